@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -47,6 +48,10 @@ def import_robot(
         Base | None,
         typer.Option(help="The robot stands or floats. Default: URDF stands, others as FILE says."),
     ] = None,
+    effort: Annotated[
+        float | None,
+        typer.Option(metavar="N", min=1e-6, help="Largest effort of the motors, N m or N. Default: of FILE."),
+    ] = None,
     html: Annotated[
         Path | None, typer.Option(metavar="FILE.html", help="Write the report as a page, too.")
     ] = None,
@@ -68,11 +73,18 @@ def import_robot(
     from linkwork.convert.robots.importing import import_robot as imported
     from linkwork.convert.robots.proof import prove
     from linkwork.convert.robots.robot_model import ImportProblem
+    from linkwork.convert.robots.same_motion import motion_difference
     from linkwork.reports.provenance import provenance
 
     begin = perf_counter()
     options = ImportOptions(
-        closures, _packages(package or []), base, literal=literal, repair=repair, seconds=timeout
+        closures,
+        _packages(package or []),
+        base,
+        literal=literal,
+        repair=repair,
+        effort=effort,
+        seconds=timeout,
     )
     try:
         found = imported(file, options)
@@ -91,7 +103,8 @@ def import_robot(
         raise Misuse(f"{target} cannot be written: {error.strerror}") from None
     model = report(found.machine)
     proof = prove(found.source, timeout)
-    rows = report_rows(found, model, proof)
+    moved = motion_difference(found.source, found.robot) if found.changes and not repair else None
+    rows = report_rows(found, model, proof, moved)
     if html is not None:
         _write_page(html, import_page(found, model, rows, provenance(sys.argv[1:], perf_counter() - begin)))
     summary = {
@@ -100,6 +113,7 @@ def import_robot(
         "remarks": found.remarks,
         "renamed": found.renamed,
         "proof": asdict(proof),
+        "motion_difference": None if moved is None or math.isnan(moved) else moved,
         "report": [asdict(row) for row in rows],
         "model": model,
     }

@@ -9,7 +9,8 @@ import numpy as np
 
 from linkwork.convert.robots.examination import massless, missing_limits
 from linkwork.convert.robots.importing import Imported
-from linkwork.convert.robots.proof import Proof
+from linkwork.convert.robots.proof import Proof, digits
+from linkwork.convert.robots.same_motion import STATES
 from linkwork.machine import Machine
 from linkwork.machine.checks.controllability import why_not_controllable
 from linkwork.machine.checks.holding import held_efforts
@@ -27,8 +28,14 @@ class ImportFinding:
     verdict: Verdict = ""
 
 
-def report_rows(found: Imported, model: dict[str, Any], proof: Proof) -> list[ImportFinding]:
-    """Return the properties of an imported machine; model: its report (convert/model_report.py)."""
+def report_rows(
+    found: Imported, model: dict[str, Any], proof: Proof, moved: float | None
+) -> list[ImportFinding]:
+    """Return the properties of an imported machine.
+
+    model: its report (convert/model_report.py); moved: the difference between the accelerations of the
+    simplified robot and those of the one that was read (same_motion.py), None if they were not compared.
+    """
     robot = found.robot
     rows = [
         ImportFinding(
@@ -73,7 +80,18 @@ def report_rows(found: Imported, model: dict[str, Any], proof: Proof) -> list[Im
     rows += [
         ImportFinding("agreement", line, "" if proof.without else _agrees(proof)) for line in proof.lines()
     ]
-    return rows
+    return [*rows, *_simplified(moved)]
+
+
+def _simplified(moved: float | None) -> list[ImportFinding]:
+    """Whether the simplified robot moves as the one that was read."""
+    if moved is None:
+        return []
+    if np.isnan(moved):
+        text = "its motion was not compared with the literal one: no common pose was found"
+        return [ImportFinding("simplified", text)]
+    text = f"accelerations are those of the literal one, to {digits(moved)} digits on {STATES} random states"
+    return [ImportFinding("simplified", text, "good" if moved <= 1e-8 else "bad")]
 
 
 def _agrees(proof: Proof) -> Verdict:

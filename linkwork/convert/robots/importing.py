@@ -17,7 +17,7 @@ from linkwork.convert.robots.closure_sheets import add_sheet, closing_frames
 from linkwork.convert.robots.examination import examine
 from linkwork.convert.robots.limited_child import SECONDS, MissingLibrary, call
 from linkwork.convert.robots.loop_simplification import FramePoint, LoopSimplifier
-from linkwork.convert.robots.machine_writing import MachineWriter
+from linkwork.convert.robots.machine_writing import MachineNames, MachineWriter
 from linkwork.convert.robots.mjcf import read_mjcf
 from linkwork.convert.robots.package_paths import PackagePaths
 from linkwork.convert.robots.robot_model import ImportProblem, RobotModel, SourceJoint, SourceLink
@@ -25,15 +25,19 @@ from linkwork.convert.robots.sdf import read_sdf
 from linkwork.convert.robots.urdf import check_tree, read_urdf
 from linkwork.convert.robots.xml_reading import XmlFile
 from linkwork.machine import Machine, MachineError, load
+from linkwork.machine.building.initial_assembly import admitted_velocities, independent
 from linkwork.machine.building.kept_values import values_of
 from linkwork.machine.loading import mechanism_of
 from linkwork.multibody.formulations.assembly import AssemblyError, assemble_workspace
+from linkwork.multibody.functions import mass_matrix
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import WORLD
 from linkwork.multibody.tree.rotations import move_by
 
-STARTS, ENOUGH = 1000, 5
-"""Random poses from which the loops are tried to close, and closed ones among which the nearest is taken."""
+STARTS, ENOUGH = 1000, 10
+"""Random poses from which the loops are tried to close, and closed ones among which one is chosen."""
+_UNEVEN = 10.0
+"""Ratio of the condition of the inertia to the best one found, up to which a pose is chosen by distance."""
 
 
 @dataclass
@@ -59,8 +63,8 @@ class ImportOptions:
 
     `closures`: a sheet; `packages`: folders by the names of packages; `base`: whether a robot without a joint
     to the world stands or floats (default: URDF stands, others say); `literal`: change nothing; `repair`:
-    mend inertias that no body has; `seconds`: largest duration of a child process; `seed`: of the search for
-    a pose.
+    mend inertias that no body has; `effort`: largest effort of the motors (N m or N), not the source's;
+    `seconds`: largest duration of a child process; `seed`: of the search for a pose.
     """
 
     closures: Path | None = None
@@ -68,6 +72,7 @@ class ImportOptions:
     base: Literal["fixed", "floating"] | None = None
     literal: bool = False
     repair: bool = False
+    effort: float | None = None
     seconds: float = SECONDS
     seed: int = 0
 
@@ -162,32 +167,54 @@ def import_robot(path: Path, options: ImportOptions | None = None) -> Imported:
         simplifier.run()
         changes, frames = simplifier.notes, simplifier.frames
     remarks = [*robot.remarks, *examine(robot, repair=options.repair)]
-    if robot.motors is None:
-        robot.motors = _guessed_motors(robot)
+    guessed = robot.motors is None
+    made = _made(robot, frames, options.seed)
+    if guessed:
+        robot.motors = _guessed_motors(robot, made)
         remarks.append(f"the source names no motors; taken: {', '.join(robot.motors) or 'none'}")
-    heading = [
-        f"Imported from {path.name} by linkwork import.",
-        *(f"- {note}" for note in [*changes, *remarks]),
-    ]
+    if options.effort is not None:
+        for name in robot.motors or ():
+            robot.joints[name].effort = options.effort
+        remarks.append(f"the largest effort of the motors, {options.effort:g} N m or N, is not of the source")
+    if guessed or options.effort is not None:
+        made = _made(robot, frames, options.seed)
+    if made.searched:
+        remarks.append("the loops are open at the zero pose; the initial pose was found by search")
+    heading = [f"Imported from {path.name} by linkwork import.", *(f"- {note}" for note in changes + remarks)]
+    text = "".join(f"# {line}\n" for line in heading) + made.text
+    return Imported(text, made.machine, robot, source, changes, remarks, made.names.changed)
+
+
+@dataclass(frozen=True)
+class _Made:
+    """The text of a machine file and its machine; `searched`: whether the initial pose is from a search."""
+
+    text: str
+    machine: Machine
+    names: MachineNames
+    searched: bool
+
+
+def _made(robot: RobotModel, frames: list[FramePoint], seed: int) -> _Made:
+    """Write a robot and load the result, from a pose found by search if its loops are open at zero."""
     writer = MachineWriter(robot, frames)
-    text = writer.text(heading)
+    text = writer.text()
     machine, error = _loaded(text)
-    if machine is None and error is not None and _is_open(error):
+    searched = machine is None and _is_open(error)
+    if searched:
         start = {writer.names.of("joint", name): value for name, value in robot.start.items()}
-        rng = np.random.default_rng(options.seed)
-        pose = _found_pose(mechanism_of(text), writer.limits, start, rng)
+        pose = _found_pose(mechanism_of(text), writer.limits, start, np.random.default_rng(seed))
         if pose is None:
             where = f"the loops could not be closed from {STARTS} poses"
-            raise ImportProblem(str(path), 0, where, "check the closures")
-        remarks.append("the loops are open at the zero pose; the initial pose was found by search")
-        text = writer.text(heading, pose)
+            raise ImportProblem(robot.file, 0, where, "check the closures")
+        text = writer.text(pose)
         machine, error = _loaded(text)
     if machine is None:
         assert error is not None
         first = error.problems[0]
         message = f"the machine file does not load: {first.key}: {first.message}"
-        raise ImportProblem(str(path), 0, message, first.remedy)
-    return Imported(text, machine, robot, source, changes, remarks, writer.names.changed)
+        raise ImportProblem(robot.file, 0, message, first.remedy)
+    return _Made(text, machine, writer.names, searched)
 
 
 def _loaded(text: str) -> tuple[Machine | None, MachineError | None]:
@@ -213,49 +240,66 @@ def _found_pose(
     start: Mapping[str, float],
     rng: np.random.Generator,
 ) -> dict[str, float] | None:
-    """Return the values of a pose that closes the loops, near zero if possible (`kept_values.values_of`).
+    """Return the values of a pose that closes the loops (`kept_values.values_of`).
 
-    start: values (rad, m) of joints at which the search begins.
+    It is near zero, but not where a leg is stretched. start: values (rad, m) at which the search begins.
     """
     angles, names = np.array(mechanism.joint_is_angle), mechanism.joint_names
     reach = np.array([limits.get(name, (-np.inf, np.inf)) for name in names])
     first = np.array([start.get(name, 0.0) for name in names])
-    best: Floats | None = None
-    closed = 0
+    found: list[tuple[float, float, Floats]] = []
     for trial in range(STARTS):
-        if closed == ENOUGH:
+        if len(found) == ENOUGH:
             break
         work = mechanism.workspace()
         work.q[: mechanism.nv] = first
         way = rng.uniform(-1.0, 1.0, mechanism.nv) * np.where(angles, math.pi, 0.2) * min(1.0, 0.1 * trial)
         move_by(work.topology, work.q, way, 1.0)
         try:
-            found = assemble_workspace(mechanism, work)
+            q = assemble_workspace(mechanism, work).q
         except AssemblyError:
             continue
-        own = found.q[: mechanism.nv]
+        own = q[: mechanism.nv]
         if np.any((own < reach[:, 0]) | (own > reach[:, 1])):
             continue
-        closed += 1
         if trial == 0 and start:
-            return values_of(mechanism, found.q)
-        if best is None or _far(found.q, first) < _far(best, first):
-            best = found.q
-    return None if best is None else values_of(mechanism, best)
+            return values_of(mechanism, q)
+        found.append((float(np.abs(own - first).max()), _inertia_condition(mechanism, q), q))
+    if not found:
+        return None
+    most = _UNEVEN * min(condition for _, condition, _ in found)
+    _, _, best = min((each for each in found if each[1] <= most), key=lambda each: each[0])
+    return values_of(mechanism, best)
 
 
-def _far(q: Floats, start: Floats) -> float:
-    return float(np.abs(q[: len(start)] - start).max())
+def _inertia_condition(mechanism: Mechanism, q: Floats) -> float:
+    """Return the condition number of the mass matrix in the velocities that the closures admit.
+
+    q (nq). It is large where a leg is stretched, so that its motor hardly moves what the leg carries.
+    """
+    ways = admitted_velocities(mechanism, q)
+    return float(np.linalg.cond(ways.T @ mass_matrix(mechanism, q) @ ways)) if ways.size else 1.0
 
 
-def _guessed_motors(robot: RobotModel) -> list[str]:
-    """Joints with an effort limit, where there are no loops all of them."""
-    moving = [each for each in robot.joints.values() if each.type in ("revolute", "continuous", "prismatic")]
+def _guessed_motors(robot: RobotModel, made: _Made) -> list[str]:
+    """Return joints that may have motors: with an effort limit, if any have one.
+
+    Where there are loops, as many as are independent, those nearest to the ground first.
+    """
     led = {each.joint for each in robot.couplings}
-    free = [each for each in moving if each.name not in led]
-    limited = [each.name for each in free if each.effort]
-    return (
-        limited
-        if limited and not robot.closures
-        else ([] if robot.closures else [each.name for each in free])
-    )
+    moving = [
+        each
+        for each in robot.joints.values()
+        if each.type in ("revolute", "continuous", "prismatic") and each.name not in led
+    ]
+    limited = [each for each in moving if each.effort] or moving
+    if not robot.closures:
+        return [each.name for each in limited]
+    by_name = {
+        made.names.of("joint", each.name): each.name
+        for each in sorted(limited, key=lambda joint: robot.depth(joint.child))
+    }
+    mechanism = made.machine.mechanism
+    ways = admitted_velocities(mechanism, made.machine.initial_q)
+    chosen = {by_name[name] for name in independent(mechanism, ways, list(by_name))}
+    return [each.name for each in moving if each.name in chosen]

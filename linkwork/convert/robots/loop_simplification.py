@@ -1,4 +1,4 @@
-"""Simplification of descriptions: fixed links, gimbals of massless links, links that closures weld together.
+"""Simplification of descriptions: fixed links, chains of massless links, closures with more rows than needed.
 
 Every change is exact for the motion unless its note says otherwise, and has a note with its reason.
 """
@@ -6,6 +6,7 @@ Every change is exact for the motion unless its note says otherwise, and has a n
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from linkwork.arrays import Floats
 from linkwork.convert.robots.robot_model import (
     ClosureType,
     FramePose,
+    JointType,
     RobotModel,
     SourceClosure,
     SourceJoint,
@@ -22,6 +24,8 @@ from linkwork.convert.robots.robot_model import (
 LIGHT = 1e-6
 """Share of the robot's moving mass below which a link counts as massless."""
 _SAME_M, _SAME_RAD = 1e-6, 1e-6
+_STRAIGHT_M = 1e-9
+"""Distance of the centre of mass from the line between its ball joints, beyond which a rod is bent."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,12 +54,15 @@ class LoopSimplifier:
     def run(self) -> None:
         """Make all changes."""
         self._merge_fixed()
-        self._merge_gimbals()
-        for closure in self.robot.closures:
+        self._drop_weightless_leaves()
+        self._merge_chains()
+        for closure in list(self.robot.closures):
             while self._absorb_leaf(closure):
                 pass
             self._drop_idle_spin(closure)
         self._join_points()
+        self._declare_idle()
+        self._flatten()
 
     def _driven(self, joint: SourceJoint) -> bool:
         """Whether a motor, coupling or spring acts on a joint."""
@@ -89,52 +96,80 @@ class LoopSimplifier:
             for each in self.frames
         ]
 
-    def _merge_gimbals(self) -> None:
-        """Three hinges through one point, with massless links between, are a ball joint."""
+    def _drop_weightless_leaves(self) -> None:
+        """A link without mass that carries nothing moves nothing, and its joint has no inertia."""
         robot = self.robot
-        for first in list(robot.joints.values()):
-            if first.name not in robot.joints or first.type not in ("revolute", "continuous"):
+        for name in reversed(list(robot.links)):
+            joint = robot.carrier(name)
+            if joint is None or robot.children(name) or self._closures_on(name) or self._driven(joint):
                 continue
-            second = self._next_hinge(first)
-            third = self._next_hinge(second) if second is not None else None
-            if second is None or third is None or any(map(self._driven, (first, second, third))):
+            link = robot.links[name]
+            if link.mass > 0.0 or link.inertia.any() or joint.armature:
                 continue
-            axes = [first.axis, second.pose.rotation @ second.axis]
-            between = second.pose.rotation @ third.pose.rotation @ third.axis
-            if abs(axes[0] @ axes[1]) > _SAME_RAD or abs(axes[1] @ between) > _SAME_RAD:
-                continue
-            pose = first.pose @ second.pose @ third.pose
-            for link in (first.child, second.child):
-                del robot.links[link]
-            for joint in (second, third):
-                del robot.joints[joint.name]
+            del robot.links[name], robot.joints[joint.name]
+            self.frames.append(FramePoint(name, joint.parent, joint.pose.at))
+            self._rehang(name, joint.parent, joint.pose)
             self.notes.append(
-                f"{first.name}, {second.name} and {third.name} meet in one point, with massless links "
-                f"between: they are the ball joint {first.name}"
+                f"{name} has no mass and carries nothing: it stays where {joint.name} has it at zero"
             )
-            first.type, first.child, first.pose = "spherical", third.child, pose
-            first.lower = first.upper = None
 
-    def _next_hinge(self, joint: SourceJoint) -> SourceJoint | None:
-        """The one undriven hinge on a massless link at the same place, or None."""
-        children = self.robot.children(joint.child)
-        if (
-            len(children) != 1
-            or self.robot.links[joint.child].mass > self._light
-            or self._closures_on(joint.child)
-        ):
-            return None
-        (child,) = children
-        hinge = child.type in ("revolute", "continuous") and np.linalg.norm(child.pose.at) < _SAME_M
-        return child if hinge else None
+    def _merge_chains(self) -> None:
+        """Make one joint of several with massless links between that meet in one point."""
+        for kind, types in _CHAINS:
+            for first in list(self.robot.joints.values()):
+                chain = self._chain(first, types)
+                if chain and _perpendicular(chain):
+                    self._merge_chain(chain, kind)
+
+    def _chain(self, first: SourceJoint, types: tuple[tuple[str, ...], ...]) -> list[SourceJoint]:
+        """Return joints of these types from `first` on, with nothing but massless links between; or none."""
+        if first.name not in self.robot.joints:
+            return []
+        found = [first]
+        while len(found) < len(types):
+            link = found[-1].child
+            children = self.robot.children(link)
+            if (
+                len(children) != 1
+                or self.robot.links[link].mass > self._light
+                or self._closures_on(link)
+                or np.linalg.norm(children[0].pose.at) > _SAME_M
+            ):
+                return []
+            found += children
+        plain = all(self._is_plain(each) and not self.robot.start.get(each.name) for each in found)
+        fits = all(joint.type in allowed for joint, allowed in zip(found, types, strict=True))
+        return found if plain and fits else []
+
+    def _is_plain(self, joint: SourceJoint) -> bool:
+        """Whether a joint has no motor, spring, friction or rotor."""
+        return not self._driven(joint) and not any((joint.damping, joint.friction, joint.armature))
+
+    def _merge_chain(self, chain: list[SourceJoint], kind: JointType) -> None:
+        robot, (first, *rest) = self.robot, chain
+        pose = first.pose
+        for joint in rest:
+            pose = pose @ joint.pose
+        for joint, link in zip(rest, [each.child for each in chain[:-1]], strict=True):
+            del robot.links[link], robot.joints[joint.name]
+        limited = [each.name for each in chain if _is_limited(each)]
+        self.notes.append(
+            f"{_and([each.name for each in chain])} meet in one point, with massless links between: they are "
+            f"the {_WORDS[kind].partition(' ')[2]} {first.name}"
+            + (f", without the limits of {_and(limited)}" if limited else "")
+        )
+        if kind == "universal":
+            first.second_axis, first.axis = rest[0].pose.rotation.T @ first.axis, rest[0].axis
+        first.type, first.child, first.pose = kind, chain[-1].child, pose
+        first.lower = first.upper = first.velocity = first.effort = None
 
     def _closures_on(self, link: str) -> list[SourceClosure]:
         return [each for each in self.robot.closures if link in (each.a, each.b)]
 
     def _leaf_joint(self, link: str) -> SourceJoint | None:
-        """The undriven joint of a link that carries nothing and has one closure, or None."""
+        """The plain joint of a link that carries nothing and has one closure, or None."""
         joint = self.robot.carrier(link)
-        if joint is None or self._driven(joint) or self.robot.children(link):
+        if joint is None or not self._is_plain(joint) or self.robot.children(link):
             return None
         return joint if len(self._closures_on(link)) == 1 else None
 
@@ -148,20 +183,27 @@ class LoopSimplifier:
                     closure.b, closure.b_pose, closure.a, closure.a_pose,
                 )  # fmt: skip
             joint = self._leaf_joint(closure.a)
-            if joint is None or joint.type not in _CLOSURES or joint.parent == closure.b:
+            floats = joint is not None and joint.type == "floating"
+            if joint is None or not (floats or joint.type in _CLOSURES) or joint.parent == closure.b:
                 continue
             leaf = self.robot.links.pop(joint.child)
             del self.robot.joints[joint.name]
             seat = closure.b_pose @ closure.a_pose.inverse()  # the leaf's frame in b's link
             self.robot.links[closure.b].lump(leaf, seat)
             self._rehang(leaf.name, closure.b, seat)
-            self.notes.append(
-                f"{leaf.name} is welded to {closure.b} by {closure.name}: they are one body, and "
-                f"{joint.name} is the closure, {_WORDS[joint.type]}"
-            )
+            note = f"{leaf.name} is welded to {closure.b} by {closure.name}: they are one body"
+            if floats:
+                self.frames.append(FramePoint(leaf.name, closure.b, seat.at))
+                self.robot.closures.remove(closure)
+                self.notes.append(note)
+                return False
+            limits = ", without its limits" if _is_limited(joint) else ""
+            self.notes.append(f"{note}, and {joint.name} is the closure, {_WORDS[joint.type]}{limits}")
             closure.type = _CLOSURES[joint.type]
             closure.a, closure.a_pose, closure.axis = joint.parent, joint.pose, joint.axis
             closure.b_pose = seat
+            if joint.second_axis is not None:
+                closure.axis, closure.b_axis = joint.second_axis, joint.axis
             return True
         return False
 
@@ -173,7 +215,7 @@ class LoopSimplifier:
             link, pose = (closure.a, closure.a_pose) if swap else (closure.b, closure.b_pose)
             axis = pose.rotation @ closure.axis
             joint = self._leaf_joint(link)
-            if joint is None or joint.type not in ("revolute", "continuous"):
+            if joint is None or joint.type not in _HINGES:
                 continue
             own = joint.axis / np.linalg.norm(joint.axis)
             off = np.cross(own, pose.at)
@@ -197,45 +239,156 @@ class LoopSimplifier:
         """Two coinciding pairs of places of the same two links are a hinge about the line through them."""
         found: list[SourceClosure] = []
         for closure in self.robot.closures:
-            other = next(
-                (
-                    each
-                    for each in found
-                    if each.type == closure.type == "point" and (each.a, each.b) == (closure.a, closure.b)
-                ),
-                None,
-            )
-            way = None if other is None else closure.a_pose.at - other.a_pose.at
-            if other is None or way is None or np.linalg.norm(way) < _SAME_M:
+            if not any(self._joined(first, closure) for first in found):
                 found.append(closure)
-                continue
-            there = closure.b_pose.at - other.b_pose.at
-            if abs(np.linalg.norm(way) - np.linalg.norm(there)) > _SAME_M:
-                found.append(closure)
-                continue
-            length = np.linalg.norm(way)
-            other.type, other.axis = "revolute", way / length
-            other.a_pose = FramePose(other.a_pose.at)
-            other.b_pose = FramePose(other.b_pose.at, _turning(way / length, there / np.linalg.norm(there)))
-            self.notes.append(
-                f"{other.name} and {closure.name} hold two points of {closure.a} on {closure.b}: "
-                "they are a hinge"
-            )
         self.robot.closures = found
 
+    def _joined(self, first: SourceClosure, second: SourceClosure) -> bool:
+        """Make the first closure a hinge, if both hold a point each of the same two links."""
+        if (first.type, second.type) != ("point", "point") or {first.a, first.b} != {second.a, second.b}:
+            return False
+        poses = (second.a_pose, second.b_pose) if second.a == first.a else (second.b_pose, second.a_pose)
+        here, there = poses[0].at - first.a_pose.at, poses[1].at - first.b_pose.at
+        length = float(np.linalg.norm(here))
+        if length < _SAME_M or abs(length - np.linalg.norm(there)) > _SAME_M:
+            return False
+        first.type, first.axis = "revolute", here / length
+        first.a_pose = FramePose(first.a_pose.at)
+        first.b_pose = FramePose(
+            first.b_pose.at, _turning(here / length, there / float(np.linalg.norm(there)))
+        )
+        self.notes.append(
+            f"{first.name} and {second.name} hold two points of {first.a} on {first.b}: they are a hinge"
+        )
+        return True
 
+    def _flatten(self) -> None:
+        """Hinges and points that close planar loops need two rows only: a pin."""
+        for closure in self.robot.closures:
+            if closure.type not in ("point", "revolute"):
+                continue
+            branches = self._branches(closure)
+            normal = _normal(branches)
+            if normal is None:
+                continue
+            ends = [
+                branch.end @ pose
+                for branch, pose in zip(branches, (closure.a_pose, closure.b_pose), strict=True)
+            ]
+            if abs(float(normal @ (ends[0].at - ends[1].at))) > _SAME_M:
+                continue
+            if closure.type == "revolute" and any(
+                np.linalg.norm(np.cross(normal, end.rotation @ closure.axis)) > _SAME_RAD for end in ends
+            ):
+                continue
+            what = _WORDS["spherical" if closure.type == "point" else "revolute"]
+            closure.type, closure.axis = "pin", ends[0].rotation.T @ normal
+            self.notes.append(f"{closure.name}, {what}, closes a planar loop: it is a pin in the plane")
+
+    def _declare_idle(self) -> None:
+        """A bent rod between two ball joints may spin about their line; straight ones are found at load."""
+        for closure in self.robot.closures:
+            for link, pose in ((closure.a, closure.a_pose), (closure.b, closure.b_pose)):
+                joint = self._leaf_joint(link)
+                if closure.type != "point" or joint is None or joint.type != "spherical":
+                    continue
+                length = float(np.linalg.norm(pose.at))
+                com = self.robot.links[link].com
+                if length > _SAME_M and np.linalg.norm(np.cross(pose.at / length, com)) > _STRAIGHT_M:
+                    joint.idle = True
+                    self.notes.append(
+                        f"{link}, whose centre of mass is off the line from {joint.name} to {closure.name}, "
+                        "may spin about this line: the controller ignores this motion (idle)"
+                    )
+
+    def _branches(self, closure: SourceClosure) -> tuple[_Branch, _Branch]:
+        """Return the joints from the last link that carries both ends of a closure."""
+        above: list[list[SourceJoint]] = []
+        for link in (closure.a, closure.b):
+            path: list[SourceJoint] = []
+            joint = self.robot.carrier(link)
+            while joint is not None:
+                path.insert(0, joint)
+                joint = self.robot.carrier(joint.parent)
+            above.append(path)
+        shared = 0
+        while shared < min(map(len, above)) and above[0][shared] is above[1][shared]:
+            shared += 1
+        return _Branch(above[0][shared:]), _Branch(above[1][shared:])
+
+
+class _Branch:
+    """Joints one after the other: `axes` with types, and `end`, the last link's frame in the first one's."""
+
+    def __init__(self, joints: list[SourceJoint]) -> None:
+        self.axes: list[tuple[JointType, Floats]] = []
+        self.end = FramePose()
+        for joint in joints:
+            self.end = self.end @ joint.pose
+            axis = self.end.rotation @ joint.axis
+            self.axes.append((joint.type, axis / (float(np.linalg.norm(axis)) or 1.0)))
+
+
+def _normal(branches: tuple[_Branch, _Branch]) -> Floats | None:
+    """Return the normal (3) of a planar loop; None where a joint leaves the plane."""
+    axes = [axis for branch in branches for axis in branch.axes]
+    normal = next((axis for kind, axis in axes if kind in _HINGES), None)
+    if normal is None:
+        return None
+    for kind, axis in axes:
+        off = np.linalg.norm(np.cross(normal, axis)) if kind in _HINGES else abs(float(normal @ axis))
+        if kind not in (*_HINGES, "prismatic") or off > _SAME_RAD:
+            return None
+    return normal
+
+
+_HINGES = ("revolute", "continuous")
+_SLIDE = ("prismatic",)
+_CHAINS: tuple[tuple[JointType, tuple[tuple[str, ...], ...]], ...] = (
+    ("spherical", (_HINGES, _HINGES, _HINGES)),
+    ("floating", (_SLIDE, _SLIDE, _SLIDE, ("spherical",))),
+    ("universal", (_HINGES, _HINGES)),
+)
+"""Joints that are made of chains, longest chains of hinges first."""
 _CLOSURES: dict[str, ClosureType] = {
     "revolute": "revolute",
     "continuous": "revolute",
     "spherical": "point",
     "prismatic": "prismatic",
+    "universal": "universal",
 }
 _WORDS = {
     "revolute": "a hinge",
     "continuous": "a hinge",
     "spherical": "a ball joint",
     "prismatic": "a slide",
+    "universal": "a universal joint",
+    "floating": "a free joint",
 }
+
+
+def _perpendicular(chain: list[SourceJoint]) -> bool:
+    """Whether each axis of hinges and slides is perpendicular to the one before, of slides to all before."""
+    turn, axes = np.eye(3), []
+    for joint in chain:
+        turn = turn if joint is chain[0] else turn @ joint.pose.rotation
+        if joint.type != "spherical":
+            axes.append(turn @ joint.axis)
+    pairs = [(a, b) for k, a in enumerate(axes) for b in axes[k + 1 :]]
+    if chain[0].type in _HINGES:
+        pairs = list(pairwise(axes))
+    return all(abs(float(a @ b)) <= _SAME_RAD for a, b in pairs)
+
+
+def _is_limited(joint: SourceJoint) -> bool:
+    """Whether a joint has limits within a turn."""
+    if joint.type != "revolute" or joint.lower is None or joint.upper is None:
+        return joint.type == "prismatic" and joint.lower is not None
+    return joint.upper - joint.lower < 2.0 * np.pi - 1e-6 and joint.lower != joint.upper
+
+
+def _and(names: list[str]) -> str:
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
 
 
 def _symmetric(link: SourceLink, axis: Floats) -> bool:

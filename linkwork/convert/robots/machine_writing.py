@@ -31,7 +31,7 @@ _EFFORT, _SPEED = 100.0, 10.0
 
 @dataclass
 class MachineNames:
-    """MachineNames that a machine file accepts for the names of a source, each one used once."""
+    """Names that a machine file accepts for the names of a source, each one used once."""
 
     given: dict[str, str] = field(default_factory=dict)
     _used: set[str] = field(default_factory=lambda: {"world"})
@@ -65,7 +65,7 @@ class MachineNames:
 
     @property
     def changed(self) -> dict[str, str]:
-        """MachineNames that differ from the source's, by the source's."""
+        """Names that differ from the source's, by the source's."""
         found = {key.partition(" ")[2]: name for key, name in self.given.items()}
         return {old: new for old, new in found.items() if old != new}
 
@@ -87,10 +87,10 @@ class MachineWriter:
         self._frames = list(frames)
         self._lines: list[str] = []
 
-    def text(self, heading: Iterable[str] = (), pose: Mapping[str, float] | None = None) -> str:
+    def text(self, pose: Mapping[str, float] | None = None) -> str:
         """Return the whole file. pose: initial values (rad, m) by the file's own names of coordinates."""
         robot = self.robot
-        self._lines = [*(f"# {line}".rstrip() for line in heading)]
+        self._lines = []
         self._put(f"name: {self.names.of('machine', robot.name)}")
         if not np.allclose(robot.gravity, _STANDARD_GRAVITY, rtol=0.0, atol=1e-12):
             self._put(f"gravity_m_s2: {vector(robot.gravity)}")
@@ -175,6 +175,8 @@ class MachineWriter:
             )
             values = (joint.armature, joint.damping, joint.friction)
             parts += [f"{key}: {number(value)}" for key, value in zip(keys, values, strict=True) if value]
+        if joint.idle:
+            parts.append("idle: true")
         return f"  {own}: {{{', '.join(parts)}}}  # {self._source('joint', joint.name, joint.line)}"
 
     def _spring(self, joint: SourceJoint) -> str:

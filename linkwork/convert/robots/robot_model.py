@@ -80,7 +80,8 @@ class SourceJoint:
 
     `second_axis` (3), of a universal joint: fixed in the parent, in the child's frame at zero. Limits in rad
     or m, rad/s or m/s, N m or N; None where the source gives none. `pitch` of a screw in m/rad, `armature` in
-    kg m² or kg, `stiffness` in N m/rad or N/m of a spring that is not stretched at `rest` (rad or m).
+    kg m² or kg, `stiffness` in N m/rad or N/m of a spring that is not stretched at `rest` (rad or m). `idle`:
+    whether it has a motion that matters to nothing else.
     """
 
     name: str
@@ -101,6 +102,7 @@ class SourceJoint:
     armature: float = 0.0
     stiffness: float = 0.0
     rest: float = 0.0
+    idle: bool = False
 
 
 @dataclass(eq=False)
@@ -173,6 +175,11 @@ class RobotModel:
     def carrier(self, link: str) -> SourceJoint | None:
         """Return the joint that carries a link; None for a root."""
         return next((joint for joint in self.joints.values() if joint.child == link), None)
+
+    def depth(self, link: str) -> int:
+        """Return the number of joints between a link and its root."""
+        joint = self.carrier(link)
+        return 0 if joint is None else 1 + self.depth(joint.parent)
 
     def roots(self) -> list[str]:
         """Return the links that no joint carries."""

@@ -41,8 +41,6 @@ _CLOSING: dict[JointType, ClosureType] = {
 }  # fmt: skip
 _MODEL, _SCOPE = "__model__", "::"
 _MOST_MODELS, _DEEPEST = 200, 20
-_UNLIMITED = 1e15
-"""Limits of this size mean none."""
 _LOCAL = ("link", "joint", "frame", "model", "include")
 
 
@@ -148,6 +146,11 @@ class _Reader:
         """Return the text of a child element as a finite number."""
         child = None if element is None else element.find(tag)
         return default if child is None else float(self.numbers(file, child, 1)[0])
+
+    def _limit(self, file: XmlFile, element: Element | None, tag: str) -> float | None:
+        """Return the text of a child element as a limit; None for none."""
+        child = None if element is None else element.find(tag)
+        return None if child is None else file.limit(child, f"<{tag}>", child.text or "")
 
     def pose(self, file: XmlFile, element: Element | None) -> FramePose:
         """Return the frame of a <pose>: x y z (m) and roll pitch yaw (rad or, with `degrees`, degrees)."""
@@ -465,16 +468,16 @@ class _Reader:
         if axis is None:
             return
         limit, dynamics = axis.find("limit"), axis.find("dynamics")
-        lower, upper = (
-            self.number(file, limit, key, default) for key, default in (("lower", -1e16), ("upper", 1e16))
+        lower, upper, effort, speed = (
+            self._limit(file, limit, key) for key in ("lower", "upper", "effort", "velocity")
         )
-        if max(abs(lower), abs(upper)) < _UNLIMITED:
+        if lower is not None and upper is not None:
             made.lower, made.upper = lower, upper
         elif made.type == "revolute":
             made.type = "continuous"
-        effort, speed = (self.number(file, limit, key, -1.0) for key in ("effort", "velocity"))
-        made.effort = effort if 0.0 < effort < _UNLIMITED else None
-        made.velocity = speed if 0.0 < speed < _UNLIMITED else None
+        made.effort, made.velocity = (
+            value if value is not None and value > 0.0 else None for value in (effort, speed)
+        )
         made.damping, made.friction, stiffness, made.rest = (
             self.number(file, dynamics, key, 0.0)
             for key in ("damping", "friction", "spring_stiffness", "spring_reference")

@@ -126,8 +126,9 @@ def _joint(file: XmlFile, element: Element) -> SourceJoint:
     limit = element.find("limit")
     if limit is not None:
         for key in ("lower", "upper", "effort", "velocity"):
-            if limit.get(key) is not None:
-                setattr(joint, key, file.number(limit, key))
+            text = limit.get(key)
+            if text is not None:
+                setattr(joint, key, file.limit(limit, f"`{key}` of <limit>", text))
     dynamics = element.find("dynamics")
     if dynamics is not None:
         joint.damping, joint.friction = (file.number(dynamics, key, 0.0) for key in ("damping", "friction"))

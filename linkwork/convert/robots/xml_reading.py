@@ -13,6 +13,8 @@ from linkwork.convert.robots.robot_model import FramePose, ImportProblem
 LARGEST_BYTES = 50_000_000
 DEEPEST, MOST_ELEMENTS = 200, 200_000
 LARGEST = 1e12
+UNLIMITED = 1e15
+"""Limits of this size mean none: SDF writes 1e16."""
 
 
 class XmlFile:
@@ -131,6 +133,14 @@ class XmlFile:
             wrong = f"must be finite, from {-LARGEST:g} to {LARGEST:g}, found {text[:80]}"
             raise self.problem(element, f"{what} {wrong}")
         return values
+
+    def limit(self, element: Element, what: str, text: str) -> float | None:
+        """Return a text of an element as a limit; None for infinity, and for what stands for it."""
+        try:
+            unlimited = abs(float(text)) >= UNLIMITED
+        except ValueError:
+            unlimited = False
+        return None if unlimited else float(self.parsed(element, what, text, 1)[0])
 
     def pose(self, element: Element | None) -> FramePose:
         """Return the frame of an <origin>: xyz (m) and rpy (rad), R = Rz Ry Rx; the identity without one."""
