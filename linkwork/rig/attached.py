@@ -41,6 +41,7 @@ class AttachedRig:
         self._faults: FaultDesk | None = None
         self._home: dict[str, float] = {}
         self._pose: dict[str, float] = {}
+        self._outputs: dict[str, bool | float] = {}
 
     @property
     def name(self) -> str:
@@ -86,10 +87,17 @@ class AttachedRig:
     def home(self) -> dict[str, float]:
         """Home positions of the goal coordinates, rad or m: those at which the rig was found."""
         if not self._home:
-            positions = self.positions
-            self._pose = dict(self.state["q"])
+            state, positions = self.state, self.positions
+            self._pose = dict(state["q"])
+            self._outputs = {each.name: state["signals"][each.name] for each in self.machine.outputs}
             self._home = {name: positions[name] for name in self.machine.controller.goal_coordinates}
         return dict(self._home)
+
+    @property
+    def changed_outputs(self) -> dict[str, bool | float]:
+        """Outputs that are not as they were when the rig was found, with the values that they had then."""
+        now = self.state["signals"] if self._outputs else {}
+        return {name: value for name, value in self._outputs.items() if now[name] != value}
 
     def unit(self, coordinate: str) -> str:
         """rad or m."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pytest
 
 
-FAULT_KINDS = ("wire", "sensor", "actuator", "mechanism", "processor")
+FAULT_KINDS = ("wire", "sensor", "actuator", "signal", "mechanism", "processor")
 
 
 @dataclass(frozen=True)
@@ -74,6 +74,10 @@ def _force_sensors(rig: ReadyRig) -> str:
     return "" if rig.machine.force_sensors else f"{rig.name} has no force sensor"
 
 
+def _signals(rig: ReadyRig) -> str:
+    return "" if rig.machine.signals else f"{rig.name} has no signals"
+
+
 def _limits(rig: ReadyRig) -> str:
     goals = rig.machine.controller.goal_coordinates
     limited = [each for each in rig.machine.coordinates if each.name in goals]
@@ -116,6 +120,7 @@ CAPABILITIES: dict[str, Callable[[ReadyRig], str]] = {
     "gravity": _gravity,
     "contacts": _contacts,
     "force_sensors": _force_sensors,
+    "signals": _signals,
     "position_limits": _limits,
     "task_coordinates": _task,
     "lockstep": _lockstep,

@@ -40,6 +40,15 @@ class Names:
         at = names.index(name)
         return at, "N m" if self._machine.motors[at].is_angle else "N"
 
+    def signal(self, name: str) -> tuple[str, int]:
+        """The channel of a signal in the log, and its place there. Raises KeyError."""
+        for channel, signals in (("input", self._machine.inputs), ("output", self._machine.outputs)):
+            for at, signal in enumerate(signals):
+                if signal.name == name:
+                    return channel, at
+        names = [signal.name for signal in self._machine.signals]
+        raise KeyError(_unknown("signal", name, names) if names else f"{self._machine.name} has no signals")
+
     def unit(self, coordinate: int) -> str:
         """rad or m."""
         return "rad" if self._machine.coordinates[coordinate].is_angle else "m"

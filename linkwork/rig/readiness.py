@@ -1,4 +1,4 @@
-"""Make a rig ready for a test: no injected faults, no fault, enabled, at home."""
+"""Make a rig ready for a test: no injected faults, no fault, enabled, outputs as found, at home."""
 
 from __future__ import annotations
 
@@ -112,7 +112,11 @@ def _step(rig: RecordedRig, state: str) -> None:
 
 
 def _go_home(rig: RecordedRig) -> None:
-    """Back to where the goal coordinates were when the rig was found."""
+    """Back to the outputs, and to where the goal coordinates were, when the rig was found."""
     home, here = rig.home, rig.positions
+    outputs = rig.changed_outputs
+    if outputs:
+        rig.recorder.come_to_rest()
+        rig.robot.set(outputs)
     if any(abs(here[name] - home[name]) > AT_HOME for name in home):
         rig.robot.move(home)

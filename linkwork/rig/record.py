@@ -27,6 +27,7 @@ from linkwork.rig.happened import (
 from linkwork.rig.measured import MeasuredValue
 from linkwork.rig.quantity_names import Names
 from linkwork.rig.series import Series
+from linkwork.rig.signal_record import SignalRecord
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +84,17 @@ class RigRecord(Happened):
         """The effort sent to a motor."""
         at, unit = self._names.motor(motor)
         return Series(f"effort({motor})", unit, self.time_s, self.table["effort"][:, at], self.findings)
+
+    def signal(self, name: str) -> SignalRecord:
+        """A signal: an input as reported, an output as it was in force. See `SignalRecord`."""
+        channel, at = self._names.signal(name)
+        signal = next(each for each in self.machine.signals if each.name == name)
+        values = self.table[channel][:, at]
+        return SignalRecord(
+            signal,
+            Series(f"signal({name})", signal.unit, self.time_s, values, self.findings),
+            self.device_tick,
+        )
 
     @cached_property
     def closure_residual(self) -> Series:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
-from linkwork.protocol.results import StateResult
+from linkwork.protocol.results import RequestEffect, StateResult
 from linkwork.rig.attached import AttachedRig
 from linkwork.rig.record import RigRecord
 from linkwork.rig.rig_options import RigOptions
@@ -35,6 +36,21 @@ class RecordedRig(AttachedRig):
     def wait_for(self, *, state: str, within_s: float) -> StateResult:
         """Wait for a state ("active", "fault" …), so much of the machine's time. Raises AssertionError."""
         return self.recorder.wait_for(state, within_s)
+
+    def set(
+        self, signals: Mapping[str, bool | float | str] | None = None, /, **outputs: Any
+    ) -> RequestEffect:
+        """Set output signals, all at one tick: `rig.set(gripper=True)`."""
+        self.recorder.come_to_rest()
+        return self.robot.set(signals, **outputs)
+
+    def wait(self, *, within_s: float = 1.0, **signals: bool | float | str) -> StateResult:
+        """Wait until these signals have these values, at most so much of the machine's time, s.
+
+        Checks each tick in lockstep, every 10 ms in real time. Raises KeyError for
+        an unknown signal, AssertionError with the values that they had instead.
+        """
+        return self.recorder.wait_for_signals(signals, within_s)
 
     @contextmanager
     def recording(self, title: str = "") -> Iterator[None]:

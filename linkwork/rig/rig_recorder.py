@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,6 +14,7 @@ from linkwork.protocol.errors import NobodyThere
 from linkwork.protocol.results import StateResult
 from linkwork.rig.attached import AttachedRig
 from linkwork.rig.collected import Span
+from linkwork.rig.quantity_names import Names
 from linkwork.rig.record import RigRecord
 from linkwork.rig.tap import LogTap, TruthTap
 
@@ -146,25 +147,56 @@ class Recorder:
 
     def wait_for(self, state: str, within_s: float) -> StateResult:
         """Wait for a state, so much of the machine's time. Raises AssertionError with what came instead."""
-        periods = round(within_s / self._rig.period_s)
+        now = self._wait_until(lambda now: now["state"] == state, within_s, _STEP_S)
+        if now["state"] == state:
+            return now
+        fault = now["fault"]
+        why = f" ({fault['name']}: {fault['text']})" if fault is not None else ""
+        raise AssertionError(f"the controller is {now['state']}{why} after {within_s:g} s, not {state}")
+
+    def wait_for_signals(self, values: Mapping[str, bool | float | str], within_s: float) -> StateResult:
+        """Wait for values of signals. See `RecordedRig.wait`."""
+        names, machine = Names(self._rig.machine), self._rig.machine
+        for name in values:
+            names.signal(name)
+        wanted = {
+            signal.name: signal.plain(signal.read(values[signal.name]))
+            for signal in machine.signals
+            if signal.name in values
+        }
+
+        def there(now: StateResult) -> bool:
+            return all(now["signals"][name] == value for name, value in wanted.items())
+
+        now = self._wait_until(there, within_s, self._rig.period_s)
+        if there(now):
+            return now
+        found = ", ".join(
+            f"{signal.name} {signal.shown(float(now['signals'][signal.name]))}"
+            for signal in machine.signals
+            if signal.name in wanted
+        )
+        asked = ", ".join(
+            f"{signal.name} {signal.shown(float(wanted[signal.name]))}"
+            for signal in machine.signals
+            if signal.name in wanted
+        )
+        raise AssertionError(f"{found} after {within_s:g} s, not {asked}")
+
+    def _wait_until(
+        self, holds: Callable[[StateResult], bool], within_s: float, step_s: float
+    ) -> StateResult:
+        """Pass time in steps until a state complies, at most `within_s`; return the last one."""
         now = self._rig.state
-        end = now["tick"] + periods
+        end = now["tick"] + round(within_s / self._rig.period_s)
         deadline = time.monotonic() + within_s + 30.0
-        while now["state"] != state:
-            if now["tick"] >= end or time.monotonic() > deadline:
-                fault = now["fault"]
-                why = f" ({fault['name']}: {fault['text']})" if fault is not None else ""
-                text = f"the controller is {now['state']}{why} after {within_s:g} s, not {state}"
-                raise AssertionError(text)
-            self._pass_a_little(now)
+        while not holds(now) and now["tick"] < end and time.monotonic() < deadline:
+            if self.lockstep and now["device"]["connected"]:
+                self.pass_time(step_s)
+            else:
+                time.sleep(_LOOK_S)
             now = self._rig.state
         return now
-
-    def _pass_a_little(self, now: StateResult) -> None:
-        if self.lockstep and now["device"]["connected"]:
-            self.pass_time(_STEP_S)
-        else:
-            time.sleep(_LOOK_S)
 
     def come_to_rest(self) -> None:
         """Wait in lockstep until time stops, so that the next request takes effect at the next tick.

@@ -15,6 +15,7 @@ from linkwork.rig.collected import TestFindings
 from linkwork.rig.report.energy import Energy, balance
 from linkwork.rig.report.following import Followed, followed
 from linkwork.rig.report.logs import Logs, has_clock, latencies_us, overruns, periods_us, phases_us
+from linkwork.rig.report.signals_over_time import SignalRun, signal_runs
 from linkwork.rig.report.struck import Struck, struck
 
 
@@ -57,6 +58,7 @@ class Evidence:
     struck: list[Struck] = field(default_factory=list)
     closures: Closures | None = None
     timing: TimingEvidence | None = None
+    signals: list[SignalRun] = field(default_factory=list)
 
     def figures(self) -> dict[str, Any]:
         """The numbers as plain data, independent of the wall clock."""
@@ -88,12 +90,14 @@ class Evidence:
                 "max": float(np.nanmax(self.closures.recorded, initial=0.0)),
                 "limit": self.closures.limit,
             }
+        if self.signals:
+            told["signals"] = [run.figures() for run in self.signals]
         return told
 
 
 def evidence(machine: Machine, tests: Sequence[TestFindings], logs: Logs) -> Evidence:
     """Read the logs that the tests name. Missing ones are left out."""
-    found = Evidence(struck=struck(machine, tests, logs))
+    found = Evidence(struck=struck(machine, tests, logs), signals=signal_runs(machine, tests, logs))
     for test in tests:
         if test.injected or test.faults:
             continue

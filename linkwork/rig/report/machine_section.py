@@ -14,6 +14,7 @@ from linkwork.rig.report.energy import Energy
 from linkwork.rig.report.evidence import Closures, TimingEvidence
 from linkwork.rig.report.following import Followed, FollowedCoordinate
 from linkwork.rig.report.report_data import MachineReport, quantiles
+from linkwork.rig.report.signals_over_time import signal_section
 from linkwork.rig.report.struck import Struck
 from linkwork.rig.report.tables import faults, injected, requirements
 
@@ -40,6 +41,7 @@ def section(report: MachineReport) -> Markup:
         requirements(report.tests),
         *_faults(report),
         *_motions(report),
+        *signal_section(report.evidence.signals),
         *_closures(report.evidence.closures),
         *_timing(report.evidence.timing, facts),
         id=f"machine-{report.name}",
