@@ -1,120 +1,206 @@
-"""Streams in one process: random set-points within all limits, the circle with jitter, the cost of a tick.
+"""Streams: error and effort of a streamed circle, the way of a set-point to the command, the cost of a tick.
 
-    python benchmarks/streams.py [SET_POINTS]
+    python benchmarks/streams.py [circle] [latency] [cost] [--draw FILE.png] [--seconds 20]
 
-Prints, per machine, the largest shares of the limits that the reference reached under SET_POINTS random,
-jumping, late, doubled and missing set-points (default 20,000), the faults, the closures and the machine's
-distance from the reference; then the error of a streamed circle; then the time of a tick without and with a
-stream.
+circle: the five-bar, in one process, follows a circle of 60 mm at 1 Hz that is sent at 100 Hz with up to 5 ms
+of jitter; beside it, the same circle as a trajectory. latency: plant and controller in real time at 1 kHz,
+from `put` to the tick whose reference reaches the set-point. cost: time of a tick with the simulated plant,
+holding and streaming. Without a name all three run. `random_set_points.py` has the limits.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the rig belongs to the tests
+from rig import BenchRig
+from stream_bench import STREAMED, StreamBench
 
 from linkwork.arrays import Floats
-from linkwork.controller.orders import StartStream
 from linkwork.controller.set_points import SetPoint
 from linkwork.machine import load
+from linkwork.recordings.path_plot import ACCENT, HUES
+from linkwork.timing.clock import Ticker, now_ns
 from tests.controller.loop.in_process import InProcess, Sample
 
-STREAMED = {
-    "scara": ("shoulder", "elbow", "wrist", "lift"),
-    "five_bar": ("x", "y"),
-    "platform_3rrs": ("motor_1", "motor_2", "motor_3"),
-}
-DELAY_S = 0.033
+DELAY_S, RADIUS_M, JITTER_S, INTERVAL_S, LENGTH_S, FROM_S = 0.033, 0.03, 0.005, 0.01, 8.0, 3.0
+RIPPLE_HZ = 10.0
+"""Frequency above which effort counts as ripple."""
 
 
-class StreamBench(InProcess):
-    """A machine that streams these coordinates in one process."""
-
-    def __init__(self, name: str, coordinates: tuple[str, ...], interval_s: float, delay_s: float) -> None:
-        super().__init__(load(name))
-        self.enable()
-        names = list(self.machine.mechanism.coordinate_names)
-        self.index = [names.index(each) for each in coordinates]
-        begun = self.order(StartStream(1, tuple(self.index), len(self.index), 1, interval_s, delay_s))
-        self.start: Floats = np.array(begun["reference"][self.index])
-        self.sent = 0
-
-    def put(self, stamp_s: float, positions: Floats) -> Sample:
-        """One tick in which a set-point arrives."""
-        self.sent += 1
-        self.inputs.set_point = SetPoint(self.sent, 1, stamp_s, tuple(positions))
-        sample = self.tick()
-        self.inputs.set_point = None
-        return sample
+def circle_at(time_s: Floats) -> Floats:
+    """The circle (n × 3 × 2) at times (n): x and y from its beginning, with two derivatives; m, s."""
+    t = np.maximum(time_s, 0.0)
+    fade = np.exp(-2.0 * t)
+    angle = 2.0 * np.pi * (t - 0.5 * (1.0 - fade))
+    rate, change = 2.0 * np.pi * (1.0 - fade), 4.0 * np.pi * fade
+    change = np.where(time_s < 0.0, 0.0, change)
+    sin, cos = np.sin(angle), np.cos(angle)
+    x = np.stack([sin, rate * cos, change * cos - rate**2 * sin])
+    y = np.stack([cos - 1.0, -rate * sin, -change * sin - rate**2 * cos])
+    return RADIUS_M * np.stack([x, y], axis=-1).transpose(1, 0, 2)
 
 
-def random_set_points(name: str, count: int) -> str:
-    """Set-points of every kind, one a tick, and what the reference made of them."""
-    bench, rng = StreamBench(name, STREAMED[name], 0.001, 0.006), np.random.default_rng(1)
-    period, at, mode = bench.period_s, bench.start.copy(), 0
-    velocity, residual, apart, faults = [np.zeros(len(at))], 0.0, 0.0, 0
-    bench.put(0.0, at)
-    for n in range(1, count):
-        if rng.random() < 0.01:
-            mode = int(rng.integers(0, 6))
-        stamp = n * period - (0.01 * rng.random() if mode == 4 else 0.0)
-        if mode == 0:
-            at = at + 0.001 * rng.normal(size=len(at))
-        elif mode == 1:
-            at = bench.start + 0.3 * rng.normal(size=len(at))
-        elif mode == 2:
-            at = at + 0.002 * np.sign(rng.normal(size=len(at)))
-        elif mode == 3:
-            at = bench.start + 0.3 * np.sin(10.0 * n * period + np.arange(len(at)))
-        sent = np.where(rng.random(len(at)) < 0.002, np.nan, at)
-        sample = bench.tick() if mode == 5 else bench.put(stamp, sent)
-        velocity.append(sample["reference_velocity"][bench.index].copy())
-        residual = max(residual, float(sample["closure_residual"]))
-        off = sample["reference"][bench.index] - sample["coordinate"][bench.index]
-        apart, faults = max(apart, float(np.abs(off).max())), faults + int(sample["fault"] != 0)
-    rates = np.array(velocity)
-    limits = [bench.machine.coordinates[index] for index in bench.index]
-    shares = [
-        np.abs(rates).max(0) / [each.velocity for each in limits],
-        np.abs(np.diff(rates, axis=0)).max(0) / period / [each.acceleration for each in limits],
-        np.abs(np.diff(rates, 2, axis=0)).max(0) / period**2 / [each.jerk for each in limits],
-    ]
-    reached = ", ".join(f"{share.max():.4f}" for share in shares)
-    return (
-        f"{name:14} shares of velocity, acceleration, jerk limits: {reached}; faults: {faults}; closures:"
-        f" {residual:.1e}; machine from reference: {apart:.1e} rad or m"
+@dataclass(frozen=True)
+class CircleRun:
+    """time_s: (n,); error: (n,) distance of machine and reference from the circle, m; effort: (n, motors)."""
+
+    time_s: Floats
+    error: Floats
+    effort: Floats
+
+
+def run_of(samples: list[Sample], index: list[int], start: Floats, delay_s: float) -> CircleRun:
+    """The run of these samples, one a millisecond, from the moment in which the first set-point was sent."""
+    time_s = 0.001 * np.arange(len(samples))
+    wanted = start + circle_at(time_s - delay_s)[:, 0]
+    machine = np.array([sample["coordinate"][index] for sample in samples])
+    effort = np.array([sample["effort"] for sample in samples])
+    return CircleRun(time_s, np.linalg.norm(machine - wanted, axis=1), effort)
+
+
+def streamed_circle() -> CircleRun:
+    """The circle by set-points, each up to 5 ms late."""
+    bench, rng = (
+        StreamBench(load("five_bar"), STREAMED["five_bar"], INTERVAL_S, DELAY_S),
+        np.random.default_rng(2),
     )
-
-
-def circle(radius: float = 0.03, jitter_s: float = 0.005) -> str:
-    """60 mm at 1 Hz, sent at 100 Hz, each set-point up to 5 ms late."""
-    bench, rng = StreamBench("five_bar", STREAMED["five_bar"], 0.01, DELAY_S), np.random.default_rng(2)
-
-    def there(time_s: float) -> Floats:
-        turned = 2.0 * np.pi * max(time_s - 0.5 * (1.0 - np.exp(-2.0 * max(time_s, 0.0))), 0.0)
-        return bench.start + radius * np.array([np.sin(turned), np.cos(turned) - 1.0])
-
-    due = {round((n * 0.01 + jitter_s * rng.random()) / bench.period_s): n * 0.01 for n in range(1, 500)}
+    count = round(LENGTH_S / INTERVAL_S)
+    due = {round(1000 * (n * INTERVAL_S + JITTER_S * rng.random())): n * INTERVAL_S for n in range(1, count)}
     due[0] = 0.0
-    errors = []
-    for tick in range(5000):
-        sample = bench.put(due[tick], there(due[tick])) if tick in due else bench.tick()
-        wanted = there(tick * bench.period_s - DELAY_S)
-        errors.append(np.abs(sample["reference"][bench.index] - wanted).max())
-    largest = 1e6 * max(errors[2000:])
-    return f"circle with {1e3 * jitter_s:g} ms of jitter: largest error after 2 s {largest:.1f} µm"
+    samples = []
+    for tick in range(round(1000 * LENGTH_S)):
+        there = bench.start + circle_at(np.array([due.get(tick, 0.0)]))[0, 0]
+        samples.append(bench.put(due[tick], there) if tick in due else bench.tick())
+    return run_of(samples, bench.index, bench.start, DELAY_S)
+
+
+def planned_circle() -> CircleRun:
+    """The circle as one goal."""
+    rig = InProcess(load("five_bar"))
+    rig.enable()
+    names = list(rig.machine.mechanism.coordinate_names)
+    index = [names.index(name) for name in STREAMED["five_bar"]]
+    start = np.array(rig.tick()["coordinate"][index])
+    knots = np.arange(0.0, LENGTH_S + 0.5, INTERVAL_S)
+    values = circle_at(knots)
+    values[:, 0] += start
+    samples = [rig.send(np.array(index), knots, values), *rig.run(LENGTH_S - 0.001)]
+    return run_of(samples, index, start, 0.0)
+
+
+def spectrum(effort: Floats) -> tuple[Floats, Floats]:
+    """Frequencies (m; Hz) and amplitudes (m; N m) of an effort (n) sampled at 1 kHz, with a Hann window."""
+    window = np.hanning(len(effort))
+    lines = np.abs(np.fft.rfft((effort - effort.mean()) * window)) * 2.0 / window.sum()
+    return np.fft.rfftfreq(len(effort), 0.001), lines
+
+
+def circle(draw: Path | None) -> None:
+    """Print errors and ripple; draw the efforts and their spectra."""
+    runs = {"streamed": streamed_circle(), "as a trajectory": planned_circle()}
+    for name, run in runs.items():
+        late = run.time_s >= FROM_S
+        parts = []
+        for motor, effort in zip(("left", "right"), run.effort[late].T, strict=True):
+            hertz, lines = spectrum(effort)
+            high = hertz >= RIPPLE_HZ
+            at = int(np.argmax(np.where(high, lines, 0.0)))
+            parts.append(
+                f"{motor} {lines.max():.4f} N m, above {RIPPLE_HZ:g} Hz at most {1e3 * lines[at]:.3f} mN m"
+                f" at {hertz[at]:.0f} Hz"
+            )
+        print(
+            f"circle {name}: error after {FROM_S:g} s at most {1e6 * run.error[late].max():.1f} µm,"
+            f" rms {1e6 * np.sqrt(np.mean(run.error[late] ** 2)):.1f} µm; largest line of the effort: "
+            + "; ".join(parts)
+        )
+    if draw is not None:
+        draw_circles(runs, draw)
+
+
+def draw_circles(runs: dict[str, CircleRun], path: Path) -> None:
+    """Write a picture: the left motor's effort in the last second, and its spectrum."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9.0, 3.4), dpi=110, facecolor="white")
+    FigureCanvasAgg(figure)
+    over_time, lines = figure.subplots(1, 2)
+    for hue, (name, run) in zip((HUES[0], ACCENT), runs.items(), strict=True):
+        effort, style = run.effort[:, 0], "-" if name == "streamed" else (0, (4, 3))
+        last = run.time_s >= LENGTH_S - 1.0
+        turned = run.time_s[last] - (DELAY_S if name == "streamed" else 0.0) - (LENGTH_S - 1.0)
+        over_time.plot(turned, effort[last], color=hue, linestyle=style, linewidth=1.2, label=name)
+        hertz, amplitude = spectrum(effort[run.time_s >= FROM_S])
+        lines.loglog(hertz[1:], amplitude[1:], color=hue, linestyle=style, linewidth=1.0, label=name)
+    over_time.set(xlabel="time on the circle / s", ylabel="effort, left / N m")
+    lines.set(xlabel="frequency / Hz", ylabel="amplitude / N m", ylim=(1e-8, None))
+    for axes in (over_time, lines):
+        axes.grid(True, color="#e4e4e4", linewidth=0.6)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.legend(frameon=False, fontsize=8)
+    figure.tight_layout()
+    figure.savefig(path)
+
+
+def latency(seconds: float) -> None:
+    """Real time: from `put` to the tick whose reference reaches the set-point."""
+    with BenchRig("device") as rig:
+        robot, machine = rig.robot, rig.machine
+        robot.enable()
+        at = list(machine.mechanism.coordinate_names).index("shoulder")
+        start = robot.state["q"]["shoulder"]
+        sent, places, kept = [], [], []
+        with robot.stream("shoulder", rate_hz=1000.0) as stream:
+            delay_s, seen = stream.delay_s, rig.shared.head
+            ticker = Ticker(1_000_000)
+            begun = now_ns()
+            ticker.start(begun)
+            for number in range(round(1000 * seconds)):
+                ticker.wait()
+                now = now_ns()
+                phase = 0.5 * np.pi * 1e-9 * (now - begun)
+                sent.append(now)
+                places.append(start + 0.2 * np.sin(phase) ** 2)
+                stream.put(places[-1], time_s=1e-9 * now)
+                if number % 500 == 0:
+                    records, seen = rig.records(seen)
+                    kept.append(records.copy())
+        records, seen = rig.records(seen)
+        kept.append(records.copy())
+        robot.disable()
+    ticks = np.concatenate(kept)
+    arrived = ticks[ticks["set_point"] > 0]
+    put_ns = np.array(sent)[arrived["set_point"].astype(int) - int(arrived["set_point"].min())]
+    transport = 1e-6 * np.median(arrived["received_ns"] - put_ns)
+    reference, out_ns = ticks["reference"][:, at], ticks["sent_ns"]
+    took = []
+    for n in range(1000, len(sent) - 100):
+        low, high = np.searchsorted(out_ns, [sent[n], sent[n] + 100_000_000])
+        ahead = reference[low:high] - places[n]
+        speed = abs(places[n + 1] - places[n - 1])
+        crossed = np.flatnonzero(ahead[1:] * ahead[:-1] <= 0.0)
+        if len(crossed) and speed > 2e-4:
+            took.append(1e-6 * (out_ns[low + crossed[0] + 1] - sent[n]))
+    period_ms, median = 1e3 * machine.controller.period_s, float(np.median(took))
+    bound = transport + period_ms + 1e3 * delay_s
+    print(
+        f"set-point to command over {len(took)} set-points: median {median:.2f} ms,"
+        f" p99 {np.percentile(took, 99):.2f} ms; transport {transport:.2f} ms (median)"
+        f" + period {period_ms:g} ms + delay {1e3 * delay_s:g} ms = {bound:.2f} ms:"
+        f" ratio {median / bound:.3f}"
+    )
 
 
 def tick_cost(name: str) -> str:
     """Time of a tick that holds, and of one that streams."""
     hold = InProcess(load(name))
     hold.enable()
-    bench = StreamBench(name, STREAMED[name], 0.001, 0.006)
+    bench = StreamBench(load(name), STREAMED[name], 0.001, 0.006)
     found = []
     for rig in (hold, bench):
         took = []
@@ -130,13 +216,20 @@ def tick_cost(name: str) -> str:
 
 
 def main() -> None:
-    """Print all figures."""
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000
-    for name in STREAMED:
-        print(random_set_points(name, count))
-    print(circle())
-    for name in STREAMED:
-        print(tick_cost(name))
+    """The command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("what", nargs="*", metavar="circle|latency|cost")
+    parser.add_argument("--draw", type=Path, help="write a picture of the circle's efforts")
+    parser.add_argument("--seconds", type=float, default=20.0, help="length of the stream for latency")
+    options = parser.parse_args()
+    what = options.what or ["circle", "latency", "cost"]
+    if "circle" in what:
+        circle(options.draw)
+    if "latency" in what:
+        latency(options.seconds)
+    if "cost" in what:
+        for name in STREAMED:
+            print(tick_cost(name))
 
 
 if __name__ == "__main__":

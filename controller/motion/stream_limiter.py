@@ -10,6 +10,7 @@ from linkwork.controller.laws.motor_conditioning import scratch_words
 from linkwork.controller.motion.stream_steps import (
     HOLD,
     SHARE_OF_LIMITS,
+    TRIED,
     HeldBack,
     StreamStep,
     begin_stream,
@@ -17,7 +18,7 @@ from linkwork.controller.motion.stream_steps import (
 )
 from linkwork.controller.motion.time_scaling import Easing
 from linkwork.machine import Machine
-from linkwork.machine.checks.controllability import LEAST_LEVERAGE
+from linkwork.machine.checks.controllability import WEAK_LEVERAGE
 from linkwork.multibody import Workspace
 from linkwork.multibody.coordinate_scales import SINGULAR_BELOW, scales
 from linkwork.multibody.kernels.bundles import Bundle
@@ -27,8 +28,8 @@ DEPENDENT_BELOW = 1e-6
 LAG = 1e-4
 """rad or m between reference and target from which a limit of a coordinate counts as holding it back."""
 CAP_FALL, CAP_LEAST, CAP_RISE_S = 0.8, 0.02, 0.5
-"""The share of the velocity limits in use: how it falls in a tick that a limit of the pose forbids, its least
-value, and the time in which it rises from 0 to 1."""
+"""The share of a coordinate's velocity limit in use: how it falls in a tick in which a limit of the pose
+stops the coordinate, its least value, and the time in which it rises from 0 to 1."""
 _BIG = (1e3, 1e4, 1e6)
 """Limits of velocity, acceleration and jerk of coordinates that hold, where the machine file gives none."""
 
@@ -72,7 +73,9 @@ class StreamLimiter:
             wanted=np.zeros((k, 3)),
             stop=np.zeros((k, 3)),
             tried=np.zeros((k, 3)),
-            told=np.zeros(7),
+            caps=np.ones(k),
+            stopped=np.zeros(k, np.int64),
+            told=np.zeros(8),
             goal=np.zeros(k),
             z=np.zeros(k),
             held=np.zeros((k, k)),
@@ -83,12 +86,14 @@ class StreamLimiter:
             next_basis=np.zeros((k, nv)),
             next_pose=np.zeros(mechanism.nq),
             next_rates=np.zeros(nv),
+            last_pose=np.zeros(mechanism.nq),
+            last_rates=np.zeros(nv),
             levers=np.zeros(max(scratch_words(k, motors), 1)),
         )
         self._bundle = Bundle(self._arrays)
-        self._here = np.zeros(3 * len(regions))
+        self._here = np.zeros(4 * len(regions))
         self.index: NDArray[np.int64] = self._arrays.chosen
-        self.easing, self._cap = Easing(), 1.0
+        self.easing = Easing()
         self.held_back, self.held_index = HeldBack.NOTHING, -1
 
     @property
@@ -124,9 +129,10 @@ class StreamLimiter:
         arrays.state[:, 0] = theta
         self._set_limits(index)
         arrays.pose[:] = self._estimate.q
-        self.easing, self._cap = Easing(), 1.0
+        self.easing = Easing()
+        arrays.caps[:], arrays.told[TRIED] = 1.0, 0.0
         self.held_back, self.held_index = HeldBack.NOTHING, -1
-        begun: int = begin_stream(self._bundle.words, LEAST_LEVERAGE)
+        begun: int = begin_stream(self._bundle.words, WEAK_LEVERAGE)
         return bool(begun) and bool(arrays.told[HOLD] >= DEPENDENT_BELOW)
 
     def _set_limits(self, index: NDArray[np.int64]) -> None:
@@ -143,16 +149,15 @@ class StreamLimiter:
     def step(self, *, follows: bool) -> None:
         """Advance the state by one period towards the target. follows: whether that is of set-points."""
         arrays, period = self._arrays, self._period_s
-        stream_step(
-            self._bundle.words, self._here, period, self.easing.told, self._cap, SINGULAR_BELOW,
-            LEAST_LEVERAGE,
-        )  # fmt: skip
+        stream_step(self._bundle.words, self._here, period, self.easing.told, SINGULAR_BELOW, WEAK_LEVERAGE)
         limit, index = HeldBack(int(arrays.told[0])), int(arrays.told[1])
         forbidden = limit > HeldBack.JERK
-        if forbidden:
-            self._cap = max(CAP_FALL * self._cap, CAP_LEAST)
-        else:
-            self._cap = min(1.0, self._cap + period / CAP_RISE_S)
+        caps = arrays.caps
+        caps[:] = np.where(
+            arrays.stopped,
+            np.maximum(CAP_FALL * caps, CAP_LEAST),
+            np.minimum(1.0, caps + period / CAP_RISE_S),
+        )
         late = bool(np.any(np.abs(arrays.then[:, 0] - arrays.state[:, 0]) > LAG))
         if not forbidden and not (late and follows):
             limit = HeldBack.NOTHING

@@ -6,7 +6,9 @@ held up on their way do not count. The offset in use follows the estimate at a l
 changes speed by a few per cent and does not jump.
 
 At device time t the target is the piecewise cubic through the set-points at the stamp t - offset - delay.
-Where a set-point has no velocities, they are those of the parabola through it and its two neighbours.
+Where a set-point has no velocities, they are those of the cubic through it, the next one and the two before.
+A parabola through it and its neighbours would make the acceleration jump at each set-point by 2 h |x'''|,
+with h the interval, which shows as ripple of the efforts.
 """
 
 from __future__ import annotations
@@ -39,7 +41,14 @@ def _rate(points: Floats, last: int, count: int, n: int, i: int, k: int) -> floa
         a, b = (last - n + 1) % size, (last - n - 1) % size
         ahead, behind = points[a, 0] - time, time - points[b, 0]
         after, before = (points[a, 2 + i] - at) / ahead, (at - points[b, 2 + i]) / behind
-        return float((behind * after + ahead * before) / (ahead + behind))
+        rate = (behind * after + ahead * before) / (ahead + behind)
+        if n + 2 < count:
+            c = (last - n - 2) % size
+            gap, whole = points[b, 0] - points[c, 0], points[a, 0] - points[c, 0]
+            earlier = (points[b, 2 + i] - points[c, 2 + i]) / gap
+            bend = (after - before) / (ahead + behind) - (before - earlier) / (behind + gap)
+            rate -= ahead * behind * bend / whole
+        return float(rate)
     if newer:
         a = (last - n + 1) % size
         return float((points[a, 2 + i] - at) / (points[a, 0] - time))

@@ -13,6 +13,9 @@ was found safe a period ago: a safe step always exists.
 The limits of other joints, of the points of the section `workspace`, of the motors' efforts, and the distance
 from singular poses depend on the pose. They are checked at poses along the stops of all coordinates, which
 Newton's method finds on the closures. If one is beyond its limit there, all coordinates stop for this period.
+At the side of a box of `workspace` one coordinate stops and the others move on, where that keeps the limits:
+the point slides along the side. A period tries one coordinate, that which was held before; the next period
+the next. Near the limits of other joints all stop: there, joints turn far between the poses that are checked.
 A singular pose that lies between two of these poses shows in the sign of a determinant (assembly_mode.py has
 the equations).
 
@@ -99,10 +102,11 @@ _ROUNDING = 1e-12
 _NO_POSE = -1.0
 _JUMP = 0.3
 """Scaled way of Newton's method from the predicted pose beyond which it has found another assembly mode."""
-HOLD, LEVER, TURN, DRIVE, NEXT_LEVER = range(2, 7)
+HOLD, LEVER, TURN, DRIVE, NEXT_LEVER, TRIED = range(2, 8)
 """Of `told`, at the reference's pose: least distance from singular poses of the coordinates, of the motors;
-signs of the determinants of the coordinates' Jacobian and of the motors' map (0: not square); and the least
-distance of the motors at the next pose."""
+signs of the determinants of the coordinates' Jacobian and of the motors' map (0: not square); the least
+distance of the motors at the next pose; and the coordinate to stop first where a limit of the pose forbids a
+step."""
 
 
 class HeldBack(IntEnum):
@@ -136,9 +140,10 @@ class StreamStep(NamedTuple):
     highest position and largest speed of each joint, infinite where not checked. points, regions: of the
     section workspace, lowest x, y, z, highest x, y, z, speed. motor: joints with motors. pose (nq), rates
     (nv): of the reference. state: position, velocity, acceleration; now, then: those of the target at the
-    state's time and one period later; wanted, stop, tried: scratch. told: HeldBack, its index, and what
-    `HOLD` to `NEXT_LEVER` say. most: largest effort of each motor, weight: in the metric of efforts; effort,
-    next_effort: of the reference. origin: admitted velocities at the reference's pose.
+    state's time and one period later; wanted, stop, tried: scratch. caps: shares of the velocity limits that
+    the tracking law may use. stopped: 1 where a limit of the pose stopped the coordinate. told: HeldBack, its
+    index, and what `HOLD` to `TRIED` say. most: largest effort of each motor, weight: in the metric of
+    efforts; effort, next_effort: of the reference. origin: admitted velocities at the reference's pose.
     """
 
     p: Floats
@@ -166,6 +171,8 @@ class StreamStep(NamedTuple):
     wanted: Annotated[Floats, "k", "three"]
     stop: Annotated[Floats, "k", "three"]
     tried: Annotated[Floats, "k", "three"]
+    caps: Annotated[Floats, "k"]
+    stopped: Annotated[Integers, "k"]
     told: Floats
     goal: Annotated[Floats, "k"]
     z: Annotated[Floats, "k"]
@@ -177,6 +184,8 @@ class StreamStep(NamedTuple):
     next_basis: Annotated[Floats, "k", "nv"]
     next_pose: Floats
     next_rates: Annotated[Floats, "nv"]
+    last_pose: Floats
+    last_rates: Annotated[Floats, "nv"]
     levers: Floats
 
 
@@ -454,8 +463,31 @@ def _pose_limit(g: StreamStep, hold: float, least_hold: float, least_lever: floa
 
 
 @part
-def _region_limit(g: StreamStep, here: Floats) -> int:
-    """The same for the points of the section `workspace`. here (m × 3): overshoots at the present pose."""
+def _turn_limit(g: StreamStep, seconds: float) -> int:
+    """The joint that turns round beyond its limit between the stop's last pose and that in w; 0 for none.
+
+    Coded as by `_pose_limit`. A joint's speed is taken to change evenly over the `seconds` between both.
+    """
+    t, w = g.t, g.w
+    q, v = vector(t, w, Q), vector(t, w, V)
+    for n in range(t[NV]):
+        if v[n] * g.last_rates[n] < 0.0:
+            turn = g.last_pose[n] + 0.5 * seconds * g.last_rates[n] ** 2 / (g.last_rates[n] - v[n])
+            if (turn > g.joints[n, 1] - STOP_MARGIN and turn > g.pose[n] + 1e-9) or (
+                turn < g.joints[n, 0] + STOP_MARGIN and turn < g.pose[n] - 1e-9
+            ):
+                return 5 + 16 * n
+    copy(q, g.last_pose)
+    copy(v, g.last_rates)
+    return 0
+
+
+@part
+def _region_limit(g: StreamStep, here: Floats, first: bool) -> int:
+    """The same for the points of the section `workspace`.
+
+    here (m × 4): overshoots and square of the speed at the present pose.
+    """
     t, w = g.t, g.w
     if len(g.points) == 0:
         return 0
@@ -466,11 +498,11 @@ def _region_limit(g: StreamStep, here: Floats) -> int:
         for axis in range(3):
             at = place[g.points[m], axis]
             over = max(g.regions[m, axis] - at, at - g.regions[m, 3 + axis]) + POSE_MARGIN
-            if over > 0.0 and over > here[3 * m + axis] + 1e-9:
+            if over > 0.0 and over > here[4 * m + axis] + 1e-9:
                 return 7 + 16 * m
             square += speed[g.points[m], axis] ** 2
-        fastest = SPEED_MARGIN * g.regions[m, 6]
-        if square > fastest * fastest:
+        fastest = (SPEED_MARGIN if first else STOP_SPEED_MARGIN) * g.regions[m, 6]
+        if square > fastest * fastest and (first or square > here[4 * m + 3]):
             return 8 + 16 * m
     return 0
 
@@ -539,18 +571,22 @@ def _effort_limit(g: StreamStep, states: Floats, first: bool) -> int:
 
 @part
 def _overshoots(g: StreamStep, here: Floats) -> None:
-    """Write how far each point is beyond its box at the reference's pose, with the margin (m × 3)."""
+    """Write how far each point is beyond its box at the reference's pose, with the margin, and its squared
+    speed (m × 4).
+    """
     t, w = g.t, g.w
     if len(g.points) == 0:
         return
     copy(g.pose, vector(t, w, Q))
     copy(g.rates, vector(t, w, V))
     kinematics(g.p, t, w)
-    place = matrix(t, w, POINT_POSITION, 3)
+    place, speed = matrix(t, w, POINT_POSITION, 3), matrix(t, w, POINT_VELOCITY, 3)
     for m in range(len(g.points)):
+        here[4 * m + 3] = 0.0
         for axis in range(3):
             at = place[g.points[m], axis]
-            here[3 * m + axis] = max(g.regions[m, axis] - at, at - g.regions[m, 3 + axis]) + POSE_MARGIN
+            here[4 * m + axis] = max(g.regions[m, axis] - at, at - g.regions[m, 3 + axis]) + POSE_MARGIN
+            here[4 * m + 3] += speed[g.points[m], axis] ** 2
 
 
 @part
@@ -583,7 +619,7 @@ def _blocked(g: StreamStep, period: float, least_hold: float, least_lever: float
         return 9
     why = _pose_limit(g, hold, least_hold, least_lever, True)
     if why == 0:
-        why = _region_limit(g, here)
+        why = _region_limit(g, here, True)
     if why == 0:
         why = _effort_limit(g, g.tried, True)
     if why != 0:
@@ -594,10 +630,13 @@ def _blocked(g: StreamStep, period: float, least_hold: float, least_lever: float
     for i in range(len(g.goal)):
         _, first, second, third = stop_phases(g.tried[i, 1], g.tried[i, 2], g.limits[i, 1], g.limits[i, 2])
         length = max(length, first + second + third)
-    count = min(int(np.ceil(length / SAMPLE_S)), MOST_SAMPLES)
+    count = min(1 + int(np.ceil(length / SAMPLE_S)), MOST_SAMPLES)
+    before = 0.0
+    copy(g.next_pose, g.last_pose)
+    copy(g.next_rates, g.last_rates)
     for n in range(count):
-        after = length * (n + 1) / count
-        move(t, q, v, length / count if n + 1 < count else 0.5 * length / count)
+        after = length * ((n + 1) / count) ** 2  # denser where it is fast
+        move(t, q, v, (1.0 if n + 1 < count else 0.5) * (after - before))
         for i in range(len(g.goal)):
             state = g.tried[i]
             g.wanted[i, 0], g.wanted[i, 1], g.wanted[i, 2] = stopping(
@@ -612,7 +651,10 @@ def _blocked(g: StreamStep, period: float, least_hold: float, least_lever: float
         _set_rates(g)
         why = _pose_limit(g, along_hold, least_hold, least_lever, False)
         if why == 0:
-            why = _region_limit(g, here)
+            why = _turn_limit(g, after - before)
+        before = after
+        if why == 0:
+            why = _region_limit(g, here, False)
         if why == 0:
             why = _effort_limit(g, g.wanted, False)
         if why != 0:
@@ -649,21 +691,21 @@ def _accept(g: StreamStep, states: Floats) -> None:
     copy(g.next_rates, g.rates)
 
 
-@kernel(void(BUNDLE, VECTOR, *(float64,) * 5))
+@kernel(void(BUNDLE, VECTOR, *(float64,) * 4))
 def stream_step(
-    bundle: Integers, here: Floats, period: float, ease: float, cap: float,
-    least_hold: float, least_lever: float,
-) -> None:  # fmt: skip
+    bundle: Integers, here: Floats, period: float, ease: float, least_hold: float, least_lever: float
+) -> None:
     """Advance `state` by one period towards the target; `told` gives the limit that held it back.
 
-    bundle: `StreamStep`. here (points × 3, flat): scratch. ease, cap: shares of the acceleration and
-    velocity limits that the tracking law may use. least_hold, least_lever: least distances from singular
-    poses of coordinates and motors.
+    bundle: `StreamStep`. here (points × 4, flat): scratch. ease: share of the acceleration limits that the
+    tracking law may use. least_hold, least_lever: least distances from singular poses of coordinates and
+    motors.
     """
     g = read_step(bundle)
     g.told[0] = g.told[1] = 0.0
     for i in range(len(g.chosen)):
-        met = _step_alone(g, i, period, ease, cap)
+        g.stopped[i] = 0
+        met = _step_alone(g, i, period, ease, g.caps[i])
         if met != 0 and (g.told[0] == 0.0 or met < g.told[0]):
             g.told[0], g.told[1] = met, i
     _overshoots(g, here)
@@ -672,6 +714,16 @@ def stream_step(
         _accept(g, g.tried)
         return
     g.told[0], g.told[1] = why % 16, why // 16
+    if len(g.chosen) > 1 and why % 16 in (7, 8):
+        one = int(g.told[TRIED])
+        copy(g.stop[one], g.tried[one])
+        if _blocked(g, period, least_hold, least_lever, here) == 0:
+            g.stopped[one] = 1
+            _accept(g, g.tried)
+            return
+        g.told[TRIED] = (one + 1) % len(g.chosen)
+    for i in range(len(g.chosen)):
+        g.stopped[i] = 1
     hold = _place(g, g.stop, period)
     if hold < 0.0:
         copy(g.pose, g.next_pose)

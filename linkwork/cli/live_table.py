@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -34,10 +35,12 @@ def watch_telemetry(
     show: bool,
     homing: str = "",
     show_all: bool = False,
+    units: Mapping[str, str | None] | None = None,
 ) -> dict[str, Any]:
     """Show telemetry until Ctrl-C or for the given time; return the last sample.
 
     homing: how the device found its zeros, in words; show_all: passive joints too, however many there are.
+    units: of the signals, None of a digital one.
 
     Raises NobodyThere when telemetry ends and the controller does not answer.
     """
@@ -63,14 +66,14 @@ def watch_telemetry(
                     client.request("state", timeout_s=_SILENT_S)  # time may stand still in lockstep
                     heard = time.monotonic()
                 if live is not None and sample:
-                    live.update(view(sample, homing, show_all=show_all), refresh=True)
+                    live.update(view(sample, homing, units, show_all=show_all), refresh=True)
         except NobodyThere as gone:
             raise NobodyThere(f"the controller has ended: {gone}") from None
         finally:
             if live is not None:
                 live.stop()
     if show and sample and console.is_terminal:
-        console.print(view(sample, homing, show_all=show_all))
+        console.print(view(sample, homing, units, show_all=show_all))
     return sample
 
 
@@ -86,7 +89,13 @@ def _newest(subscriber: Subscriber) -> dict[bytes, dict[str, Any]]:
     return newest
 
 
-def view(sample: dict[str, Any], homing: str = "", *, show_all: bool = False) -> Group:
+def view(
+    sample: dict[str, Any],
+    homing: str = "",
+    units: Mapping[str, str | None] | None = None,
+    *,
+    show_all: bool = False,
+) -> Group:
     """Return one sample as a table: joints and task coordinates with reference and effort."""
     joints, efforts = sample["q"], sample["effort"]
     followed = {name for name, wanted in sample["reference"].items() if math.isfinite(wanted)}
@@ -116,7 +125,8 @@ def view(sample: dict[str, Any], homing: str = "", *, show_all: bool = False) ->
         shown.append(Text(held))
     signals = (sample.get("input") or {}) | (sample.get("output") or {})
     if signals:
-        shown.append(Text("; ".join(f"{name} {number(value)}" for name, value in signals.items())))
+        told = [f"{name} {_value(value, (units or {}).get(name, ''))}" for name, value in signals.items()]
+        shown.append(Text("; ".join(told)))
     if sample.get("constraint_force"):
         shown += closures(sample, show_all=show_all)
     if sample.get("reaction"):
@@ -124,6 +134,13 @@ def view(sample: dict[str, Any], homing: str = "", *, show_all: bool = False) ->
     if "twin" in sample:
         shown += twin(sample["twin"])
     return Group(*shown)
+
+
+def _value(value: float, unit: str | None) -> str:
+    """The value of a signal; unit None: on or off."""
+    if unit is None:
+        return "on" if value > 0.5 else "off"
+    return f"{number(value)} {unit}".rstrip()
 
 
 def closures(sample: dict[str, Any], *, show_all: bool = False) -> list[Any]:

@@ -140,12 +140,13 @@ def plot(
     as_json: AsJson = False,
 ) -> None:
     """Draw signals of a recording over time."""
-    from linkwork.recordings.signal_plot import draw_signals
+    from linkwork.recordings.signal_plot import draw_signals, units_of
 
     recording = _part(read_file(file), begin, end)
     target = out or file.with_suffix(".png")
     title = f"{recording.metadata.get('machine', '')}   {file.name}"
-    written(target, lambda: draw_signals(recording.ticks, signal or [], target, title))
+    units = units_of(recording.machine_file)
+    written(target, lambda: draw_signals(recording.ticks, signal or [], target, title, units))
     emit({"out": str(target)}) if as_json else say(str(target))
 
 

@@ -231,6 +231,10 @@ def watch(
     with link.client() as client:
         found = client.request("status")
         homing = homing_told(found["device"]) if found["device"].get("homing") else ""
+        units = {
+            each["name"]: None if each["type"] == "digital" else each["unit"]
+            for each in client.request("describe").get("signals", ())
+        }
         last = watch_telemetry(
             client,
             found["telemetry"],
@@ -239,6 +243,7 @@ def watch(
             show=not link.as_json,
             homing=homing,
             show_all=show_all,
+            units=units,
         )
     if link.as_json:
         emit(last)

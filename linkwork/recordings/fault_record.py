@@ -16,7 +16,7 @@ from linkwork.controller.records import layout_for
 from linkwork.machine import Machine
 from linkwork.protocol.codes import DeviceFault
 from linkwork.recordings.recording import Recording, signals
-from linkwork.recordings.signal_plot import Panel, chosen
+from linkwork.recordings.signal_plot import SIGNAL_CHANNELS, Panel, chosen, signal_panels
 
 _CHANNELS: Final = {
     "LINK_LOST": "lost_in_a_row",
@@ -181,8 +181,21 @@ def _crossings(table: NDArray[Any], machine: Machine, fault: dict[str, Any]) -> 
     return found
 
 
+def _changed(part: dict[str, Floats]) -> dict[str, Floats]:
+    """Return the inputs and outputs that are not constant."""
+    return {
+        name: values
+        for name, values in part.items()
+        if name.partition(".")[0] in SIGNAL_CHANNELS and np.any(values != values[0])
+    }
+
+
 def _panels(part: dict[str, Floats], machine: Machine, fault: dict[str, Any]) -> list[Panel]:
-    """The signals that the fault concerns: what exceeded its limit, then position, velocity and effort."""
+    """The signals that the fault concerns: what exceeded its limit, then position, velocity and effort.
+
+    Last come the inputs and outputs that changed.
+    """
+    units = {signal.name: None if signal.is_digital else signal.unit for signal in machine.signals}
     panels = []
     channel = _CHANNELS.get(str(fault.get("name")), "")
     curves = {
@@ -207,7 +220,7 @@ def _panels(part: dict[str, Floats], machine: Machine, fault: dict[str, Any]) ->
             most, turns = motors[name].max_effort, motors[name].is_angle
             curves = {"law": part[f"law_effort.{name}"], "sent": part[f"effort.{name}"]}
             panels.append(Panel(f"effort of {name} / {'N m' if turns else 'N'}", curves, (-most, most)))
-    return panels
+    return panels + signal_panels(_changed(part), units)
 
 
 def _concerned(part: dict[str, Floats], machine: Machine, fault: dict[str, Any]) -> list[tuple[str, Floats]]:

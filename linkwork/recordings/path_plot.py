@@ -93,7 +93,7 @@ def _draw_efforts(axes: Axes, tracking: Tracking) -> None:
     axes.set_xlabel("time / s   (grey: the ramps in and out)", color=INK, fontsize=9)
 
 
-def dress(axes: Axes, label: str) -> None:
+def dress(axes: Axes, label: str, *, legend: bool = True) -> None:
     """Title, grid and legend of one panel."""
     axes.set_title(label, loc="left", fontsize=10, color=INK)
     axes.grid(color=GRID, linewidth=0.7)
@@ -103,9 +103,10 @@ def dress(axes: Axes, label: str) -> None:
         axes.spines[side].set_visible(False)
     for side in ("left", "bottom"):
         axes.spines[side].set_color(GRID)
-    axes.legend(
-        loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4, fontsize=8.5, frameon=False, labelcolor=INK
-    )
+    if legend:
+        axes.legend(
+            loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4, fontsize=8.5, frameon=False, labelcolor=INK
+        )
 
 
 def amount(value: float, unit: str) -> str:

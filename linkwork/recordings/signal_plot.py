@@ -1,32 +1,45 @@
-"""Signals of a recording over time: one panel for each that was asked for."""
+"""Channels of a recording over time: one panel for each that was asked for.
+
+Digital signals of the machine are bands, filled where they are on; analog ones are lines, a panel a unit.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from linkwork.arrays import Floats
 from linkwork.machine.nearest_name import nearest
+from linkwork.machine.problems import MachineError
+from linkwork.machine.yaml import parse_yaml
 from linkwork.recordings.log_file import Ticks
 from linkwork.recordings.path_plot import ACCENT, HUES, INK, QUIET, dress
 from linkwork.recordings.recording import signals
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 USUAL: Final = ("coordinate", "reference", "law_effort", "effort")
-"""Signals drawn by default."""
+"""Signals drawn by default, before those of the machine's section `signals`."""
+SIGNAL_CHANNELS: Final = ("input", "output")
 
 
 def chosen(ticks: Ticks, names: Sequence[str]) -> list[tuple[str, dict[str, Floats]]]:
     """Return for each name a channel with all its numbers ("effort"), or one ("effort.shoulder"), over ticks.
 
+    A name without a channel is that of an input or output ("gripper").
     The arrays are (ticks). Raises ValueError for an unknown name, with the nearest.
     """
     there = signals(ticks)
     panels = []
     for name in names:
+        alone = {f"{channel}.{name}" for channel in SIGNAL_CHANNELS}
         found = {
-            each: values for each, values in there.items() if each == name or each.startswith(f"{name}.")
+            each: values
+            for each, values in there.items()
+            if each == name or each.startswith(f"{name}.") or each in alone
         }
         if not found:
             channels = list(ticks.table.dtype.names or ())
@@ -41,21 +54,69 @@ def chosen(ticks: Ticks, names: Sequence[str]) -> list[tuple[str, dict[str, Floa
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """Signals drawn together. curves: (n,) each, by their labels; limits: values that are allowed at most."""
+    """Signals drawn together. curves: (n,) each, by their labels; limits: values that are allowed at most.
+
+    bands: they are 0 or 1, and are drawn as bands.
+    """
 
     title: str
     curves: Mapping[str, Floats]
     limits: tuple[float, ...] = ()
+    bands: bool = False
 
 
-def draw_signals(ticks: Ticks, names: Sequence[str], path: Path, title: str) -> None:
-    """Write a picture of these signals. Raises ValueError for unknown signals and formats, OSError."""
-    usual = [name for name in USUAL if name in (ticks.table.dtype.names or ())]
-    panels = [
-        Panel(name, {each.removeprefix(f"{name}."): values for each, values in found.items()})
-        for name, found in chosen(ticks, names or usual)
-    ]
-    draw_panels(ticks.table["time_s"], panels, path, title)
+def units_of(machine_file: str) -> dict[str, str | None]:
+    """Return the units of a machine's signals, None of a digital one; empty for an unreadable file."""
+    try:
+        data = parse_yaml(machine_file).data
+    except MachineError:
+        return {}
+    told = data.get("signals") if isinstance(data, dict) else None
+    return {
+        str(name): None if spec.get("type") == "digital" else str(spec.get("unit", ""))
+        for name, spec in (told or {}).items()
+        if isinstance(spec, dict)
+    }
+
+
+def signal_panels(values: Mapping[str, Floats], units: Mapping[str, str | None]) -> list[Panel]:
+    """Return the panels of the channels `input.NAME` and `output.NAME` among these values (n,)."""
+    signals = {
+        name.partition(".")[2]: each
+        for name, each in values.items()
+        if name.partition(".")[0] in SIGNAL_CHANNELS
+    }
+    digital = {name: each for name, each in signals.items() if units.get(name, "") is None}
+    panels = [Panel("digital signals", digital, bands=True)] if digital else []
+    for unit in dict.fromkeys(units.get(name) or "" for name in signals if name not in digital):
+        curves = {
+            name: each
+            for name, each in signals.items()
+            if name not in digital and (units.get(name) or "") == unit
+        }
+        panels.append(Panel(f"analog signals / {unit}" if unit else "analog signals", curves))
+    return panels
+
+
+def draw_signals(
+    ticks: Ticks, names: Sequence[str], path: Path, title: str, units: Mapping[str, str | None]
+) -> None:
+    """Write a picture of these signals. Raises ValueError for unknown signals and formats, OSError.
+
+    units: of the machine's signals (`units_of`).
+    """
+    present = ticks.table.dtype.names or ()
+    usual = [name for name in (*USUAL, *SIGNAL_CHANNELS) if name in present]
+    panels: list[Panel] = []
+    of_machine: dict[str, Floats] = {}
+    for name, found in chosen(ticks, names or usual):
+        if all(each.partition(".")[0] in SIGNAL_CHANNELS for each in found):
+            of_machine |= found
+        else:
+            panels.append(
+                Panel(name, {each.removeprefix(f"{name}."): values for each, values in found.items()})
+            )
+    draw_panels(ticks.table["time_s"], [*panels, *signal_panels(of_machine, units)], path, title)
 
 
 def draw_panels(
@@ -68,10 +129,14 @@ def draw_panels(
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(10.0, 1.0 + 2.1 * len(panels)), dpi=110, facecolor="white")
+    heights = [0.7 + 0.3 * len(panel.curves) if panel.bands else 2.1 for panel in panels]
+    figure = Figure(figsize=(10.0, 1.0 + sum(heights)), dpi=110, facecolor="white")
     FigureCanvasAgg(figure)
-    made: Any = figure.subplots(len(panels), 1, sharex=True, squeeze=False)
+    made: Any = figure.subplots(len(panels), 1, sharex=True, squeeze=False, height_ratios=heights)
     for axes, panel in zip(made[:, 0], panels, strict=True):
+        if panel.bands:
+            _draw_bands(axes, time_s, panel, moment_s)
+            continue
         for k, (label, values) in enumerate(panel.curves.items()):
             axes.plot(time_s, values, color=HUES[k % len(HUES)], linewidth=1.1, label=label)
         low, high = axes.get_ylim()
@@ -85,3 +150,20 @@ def draw_panels(
     figure.suptitle(title, x=0.02, ha="left", fontsize=11, color=INK)
     figure.tight_layout()
     figure.savefig(path)
+
+
+def _draw_bands(axes: Axes, time_s: Floats, panel: Panel, moment_s: float | None) -> None:
+    """A row for each signal, the first at the top."""
+    for k, values in enumerate(panel.curves.values()):
+        axes.fill_between(
+            time_s, -k - 0.3, -k + 0.3, where=(values > 0.5).tolist(), step="post",
+            color=HUES[k % len(HUES)], linewidth=0.0,
+        )  # fmt: skip
+        axes.axhline(-k - 0.3, color=QUIET, linewidth=0.6)
+    if moment_s is not None:
+        axes.axvline(moment_s, color=ACCENT, linewidth=0.9)
+    axes.set_ylim(0.6 - len(panel.curves), 0.6)
+    dress(axes, panel.title, legend=False)
+    axes.set_yticks([float(-k) for k in range(len(panel.curves))], list(panel.curves))
+    axes.tick_params(axis="y", length=0, labelcolor=INK)
+    axes.grid(visible=False, axis="y")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from linkwork.arrays import Floats
 from linkwork.controller.motion.streaming import StreamState
 from linkwork.controller.orders import Finish, OrderOutcome, StartStream, Stop
 from linkwork.controller.set_points import SetPoint
-from linkwork.machine import Machine, load
+from linkwork.machine import Machine, load, shipped_path
 from linkwork.protocol.codes import ResultCode
 from tests.controller.loop.in_process import InProcess, Sample
 
@@ -155,7 +156,29 @@ def test_a_circle_is_followed_after_the_delay() -> None:
     rig = StreamRig("five_bar", ("x", "y"))
     reference, wanted = circle(rig, 1.5)
     assert np.abs(reference - wanted)[300:].max() < 50e-6
+    ripple = np.diff(rig.series("reference_velocity") / rig.period_s, 3, axis=0)[300:]
+    assert np.abs(ripple).max() < 0.05, "m/s²: the acceleration does not jump at the set-points"
     assert not any(sample["stream_held_back"] for sample in rig.samples[300:])
+    within_limits(rig)
+
+
+def test_at_the_side_of_a_box_the_point_slides_along(tmp_path: Path) -> None:
+    path = tmp_path / "boxed.yaml"
+    box = "workspace:\n  tool: {x_m: [-0.09, 0.05]}\n"
+    path.write_text(shipped_path("five_bar").read_text() + box)
+    rig = StreamRig(str(path), ("x", "y"))
+    wanted = []
+    for n in range(150):
+        x, y = min(0.001 * n, 0.1), -0.02 * (1.0 - np.cos(0.03 * n))
+        wanted.append(rig.start[1] + y)
+        rig.put(n * INTERVAL_S, rig.start + np.array([x, y]))
+        rig.run((TICKS - 1) * rig.period_s)
+    reference = rig.series("reference")
+    assert 0.049 < reference[-1, 0] <= 0.05
+    behind = np.interp(
+        np.arange(len(reference)) * rig.period_s - DELAY_S, np.arange(150) * INTERVAL_S, wanted
+    )
+    assert np.abs(reference[:, 1] - behind)[700:].max() < 1e-4
     within_limits(rig)
 
 
