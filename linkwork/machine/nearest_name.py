@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 _SIMILAR = 0.72
 
@@ -29,6 +29,11 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     stem = wanted.split("_")[0]
     same_stem = [name for name in names if len(stem) >= 4 and name.casefold().split("_")[0] == stem]
     return same_stem[0] if len(same_stem) == 1 else None
+
+
+def listed(names: Sequence[str], most: int = 6) -> str:
+    """Return the first of these names as a text, and the number of the others."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def meant(word: str, known: Iterable[str]) -> str:

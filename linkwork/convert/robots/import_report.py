@@ -13,10 +13,10 @@ from linkwork.convert.robots.proof import Proof, digits
 from linkwork.convert.robots.same_motion import STATES
 from linkwork.machine import Machine
 from linkwork.machine.checks.controllability import why_not_controllable
-from linkwork.machine.checks.holding import held_efforts
+from linkwork.machine.checks.holding import held_efforts, unheld_joints
+from linkwork.machine.nearest_name import listed
 
 Verdict = Literal["", "good", "bad"]
-_SHOWN = 6
 
 
 @dataclass(frozen=True)
@@ -65,13 +65,13 @@ def report_rows(
     idle = [motion["joint"] for motion in model["idle"]]
     if idle:
         rows.append(
-            ImportFinding("idle motions", f"{_few(idle)}: they matter to nothing else, and are ignored")
+            ImportFinding("idle motions", f"{listed(idle)}: they matter to nothing else, and are ignored")
         )
     light = massless(robot)
     if light:
-        rows.append(ImportFinding("links without mass", _few(light)))
+        rows.append(ImportFinding("links without mass", listed(light)))
     for kind, names in missing_limits(robot).items():
-        rows.append(ImportFinding(f"no {kind} limit", _few(names), "bad"))
+        rows.append(ImportFinding(f"no {kind} limit", listed(names), "bad"))
     problem = why_not_controllable(found.machine)
     if problem is not None:
         rows.append(ImportFinding("controller", f"cannot run it: {problem[1]}. {problem[2]}", "bad"))
@@ -101,13 +101,17 @@ def _agrees(proof: Proof) -> Verdict:
 
 def _motors(machine: Machine) -> ImportFinding:
     names = [motor.joint for motor in machine.motors]
-    return ImportFinding("motors", _few(names) if names else "none", "" if names else "bad")
+    return ImportFinding("motors", listed(names) if names else "none", "" if names else "bad")
 
 
 def _holding(machine: Machine) -> list[ImportFinding]:
     """Whether the motors can hold the machine against gravity where it starts."""
     if not machine.motors or machine.dof == 0:
         return []
+    falling = unheld_joints(machine)
+    if falling:
+        text = f"no motor holds {listed(falling)}: gravity or springs move them where the machine starts"
+        return [ImportFinding("against gravity", text, "bad")]
     efforts = held_efforts(machine)
     weak = [
         f"{motor.joint} needs {needed:.3g} {'N m' if motor.is_angle else 'N'}, has {motor.max_effort:.3g}"
@@ -115,7 +119,7 @@ def _holding(machine: Machine) -> list[ImportFinding]:
         if not needed <= motor.max_effort
     ]
     if weak:
-        return [ImportFinding("against gravity", f"the motors do not hold it: {_few(weak)}", "bad")]
+        return [ImportFinding("against gravity", f"the motors do not hold it: {listed(weak)}", "bad")]
     share = max((needed / motor.max_effort for motor, needed in efforts), default=0.0)
     return [
         ImportFinding(
@@ -127,11 +131,6 @@ def _holding(machine: Machine) -> list[ImportFinding]:
 def _counted(number: int, one: str) -> str:
     many = f"{one.removesuffix('y')}ies" if one.endswith("y") else f"{one}s"
     return f"{number} {one if number == 1 else many}"
-
-
-def _few(names: list[str]) -> str:
-    more = len(names) - _SHOWN
-    return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 def body_rows(machine: Machine) -> list[tuple[str, str, str, str]]:

@@ -44,7 +44,11 @@ def search(
     found = list(_declared(mechanism, document, declared, allowed[0], q))
     yield from found
     if file.motors and min(ways.shape[1] for ways in allowed) > len(found):
-        refused = [name for name, spec in file.joints.items() if spec.idle is False or name in declared]
+        refused = [
+            name
+            for name, spec in file.joints.items()
+            if spec.idle is False or spec.type == "free" or name in declared
+        ]
         yield from _undeclared(mechanism, [*refused, *_moving_at_start(file, mechanism, v)], poses, allowed)
 
 
@@ -164,6 +168,7 @@ def _held(mechanism: Mechanism, name: str, ways: Floats, q: Floats) -> Iterator[
     """Yield the idle motions in `ways` (nv × k) that turn a joint, each with the gradient (nv) of its row."""
 
     own = _own(mechanism, name)
+    floats = next(joint.kind == "free" for joint in mechanism.joints if joint.name == name)
     turned, sizes, motions = np.linalg.svd(ways[own], full_matrices=False)
     ball = next((ball for ball in balls(mechanism) if ball.joint.name == name), None)
     columns = _columns(mechanism)
@@ -187,6 +192,8 @@ def _held(mechanism: Mechanism, name: str, ways: Floats, q: Floats) -> Iterator[
             row = CoordinateConstraint(row_name, of=mechanism.joint_names[place], value=float(q[place]))
             gradient[place] = 1.0
         damping = float(whole @ mass @ whole) / _DECAY_S / float(np.square(columns[own[0]]))
+        if floats:
+            damping = 0.0
         yield IdleMotion(name, tuple(direction.tolist()), damping, row), gradient
 
 

@@ -4,7 +4,7 @@ one."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 
 import numpy as np
@@ -50,7 +50,10 @@ def other_assemblies(machine: Machine) -> list[Floats]:
     places = [mechanism.joint_index(name) for name in held]
     measured = {sensor.index for sensor in machine.sensors}
     parts = _independent_parts(
-        mechanism, machine.initial_q, [joint for joint in range(mechanism.nv) if joint not in measured]
+        mechanism,
+        machine.initial_q,
+        [joint for joint in range(mechanism.nv) if joint not in measured],
+        {motion.row.name for motion in machine.assembly.idle},
     )
     angles = np.array(mechanism.joint_is_angle)
     rng, found = np.random.default_rng(0), list[Floats]()
@@ -72,10 +75,12 @@ def other_assemblies(machine: Machine) -> list[Floats]:
     return found
 
 
-def _independent_parts(mechanism: Mechanism, q: Floats, free: Sequence[int]) -> list[list[int]]:
+def _independent_parts(
+    mechanism: Mechanism, q: Floats, free: Sequence[int], idle: Collection[str]
+) -> list[list[int]]:
     """Return the free joints (places in v) in groups, such that no constraint couples two groups.
 
-    Joints that are in no constraint are in no group.
+    Joints that are in no constraint are in no group; the constraints that hold `idle` motions are left out.
     """
     if not free:
         return []
@@ -83,7 +88,7 @@ def _independent_parts(mechanism: Mechanism, q: Floats, free: Sequence[int]) -> 
     work.q[:] = q
     kinematics(*work.arguments)
     constraint_rows(*work.arguments)
-    coupled = work.A[:, list(free)] != 0.0
+    coupled = work.A[~np.isin(_constraint_of_rows(mechanism), list(idle))][:, list(free)] != 0.0
     count, part_of = connected_components(coupled.T.astype(float) @ coupled, directed=False)
     held = coupled.any(axis=0)
     parts = (
@@ -91,6 +96,11 @@ def _independent_parts(mechanism: Mechanism, q: Floats, free: Sequence[int]) -> 
         for k in range(count)
     )
     return [part for part in parts if part]
+
+
+def _constraint_of_rows(mechanism: Mechanism) -> list[str]:
+    """Return the name of each row's constraint."""
+    return [constraint.name for constraint in mechanism.constraints for _ in constraint.rows]
 
 
 def assembly_warnings(machine: Machine) -> Iterator[Problem]:

@@ -20,7 +20,7 @@ MOST_SWITCHABLE = 4
 """Most switchable constraints of a machine that the controller runs."""
 LEAST_LEVERAGE = 0.01
 """The same, where a machine may not start and a path may not lead."""
-_IDLE = "write `idle: true` in a joint whose motion matters to nothing else"
+_IDLE = "write `idle: true` in a joint whose motion matters to nothing else, or in a base that floats freely"
 
 
 def for_controller(machine: Machine) -> Machine:
@@ -63,12 +63,20 @@ def why_not_controllable(machine: Machine) -> tuple[tuple[str, ...], str, str] |
     basis = admitted_velocities(mechanism, machine.initial_q)
     basis = basis / np.linalg.norm(basis, axis=0)
     measured = sorted({sensor.index for sensor in machine.sensors})
+    driven = sorted({motor.index for motor in machine.motors})
     unseen = _undetermined(machine, basis, measured)
     if unseen:
         message = f"the sensors do not determine {', '.join(unseen)} in the initial pose"
-        remedy = f"Measure one of them, start outside the branch pose, or {_IDLE}"
-        return ("sensors",), message, remedy if machine.is_constrained else f"Measure each of them. {alone}"
-    driven = sorted({motor.index for motor in machine.motors})
+        undriven = _undetermined(machine, basis, driven)
+        if undriven:
+            message += (
+                f", and the motors do not control {'them' if undriven == unseen else ', '.join(undriven)}"
+            )
+        if machine.is_constrained:
+            remedy = f"Measure one of them, start outside the branch pose, or {_IDLE}"
+        else:
+            remedy = f"Measure each of them, or {_IDLE}. {alone}"
+        return ("sensors",), message, remedy
     loop = _unstable_force(machine)
     if loop:
         return loop
@@ -93,7 +101,8 @@ def why_not_controllable(machine: Machine) -> tuple[tuple[str, ...], str, str] |
     passive = [name for index, name in enumerate(mechanism.joint_names) if index not in driven]
     if passive:
         message = f"no motor drives {', '.join(passive)}, and no closure holds it"
-        return ("motors",), message, f"Drive every joint of a machine without closures. {alone}"
+        remedy = f"Drive every joint of a machine without closures, or {_IDLE}. {alone}"
+        return ("motors",), message, remedy
     return _without_goal_coordinates(machine)
 
 

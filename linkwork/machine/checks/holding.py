@@ -8,6 +8,7 @@ import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.machine.description import Machine, Motor
+from linkwork.machine.nearest_name import listed
 from linkwork.machine.problems import Problem
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import WORLD, Body, Joint
@@ -21,10 +22,23 @@ Pose = tuple[Floats, Floats]  # axes (columns) and origin in the world
 
 
 def holding_warnings(machine: Machine) -> Iterator[Problem]:
-    """Return warnings about brakes that do not hold the machine where it starts, unless it damps instead."""
+    """Return warnings about what motors and brakes do not hold where the machine starts.
+
+    Brakes are not judged where the machine damps instead.
+    """
     if machine.plant.on_timeout == "damp":
         return
     document = machine.document
+    falling = unheld_joints(machine) if machine.motors else []
+    if falling:
+        yield document.problem(
+            ("motors",),
+            "where the machine starts, gravity or springs move it, and no motor or brake can hold it",
+            of_key=True,
+            found=listed(falling),
+            remedy="add motors, closures or springs that hold it, or simulate its fall",
+            severity="warning",
+        )
     for motor, needed in held_efforts(machine):
         if needed <= motor.brake_effort * (1.0 + _NOTHING) or needed < _NOTHING:
             continue
@@ -38,6 +52,30 @@ def holding_warnings(machine: Machine) -> Iterator[Problem]:
             remedy="use a stronger brake, or set on_timeout: damp",
             severity="warning",
         )
+
+
+def unheld_joints(machine: Machine) -> list[str]:
+    """Return the joints that gravity and springs move where the machine starts, whatever the motors do.
+
+    These are the joints of the motion ẋ = N N' h, where N has the admitted motions that leave all motors at
+    rest.
+    """
+    mechanism, q = machine.plant_mechanism, machine.initial_q  # idle motions are not held there
+    if machine.dof == 0 or {motor.index for motor in machine.motors} == set(range(mechanism.nv)):
+        return []
+    from linkwork.machine.building.initial_assembly import admitted_velocities  # loads the compiler
+    from linkwork.multibody.functions import bias
+
+    ways = admitted_velocities(mechanism, q) if mechanism.constraints else np.eye(mechanism.nv)
+    _, sizes, motions = np.linalg.svd(ways[[motor.index for motor in machine.motors]])
+    free = ways @ motions[int(np.count_nonzero(sizes > _NOTHING)) :].T
+    loads = bias(mechanism, q, np.zeros(mechanism.nv))
+    pushed = free @ (free.T @ loads)
+    largest = float(np.abs(pushed).max(initial=0.0))
+    if not largest > _NOTHING * max(1.0, float(np.abs(loads).max())):
+        return []
+    names = zip(mechanism.joint_names, np.abs(pushed).tolist(), strict=True)
+    return [name for name, size in names if size > 1e-3 * largest]
 
 
 def held_efforts(machine: Machine) -> list[tuple[Motor, float]]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
-from linkwork.machine.building.dof_names import owned
+from linkwork.machine.building.dof_names import degrees_of_freedom
 from linkwork.machine.problems import Problem
 from linkwork.machine.sections.file import MachineFile
 from linkwork.machine.sections.visual_shapes import MeshVisual
@@ -43,18 +43,35 @@ def warnings_of(file: MachineFile, document: Document, dof: int) -> Iterator[Pro
                     severity="warning",
                 )
         return
-    for name in owned(file):
+    yield from _lacking(file, document, sections)
+
+
+def _lacking(
+    file: MachineFile, document: Document, sections: Sequence[tuple[str, Collection[str], str]]
+) -> Iterator[Problem]:
+    """Return a warning for each joint of a machine without closures that has no motor, or no sensor."""
+    for joint, spec in file.joints.items():
+        own = [name for name in degrees_of_freedom(file) if name.partition(".")[0] == joint]
+        if spec.idle:
+            continue
         for section, rows, lack in sections:
-            if name not in rows:
-                message = f"this joint has no {lack}: the machine can be simulated, but not controlled"
-                remedy = f"add {section}.{name}"
-                yield document.problem(
-                    ("joints", name.partition(".")[0]),
-                    message,
-                    of_key=True,
-                    remedy=remedy,
-                    severity="warning",
+            missing = [name for name in own if name not in rows]
+            if not missing:
+                continue
+            parts = ", ".join(name.partition(".")[2] for name in missing)
+            which = f" for {parts}" if parts else ""
+            remedy = f"add {section}.{missing[0]}" + (" and the others" if len(missing) > 1 else "")
+            if spec.type == "free":
+                remedy += (
+                    ", or write `idle: true` if the base floats freely: other joints are then controlled"
                 )
+            yield document.problem(
+                ("joints", joint),
+                f"this joint has no {lack}{which}: the machine can be simulated, but not controlled",
+                of_key=True,
+                remedy=remedy,
+                severity="warning",
+            )
 
 
 def _mesh_warnings(file: MachineFile, document: Document) -> Iterator[Problem]:
