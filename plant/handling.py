@@ -9,6 +9,7 @@ projected onto the constraints in the metric of M⁺. A gripper that opens relea
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,13 +17,16 @@ import numpy as np
 from linkwork.arrays import Floats
 from linkwork.machine import Machine
 from linkwork.machine.payloads import Loads, load_vector
-from linkwork.machine.scene import SceneGripper
+from linkwork.machine.scene import PartFeeder, SceneGripper, ScenePart
 from linkwork.multibody import Workspace
 from linkwork.multibody.expressions.conditions import Condition, parse_condition
 from linkwork.multibody.kernels import layout
 from linkwork.multibody.tree.dynamics import dynamics
 from linkwork.multibody.tree.kinematics import kinematics, point_jacobian
-from linkwork.plant.loose_part import LoosePart
+from linkwork.plant.light_beams import BeamState
+from linkwork.plant.loose_part import LoosePart, PartModel
+from linkwork.plant.moving_planes import MovingPlane
+from linkwork.plant.part_supply import PartSupply
 
 _UPPER = np.triu_indices(3)
 
@@ -41,18 +45,22 @@ class _Grip:
 
 
 class Handling:
-    """The loose parts of a machine and its grippers. `work` is the machine's workspace.
+    """The loose parts of a machine, its planes and its grippers. `work` is the machine's workspace.
 
     `gap` (grippers): distance of each gripper's point from the nearest part, m. `holds` (grippers): 1 while
-    it holds a part. `moved`: whether the last `act` changed the velocities of the machine.
+    it holds a part. seed: of the feeders. `moved`: whether the last `act` changed the machine's velocities.
     """
 
-    def __init__(self, machine: Machine, work: Workspace, inputs: Floats, outputs: Floats) -> None:
+    def __init__(self, machine: Machine, work: Workspace, inputs: Floats, outputs: Floats, seed: int) -> None:
         assert machine.scene is not None
         scene, mechanism = machine.scene, machine.plant_mechanism
         self._machine, self._mechanism, self._work = machine, mechanism, work
         self._period_s = machine.plant.period_s
-        self.parts = [LoosePart(part, scene.planes, mechanism.gravity_m_s2) for part in scene.parts]
+        self._planes = [MovingPlane(plane, self._period_s) for plane in scene.planes]
+        self._travelling = [plane for plane in self._planes if plane.plane.speed]
+        self.parts = self._loose_parts([*scene.parts, *(each for one in scene.feeders for each in one.parts)])
+        self._supplies = self._supplies_of(scene.feeders, seed)
+        self._beams = [BeamState(beam) for beam in scene.beams]
         digital = [signal.name for signal in machine.signals if signal.is_digital]
         self._grips = [
             _Grip(each, mechanism.point_index(each.point), parse_condition(each.closed_when, digital))
@@ -60,6 +68,10 @@ class Handling:
         ]
         self._signals = [(signal.name, inputs, at) for at, signal in enumerate(machine.inputs)]
         self._signals += [(signal.name, outputs, at) for at, signal in enumerate(machine.outputs)]
+        for plane in self._travelling:
+            plane.begin(self._values(0.0))
+        for supply in self._supplies:
+            supply.supply(0.0)
         self.gap, self.holds = np.full(len(self._grips), np.inf), np.zeros(len(self._grips))
         self.moved = False
         topology = mechanism.topology
@@ -68,21 +80,30 @@ class Handling:
 
     @property
     def quantities(self) -> dict[str, tuple[Floats, int]]:
-        """Arrays (n) and places of the quantities of parts and grippers, by name (`machine.scene`)."""
+        """Arrays (n) and places of the quantities of the scene, by name (`machine.scene`)."""
         names = self._machine.scene.quantities if self._machine.scene else ()
-        of_parts = [(part.centre, axis) for part in self.parts for axis in range(3)]
+        listed = len(self._machine.scene.parts) if self._machine.scene else 0
+        of_parts = [(part.centre, axis) for part in self.parts[:listed] for axis in range(3)]
         of_grippers = [(array, at) for at in range(len(self._grips)) for array in (self.gap, self.holds)]
-        return dict(zip(names, [*of_parts, *of_grippers], strict=True))
+        of_beams = [(beam.values, at) for beam in self._beams for at in range(2)]
+        of_planes = [(plane.state, at) for plane in self._travelling for at in range(2)]
+        return dict(zip(names, [*of_parts, *of_grippers, *of_beams, *of_planes], strict=True))
 
     @property
     def resting(self) -> bool:
-        """Whether every part rests or is held."""
-        return all(part.still or part.held for part in self.parts)
+        """Whether every part rests, moves with its plane, or is held."""
+        return all(part.still or part.held or part.away for part in self.parts)
 
-    def step(self) -> None:
-        """Advance by one period, after the machine."""
+    def step(self, time_s: float) -> None:
+        """Advance by one period, after the machine, to this time."""
+        if self._travelling:
+            values = self._values(time_s)
+            for plane in self._travelling:
+                plane.move(values)
         for part in self.parts:
             part.step(self._period_s)
+        for supply in self._supplies:
+            supply.supply(time_s)
         if self._grips:
             kinematics(*self._work.arguments)
         for grip in self._grips:
@@ -97,7 +118,7 @@ class Handling:
         """
         if not self._grips:
             return None
-        values = {name: float(array[at]) for name, array, at in self._signals}
+        values = self._values(0.0)
         changed = False
         self.moved = False
         for number, grip in enumerate(self._grips):
@@ -114,9 +135,36 @@ class Handling:
         return self.loaded(base) if changed else None
 
     def measure(self) -> None:
-        """Write `gap`, after `kinematics`."""
+        """Write `gap` and sample the light barriers, after `kinematics`."""
         for number, grip in enumerate(self._grips):
             self.gap[number] = self._nearest(grip)[1]
+        for beam in self._beams:
+            beam.measure(self.parts, self._centres, self._radii)
+
+    def _values(self, time_s: float) -> dict[str, float]:
+        """Return the values of signals, and time_s."""
+        return {name: float(array[at]) for name, array, at in self._signals} | {"time_s": time_s}
+
+    def _loose_parts(self, parts: Sequence[ScenePart]) -> list[LoosePart]:
+        """Return the parts; those of one kind share their mechanics."""
+        planes, models, found = [plane.plane for plane in self._planes], list[PartModel](), []
+        self._centres, self._radii = np.zeros((len(parts), 3)), np.zeros(len(parts))
+        for number, part in enumerate(parts):
+            model = next((each for each in models if each.serves(part)), None)
+            if model is None:
+                model = PartModel(part, planes, self._mechanism.gravity_m_s2)
+                models.append(model)
+            self._radii[number] = model.radius_m
+            found.append(LoosePart(part, model, self._planes, self._centres[number]))
+        return found
+
+    def _supplies_of(self, feeders: Sequence[PartFeeder], seed: int) -> list[PartSupply]:
+        found, end = [], len(self.parts) - sum(len(each.parts) for each in feeders)
+        for number, feeder in enumerate(feeders):
+            begin, end = end, end + len(feeder.parts)
+            plane = self._planes[feeder.plane]
+            found.append(PartSupply(feeder, plane, self.parts[begin:end], [seed, number]))
+        return found
 
     def loaded(self, base: Floats) -> Floats:
         """Return the machine's parameters (n) with the parts that are held; `base` (n) are those without."""
@@ -154,7 +202,12 @@ class Handling:
         """Return the nearest part that no other gripper holds, and its distance from the point (m)."""
         at = self._work.point_position[grip.place]
         nearest, least = None, np.inf
-        for part in self.parts:
+        off = self._centres - at
+        bounds = np.sqrt(np.einsum("ij,ij->i", off, off)) - self._radii
+        for number in np.argsort(bounds).tolist():
+            part = self.parts[number]
+            if not bounds[number] < least:
+                break
             if part.held and part is not grip.part:
                 continue
             outside = np.abs(part.axes.T @ (at - part.centre)) - part.part.size_m / 2.0

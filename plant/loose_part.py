@@ -1,12 +1,15 @@
 """A loose part of the simulated plant: a rigid box that falls, slides and comes to rest on planes.
 
 The part is a mechanism of one free body whose corners touch the planes: spring, damper and dry friction
-(`multibody.contact`). At rest it costs nothing: below `REST_SPEED` for `REST_S` it stays where it is.
+(`multibody.contact`). It moves in the frame of the plane that carries it: the nearest one of those under it.
+At rest on the plane it costs nothing: below `REST_SPEED` for `REST_S` it stays where it is, or moves with the
+plane, until that ends or accelerates by more than friction can.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import product
 from typing import Final
 
@@ -19,6 +22,8 @@ from linkwork.multibody.contact.compliance import Contact, Plane
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import Body, Joint, Point
 from linkwork.multibody.steps.compliant_steps import compliant_step
+from linkwork.multibody.steps.integrate import rk4
+from linkwork.plant.moving_planes import MovingPlane
 
 SINKS_M: Final = 2e-5
 """Depth to which a part sinks into a plane under its weight; it determines the stiffness of the contact."""
@@ -31,15 +36,39 @@ _STANDARD_GRAVITY: Final = 9.80665
 _RK4: Final = 1
 
 
-class LoosePart:
-    """One part: `centre` (3, m) and `axes` (3 × 3, columns) in the world; whether it is `held` or `still`."""
+LOST_M: Final = 1.0
+"""A part so far behind every plane is taken away: it has fallen off."""
 
-    def __init__(self, part: ScenePart, planes: tuple[ScenePlane, ...], gravity: Floats) -> None:
-        self.part = part
+
+class PartModel:
+    """The mechanics of one kind of part: a mechanism for each set of planes that it may touch."""
+
+    def __init__(self, part: ScenePart, planes: Sequence[ScenePlane], gravity: Floats) -> None:
+        self._part, self.planes, self._gravity = part, planes, gravity
+        self.gravity_m_s2 = float(np.linalg.norm(gravity))
         half = part.size_m / 2.0
         self.corners = np.array(list(product((-1.0, 1.0), repeat=3))) * half
-        names = [f"corner{i}" for i in range(len(self.corners))]
-        weight = part.mass_kg * max(float(np.linalg.norm(gravity)), _STANDARD_GRAVITY)
+        self.radius_m = float(np.linalg.norm(half))
+        self._mechanisms: dict[tuple[int, ...], Mechanism] = {}
+        everywhere = [number for number, plane in enumerate(planes) if plane.size_m is None]
+        self.mechanism_for(tuple(everywhere))
+        for number, plane in enumerate(planes):
+            if plane.size_m is not None:
+                self.mechanism_for(tuple(sorted([*everywhere, number])))
+
+    def serves(self, part: ScenePart) -> bool:
+        """Whether a part has the same mass and size."""
+        return part.mass_kg == self._part.mass_kg and np.array_equal(part.size_m, self._part.size_m)
+
+    def mechanism_for(self, planes: tuple[int, ...]) -> Mechanism:
+        """Return the mechanism of a part that may touch the planes of these numbers."""
+        if planes not in self._mechanisms:
+            self._mechanisms[planes] = self._mechanism([self.planes[number] for number in planes])
+        return self._mechanisms[planes]
+
+    def _mechanism(self, planes: Sequence[ScenePlane]) -> Mechanism:
+        part, names = self._part, [f"corner{i}" for i in range(len(self.corners))]
+        weight = part.mass_kg * max(self.gravity_m_s2, _STANDARD_GRAVITY)
         stiffness = weight / (4.0 * SINKS_M)
         damping = 2.0 * DAMPING_RATIO * math.sqrt(stiffness * part.mass_kg / 4.0)
         contacts = [
@@ -50,18 +79,32 @@ class LoosePart:
             for plane in planes
             for name in names
         ]  # fmt: skip
-        self._mechanism = Mechanism.build(
+        return Mechanism.build(
             [Body("part", part.mass_kg, np.zeros(3), part.inertia_kg_m2)],
             [Joint("pose", "free", "world", "part")],
-            gravity,
+            self._gravity,
             points=[Point(name, "part", at) for name, at in zip(names, self.corners, strict=True)],
             contacts=contacts,
         )
-        self._planes = planes
-        self._size = float(np.linalg.norm(half))
-        self._work = self._mechanism.workspace()
-        self.centre, self.axes = np.zeros(3), np.eye(3)
-        self.held = self.still = False
+
+
+class LoosePart:
+    """One part: `centre` (3, m) and `axes` (3 × 3, columns) in the world; whether it is `held`, `still` or
+    `away`.
+
+    A part that is still rests on its plane, and moves with it. The centre of one that is away is NaN.
+    centre (3): memory for the centre. planes: the planes of `model`, with their motions.
+    """
+
+    def __init__(
+        self, part: ScenePart, model: PartModel, planes: Sequence[MovingPlane], centre: Floats
+    ) -> None:
+        self.part, self.model, self._planes = part, model, planes
+        self._touched: tuple[int, ...] = ()
+        self._carrier: MovingPlane | None = None
+        self._work = model.mechanism_for(()).workspace()
+        self.centre, self.axes = centre, np.eye(3)
+        self.held = self.still = self.away = False
         self._slow_s = 0.0
         self.put(part.at_m, part.rotation, np.zeros(3), np.zeros(3))
 
@@ -81,16 +124,23 @@ class LoosePart:
         A part that is inside a plane is moved out along the normal.
         """
         self.centre[:], self.axes[:] = centre, axes
-        for plane in self._planes:
-            deepest = float(((self.centre + self.corners @ self.axes.T - plane.at_m) @ plane.normal).min())
+        self.held = self.still = self.away = False
+        self._slow_s = 0.0
+        self._settle_on_planes()
+        for number in self._touched:
+            plane = self._planes[number].plane
+            corners = self.centre + self.model.corners @ self.axes.T
+            deepest = float(((corners - plane.at_m) @ plane.normal).min())
             if deepest < -SINKS_M:
                 self.centre -= deepest * plane.normal
         q, v = self._work.q, self._work.v
         q[:3] = self.centre
         q[6], q[3:6] = quaternion_of(self.axes)
         v[:3], v[3:] = velocity, self.axes.T @ angular_velocity
-        self.held = self.still = False
-        self._slow_s = 0.0
+
+    def remove(self) -> None:
+        """Take the part away."""
+        self.away, self.centre[:] = True, np.nan
 
     def carry(self, centre: Floats, axes: Floats) -> None:
         """Move with what holds the part: pose (3, m; 3 × 3) in the world."""
@@ -98,18 +148,64 @@ class LoosePart:
         self.held = True
 
     def step(self, period_s: float) -> None:
-        """Advance by one period; without effect for a part that is held or rests."""
-        if self.held or self.still:
+        """Advance by one period, after the planes; without effect for a part that is held or away."""
+        if self.held or self.away or (self.still and self._carried()):
             return
-        work = self._work
-        compliant_step(*work.arguments, _RK4, period_s)
+        work, carrier = self._work, self._carrier
+        base = None if carrier is None else carrier.shift / period_s
+        if base is not None:
+            work.v[:3] -= base
+        if self._touched:
+            compliant_step(*work.arguments, _RK4, period_s)
+        else:
+            rk4(*work.arguments, period_s)
+        speed = max(float(np.abs(work.v[:3]).max()), self.model.radius_m * float(np.abs(work.v[3:]).max()))
+        if carrier is not None and base is not None:
+            work.v[:3] += base
+            work.q[:3] += carrier.shift
         self.centre[:] = work.q[:3]
         self.axes[:] = _rotation(float(work.q[6]), work.q[3:6])
-        speed = max(float(np.abs(work.v[:3]).max()), self._size * float(np.abs(work.v[3:]).max()))
         self._slow_s = self._slow_s + period_s if speed < REST_SPEED else 0.0
         if self._slow_s >= REST_S:
             work.v[:] = 0.0
+            if carrier is not None:
+                work.v[:3] = carrier.velocity
             self.still = True
+        elif self._fallen():
+            self.remove()
+        else:
+            self._settle_on_planes()
+
+    def _carried(self) -> bool:
+        """Move with the plane; False where the part begins to move on it, or leaves it."""
+        carrier = self._carrier
+        if carrier is None or not carrier.plane.speed:
+            return True
+        if abs(carrier.change) > carrier.plane.friction * self.model.gravity_m_s2:
+            self.still, self._slow_s = False, 0.0
+            return False
+        self.centre += carrier.shift
+        self._work.q[:3] = self.centre
+        self._work.v[:3] = carrier.velocity
+        if not carrier.is_under(self.centre):
+            self.still, self._slow_s = False, 0.0
+            self._settle_on_planes()
+        return True
+
+    def _settle_on_planes(self) -> None:
+        """Find the planes that the part may touch, and the one that carries it."""
+        planes = self._planes
+        touched = tuple(n for n, each in enumerate(planes) if each.is_under(self.centre))
+        if touched != self._touched:
+            self._touched, before = touched, self._work
+            self._work = self.model.mechanism_for(touched).workspace()
+            self._work.q[:], self._work.v[:] = before.q, before.v
+        self._carrier = min(
+            (planes[n] for n in touched), key=lambda each: abs(each.height(self.centre)), default=None
+        )
+
+    def _fallen(self) -> bool:
+        return all(each.height(self.centre) < -LOST_M for each in self._planes)
 
 
 def _rotation(scalar: float, vector: Floats) -> Floats:

@@ -99,11 +99,13 @@ class SimulatedInputs:
         self._random = np.random.default_rng([seed, _STREAM])
         self._noise = np.array([signal.noise for signal in signals])
         self._drawn = np.zeros(len(signals))
+        self._step = np.array([signal.resolution for signal in signals])
+        self._stepped = self._step > 0.0
         self._low, self._high = (
             np.array([getattr(each, key) for each in signals]) for key in ("low", "high")
         )
         self._columns, self._tick = np.arange(len(signals)), -1
-        self._gaps = any(name.endswith(".gap") for name in self._places)
+        self._gaps = any(name.endswith((".gap", ".broken", ".place")) for name in self._places)
         self._bodies = self._gaps or any(values is work.theta for values, _ in self._places.values())
 
     def sample(self, tick: int) -> None:
@@ -127,4 +129,8 @@ class SimulatedInputs:
             if self._noise.any():
                 self._drawn[:] = self._noise * self._random.standard_normal(len(self._noise))
         late = self._past[(tick - self._late) % len(self._past), self._columns]
-        np.clip(late + self._drawn, self._low, self._high, out=self._inputs)
+        late += self._drawn
+        if self._stepped.any():
+            step = self._step[self._stepped]
+            late[self._stepped] = np.round(late[self._stepped] / step) * step
+        np.clip(late, self._low, self._high, out=self._inputs)

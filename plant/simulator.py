@@ -83,7 +83,8 @@ class Simulator:
         if machine.scene is not None:
             from linkwork.plant.handling import Handling  # for such machines alone
 
-            self._handling = Handling(machine, self.work, self.measured.inputs, self.measured.outputs)
+            inputs, outputs = self.measured.inputs, self.measured.outputs
+            self._handling = Handling(machine, self.work, inputs, outputs, seed)
         self._inputs: SimulatedInputs | None = None
         if any(signal.simulated for signal in machine.inputs):
             from linkwork.plant.simulated_inputs import SimulatedInputs  # for such machines alone
@@ -119,7 +120,7 @@ class Simulator:
                 raise SimulationDiverged(self._diverged())
             self.fastest = fastest
             if self._handling is not None:
-                self._handling.step()
+                self._handling.step(self.tick * self.machine.plant.period_s)
             if self._inputs is not None:
                 self._inputs.sample(self.tick)
             if self._handling is not None:

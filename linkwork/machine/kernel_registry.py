@@ -71,7 +71,7 @@ _SIMULATING: Final[dict[str, tuple[str, ...]]] = {
     "every machine": (f"{_PLANT}.stepping",),
     "force sensors": (f"{_PLANT}.simulated_force_sensors",),
     "load cells": (f"{_PLANT}.load_cells",),
-    "loose parts": (f"{_MULTIBODY}.steps.compliant_steps",),
+    "loose parts": (f"{_MULTIBODY}.steps.compliant_steps", f"{_MULTIBODY}.steps.integrate"),
 }
 REGISTRY: Final[dict[KernelProcess, dict[str, tuple[str, ...]]]] = {
     KernelProcess.GATEWAY: {},

@@ -26,7 +26,8 @@ class Signal:
 
     `low`, `high`: its range. `on_fault`, `on_link_loss`, `on_disable`: the value that an output then takes,
     NaN where it stays as it is. `simulated`: how a simulated plant gives an input, '' where it does not:
-    a condition (digital) or an expression (analog), with a standard deviation `noise` and a delay `delay_s`.
+    a condition (digital) or an expression (analog), with a standard deviation `noise`, a step
+    `resolution` (0: none) and a delay `delay_s`.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Signal:
     on_disable: float = math.nan
     simulated: str = ""
     noise: float = 0.0
+    resolution: float = 0.0
     delay_s: float = 0.0
 
     @property

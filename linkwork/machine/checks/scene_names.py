@@ -1,4 +1,4 @@
-"""Checks of the section `scene`: unique names, points of grippers, conditions."""
+"""Checks of the section `scene`: unique names, points of grippers, conditions, speeds of planes."""
 
 from __future__ import annotations
 
@@ -11,18 +11,21 @@ from linkwork.machine.sections.file import MachineFile
 from linkwork.machine.sections.formulas import within
 from linkwork.machine.yaml import Document
 from linkwork.multibody.expressions import ExpressionError
-from linkwork.multibody.expressions.conditions import parse_condition
+from linkwork.multibody.expressions.conditions import parse_condition, parse_named
 
 
 def check_scene(file: MachineFile, document: Document) -> Iterator[Problem]:
-    """Yield the problems of parts and grippers."""
+    """Yield the problems of names, grippers and moving planes."""
     if file.scene is None:
         return
     taken = dict.fromkeys(file.points, "a point") | dict.fromkeys(file.contacts, "a contact")
     taken |= dict.fromkeys(file.joints, "a joint") | dict.fromkeys(coordinates(file), "a coordinate")
     taken |= dict.fromkeys(file.signals, "a signal")
-    for section in ("parts", "grippers"):
+    moving = {name for name, plane in file.scene.planes.items() if plane.speed_m_s}
+    for section in ("parts", "grippers", "feeders", "beams", "planes"):
         for name in getattr(file.scene, section):
+            if section == "planes" and name not in moving:
+                continue  # nothing names it in an expression
             if name in taken:
                 text = f"{taken[name]} has this name"
                 place = ("scene", section, name)
@@ -43,6 +46,25 @@ def check_scene(file: MachineFile, document: Document) -> Iterator[Problem]:
             yield document.problem((*place, "point"), text, found=gripper.point, remedy=remedy)
         used[gripper.point] = name
         yield from condition_problems(file, document, (*place, "closed_when"), gripper.closed_when)
+
+    for name in moving:
+        yield from _speed_problems(file, document, name, file.scene.planes[name].speed_m_s)
+
+
+def _speed_problems(file: MachineFile, document: Document, plane: str, text: str) -> Iterator[Problem]:
+    """Yield what is wrong with the expression of a plane's speed."""
+    path, known = ("scene", "planes", plane, "speed_m_s"), [*file.signals, "time_s"]
+    try:
+        names = parse_named(text).names
+    except ExpressionError as error:
+        problem = document.problem(
+            path, error.message, found=error.found, allowed=error.allowed, remedy=error.remedy
+        )
+        yield within(document, path, problem, error.at)
+        return
+    for name, at in names.items():
+        if name not in known:
+            yield within(document, path, unknown(document, path, name, "signal", known), at)
 
 
 def condition_problems(

@@ -1,24 +1,93 @@
-"""The section `scene`: loose parts, planes on which they lie, grippers that hold them; simulated only."""
+"""The section `scene`: loose parts, planes, feeders, grippers and light barriers; simulated only."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import math
+from typing import Annotated, Any
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field, PlainValidator, WithJsonSchema, model_validator
 
-from linkwork.machine.scene import Scene, SceneGripper, ScenePart, ScenePlane
+from linkwork.arrays import Floats
+from linkwork.machine.problems import shown
+from linkwork.machine.scene import LightBeam, PartFeeder, Scene, SceneGripper, ScenePart, ScenePlane
 from linkwork.machine.sections.contacts import PlaneSpec
-from linkwork.machine.sections.fields import Name, Number, Section, Vector3, entry, wrong
+from linkwork.machine.sections.fields import Count, Name, Number, Range, Section, Vector3, entry, wrong
 from linkwork.machine.sections.joints import unit_vector
 from linkwork.machine.sections.orientation import Orientation
 
+MOST_PARTS = 200
+"""Parts of a scene, those of the feeders included."""
+
+
+def _speed(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        raise wrong(
+            "this has the wrong type", shown(value), "a number, or an expression of signals and time_s"
+        )
+    return str(value)
+
+
+Speed = Annotated[
+    str,
+    PlainValidator(_speed),
+    WithJsonSchema({"anyOf": [{"type": "number"}, {"type": "string", "maxLength": 1000}]}),
+]
+"""A speed: a number, or an expression of signals and time_s."""
+
 
 class ScenePlaneSpec(PlaneSpec):
-    """A plane on which parts lie: a table, the bottom of a tray."""
+    """A plane on which parts lie: a table, the bottom of a tray, a conveyor belt."""
 
     about: str = entry("Description of the plane", default="")
     friction: Number = entry("Coefficient of dry friction between plane and parts", "1", 0.5, ge=0, le=100)
+    along: Vector3 | None = entry(
+        "Direction in the plane, for speed_m_s and size_m; its length does not matter", default=None
+    )
+    speed_m_s: Speed = entry(
+        "Speed of the surface along that direction: a number, or an expression of signals and time_s."
+        " Default: the plane stands",
+        "m/s",
+        "",
+        max_length=1000,
+    )
+    size_m: Range | None = entry(
+        "Lengths along that direction and across of the rectangle about at_m to which the plane is limited."
+        " Default: it has no end",
+        "m",
+        None,
+    )
+
+    @model_validator(mode="after")
+    def _has_axes(self) -> ScenePlaneSpec:
+        if self.along is None:
+            for key in ("speed_m_s", "size_m"):
+                if getattr(self, key):
+                    raise wrong(f"{key} needs a direction", "no along", remedy="add along", at=(key,))
+            return self
+        slope = float(unit_vector(self, "along") @ unit_vector(self, "normal"))
+        if abs(slope) > 1e-3:
+            found, allowed = f"{90.0 - math.degrees(math.acos(slope)):.3g}° off the plane", "within 0.05°"
+            raise wrong("the direction is not in the plane", found, allowed, at=("along",))
+        for index, length in enumerate(self.size_m or ()):
+            if length <= 0.0:
+                raise wrong("a side has a length", f"{length:g}", "above 0", at=("size_m", index))
+        return self
+
+    def direction(self) -> Floats:
+        """Return the direction (3, of length 1) in the plane; zeros without one."""
+        if self.along is None:
+            return np.zeros(3)
+        normal = unit_vector(self, "normal")
+        level = np.array(self.along) - (np.array(self.along) @ normal) * normal
+        return np.asarray(level / np.linalg.norm(level))
+
+    def make(self, name: str) -> ScenePlane:
+        """Return the plane in SI units."""
+        size = None if self.size_m is None else (self.size_m[0], self.size_m[1])
+        normal = unit_vector(self, "normal")
+        at = np.array(self.at_m)
+        return ScenePlane(name, at, normal, self.friction, self.direction(), self.speed_m_s, size)
 
 
 class PartSpec(Orientation):
@@ -34,6 +103,62 @@ class PartSpec(Orientation):
         for index, length in enumerate(self.size_m):
             if length <= 0.0:
                 raise wrong("an edge has a length", f"{length:g}", "above 0", at=("size_m", index))
+        return self
+
+
+class FeederSpec(Section):
+    """Puts parts on a plane, one after the other: at rest on it, at random places from the plant's seed."""
+
+    about: str = entry("Description of the feeder", default="")
+    plane: Name = entry("The plane, by its name in `planes`; it needs along")
+    count: Count = entry("Number of parts", ge=1, le=MOST_PARTS)
+    mass_kg: Number = entry("Mass of a part, a homogeneous box", "kg", gt=0)
+    size_m: Vector3 = entry(
+        "Lengths of its edges: along the plane's direction, across, along the normal", "m"
+    )
+    at_m: Number = entry("Place of the centres along the plane's direction, from the plane's at_m", "m")
+    across_m: Range = entry("Smallest and largest place of the centres across", "m", [0.0, 0.0])
+    turn_deg: Range = entry("Smallest and largest rotation about the normal", "deg", [0.0, 0.0])
+    first_s: Number = entry("Time of the first part", "s", 0.0, ge=0)
+    every_s: Range = entry("Smallest and largest time from a part to the next one", "s")
+
+    @model_validator(mode="after")
+    def _fits(self) -> FeederSpec:
+        for key in ("across_m", "turn_deg", "every_s"):
+            low, high = getattr(self, key)
+            if low > high:
+                raise wrong("the range is empty", shown([low, high]), "[LOW, HIGH], LOW <= HIGH", at=(key,))
+        if self.every_s[0] <= 0.0:
+            raise wrong(
+                "parts come one after the other", f"{self.every_s[0]:g}", "above 0", at=("every_s", 0)
+            )
+        for index, length in enumerate(self.size_m):
+            if length <= 0.0:
+                raise wrong("an edge has a length", f"{length:g}", "above 0", at=("size_m", index))
+        return self
+
+    def make(self, name: str, number: int, plane: ScenePlane) -> PartFeeder:
+        """Return the feeder onto the plane of this number; its parts are NAME_1, NAME_2 …"""
+        axes = np.column_stack([plane.along, np.cross(plane.normal, plane.along), plane.normal])
+        size = np.array(self.size_m)
+        at = plane.at_m + axes @ np.array([self.at_m, 0.0, 0.5 * size[2]])
+        parts = [ScenePart(f"{name}_{i + 1}", self.mass_kg, size, at, axes) for i in range(self.count)]
+        turn = math.radians(self.turn_deg[0]), math.radians(self.turn_deg[1])
+        every, across = (self.every_s[0], self.every_s[1]), (self.across_m[0], self.across_m[1])
+        return PartFeeder(name, number, tuple(parts), self.first_s, every, across, turn)
+
+
+class BeamSpec(Section):
+    """A light barrier: a straight line that parts interrupt; a held part does too."""
+
+    about: str = entry("Description of the light barrier", default="")
+    at_m: Vector3 = entry("Begin of the line, in the world", "m")
+    along: Vector3 = entry("Its direction, in the world; its length does not matter")
+    length_m: Number = entry("Length of the line", "m", gt=0)
+
+    @model_validator(mode="after")
+    def _has_direction(self) -> BeamSpec:
+        unit_vector(self, "along")
         return self
 
 
@@ -59,20 +184,32 @@ class SceneSpec(Section):
     )
     parts: Annotated[dict[Name, PartSpec], Field(max_length=100)] = entry("Loose parts, by name", default={})
     grippers: Annotated[dict[Name, GripperSpec], Field(max_length=8)] = entry("Grippers, by name", default={})
+    feeders: Annotated[dict[Name, FeederSpec], Field(max_length=4)] = entry(
+        "Feeders, which put parts on planes one after the other, by name", default={}
+    )
+    beams: Annotated[dict[Name, BeamSpec], Field(max_length=8)] = entry("Light barriers, by name", default={})
 
     @model_validator(mode="after")
     def _lies_on_something(self) -> SceneSpec:
         if self.parts and not self.planes:
             raise wrong("the parts would fall without end", "no planes", "", "add planes", ("parts",))
+        for name, feeder in self.feeders.items():
+            plane = self.planes.get(feeder.plane)
+            if plane is None or plane.along is None:
+                allowed = ", ".join(one for one, plane in self.planes.items() if plane.along) or "none"
+                what = "no plane with a direction has this name"
+                raise wrong(what, feeder.plane, allowed, "give the plane along", ("feeders", name, "plane"))
+        count = len(self.parts) + sum(feeder.count for feeder in self.feeders.values())
+        if count > MOST_PARTS:
+            raise wrong("the scene has too many parts", f"{count}", f"at most {MOST_PARTS}", at=("feeders",))
         return self
 
     def make(self) -> Scene:
         """Return the scene in SI units."""
+        planes = tuple(spec.make(name) for name, spec in self.planes.items())
+        number = {plane.name: index for index, plane in enumerate(planes)}
         return Scene(
-            tuple(
-                ScenePlane(name, np.array(spec.at_m), unit_vector(spec, "normal"), spec.friction)
-                for name, spec in self.planes.items()
-            ),
+            planes,
             tuple(
                 ScenePart(name, spec.mass_kg, np.array(spec.size_m), np.array(spec.at_m), spec.rotation())
                 for name, spec in self.parts.items()
@@ -80,5 +217,13 @@ class SceneSpec(Section):
             tuple(
                 SceneGripper(name, spec.point, spec.closed_when, spec.reach_m)
                 for name, spec in self.grippers.items()
+            ),
+            tuple(
+                spec.make(name, number[spec.plane], planes[number[spec.plane]])
+                for name, spec in self.feeders.items()
+            ),
+            tuple(
+                LightBeam(name, np.array(spec.at_m), unit_vector(spec, "along"), spec.length_m)
+                for name, spec in self.beams.items()
             ),
         )

@@ -67,6 +67,11 @@ class SignalSpec(Section):
     noise: Number = entry(
         "Standard deviation of the noise of a simulated analog input, in its unit", default=0.0, ge=0
     )
+    resolution: Number = entry(
+        "Step to which a simulated analog input is rounded, after its noise, in its unit; 0: none",
+        default=0.0,
+        ge=0,
+    )
     delay_s: Number = entry("Delay of a simulated input", "s", 0.0, ge=0, le=100)
 
     @model_validator(mode="after")
@@ -82,12 +87,13 @@ class SignalSpec(Section):
         if self.direction == "output" and self.simulated:
             remedy = "remove simulated"
             raise wrong("the controller sets an output", "simulated", remedy=remedy, at=("simulated",))
-        for key in ("noise", "delay_s"):
+        for key in ("noise", "resolution", "delay_s"):
             if getattr(self, key) and not self.simulated:
                 message = f"{key} belongs to a simulated input"
                 raise wrong(message, key, remedy=f"remove {key}, or give simulated", at=(key,))
-        if self.noise and self.type == "digital":
-            raise wrong("a digital signal is on or off", "noise", remedy="remove noise", at=("noise",))
+        for key in ("noise", "resolution"):
+            if getattr(self, key) and self.type == "digital":
+                raise wrong("a digital signal is on or off", key, remedy=f"remove {key}", at=(key,))
         if self.direction == "input":
             for key in _REACTIONS:
                 if getattr(self, key) != KEEP:
@@ -103,7 +109,7 @@ class SignalSpec(Section):
         bare = Signal(name, self.direction == "input", digital, self.unit, low, high)
         initial = min(max(0.0, low), high) if self.initial is None else self._value(bare, "initial")
         reactions = {key: self._value(bare, key) for key in _REACTIONS}
-        how = {"simulated": self.simulated, "noise": self.noise, "delay_s": self.delay_s}
+        how = {key: getattr(self, key) for key in ("simulated", "noise", "resolution", "delay_s")}
         return replace(bare, initial=initial, **reactions, **how)  # type: ignore[arg-type]
 
     def _value(self, signal: Signal, key: str) -> float:
