@@ -4,6 +4,9 @@
     word 1            number of the frame in the machine
     words 2 … 5       path parameters (s): it enters from … to, and leaves from … to
     word 6            displacement of the frame (m) for which the path is
+    words 7, 8        smallest and largest speed (m/s) of the frame for which the goal is admitted
+    words 9, 10       smallest and largest position (m) along it while the goal is in the frame
+    word 11           how long after its planning the goal may begin (s)
     k                 change of each coordinate of the goal per metre of the frame's motion
 
 The path holds the goal coordinates as if the frame stood at that displacement. Of the frame's motion since
@@ -18,8 +21,8 @@ import numpy as np
 
 from linkwork.arrays import Floats
 
-VERSION = 1
-_HEADER = 7
+VERSION = 2
+_HEADER = 12
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,9 @@ class FramePart:
     enters_s: tuple[float, float]
     leaves_s: tuple[float, float]
     origin_m: float
+    speed_m_s: tuple[float, float]
+    window_m: tuple[float, float]
+    begin_within_s: float
     gains: Floats
 
     def weight(self, s: float) -> tuple[float, float, float]:
@@ -60,14 +66,18 @@ class FramePart:
 
     def words(self) -> Floats:
         """Return the part as a flat array, to be read by `from_words`."""
-        return np.array([VERSION, self.frame, *self.enters_s, *self.leaves_s, self.origin_m, *self.gains])
+        times, ranges = (*self.enters_s, *self.leaves_s), (*self.speed_m_s, *self.window_m)
+        return np.array(
+            [VERSION, self.frame, *times, self.origin_m, *ranges, self.begin_within_s, *self.gains]
+        )
 
     @classmethod
     def from_words(cls, words: Floats) -> FramePart:
         """Return the part in a flat array. Raises ValueError when it holds none."""
         if len(words) <= _HEADER or words[0] != VERSION or not np.all(np.isfinite(words)):
             raise ValueError("the frame part of the goal has another version")
-        a, b, c, d, origin = words[2:_HEADER].tolist()
+        a, b, c, d, origin, slow, fast, low, high, within = words[2:_HEADER].tolist()
         if not 0.0 <= a < b <= c < d:
             raise ValueError(f"the goal enters its frame at {a} … {b} s and leaves it at {c} … {d} s")
-        return cls(int(words[1]), (a, b), (c, d), origin, words[_HEADER:].copy())
+        gains = words[_HEADER:].copy()
+        return cls(int(words[1]), (a, b), (c, d), origin, (slow, fast), (low, high), within, gains)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -23,7 +24,8 @@ class MovingPlane:
         self._speed = parse_named(plane.speed) if plane.speed else None
         self.velocity, self.shift, self.state = np.zeros(3), np.zeros(3), np.zeros(2)
         across, at = np.cross(plane.normal, plane.along), plane.at_m
-        self._rows = [(*axis.tolist(), float(axis @ at)) for axis in (plane.along, across, plane.normal)]
+        axes = np.array([plane.along, across, plane.normal])
+        self._rows: list[list[float]] = np.column_stack([axes, axes @ at]).tolist()
         self.change = 0.0
         """Acceleration along the plane in the last period (m/s²)."""
 
@@ -54,7 +56,8 @@ class MovingPlane:
         """Advance by one period, to these values at its end."""
         if self._speed is None:
             return
-        before, speed = float(self.state[1]), self._wanted(values)
+        before, most = float(self.state[1]), self.plane.acceleration_m_s2 * self._period_s
+        speed = before + min(max(self._wanted(values) - before, -most), most)
         way = 0.5 * (before + speed) * self._period_s
         self.state[0] += way
         self.state[1] = speed
@@ -64,4 +67,4 @@ class MovingPlane:
 
     def _wanted(self, values: Mapping[str, float]) -> float:
         speed = 0.0 if self._speed is None else self._speed.value(values)
-        return speed if np.isfinite(speed) else 0.0
+        return speed if math.isfinite(speed) else 0.0

@@ -220,6 +220,15 @@ class FaultsParams(RequestModel):
     limit: Annotated[int, Field(strict=True, gt=0, le=1000)] = 20
 
 
+class EdgesParams(RequestModel):
+    """Selection of the changes of a digital input."""
+
+    signal: Annotated[str, Field(min_length=1, max_length=NAME_LENGTH)]
+    """Name of the digital input."""
+    after: Annotated[int, Field(strict=True, ge=0)] = 0
+    """Only those with a larger number."""
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """One row of the table of methods."""
@@ -244,6 +253,7 @@ REQUESTS: Final[Mapping[str, Request]] = {
     ),
     "status": Request(NoParams, False, Role.OBSERVE, "the daemons: plant, loop, timing, lease, log"),
     "faults": Request(FaultsParams, False, Role.OBSERVE, "the latest faults, newest first"),
+    "edges": Request(EdgesParams, False, Role.OBSERVE, "the latest changes of a digital input, oldest first"),
     "acquire": Request(AcquireParams, False, Role.OPERATE, "take the lease, or renew it"),
     "release": Request(ReleaseParams, False, Role.OPERATE, "release the lease"),
     "enable": Request(

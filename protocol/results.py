@@ -91,6 +91,8 @@ class CapturedEdge(TypedDict):
     """Length of the point's path since the goal's beginning; nil of a machine without a point."""
     coordinates: dict[str, float]
     """Joints and task coordinates, as estimated at that tick."""
+    signals: dict[str, float]
+    """The analog inputs at that tick."""
 
 
 class UntilReport(TypedDict):
@@ -359,6 +361,27 @@ class SignalChange(TypedDict):
     tick: int
     time_s: float
     text: str
+    signals: NotRequired[dict[str, float]]
+    """Of a digital input: the analog inputs at that tick."""
+
+
+class SignalEdge(TypedDict):
+    """A change of a digital input, as `edges` lists it."""
+
+    number: int
+    """Counted from 1 over all digital inputs, since the controller started."""
+    signal: str
+    value: bool
+    tick: int
+    time_s: float
+    signals: dict[str, float]
+    """The analog inputs at that tick."""
+
+
+class EdgesResult(TypedDict):
+    """Answer of edges, oldest first."""
+
+    edges: list[SignalEdge]
 
 
 class ConditionMet(RequestEffect):

@@ -22,6 +22,7 @@ Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Positive = Annotated[float, Field(strict=True, gt=0.0, allow_inf_nan=False)]
 NotNegative = Annotated[float, Field(strict=True, ge=0.0, allow_inf_nan=False)]
 Numbers = Annotated[list[Number], Field(min_length=1, max_length=MOST_COORDINATES)]
+Pair = Annotated[list[Number], Field(min_length=2, max_length=2)]
 Vector = Annotated[list[Number], Field(min_length=3, max_length=3)]
 NONE_ABOVE_S = 1.0e7
 Duration = Annotated[float, Field(strict=True, gt=0.0, le=NONE_ABOVE_S, allow_inf_nan=False)]
@@ -170,6 +171,17 @@ class SpeedFollower(RequestModel):
     lead_s: Lead = 0.0
 
 
+class FrameRange(RequestModel):
+    """Motion of the moving frame for which a goal is admitted; parts left out: as in the machine file."""
+
+    speed_m_s: Pair | None = None
+    """Smallest and largest speed of the frame."""
+    window_m: Pair | None = None
+    """Smallest and largest position along the frame's direction while the goal is in the frame."""
+    begin_within_s: Annotated[float, Field(strict=True, ge=0.0, le=0.25, allow_inf_nan=False)] | None = None
+    """How long after its planning the goal may begin. Default: 0.25 s."""
+
+
 class Trajectory(RequestModel):
     """A motion in named coordinates: `points`, or a `curve`. Made by `read_trajectory`.
 
@@ -199,6 +211,8 @@ class Trajectory(RequestModel):
     until: Annotated[str, Field(min_length=1, max_length=LONGEST_CONDITION)] | None = None
     """Condition that ends or pauses the goal."""
     then: Literal["end", "pause"] = "end"
+    frame: FrameRange | None = None
+    """Motion of the moving frame for which the goal is admitted."""
 
     @property
     def acts(self) -> bool:
@@ -238,6 +252,8 @@ def read_trajectory(
                 raise RequestError(ResultCode.INVALID_COORDINATES, text, (*path, part, name))
     if trajectory.points is not None:
         _check_points(trajectory.points, trajectory, path)
+    if trajectory.frame is not None:
+        _check_range(trajectory.frame, trajectory, path)
     _check_forces(trajectory, path)
     _check_places(trajectory, path)
     return trajectory
@@ -336,6 +352,18 @@ def _check_points(points: list[Waypoint], trajectory: Trajectory, path: Sequence
     if before == 0.0:
         text = "a single way-point needs a time greater than 0"
         raise RequestError(ResultCode.INVALID_GOAL, text, (*path, "points", 0, "time_from_start_s"))
+
+
+def _check_range(given: FrameRange, trajectory: Trajectory, path: Sequence[str | int]) -> None:
+    """Check the range of a moving frame: that there is a frame, and that no range is empty."""
+    if not any(point.frame is not None for point in trajectory.points or ()):
+        text = "no way-point is in a moving frame: add `in`, or leave `frame` out"
+        raise RequestError(ResultCode.INVALID_GOAL, text, (*path, "frame"))
+    for key, pair in (("speed_m_s", given.speed_m_s), ("window_m", given.window_m)):
+        if pair is not None and not pair[0] < pair[1]:
+            where = (*path, "frame", key)
+            text = f"{spelled(where)}: {pair[0]:g} to {pair[1]:g} is empty; give [LOW, HIGH], LOW < HIGH"
+            raise RequestError(RequestCode.INVALID_PARAMS, text, where)
 
 
 def _check_frames(points: list[Waypoint], path: Sequence[str | int]) -> None:

@@ -1,4 +1,4 @@
-"""The last goals' results and the last faults, for later requests."""
+"""The last goals' results, faults and changes of digital inputs, for later requests."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from linkwork.protocol.results import FaultState, GoalAccepted, GoalResult
+from linkwork.protocol.results import FaultState, GoalAccepted, GoalResult, SignalChange, SignalEdge
 from linkwork.protocol.sockets import RequestServer
 
 RESULTS = 16
 FAULTS = 100
+EDGES = 1000
+"""Changes of digital inputs that are kept."""
 
 
 @dataclass(frozen=True)
@@ -22,11 +24,13 @@ class Requester:
 
 
 class Memory:
-    """Goals and faults, the newest of each."""
+    """Goals, faults and changes of digital inputs, the newest of each."""
 
     def __init__(self) -> None:
         self._results: deque[GoalResult] = deque(maxlen=RESULTS)
         self._faults: deque[FaultState] = deque(maxlen=FAULTS)
+        self._edges: deque[SignalEdge] = deque(maxlen=EDGES)
+        self._edges_total = 0
         self.faults_total = 0
         self.accepted: GoalAccepted | None = None
         """The goal accepted last."""
@@ -60,6 +64,24 @@ class Memory:
         """A fault was latched."""
         self.faults_total += 1
         self._faults.append(fault)
+
+    def note_edge(self, change: SignalChange) -> None:
+        """A digital input has changed."""
+        self._edges_total += 1
+        self._edges.append(
+            {
+                "number": self._edges_total,
+                "signal": change["signal"],
+                "value": bool(change["value"]),
+                "tick": change["tick"],
+                "time_s": change["time_s"],
+                "signals": change["signals"],
+            }
+        )
+
+    def edges(self, signal: str, after: int) -> list[SignalEdge]:
+        """The changes of this input with a number above `after`, oldest first."""
+        return [edge for edge in self._edges if edge["signal"] == signal and edge["number"] > after]
 
     def flight_record(self, tick: int, path: str) -> None:
         """The flight record of the fault in this tick lies there."""

@@ -17,12 +17,14 @@ from linkwork.controller.goal_block import GoalBlock
 from linkwork.controller.goal_frame_part import FramePart
 from linkwork.controller.motion.reference import Follow
 
-LATEST_BEGIN_S = 0.25
-"""The motion of the frame between planning and the begin of the goal is admitted for this time."""
+SPARE_S = 0.005
+"""A goal may begin so much later than it states: the ticks that an order takes."""
+SLACK_M = 5e-4
+"""Difference between signal and filtered displacement that the begin allows for."""
 JERK_PER_ACCELERATION_1_S = 20.0
 """Jerk of a stop in the frame, relative to the frame's acceleration: it is reached within 50 ms."""
 SPEED_SLACK = 0.05
-"""Share of the range of speeds by which the estimated speed may leave it, for its noise."""
+"""Share of the frame's range of speeds by which the estimated speed may leave it, for its noise."""
 
 
 class FollowInFrame(Follow):
@@ -45,10 +47,10 @@ class FollowInFrame(Follow):
     @staticmethod
     def may_begin(part: FramePart, track: FrameTracker) -> bool:
         """Whether the frame is where admission expected it at the begin."""
-        low, high = track.frame.speed_m_s
-        moved = track.displacement_m - part.origin_m
-        slack = 0.01 * max(abs(low), abs(high)) * LATEST_BEGIN_S
-        least, most = min(low * LATEST_BEGIN_S, 0.0), max(high * LATEST_BEGIN_S, 0.0)
+        low, high = part.speed_m_s
+        moved, late_s = track.displacement_m - part.origin_m, part.begin_within_s + SPARE_S
+        slack = SLACK_M + 0.01 * max(abs(low), abs(high)) * late_s
+        least, most = min(low * late_s, 0.0), max(high * late_s, 0.0)
         return track.known and least - slack <= moved <= most + slack
 
     def evaluate(self, ahead_s: float, theta: Floats, velocity: Floats, acceleration: Floats) -> None:
@@ -107,10 +109,10 @@ class FollowInFrame(Follow):
         """
         if not self._part.inside(self.path.here()[0]):
             return None
-        frame = self._frame
-        along, speed = float(self._part.gains @ theta), self._track.speed_m_s
-        slack = SPEED_SLACK * (frame.speed_m_s[1] - frame.speed_m_s[0])
-        for value, (low, high), beyond in ((along, frame.window_m, 0.0), (speed, frame.speed_m_s, slack)):
+        part, widest = self._part, self._frame.speed_m_s
+        along, speed = float(part.gains @ theta), self._track.speed_m_s
+        slack = SPEED_SLACK * (widest[1] - widest[0])
+        for value, (low, high), beyond in ((along, part.window_m, 0.0), (speed, part.speed_m_s, slack)):
             if value < low - beyond:
                 return value, low
             if value > high + beyond:

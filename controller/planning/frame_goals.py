@@ -2,8 +2,8 @@
 
 The path is planned as if the frame stood still where it is now. Admission walks it with the frame's motion
 added, for several motions of the frame: the smallest and the largest speed, each from the begin of the goal
-on, at once or LATEST_BEGIN_S late, and a change from one speed to the other at the largest acceleration in
-the middle of the part in the frame.
+on, at once or as late as it may begin, and a change from one speed to the other at the largest
+acceleration in the middle of the part in the frame.
 """
 
 from __future__ import annotations
@@ -16,16 +16,17 @@ import numpy as np
 from linkwork.arrays import Floats
 from linkwork.controller.goal_block import evaluate
 from linkwork.controller.goal_frame_part import FramePart
-from linkwork.controller.motion.frame_reference import LATEST_BEGIN_S
 from linkwork.controller.planning.admission import Admitted, admit
 from linkwork.controller.planning.path import Path
 from linkwork.controller.planning.planner_start import Start
 from linkwork.machine import Machine
 from linkwork.machine.frames import MovingFrame
 from linkwork.protocol.codes import ResultCode
-from linkwork.protocol.errors import RequestError
-from linkwork.protocol.trajectory import Trajectory, Waypoint
+from linkwork.protocol.errors import RequestError, spelled
+from linkwork.protocol.trajectory import FrameRange, Trajectory, Waypoint
 
+LATEST_BEGIN_S = 0.25
+"""Unless a goal states less, its begin may be this much later than its planning."""
 STEP_S = 0.01
 """Length of the pieces by which the path with the frame's motion is approximated."""
 LEAST_GAIN = 0.999
@@ -86,12 +87,14 @@ def in_world(
     if trajectory.force or trajectory.guard:
         text = "a goal with a force cannot be in a moving frame"
         raise RequestError(ResultCode.INVALID_GOAL, text, ("trajectory", "points", within[0], "in"))
+    given = trajectory.frame or FrameRange()
+    speeds, window = (_within(frame, key, getattr(given, key)) for key in ("speed_m_s", "window_m"))
+    late_s = LATEST_BEGIN_S if given.begin_within_s is None else given.begin_within_s
     origin = start.inputs[frame.input] * frame.m_per_unit if start.inputs else 0.0
     times = [0.0, *(point.time_from_start_s for point in points)]
     first, last = within[0], within[-1]
-    part = FramePart(
-        number, (times[first], times[first + 1]), (times[last + 1], times[last + 2]), origin, gains
-    )
+    enters, leaves = (times[first], times[first + 1]), (times[last + 1], times[last + 2])
+    part = FramePart(number, enters, leaves, origin, speeds, window, late_s, gains)
     moved = [
         point if point.frame is None
         else point.model_copy(update={"positions": (np.array(point.positions) + gains * origin).tolist()})
@@ -107,6 +110,23 @@ def _frame_of(machine: Machine, points: Sequence[Waypoint], at: int) -> tuple[in
     known = ", ".join(frame.name for frame in machine.frames) or "none"
     text = f"there is no moving frame {points[at].frame!r}; there are {known}"
     raise RequestError(ResultCode.INVALID_GOAL, text, ("trajectory", "points", at, "in"))
+
+
+def _within(frame: MovingFrame, key: str, given: Sequence[float] | None) -> tuple[float, float]:
+    """Return the range of a goal, which has to be within that of the machine file."""
+    low, high = getattr(frame, key)
+    if given is None:
+        return low, high
+    if not low <= given[0] < given[1] <= high:
+        where = ("trajectory", "frame", key)
+        text = (
+            f"{spelled(where)}: {given[0]:g} to {given[1]:g} is not within the range of the frame"
+            f" {frame.name}, {low:g} to {high:g}"
+        )
+        raise RequestError(
+            ResultCode.INVALID_GOAL, text, where, {"value": list(given), "allowed": [low, high]}
+        )
+    return given[0], given[1]
 
 
 def _gains(machine: Machine, frame: MovingFrame, trajectory: Trajectory, named: Sequence[int]) -> Floats:
@@ -140,9 +160,9 @@ def with_frame(path: Path, part: FramePart, named: Sequence[int]) -> Path:
 
 def frame_motions(frame: MovingFrame, part: FramePart) -> Iterator[FrameMotion]:
     """Yield the motions of the frame for which a goal is admitted."""
-    (low, high), end = frame.speed_m_s, part.leaves_s[1]
+    (low, high), end = part.speed_m_s, part.leaves_s[1]
     for speed in (low, high):
-        for late in (0.0, LATEST_BEGIN_S):
+        for late in {0.0: None, part.begin_within_s: None}:
             yield FrameMotion(speed, speed, end, end + 1.0, speed * late)
     length = 1.875 * (high - low) / frame.acceleration_m_s2
     middle = 0.5 * (part.enters_s[1] + part.leaves_s[0])
@@ -209,7 +229,7 @@ def _latest_begin(frame: MovingFrame, world: Path, part: FramePart, motion: Fram
     """Return how long the begin may wait until the frame leaves its window (s). Raises INFEASIBLE."""
     inside = np.flatnonzero((world.knots >= part.enters_s[1]) & (world.knots <= part.leaves_s[0]))
     along = world.values[inside, 0] @ part.gains
-    low, high = frame.window_m
+    low, high = part.window_m
     outside = np.maximum(low - along, along - high)
     worst = int(np.argmax(outside))
     if outside[worst] > 0.0:
@@ -224,6 +244,6 @@ def _latest_begin(frame: MovingFrame, world: Path, part: FramePart, motion: Fram
             "time_s": time_s, "min_time_stretch": None, "frame_motion": motion.about,
         }  # fmt: skip
         raise RequestError(ResultCode.INFEASIBLE, text, (), data)
-    fastest = max(abs(frame.speed_m_s[0]), abs(frame.speed_m_s[1]))
-    ahead = high - along if frame.speed_m_s[1] > 0.0 else along - low
-    return float(ahead.min()) / fastest + (LATEST_BEGIN_S if motion.moved_m else 0.0) if fastest else np.inf
+    fastest = max(abs(part.speed_m_s[0]), abs(part.speed_m_s[1]))
+    ahead = high - along if part.speed_m_s[1] > 0.0 else along - low
+    return float(ahead.min()) / fastest + (part.begin_within_s if motion.moved_m else 0.0)

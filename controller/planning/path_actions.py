@@ -126,6 +126,7 @@ class Actions:
         self._times = path_times
         """Path parameter of each way-point; empty of a curve."""
         self._paths: dict[str, PointPath] = {}
+        self._in_frame = any(point.frame is not None for point in trajectory.points or ())
 
     def planned(self, begin: GoalBegin) -> PlannedActions:
         """Check all of them. Raises RequestError with the field that is wrong, and what is allowed."""
@@ -186,6 +187,7 @@ class Actions:
                 _outside((*where, "time_s"), at.time_s, 0.0, self._duration_s, " s")
             return min(max(at.time_s, 0.0), self._duration_s)
         assert at.path_m is not None, "read_trajectory has made sure"
+        self._refuse_in_frame((*where, "path_m"), "use time_s or point")
         point = self._point(at.of, (*where, "of"), (*where, "path_m"))
         path = self._path(point)
         if not -_ROUND_OFF <= at.path_m <= path.length[-1] + _ROUND_OFF:
@@ -225,6 +227,14 @@ class Actions:
             raise RequestError(RequestCode.INVALID_PARAMS, text, where, {"allowed": names})
         return name
 
+    def _refuse_in_frame(self, where: Where, remedy: str) -> None:
+        if self._in_frame:
+            text = (
+                f"{spelled(where)}: the path of a goal in a moving frame depends on the motion of the frame;"
+                f" {remedy}"
+            )
+            raise RequestError(ResultCode.INVALID_GOAL, text, where)
+
     def _path(self, point: str) -> PointPath:
         if point not in self._paths:
             index = list(self._machine.mechanism.point_names).index(point)
@@ -243,6 +253,7 @@ class Actions:
             if signal.is_digital:
                 text = f"{spelled(where)}: a digital output cannot follow a speed; use events"
                 raise RequestError(RequestCode.INVALID_PARAMS, text, where)
+            self._refuse_in_frame(where, "leave it out")
             for key, bound in (("min", one.min), ("max", one.max)):
                 if bound is not None:
                     output_value(self._machine, name, bound, (*where, key))
@@ -265,6 +276,10 @@ class Actions:
         at = where if isinstance(given, str) else (*where, "input")
         signal, names = digital_input(self._machine, one.input, at), self._machine.mechanism.point_names
         point = one.of
+        if point is None and self._in_frame:
+            return {"input": signal.name, "edge": one.edge, "of": None}
+        if point is not None:
+            self._refuse_in_frame((*where, "of"), "leave it out")
         if point is None and len(names) == 1:
             point = names[0]
         elif point is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -204,20 +204,22 @@ def judge(params: object, machine: Machine, start: Start) -> dict[str, Any]:
     path = _trajectory(model.trajectory, machine, start)
     given = model.trajectory
     points = given.points
-    if path.frame is not None:
-        return _judged_in_frame(machine, path, path.frame, start)
 
     def acting(walk: Walk) -> dict[str, Any]:
         return {"events": actions_of(machine, given, path, walk, Fresh()).events} if given.acts else {}
 
+    if path.frame is not None:
+        return _judged_in_frame(machine, path, path.frame, start, acting)
     return verdict(machine, path, start, None if points is None else len(path.knots) - len(points), acting)
 
 
-def _judged_in_frame(machine: Machine, path: Path, part: FramePart, start: Start) -> dict[str, Any]:
+def _judged_in_frame(
+    machine: Machine, path: Path, part: FramePart, start: Start, acting: Callable[[Walk], dict[str, Any]]
+) -> dict[str, Any]:
     """The answer for the first motion of the frame that is not feasible, or for the last one."""
     found: dict[str, Any] = {}
     for motion in frame_motions(machine.frames[part.frame], part):
-        found = verdict(machine, path_with(path, motion), start, None)
+        found = verdict(machine, path_with(path, motion), start, None, acting)
         if not found["feasible"]:
             return {**found, "frame_motion": motion.about}
     admit_in_frame(machine, path, start)

@@ -22,7 +22,7 @@ from linkwork.terminal.failures import Misuse
 WRITTEN = frozenset(
     {
         "state", "describe", "status", "faults", "move", "send", "append", "check", "jog", "speed", "advance",
-        "set_gain", "payload", "switch", "set", "wait", "acquire", "release", "stream",
+        "set_gain", "payload", "switch", "set", "wait", "edges", "acquire", "release", "stream",
         "set_points",
     }
 )  # fmt: skip

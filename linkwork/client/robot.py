@@ -24,7 +24,7 @@ from linkwork.client.connection import default_owner, find_controller
 from linkwork.client.goal import Goal, GoalFailed
 from linkwork.client.stream import MOST_UNANSWERED, Stream
 from linkwork.client.waiting import patiently, reach
-from linkwork.protocol.codes import RequestCode
+from linkwork.protocol.codes import Pace, RequestCode
 from linkwork.protocol.errors import NobodyThere, RequestError
 from linkwork.protocol.keys import ClientKeys
 from linkwork.protocol.request_client import RequestClient
@@ -33,9 +33,11 @@ from linkwork.protocol.results import (
     Checked,
     ConditionMet,
     DescribeResult,
+    EdgesResult,
     FaultsResult,
     GoalAccepted,
     RequestEffect,
+    SignalEdge,
     Speed,
     StateResult,
     StatusResult,
@@ -82,6 +84,7 @@ class Robot:
         self._lock = threading.RLock()
         self._goals: dict[int, Goal] = {}
         self._gateway_pid = 0
+        self._step_s: float | None = None
         self._leaving = threading.Event()
         self._keeper: threading.Thread | None = None
 
@@ -172,6 +175,16 @@ class Robot:
     def advance(self, ticks: int) -> RequestEffect:
         """Run lockstep time."""
         return cast(RequestEffect, self.request("advance", timeout_s=None, ticks=ticks))
+
+    def pass_time(self, seconds: float) -> None:
+        """Let machine time pass: advance lockstep time, which stands otherwise; in real time, sleep."""
+        if self._step_s is None:
+            known = self.describe()
+            self._step_s = known["period_s"] if known["pace"] == Pace.LOCKSTEP else 0.0
+        if self._step_s:
+            self.advance(max(1, round(seconds / self._step_s)))
+        else:
+            time.sleep(seconds)
 
     # motion
 
@@ -341,6 +354,13 @@ class Robot:
         asked = {"as": self.owner, "condition": " and ".join(parts), "within_s": float(within_s)}
         with RequestClient(self._connected().endpoint, self._keys) as client:  # does not block other threads
             return cast(ConditionMet, client.request("wait", asked, within_s + ANSWER_S))
+
+    def edges(self, signal: str, after: int = 0) -> list[SignalEdge]:
+        """Return the latest changes of a digital input, oldest first: those with a number above `after`.
+
+        Each has `number`, `value`, `tick`, `time_s`, and the analog inputs at that tick (`signals`).
+        """
+        return cast(EdgesResult, self.request("edges", signal=signal, after=after))["edges"]
 
     def cancel(self, goal: int | None = None, *, at_tick: int | None = None) -> RequestEffect:
         """Cancel the goal under way, or only this one, by a stop on its path."""

@@ -23,7 +23,7 @@ class ScenePlane:
     """A plane through `at_m` (3, world); its unit normal (3) leads to where parts may be.
 
     along: unit vector (3) in the plane, zeros of a plane that has no direction. speed: expression of signals
-    and time_s for its speed along it (m/s), '' of a plane that stands. size_m: lengths along and across of
+    and time_s for its speed along it (m/s), '' of a plane that stands; the speed follows with `acceleration_m_s2`. size_m: lengths along and across of
     the rectangle about `at_m` to which it is limited; None: it has no end.
     """
 
@@ -33,6 +33,7 @@ class ScenePlane:
     friction: float
     along: Floats
     speed: str = ""
+    acceleration_m_s2: float = np.inf
     size_m: tuple[float, float] | None = None
 
 

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from linkwork.arrays import Floats
+from linkwork.controller.gateway.history import Memory
+from linkwork.controller.gateway.records.messages import Wording
 from linkwork.controller.gateway.requests.describe import describe
 from linkwork.controller.motion.reference import GoalStatus
 from linkwork.controller.orders import Order, SetOutputs, StartGoal
@@ -22,6 +24,7 @@ from linkwork.demos.simulated_error import Truth, with_truth
 from linkwork.demos.stage import DemoOptions, Stage
 from linkwork.machine import Machine
 from linkwork.protocol.codes import Pace, ResultCode
+from linkwork.protocol.results import SignalEdge
 from linkwork.recordings.log_file import Ticks
 from tests.controller.loop.in_process import InProcess, Sample
 
@@ -48,14 +51,16 @@ class GoalInProcess:
 class RobotInProcess:
     """A machine under control, without sockets; time runs while a goal is waited for."""
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Machine, seed: int = 0) -> None:
         self.machine = machine
-        self.rig = InProcess(machine)
+        self.rig = InProcess(machine, seed)
         self.rig.slot = np.zeros(1 << 20)
         self.samples: list[Sample] = []
         self._q: list[Floats] = []
         self._applied: list[Floats] = []
-        self._goals = 0
+        self._goals = self._seen = 0
+        self._memory, self._wording = Memory(), Wording(machine)
+        self._before: np.void | None = None
         self._tick()
 
     @property
@@ -68,7 +73,28 @@ class RobotInProcess:
         return {
             "q": {name: float(q[at]) for at, name in enumerate(names)},
             "coordinates": dict(coordinates),
+            "time_s": float(self.samples[-1]["time_s"]),
+            "signals": dict(
+                zip(
+                    [signal.name for signal in self.machine.inputs],
+                    self.samples[-1]["input"].tolist(),
+                    strict=True,
+                )
+            ),
         }
+
+    def pass_time(self, seconds: float) -> None:
+        for _ in range(round(seconds / self.rig.period_s)):
+            self._tick()
+
+    def edges(self, signal: str, after: int = 0) -> list[SignalEdge]:
+        for sample in self.samples[self._seen :]:
+            for change in self._wording.changes(sample.record, self._before):
+                if "signals" in change:
+                    self._memory.note_edge(change)
+            self._before = sample.record
+        self._seen = len(self.samples)
+        return self._memory.edges(signal, after)
 
     def describe(self) -> Any:
         return describe(self.machine, Pace.LOCKSTEP)
@@ -110,7 +136,12 @@ class RobotInProcess:
         names = self.machine.mechanism.coordinate_names
         held = {name: float(at) for name, at in zip(names, last["reference"], strict=True) if np.isfinite(at)}
         state = MachineState(
-            tuple(last["q"].tolist()), tuple(last["v"].tolist()), tuple(held), tuple(held.values())
+            tuple(last["q"].tolist()),
+            tuple(last["v"].tolist()),
+            tuple(held),
+            tuple(held.values()),
+            time_s=float(last["time_s"]),
+            inputs=tuple(last["input"].tolist()),
         )
         made = plan(method, params, self.machine, Start.from_message(self.machine, state))
         self._goals = number = self._goals + 1

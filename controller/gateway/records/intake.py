@@ -153,6 +153,8 @@ class RecordIntake:
             content = dict(content)
             memory.raise_fault(content)  # type: ignore[arg-type]
             gateway.aftermath.expect(content, gateway.now_ns)
+        elif name == "signal.changed" and "signals" in content:
+            memory.note_edge(content)  # type: ignore[arg-type]
         gateway.publish(name, content, requester)
 
     def _publish_progress(self) -> None:

@@ -174,9 +174,10 @@ class Wording:
         if before is None:
             return []
         old, new = self._values(before), self._values(record)
+        analog = {signal.name: new[signal.name] for signal in self._inputs if not signal.is_digital}
         busy = record["output_followed"] + before["output_followed"] if self._outputs else ()
         followed = {signal.name for signal, how in zip(self._outputs, busy, strict=True) if how}
-        return [
+        changes: list[SignalChange] = [
             {
                 "signal": signal.name,
                 "value": signal.plain(new[signal.name]),
@@ -188,6 +189,11 @@ class Wording:
             if old[signal.name] != new[signal.name] and (signal.is_digital or not signal.is_input)
             if signal.name not in followed
         ]
+        edges = {signal.name for signal in self._inputs}
+        for change in changes:
+            if change["signal"] in edges:
+                change["signals"] = analog
+        return changes
 
     def switch(self, record: np.void) -> SwitchReport | None:
         """The constraint switch in a record; None where there is none."""

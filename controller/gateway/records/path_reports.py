@@ -52,8 +52,16 @@ class GoalReport:
             self._met = int(record["until_met"])
             self._until = UntilReport(met=self._met, tick=int(record["tick"]), time_s=float(record["time_s"]))
 
-    def edge(self, name: str, record: np.void, coordinates: dict[str, float], *, value: bool) -> None:
-        """Note an edge of the input of this name."""
+    def edge(
+        self,
+        name: str,
+        record: np.void,
+        coordinates: dict[str, float],
+        analog: dict[str, float],
+        *,
+        value: bool,
+    ) -> None:
+        """Note an edge of the input of this name. analog: the analog inputs."""
         for capture, one in self._plan["captures"].items():
             if one["input"] != name or one["edge"] not in ("both", "rising" if value else "falling"):
                 continue
@@ -73,6 +81,7 @@ class GoalReport:
                     "path_time_s": own_s,
                     "path_m": self._length(one["of"], own_s),
                     "coordinates": coordinates,
+                    "signals": analog,
                 }
             )
 
@@ -115,6 +124,7 @@ class PathReports:
         self._period_s = machine.controller.period_s
         self._outputs = [signal.name for signal in machine.outputs]
         self._inputs = [(at, each.name) for at, each in enumerate(machine.inputs) if each.is_digital]
+        self._analog = [(at, each.name) for at, each in enumerate(machine.inputs) if not each.is_digital]
         self._coordinates = list(machine.mechanism.coordinate_names)
         self._reports: dict[int, GoalReport] = {}
         self._before: np.void | None = None
@@ -142,7 +152,8 @@ class PathReports:
                 value = bool(record["input"][at] > 0.5)
                 if value != bool(before["input"][at] > 0.5):
                     where = dict(zip(self._coordinates, record["coordinate"].tolist(), strict=True))
-                    report.edge(name, record, where, value=value)
+                    analog = {each: float(record["input"][place]) for place, each in self._analog}
+                    report.edge(name, record, where, analog, value=value)
 
     def complete(self, content: dict[str, Any]) -> None:
         """Add to the result of a goal what it did beside moving (`protocol.results.PathReport`)."""

@@ -20,7 +20,7 @@ from linkwork.controller.gateway.requests.lease import LeaseChange
 from linkwork.controller.gateway.requests.order_outcomes import assumed, effect_map, not_cleared
 from linkwork.controller.gateway.requests.order_requests import ANSWER_WITHIN_S, place
 from linkwork.controller.gateway.requests.preload_requests import preload_order
-from linkwork.controller.gateway.requests.signal_requests import set_signals, wait_for_condition
+from linkwork.controller.gateway.requests.signal_requests import edges, set_signals, wait_for_condition
 from linkwork.controller.gateway.requests.switch_requests import switch_constraint
 from linkwork.controller.gateway.requests.tuning_requests import HANDLERS as TUNING_HANDLERS
 from linkwork.controller.orders import (
@@ -315,6 +315,7 @@ HANDLERS: dict[str, Handler] = {
     "switch": switch_constraint,
     "set": set_signals,
     "wait": wait_for_condition,
+    "edges": edges,
     "advance": _advance,
     "stop": _stop,
     "estop": _stop,

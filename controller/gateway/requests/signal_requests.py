@@ -1,4 +1,4 @@
-"""The requests `set` and `wait`: output signals, and conditions on what the machine measures."""
+"""The requests `set`, `wait` and `edges`: output signals, conditions, changes of inputs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from linkwork.controller.gateway.records.messages import state_name
 from linkwork.controller.gateway.requests.call import Call
 from linkwork.controller.gateway.requests.order_outcomes import effect_map
 from linkwork.controller.gateway.requests.order_requests import place
-from linkwork.controller.named_signals import output_value, quantities, read_condition
+from linkwork.controller.named_signals import digital_input, output_value, quantities, read_condition
 from linkwork.controller.orders import OrderOutcome, SetOutputs
 from linkwork.controller.records import RecordLayout
 from linkwork.machine import Machine
@@ -124,6 +124,13 @@ def holding(layout: RecordLayout, condition: Condition) -> Callable[[np.void], b
         return condition.met(values)
 
     return holds
+
+
+def edges(gateway: Gateway, call: Call) -> None:
+    """Handle `edges`: the latest changes of a digital input."""
+    params = call.params()
+    signal = digital_input(gateway.machine, params.signal, ("signal",))
+    call.answer({"edges": gateway.memory.edges(signal.name, params.after)})
 
 
 def _told(gateway: Gateway) -> dict[str, Any]:

@@ -51,6 +51,12 @@ class ScenePlaneSpec(PlaneSpec):
         "",
         max_length=1000,
     )
+    acceleration_m_s2: Number | None = entry(
+        "Largest acceleration with which the speed follows its expression. Default: it follows at once",
+        "m/s²",
+        None,
+        gt=0,
+    )
     size_m: Range | None = entry(
         "Lengths along that direction and across of the rectangle about at_m to which the plane is limited."
         " Default: it has no end",
@@ -87,7 +93,8 @@ class ScenePlaneSpec(PlaneSpec):
         size = None if self.size_m is None else (self.size_m[0], self.size_m[1])
         normal = unit_vector(self, "normal")
         at = np.array(self.at_m)
-        return ScenePlane(name, at, normal, self.friction, self.direction(), self.speed_m_s, size)
+        most = math.inf if self.acceleration_m_s2 is None else self.acceleration_m_s2
+        return ScenePlane(name, at, normal, self.friction, self.direction(), self.speed_m_s, most, size)
 
 
 class PartSpec(Orientation):

@@ -39,10 +39,10 @@ class Sample:
 class InProcess:
     """The command computed from state k acts over [t_{k+1}, t_{k+2}), as on the link."""
 
-    def __init__(self, machine: Machine | None = None) -> None:
+    def __init__(self, machine: Machine | None = None, seed: int = 0) -> None:
         self.machine = machine or load("scara")
         self.layout = layout_for(self.machine)
-        self.simulator = Simulator(self.machine)
+        self.simulator = Simulator(self.machine, seed)
         self.slot = np.zeros(1 << 16)
         self.further_slots = np.zeros((GOAL_SLOTS - 1, 1 << 16))
         self.controller = tick_of(self.machine, self.layout, self.slot_of)
