@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from linkwork.client.goal import Goal, GoalFailed
+    from linkwork.client.passing_parts import PassingParts
     from linkwork.client.robot import Robot
     from linkwork.machine import Machine, MachineError, check, load
     from linkwork.plant.offline.run import Motion, simulate
@@ -24,6 +25,7 @@ __all__ = [
     "Robot",
     "Goal",
     "GoalFailed",
+    "PassingParts",
     "RequestError",
     "NobodyThere",
     "load",
@@ -38,6 +40,7 @@ _HOMES = {
     "Robot": "linkwork.client.robot",
     "Goal": "linkwork.client.goal",
     "GoalFailed": "linkwork.client.goal",
+    "PassingParts": "linkwork.client.passing_parts",
     "RequestError": "linkwork.protocol.errors",
     "NobodyThere": "linkwork.protocol.errors",
     "load": "linkwork.machine",

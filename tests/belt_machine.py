@@ -10,6 +10,9 @@ BELT = """
 signals:
   belt_position: {{type: analog, direction: input, unit: m, range: [-10, 10], simulated: "{motion}",
                   noise: {noise}}}
+  passed: {{type: digital, direction: input, simulated: belt_position > 0.2}}
+  lamp: {{type: digital, direction: output}}
+  flow: {{type: analog, direction: output, range: [0, 2]}}
 frames:
   belt: {{signal: belt_position, along: [1, 0, 0], speed_m_s: [0.05, 0.15], acceleration_m_s2: 1,
          window_m: [-0.1, 0.12]}}

@@ -90,6 +90,7 @@ _PANELS: dict[str, tuple[Any, ...]] = {
         states.switch,
         states.set_outputs,
         states.wait,
+        states.edges,
         states.gain,
         states.payload,
         states.advance,

@@ -95,6 +95,25 @@ def wait(
 
 
 @connected
+def edges(
+    link: ControllerConnection,
+    signal: Annotated[str, typer.Argument(help="A digital input.")],
+    after: Annotated[int, typer.Option(min=0, help="Only those with a larger number.")] = 0,
+) -> None:
+    """List the latest changes of a digital input, with the analog inputs at that tick."""
+    found = link.ask("edges", signal=signal, after=after)
+    if link.as_json:
+        emit(found)
+        return
+    for each in found["edges"]:
+        values = "".join(f"; {name} {value:.6g}" for name, value in each["signals"].items())
+        change = "on" if each["value"] else "off"
+        say(f"{each['number']}: {change} at tick {each['tick']}, {each['time_s']:.3f} s{values}")
+    if not found["edges"]:
+        say(f"{signal} has not changed")
+
+
+@connected
 def advance(link: ControllerConnection, ticks: Annotated[int, typer.Argument(min=1, max=10**9)]) -> None:
     """Run lockstep time by this many ticks."""
     link.effect("advance", timeout_s=1.0e6, ticks=ticks)

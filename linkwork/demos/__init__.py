@@ -23,6 +23,7 @@ DEMOS = {
     "four_bar": "The coupler of a four-bar swings between two angles",
     "slot_arm": "The pin of an arm enters a slot, runs in it, and leaves it again",
     "pick_and_place": "A SCARA with a gripper picks parts from a table and places them",
+    "delta_belt": "A delta robot picks parts from a running belt and places them",
     "leader_follower": "A five-bar that a hand moves leads a SCARA in x and y",
     "arm_6dof": "An arm with a compound wrist, and with a simple one, makes one motion with the same efforts",
 }

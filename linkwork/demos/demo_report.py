@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.console import Console
 
-from linkwork.demos.pick_and_place import handling_text
+from linkwork.demos.gripping import handling_text
 from linkwork.recordings.path_plot import amount
 from linkwork.terminal.output import number, say, table
 
@@ -35,6 +35,8 @@ def show_summary(summary: dict[str, Any], console: Console) -> None:
         console.print(_congruence(summary["congruence"]))
     if "handling" in summary:
         console.print(_handling(summary["handling"]))
+    if "belt" in summary:
+        console.print(_belt(summary["belt"]))
     if "ticks" in summary:
         timing = [
             (name, *(f"{summary[key][part]:.1f}" for part in ("p50", "p99", "max")))
@@ -63,6 +65,14 @@ def _handling(found: dict[str, Any]) -> Any:
     """Return the place error of each part, misses and cycle time (pick_and_place)."""
     rows = [(name, amount(error, "m")) for name, error in found["place_error_m"].items()]
     return table(handling_text(found), ("part", "place error"), rows)
+
+
+def _belt(found: dict[str, Any]) -> Any:
+    """Return the place error over all parts, those that passed, and the speeds of the belt (delta_belt)."""
+    errors = [amount(found[f"place_error_{kind}_m"], "m") for kind in ("rms", "max")]
+    low, high = found["belt_speed_m_s"]
+    title = f"{handling_text(found)}; {found['passed_by']} passed by; belt {low:.2f} to {high:.2f} m/s"
+    return table(title, ("", "rms", "max"), [("place error", *errors)])
 
 
 def _congruence(found: dict[str, Any]) -> Any:

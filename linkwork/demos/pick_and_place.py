@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linkwork.arrays import Floats
 from linkwork.demos.demo import Demo
 from linkwork.demos.demo_figures import DemoRun, tracking_figures
 from linkwork.demos.demo_steps import home, move
+from linkwork.demos.gripping import grip_figures, handling_text, signal_values
 from linkwork.demos.stage import DemoStep, MeasuredPart, Stage
 
 if TYPE_CHECKING:
@@ -82,10 +82,6 @@ def handling_figures(recording: DemoRun) -> dict[str, Any]:
     A part counts as placed if it lies within a tenth of its size of its place. A cycle is the time between
     two closings.
     """
-    table = recording.ticks.table
-    closed = _signal(recording, "output", "gripper") > 0.5
-    present = _signal(recording, "input", "part_present") > 0.5
-    closings = np.flatnonzero(closed[1:] & ~closed[:-1]) + 1
     lies = (recording.plant or {}).get("parts_m", {})
     errors = {
         part.name: float(np.hypot(*(np.array(lies[part.name][:2]) - place)))
@@ -95,26 +91,13 @@ def handling_figures(recording: DemoRun) -> dict[str, Any]:
     return {
         "place_error_m": errors,
         "placed": sum(errors.get(part.name, inf) < 0.1 * float(part.size_m[0]) for part in _parts()),
-        "misses": int(np.count_nonzero(~present[closings])),
-        "cycle_s": float(np.mean(np.diff(table["time_s"][closings]))) if len(closings) > 1 else None,
+        **grip_figures(recording, "part_present"),
     }
-
-
-def handling_text(found: dict[str, Any]) -> str:
-    """Return parts placed, misses, and the cycle time where at least two parts were gripped."""
-    text = f"{found['placed']} parts placed, {found['misses']} misses"
-    return text if found["cycle_s"] is None else f"{text}, cycle {found['cycle_s']:.2f} s"
 
 
 def report(recording: DemoRun) -> dict[str, Any]:
     """The figures of any demo while a part is carried, and those of the parts."""
     return {**tracking_figures(recording), "handling": handling_figures(recording)}
-
-
-def _signal(recording: DemoRun, channel: str, name: str) -> Floats:
-    """Return the values (n) of a signal in every tick."""
-    ticks = recording.ticks
-    return np.asarray(ticks.table[channel][:, list(ticks.names[channel]).index(name)])
 
 
 def draw(recording: DemoRun, path: Path, title: str) -> None:
@@ -145,7 +128,7 @@ def draw(recording: DemoRun, path: Path, title: str) -> None:
     for level, (channel, name), hue in zip(
         (104.0, 98.0), (("output", "gripper"), ("input", "part_present")), (ACCENT, HUES[2]), strict=True
     ):
-        on = np.where(_signal(recording, channel, name) > 0.5, level, np.nan)
+        on = np.where(signal_values(recording, channel, name) > 0.5, level, np.nan)
         height.plot(time_s, on, color=hue, linewidth=4.0, solid_capstyle="butt", label=name)
     height.set_ylim(0.0, 125.0)
     dress(height, "height and signals")

@@ -108,5 +108,6 @@ def plant_figures(truth: Truth, machine: Machine) -> dict[str, Any]:
     }
     figures: dict[str, Any] = {"closure_residual_max": worst, "passive_effort_max": passive}
     if truth.parts:
-        figures["parts_m"] = {name: centres[-1].tolist() for name, centres in truth.parts.items()}
+        last = {name: centres[-1] for name, centres in truth.parts.items()}
+        figures["parts_m"] = {name: at.tolist() for name, at in last.items() if np.all(np.isfinite(at))}
     return figures

@@ -23,8 +23,9 @@ class ScenePlane:
     """A plane through `at_m` (3, world); its unit normal (3) leads to where parts may be.
 
     along: unit vector (3) in the plane, zeros of a plane that has no direction. speed: expression of signals
-    and time_s for its speed along it (m/s), '' of a plane that stands; the speed follows with `acceleration_m_s2`. size_m: lengths along and across of
-    the rectangle about `at_m` to which it is limited; None: it has no end.
+    and time_s for its speed along it (m/s), '' of a plane that stands; the speed follows with
+    `acceleration_m_s2`. size_m: lengths along and across of the rectangle about `at_m` to which it is
+    limited; None: it has no end.
     """
 
     name: str

@@ -19,6 +19,7 @@ SHAPES = {  # degrees of freedom, rows, rank
     "platform_3rrs": (3, 6, 6),
     "platform_huang": (3, 6, 6),
     "delta": (3, 25, 13),
+    "delta_gripper": (3, 25, 13),
     "arm_6dof": (6, 0, 0),
     "arm_6dof_simple": (6, 0, 0),
     "thin_disk": (3, 0, 0),

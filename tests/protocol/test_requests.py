@@ -42,6 +42,7 @@ SMALLEST = {
     "switch": {"constraint": "slot", "on": True},
     "set": {"signals": {"gripper": True}},
     "wait": {"condition": "part_present"},
+    "edges": {"signal": "part_present"},
 }
 
 

@@ -31,6 +31,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "advance": {"ticks": 5},
     "set": {"signals": {"gripper": True}},
     "wait": {"condition": "lift < 1", "within_s": 0.1},
+    "edges": {"signal": "part_present"},
     "stream": {"coordinates": ["lift"]},
     "set_points": {"goal": 1, "points": [[0.0, 0.05]]},
 }

@@ -189,3 +189,76 @@ def test_a_run_in_a_frame_is_replayed_to_the_last_bit(tmp_path: Path) -> None:
     assert recording.table["goal_status"][-1] == GoalStatus.SUCCEEDED
     found = replay(recording, machine)
     assert (found.ticks, found.difference) == (len(recording.table), None)
+
+
+def test_a_goal_states_the_motion_of_the_frame_for_which_it_is_admitted(tmp_path: Path) -> None:
+    rig = enabled(belt_machine(tmp_path))
+    near = points(-belt(rig))  # at 0.15 m/s it would leave the window
+    with pytest.raises(RequestError) as refused:
+        planned(rig, near)
+    assert refused.value.data["quantity"] == "frame window"
+    narrow = {"speed_m_s": [0.09, 0.11], "begin_within_s": 0.0}
+    with pytest.raises(RequestError) as refused:
+        planned(rig, near, frame=narrow)
+    assert refused.value.data["frame_motion"].startswith("at 0.11 m/s")
+    near = points(-0.02 - belt(rig))
+    with pytest.raises(RequestError, match="late begin"):
+        planned(rig, near, frame={**narrow, "begin_within_s": 0.25})
+    made = planned(rig, near, frame=narrow)
+    part = GoalBlock(made.words).frame
+    assert part is not None
+    assert (part.speed_m_s, part.window_m, part.begin_within_s) == ((0.09, 0.11), (-0.1, 0.12), 0.0)
+    rig.run(0.05)
+    assert rig.start_goal(made.words)["order_outcome"] == OrderOutcome.REFUSED_FRAME, "it began too late"
+    rig.start_goal(planned(rig, points(-0.02 - belt(rig)), frame=narrow).words)
+    last = rig.until(lambda sample: sample["goal_status"] in (GoalStatus.SUCCEEDED, GoalStatus.ENDED))[-1]
+    assert last["goal_code"] == ResultCode.SUCCESSFUL
+
+
+def test_the_goal_ends_where_the_frame_leaves_the_stated_range(tmp_path: Path) -> None:
+    rig = enabled(belt_machine(tmp_path, motion="0.1*time_s + 0.02*max(time_s - 1.2, 0)"))
+    made = planned(rig, points(-0.05 - belt(rig)), frame={"speed_m_s": [0.09, 0.11]})
+    rig.start_goal(made.words)
+    last = rig.until(lambda sample: sample["goal_status"] in (GoalStatus.SUCCEEDED, GoalStatus.ENDED))[-1]
+    assert (last["goal_code"], last["goal_limit"]) == (ResultCode.FRAME_LEFT, 0.11)
+
+
+@pytest.mark.parametrize(
+    ("frame", "where"),
+    [
+        ({"speed_m_s": [0.01, 0.1]}, ("frame", "speed_m_s")),
+        ({"speed_m_s": [0.1, 0.1]}, ("frame", "speed_m_s")),
+        ({"window_m": [-0.05, 0.2]}, ("frame", "window_m")),
+        ({"begin_within_s": 0.3}, ("frame", "begin_within_s")),
+    ],
+)
+def test_a_range_outside_that_of_the_machine_is_refused(
+    tmp_path: Path, frame: dict[str, Any], where: tuple[str, str]
+) -> None:
+    rig = enabled(belt_machine(tmp_path), 0.0)
+    with pytest.raises(RequestError) as refused:
+        planned(rig, points(-0.1 - belt(rig)), frame=frame)
+    assert tuple(refused.value.path)[-2:] == where
+    without = [{key: value for key, value in point.items() if key != "in"} for point in points(0.0)]
+    with pytest.raises(RequestError, match="no way-point is in a moving frame"):
+        planned(rig, without, frame={})
+
+
+def test_events_are_set_at_places_of_a_path_in_a_frame(tmp_path: Path) -> None:
+    rig = enabled(belt_machine(tmp_path))
+    given = points(-0.1 - belt(rig))
+    events = [{"at": {"point": 0}, "set": {"lamp": True}}, {"at": {"time_s": 1.0}, "set": {"lamp": False}}]
+    made = planned(rig, given, events=events, capture={"begun": {"input": "passed"}})
+    assert [each["time_s"] for each in made.report["events"]] == [MEETS_S, 1.0]
+    rig.start_goal(made.words)
+    samples = rig.until(lambda sample: sample["goal_status"] == GoalStatus.SUCCEEDED)
+    lit = [float(each["path_s"]) for each in samples if each["output"][0] > 0.5]
+    assert (lit[0], lit[-1]) == (pytest.approx(MEETS_S, abs=1e-3), pytest.approx(1.0, abs=2e-3))
+    for more, at in (
+        ({"events": [{"at": {"path_m": 0.1, "of": "tool"}, "set": {"lamp": True}}]}, "path_m"),
+        ({"follow": {"flow": {"speed_of": "tool", "per_m_s": 1.0}}}, "flow"),
+        ({"capture": {"begun": {"input": "passed", "of": "tool"}}}, "of"),
+    ):
+        with pytest.raises(RequestError, match="depends on the motion of the frame") as refused:
+            planned(rig, points(-0.1 - belt(rig)), **more)
+        assert refused.value.path[-1] == at
