@@ -365,7 +365,7 @@ class SignalChange(TypedDict):
     """Of a digital input: the analog inputs at that tick."""
 
 
-class SignalEdge(TypedDict):
+class InputEdge(TypedDict):
     """A change of a digital input, as `edges` lists it."""
 
     number: int
@@ -381,7 +381,7 @@ class SignalEdge(TypedDict):
 class EdgesResult(TypedDict):
     """Answer of edges, oldest first."""
 
-    edges: list[SignalEdge]
+    edges: list[InputEdge]
 
 
 class ConditionMet(RequestEffect):

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from linkwork.protocol.results import FaultState, GoalAccepted, GoalResult, SignalChange, SignalEdge
+from linkwork.protocol.results import FaultState, GoalAccepted, GoalResult, InputEdge, SignalChange
 from linkwork.protocol.sockets import RequestServer
 
 RESULTS = 16
@@ -29,7 +29,7 @@ class Memory:
     def __init__(self) -> None:
         self._results: deque[GoalResult] = deque(maxlen=RESULTS)
         self._faults: deque[FaultState] = deque(maxlen=FAULTS)
-        self._edges: deque[SignalEdge] = deque(maxlen=EDGES)
+        self._edges: deque[InputEdge] = deque(maxlen=EDGES)
         self._edges_total = 0
         self.faults_total = 0
         self.accepted: GoalAccepted | None = None
@@ -79,7 +79,7 @@ class Memory:
             }
         )
 
-    def edges(self, signal: str, after: int) -> list[SignalEdge]:
+    def edges(self, signal: str, after: int) -> list[InputEdge]:
         """The changes of this input with a number above `after`, oldest first."""
         return [edge for edge in self._edges if edge["signal"] == signal and edge["number"] > after]
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from linkwork.protocol.results import DescribeResult, SignalEdge
+from linkwork.protocol.results import DescribeResult, InputEdge
 
 LOOK_S = 0.01
 """Time between two looks for a part."""
@@ -17,7 +17,7 @@ SHORT_S = 0.05
 class EdgeSource(Protocol):
     """The part of the robot's interface that is used here."""
 
-    def edges(self, signal: str, after: int = 0) -> Sequence[SignalEdge]:
+    def edges(self, signal: str, after: int = 0) -> Sequence[InputEdge]:
         """Return the changes of a digital input with a number above `after`."""
 
     def describe(self) -> DescribeResult:
@@ -69,7 +69,7 @@ class PassingParts:
         self._period_s = robot.describe()["period_s"]
         known = robot.edges(barrier)
         self._after = known[-1]["number"] if known else 0
-        self._front: SignalEdge | None = None
+        self._front: InputEdge | None = None
         self._found: list[PassedPart] = []
 
     def next(self, within_s: float = 60.0) -> PassedPart:
@@ -92,7 +92,7 @@ class PassingParts:
             if front is not None and not edge["value"]:
                 self._found.append(self._part(front, edge))
 
-    def _part(self, front: SignalEdge, back: SignalEdge) -> PassedPart:
+    def _part(self, front: InputEdge, back: InputEdge) -> PassedPart:
         ways = [edge["signals"][self._position] * self._m_per_unit for edge in (front, back)]
         speed = (ways[1] - ways[0]) / (back["time_s"] - front["time_s"])
         late_m = 0.5 * speed * self._period_s

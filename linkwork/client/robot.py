@@ -36,8 +36,8 @@ from linkwork.protocol.results import (
     EdgesResult,
     FaultsResult,
     GoalAccepted,
+    InputEdge,
     RequestEffect,
-    SignalEdge,
     Speed,
     StateResult,
     StatusResult,
@@ -355,7 +355,7 @@ class Robot:
         with RequestClient(self._connected().endpoint, self._keys) as client:  # does not block other threads
             return cast(ConditionMet, client.request("wait", asked, within_s + ANSWER_S))
 
-    def edges(self, signal: str, after: int = 0) -> list[SignalEdge]:
+    def edges(self, signal: str, after: int = 0) -> list[InputEdge]:
         """Return the latest changes of a digital input, oldest first: those with a number above `after`.
 
         Each has `number`, `value`, `tick`, `time_s`, and the analog inputs at that tick (`signals`).

@@ -24,7 +24,7 @@ from linkwork.demos.simulated_error import Truth, with_truth
 from linkwork.demos.stage import DemoOptions, Stage
 from linkwork.machine import Machine
 from linkwork.protocol.codes import Pace, ResultCode
-from linkwork.protocol.results import SignalEdge
+from linkwork.protocol.results import InputEdge
 from linkwork.recordings.log_file import Ticks
 from tests.controller.loop.in_process import InProcess, Sample
 
@@ -87,7 +87,7 @@ class RobotInProcess:
         for _ in range(round(seconds / self.rig.period_s)):
             self._tick()
 
-    def edges(self, signal: str, after: int = 0) -> list[SignalEdge]:
+    def edges(self, signal: str, after: int = 0) -> list[InputEdge]:
         for sample in self.samples[self._seen :]:
             for change in self._wording.changes(sample.record, self._before):
                 if "signals" in change:
