@@ -214,6 +214,9 @@ def simulate(
     if as_csv and as_json:
         raise Misuse("choose one of --csv (the samples) and --json (the summary)")
     machine = load(config, plant_set or [])
+    for warning in machine.warnings:
+        if warning.key.endswith("inertia_kg_m2"):
+            complain(str(warning))
     motion = SimulateOptions(
         duration,
         dt,

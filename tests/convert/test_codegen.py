@@ -47,6 +47,48 @@ def test_c_is_clean_and_agrees(name, single, tmp_path):
     assert ("effort" in run.stdout) == (name != "thin_disk")
 
 
+SPRUNG = """name: sprung
+bodies:
+  crank: {mass_kg: 1, com_m: [0.25, 0, 0], inertia_kg_m2: [0.001, 0.03, 0.03, 0, 0, 0]}
+  rod: {mass_kg: 1, com_m: [0.5, 0, 0], inertia_kg_m2: [0.001, 0.09, 0.09, 0, 0, 0]}
+joints:
+  crank: {type: revolute, parent: world, child: crank, axis: [0, 1, 0]}
+  knee: {type: revolute, parent: crank, child: rod, at_m: [0.5, 0, 0], axis: [0, 1, 0]}
+points: {tip: {body: rod, at_m: [1, 0, 0]}, hook: {body: world, at_m: [2, 0, 0.3]}}
+constraints: {guide: {type: coordinate, of: tip.z, equals_m: 0}}
+springs:
+  coil: {between: [tip, hook], stiffness_N_m: 200, damping_N_s_m: 5, rest_m: 0.4, preload_N: 3, progressive_N_m3: 1000}
+  torsion: {joint: crank, stiffness_N_m_rad: 4, preload_N_m: 0.5}
+forces: {wind: {point: tip, direction: [1, 0, 0], force_N: "3*sin(t) - 2*rate(crank)"}}
+motors: {crank: {max_torque_N_m: 50, max_speed_rad_s: 10, brake_torque_N_m: 50}}
+sensors: {crank: {velocity: true}}
+initial: {crank_deg: 40}
+initial_guess: {knee_deg: -60}
+"""  # noqa: E501 - a line of a machine file
+
+
+@compiler
+def test_springs_and_forces_are_in_the_generated_terms_and_law(tmp_path):
+    path = tmp_path / "sprung.yaml"
+    path.write_text(SPRUNG)
+    sprung = load(path)
+    path.write_text(SPRUNG.partition("springs:")[0] + "motors:" + SPRUNG.partition("motors:")[2])
+    plain = load(path)
+    run = subprocess.run(
+        [compiled(generate(sprung, "c"), tmp_path)], capture_output=True, text=True, timeout=60
+    )
+    assert run.returncode == 0, run.stdout
+    assert "TOO LARGE" not in run.stdout
+    found, without = (
+        vectors_for(machine, program_for(machine), single=False, states=1) for machine in (sprung, plain)
+    )
+    np.testing.assert_array_equal(found.inputs["q"], without.inputs["q"])
+    assert np.abs(found.expected["h"] - without.expected["h"]).min() > 1.0
+    assert found.effort is not None
+    assert without.effort is not None
+    assert np.abs(found.effort - without.effort).min() > 1.0
+
+
 @compiler
 def test_sanitizers_find_nothing(tmp_path):
     program = compiled(generate(load("four_bar"), "c"), tmp_path, *SANITIZERS)
