@@ -21,6 +21,7 @@ from linkwork.convert.robots.robot_model import (
     SourceFormat,
     SourceJoint,
     SourceLink,
+    SourceSpring,
 )
 from linkwork.machine import Machine
 from linkwork.machine.building.initial_assembly import admitted_velocities
@@ -29,10 +30,10 @@ from linkwork.multibody.constraints.closures import PinClosure
 from linkwork.multibody.constraints.constraint import Closure
 from linkwork.multibody.constraints.coordinate_constraints import CoordinateConstraint, CouplingConstraint
 from linkwork.multibody.forces import Spring
-from linkwork.multibody.forces.elements import OnJoint
+from linkwork.multibody.forces.elements import BetweenPoints
 from linkwork.multibody.formulations.evaluation import constraint_evaluation
 from linkwork.multibody.mechanism import Mechanism
-from linkwork.multibody.model import WORLD, Joint
+from linkwork.multibody.model import WORLD, Joint, Point
 from linkwork.multibody.tree.joint_dof import BALL, dof_of
 
 _CLOSURES: dict[str, ClosureType] = {
@@ -45,7 +46,7 @@ _KNOWN: dict[SourceFormat, frozenset[ClosureType]] = {
         {"point", "pin", "revolute", "weld", "cylindrical", "prismatic", "universal", "distance"}
     ),
     "mjcf": frozenset({"point", "revolute", "weld"}),
-    "sdf": frozenset({"point", "revolute"}),
+    "sdf": frozenset({"point", "revolute", "weld"}),
 }
 _TITLES: dict[SourceFormat, str] = {"urdf": "URDF", "mjcf": "MJCF", "sdf": "SDF"}
 _SMOOTH = 1e-3
@@ -276,9 +277,19 @@ class _Exporter:
 
     def _add_elements(self) -> None:
         names, found = list(self._mechanism.joint_names), self.found
+        points = {point.name: point for point in self._mechanism.points}
         for element in self._mechanism.elements:
-            if not isinstance(element, Spring) or not isinstance(element.line, OnJoint):
-                self._loses(f"the spring or force {element.name}, which does not act on a joint")
+            if not isinstance(element, Spring):
+                self._loses(f"the force {element.name}")
+                continue
+            if isinstance(element.line, BetweenPoints):
+                if self._to != "mjcf" or element.preload or element.progressive:
+                    self._loses(f"the spring {element.name}: {_TITLES[self._to]} has no such springs")
+                    continue
+                a, b = points[element.line.a], points[element.line.b]
+                values = element.stiffness, element.damping, element.rest
+                spring = SourceSpring(element.name, a.body, _at(a), b.body, _at(b), *values)
+                found.robot.springs.append(spring)
                 continue
             joint = found.robot.joints[found.dofs[names.index(element.line.dof)][0]]
             if self._to == "urdf" or element.preload or element.progressive or joint.stiffness:
@@ -316,6 +327,10 @@ class _Exporter:
         if self._to != "mjcf" and machine.assembly.rows:
             notes.append("the initial pose")
         self.found.notes.append(f"{title} has no place for {' and '.join(notes)}")
+
+
+def _at(point: Point) -> Floats:
+    return np.asarray(point.at_m)
 
 
 def _suffix(name: str) -> str:

@@ -8,6 +8,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from time import process_time
 from typing import Literal
 
 import numpy as np
@@ -34,8 +35,9 @@ from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import WORLD
 from linkwork.multibody.tree.rotations import move_by
 
-STARTS, ENOUGH = 1000, 10
-"""Random poses from which the loops are tried to close, and closed ones among which one is chosen."""
+STARTS, ENOUGH, LONGEST_S = 1000, 10, 4.0
+"""Most random poses from which the loops are tried to close, closed ones among which one is chosen, and the
+processor time of the search."""
 _UNEVEN = 10.0
 """Ratio of the condition of the inertia to the best one found, up to which a pose is chosen by distance."""
 
@@ -203,10 +205,14 @@ def _made(robot: RobotModel, frames: list[FramePoint], seed: int) -> _Made:
     searched = machine is None and _is_open(error)
     if searched:
         start = {writer.names.of("joint", name): value for name, value in robot.start.items()}
-        pose = _found_pose(mechanism_of(text), writer.limits, start, np.random.default_rng(seed))
+        pose, nearest = _found_pose(mechanism_of(text), writer.limits, start, np.random.default_rng(seed))
         if pose is None:
-            where = f"the loops could not be closed from {STARTS} poses"
-            raise ImportProblem(robot.file, 0, where, "check the closures")
+            wrong = "the loops could not be closed from random poses"
+            remedy = "check the closures, and the limits of joints"
+            if nearest is not None:
+                rows = ", ".join(nearest.rows[:4])
+                wrong += f": {rows} remain open by {nearest.residual:.3g} (typical lengths or rad) or more"
+            raise ImportProblem(robot.file, 0, wrong, remedy)
         text = writer.text(pose)
         machine, error = _loaded(text)
     if machine is None:
@@ -239,8 +245,8 @@ def _found_pose(
     limits: Mapping[str, tuple[float, float]],
     start: Mapping[str, float],
     rng: np.random.Generator,
-) -> dict[str, float] | None:
-    """Return the values of a pose that closes the loops (`kept_values.values_of`).
+) -> tuple[dict[str, float] | None, AssemblyError | None]:
+    """Return the values of a pose that closes the loops (`kept_values.values_of`), or how near one came.
 
     It is near zero, but not where a leg is stretched. start: values (rad, m) at which the search begins.
     """
@@ -248,8 +254,10 @@ def _found_pose(
     reach = np.array([limits.get(name, (-np.inf, np.inf)) for name in names])
     first = np.array([start.get(name, 0.0) for name in names])
     found: list[tuple[float, float, Floats]] = []
+    nearest: AssemblyError | None = None
+    begin = process_time()
     for trial in range(STARTS):
-        if len(found) == ENOUGH:
+        if len(found) == ENOUGH or process_time() - begin > LONGEST_S:
             break
         work = mechanism.workspace()
         work.q[: mechanism.nv] = first
@@ -257,19 +265,21 @@ def _found_pose(
         move_by(work.topology, work.q, way, 1.0)
         try:
             q = assemble_workspace(mechanism, work).q
-        except AssemblyError:
+        except AssemblyError as error:
+            if nearest is None or error.residual < nearest.residual:
+                nearest = error
             continue
         own = q[: mechanism.nv]
         if np.any((own < reach[:, 0]) | (own > reach[:, 1])):
             continue
         if trial == 0 and start:
-            return values_of(mechanism, q)
+            return values_of(mechanism, q), None
         found.append((float(np.abs(own - first).max()), _inertia_condition(mechanism, q), q))
     if not found:
-        return None
+        return None, nearest
     most = _UNEVEN * min(condition for _, condition, _ in found)
     _, _, best = min((each for each in found if each[1] <= most), key=lambda each: each[0])
-    return values_of(mechanism, best)
+    return values_of(mechanism, best), None
 
 
 def _inertia_condition(mechanism: Mechanism, q: Floats) -> float:

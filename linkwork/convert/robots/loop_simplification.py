@@ -56,6 +56,7 @@ class LoopSimplifier:
         self._merge_fixed()
         self._drop_weightless_leaves()
         self._merge_chains()
+        self._join_points()
         for closure in list(self.robot.closures):
             while self._absorb_leaf(closure):
                 pass
@@ -91,6 +92,11 @@ class LoopSimplifier:
                 closure.a, closure.a_pose = new, pose @ closure.a_pose
             if closure.b == old:
                 closure.b, closure.b_pose = new, pose @ closure.b_pose
+        for spring in self.robot.springs:
+            if spring.a == old:
+                spring.a, spring.a_at = new, pose.at + pose.rotation @ spring.a_at
+            if spring.b == old:
+                spring.b, spring.b_at = new, pose.at + pose.rotation @ spring.b_at
         self.frames = [
             replace(each, link=new, at=pose.at + pose.rotation @ each.at) if each.link == old else each
             for each in self.frames
@@ -101,7 +107,7 @@ class LoopSimplifier:
         robot = self.robot
         for name in reversed(list(robot.links)):
             joint = robot.carrier(name)
-            if joint is None or robot.children(name) or self._closures_on(name) or self._driven(joint):
+            if joint is None or robot.children(name) or self._is_held(name) or self._driven(joint):
                 continue
             link = robot.links[name]
             if link.mass > 0.0 or link.inertia.any() or joint.armature:
@@ -132,7 +138,7 @@ class LoopSimplifier:
             if (
                 len(children) != 1
                 or self.robot.links[link].mass > self._light
-                or self._closures_on(link)
+                or self._is_held(link)
                 or np.linalg.norm(children[0].pose.at) > _SAME_M
             ):
                 return []
@@ -166,12 +172,18 @@ class LoopSimplifier:
     def _closures_on(self, link: str) -> list[SourceClosure]:
         return [each for each in self.robot.closures if link in (each.a, each.b)]
 
+    def _is_held(self, link: str) -> bool:
+        """Whether a closure or a spring acts on a link."""
+        sprung = any(link in (each.a, each.b) for each in self.robot.springs)
+        return sprung or bool(self._closures_on(link))
+
     def _leaf_joint(self, link: str) -> SourceJoint | None:
-        """The plain joint of a link that carries nothing and has one closure, or None."""
+        """The plain joint of a link that carries nothing and has one closure and no spring, or None."""
         joint = self.robot.carrier(link)
         if joint is None or not self._is_plain(joint) or self.robot.children(link):
             return None
-        return joint if len(self._closures_on(link)) == 1 else None
+        sprung = any(link in (each.a, each.b) for each in self.robot.springs)
+        return joint if len(self._closures_on(link)) == 1 and not sprung else None
 
     def _absorb_leaf(self, closure: SourceClosure) -> bool:
         """A leaf that is welded to another link is a part of that link; its joint becomes the closure."""
@@ -236,7 +248,7 @@ class LoopSimplifier:
             return
 
     def _join_points(self) -> None:
-        """Two coinciding pairs of places of the same two links are a hinge about the line through them."""
+        """Two coinciding pairs of places of the same two links are a hinge, three are a weld."""
         found: list[SourceClosure] = []
         for closure in self.robot.closures:
             if not any(self._joined(first, closure) for first in found):
@@ -244,11 +256,15 @@ class LoopSimplifier:
         self.robot.closures = found
 
     def _joined(self, first: SourceClosure, second: SourceClosure) -> bool:
-        """Make the first closure a hinge, if both hold a point each of the same two links."""
-        if (first.type, second.type) != ("point", "point") or {first.a, first.b} != {second.a, second.b}:
+        """Make the first closure a hinge, or a weld of a hinge, if the second holds another point."""
+        if second.type != "point" or {first.a, first.b} != {second.a, second.b}:
             return False
         poses = (second.a_pose, second.b_pose) if second.a == first.a else (second.b_pose, second.a_pose)
         here, there = poses[0].at - first.a_pose.at, poses[1].at - first.b_pose.at
+        if first.type == "revolute":
+            return self._welded(first, second, here, there)
+        if first.type != "point":
+            return False
         length = float(np.linalg.norm(here))
         if length < _SAME_M or abs(length - np.linalg.norm(there)) > _SAME_M:
             return False
@@ -259,6 +275,30 @@ class LoopSimplifier:
         )
         self.notes.append(
             f"{first.name} and {second.name} hold two points of {first.a} on {first.b}: they are a hinge"
+        )
+        return True
+
+    def _welded(self, first: SourceClosure, second: SourceClosure, here: Floats, there: Floats) -> bool:
+        """Make a hinge a weld, if a point off its axis is held; `here`, `there`: its ways from a and b."""
+        turns: list[Floats] = []
+        across: list[tuple[float, float]] = []
+        for pose, way in ((first.a_pose, here), (first.b_pose, there)):
+            x = pose.rotation @ first.axis / np.linalg.norm(first.axis)
+            off = way - (x @ way) * x
+            across.append((float(x @ way), float(np.linalg.norm(off))))
+            if across[-1][1] < _SAME_M:
+                return False
+            y = off / np.linalg.norm(off)
+            turns.append(np.column_stack([x, y, np.cross(x, y)]))
+        if np.abs(np.array(across[0]) - across[1]).max() > _SAME_M:
+            return False
+        first.type = "weld"
+        first.a_pose, first.b_pose = (
+            FramePose(first.a_pose.at, turns[0]),
+            FramePose(first.b_pose.at, turns[1]),
+        )
+        self.notes.append(
+            f"{first.name} and {second.name} hold three points of {first.a} on {first.b}: they are a weld"
         )
         return True
 

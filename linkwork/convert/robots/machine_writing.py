@@ -20,6 +20,7 @@ from linkwork.convert.robots.robot_model import (
     SourceClosure,
     SourceCoupling,
     SourceJoint,
+    SourceSpring,
 )
 from linkwork.machine.sections.fields import ALIAS_PATTERN, LONGEST_ALIAS, NAME_PATTERN
 
@@ -96,12 +97,12 @@ class MachineWriter:
             self._put(f"gravity_m_s2: {vector(robot.gravity)}")
         self._section("bodies", (self._body(name) for name in robot.links if name != self._root))
         self._section("joints", map(self._joint, robot.joints.values()))
-        self._section("points", map(self._point, self._frames))
+        ends = [end for spring in robot.springs for end in spring_ends(spring)]
+        self._section("points", map(self._point, [*self._frames, *ends]))
         closures = [*map(self._closure, robot.closures), *map(self._coupling, robot.couplings)]
         self._section("constraints", closures)
-        self._section(
-            "springs", (self._spring(each) for each in robot.joints.values() if each.stiffness != 0.0)
-        )
+        sprung = [each for each in robot.joints.values() if each.stiffness != 0.0]
+        self._section("springs", [*map(self._spring, sprung), *map(self._spring_between, robot.springs)])
         driven = [robot.joints[name] for name in robot.motors or () if name in robot.joints]
         self._section("motors", map(self._motor, driven))
         self._section(
@@ -188,6 +189,15 @@ class MachineWriter:
             parts.append(f"{'rest_rad' if turns else 'rest_m'}: {number(joint.rest)}")
         return f"  {own}: {{{', '.join(parts)}}}  # {self._source('joint', joint.name, joint.line)}"
 
+    def _spring_between(self, spring: SourceSpring) -> str:
+        ends = ", ".join(self.names.of("point", end.name) for end in spring_ends(spring))
+        values = {
+            "stiffness_N_m": spring.stiffness, "damping_N_s_m": spring.damping, "rest_m": spring.rest,
+        }  # fmt: skip
+        parts = [f"between: [{ends}]", *(f"{key}: {number(value)}" for key, value in values.items() if value)]
+        own = self.names.of("spring", spring.name)
+        return f"  {own}: {{{', '.join(parts)}}}  # {self._source('tendon', spring.name, spring.line)}"
+
     def _limits(self, joint: SourceJoint) -> list[str]:
         unit = "rad" if joint.type in TURNS else "m"
         found = []
@@ -241,8 +251,11 @@ class MachineWriter:
             return f"  {name}: {{type: coordinate, of: {own}, equals_{unit}: {offset}}}  # {where}"
         other = self.names.of("joint", coupling.other)
         if all(each == "0" for each in rest[1:]):
-            factors = f"{{{own}: 1, {other}: {number(-coupling.coefficients[1])}}}"
-            return f"  {name}: {{type: coupling, factors: {factors}, equals: {offset}}}  # {where}"
+            terms = {coupling.other: coupling.coefficients[1]} | coupling.more
+            factors = [f"{own}: 1"]
+            factors += [f"{self.names.of('joint', key)}: {number(-value)}" for key, value in terms.items()]
+            listed = ", ".join(factors)
+            return f"  {name}: {{type: coupling, factors: {{{listed}}}, equals: {offset}}}  # {where}"
         powers = [f"({each})*{other}**{k}" for k, each in enumerate(rest, 1) if each != "0"]
         equation = f"{own} = {' + '.join([f'({offset})', *powers])}"
         return f'  {name}: {{type: expression, equation: "{equation}"}}  # {where}'
@@ -279,6 +292,14 @@ class MachineWriter:
         joint, _, dof = name.partition(".")
         slides = owners[joint].type == "prismatic" or dof in ("x", "y", "z", "slide")
         return "m" if slides else "rad"
+
+
+def spring_ends(spring: SourceSpring) -> tuple[FramePoint, FramePoint]:
+    """Return the points between which a spring acts."""
+    return (
+        FramePoint(f"{spring.name}_end_a", spring.a, spring.a_at),
+        FramePoint(f"{spring.name}_end_b", spring.b, spring.b_at),
+    )
 
 
 def number(value: float) -> str:

@@ -24,6 +24,7 @@ from linkwork.convert.robots.robot_model import (
     SourceCoupling,
     SourceJoint,
     SourceLink,
+    SourceSpring,
 )
 from linkwork.convert.robots.xml_reading import LARGEST, XmlFile
 
@@ -48,7 +49,9 @@ def read_mjcf(main: XmlFile, packages: PackagePaths, seconds: float = SECONDS) -
         if not _finite(body):
             text = f"the body {body['name']!r} has numbers that are not finite, or larger than {LARGEST:g}"
             raise ImportProblem(str(path), lines.get(("body", body["name"]), 0), text)
-    if not _finite([source[key] for key in ("gravity", "equalities", "sites", "actuators", "start")]):
+    if not _finite(
+        [source[key] for key in ("gravity", "equalities", "sites", "tendons", "actuators", "start")]
+    ):
         raise ImportProblem(str(path), 0, f"numbers are not finite, or larger than {LARGEST:g}")
     return _Reader(path, source, lines).robot
 
@@ -118,13 +121,11 @@ class _Reader:
             self._add_body(body)
         for equality in source["equalities"]:
             self._add_equality(equality)
+        for tendon in source["tendons"]:
+            self._add_tendon(tendon)
         self._add_motors()
         self.robot.start = source["start"]
         remarks = self.robot.remarks
-        if source["tendons"]:
-            remarks.append(
-                f"springs, dampers and friction of tendons are left out: {_few(source['tendons'])}"
-            )
         if source["fluid"]:
             remarks.append("forces of a fluid (density, viscosity) are left out")
         if source["flexes"]:
@@ -211,9 +212,12 @@ class _Reader:
             coefficients = tuple(data[:5]) if other is not None else (data[0],)
             robot.couplings.append(SourceCoupling(name, cast(str, ours), other, coefficients, line))
             return
+        if kind == "tendon":
+            robot.couplings.append(self._tendon_coupling(equality, line))
+            return
         if kind not in ("connect", "weld"):
             text = f"the equality {name!r} is of type {kind}, which is not read"
-            raise ImportProblem(robot.file, line, text, "known: connect, weld, joint")
+            raise ImportProblem(robot.file, line, text, "known: connect, weld, joint, tendon")
         if equality["on_sites"]:
             (body_a, at_a, quat_a), (body_b, at_b, quat_b) = (
                 self._source["sites"][k] for k in equality["ends"]
@@ -234,19 +238,112 @@ class _Reader:
             raise ImportProblem(robot.file, line, f"the equality {name!r} joins {a[0]!r} to itself")
         robot.closures.append(SourceClosure(name, "weld" if kind == "weld" else "point", *a, *b, line=line))
 
+    def _tendon_coupling(self, equality: dict[str, Any], line: int) -> SourceCoupling:
+        """L₁ = Σ c_k L₂^k of two fixed tendons, or L₁ = c₀, with lengths less those in the reference pose."""
+        name, data = equality["name"], equality["data"]
+        first, second = (self._source["tendons"][k]["joints"] if k >= 0 else {} for k in equality["ends"])
+        if not first or (equality["ends"][1] >= 0 and not second):
+            text = f"the equality {name!r} couples a spatial tendon, which is not read"
+            raise ImportProblem(self.robot.file, line, text, "known: tendons of joints (fixed)")
+        if any(data[2:5]) and second:
+            if len(first) > 1 or len(second) > 1:
+                text = f"the equality {name!r} has powers above 1 of a tendon with several joints"
+                raise ImportProblem(
+                    self.robot.file, line, text, "known: one joint for each tendon, or a line"
+                )
+            ((joint, own),), ((other, factor),) = first.items(), second.items()
+            return SourceCoupling(
+                name, joint, other, tuple(data[k] * factor**k / own for k in range(5)), line
+            )
+        factors = dict(first)
+        for joint, factor in second.items():
+            factors[joint] = factors.get(joint, 0.0) - data[1] * factor
+        kept = [(joint, factor) for joint, factor in factors.items() if factor != 0.0]
+        if not kept:
+            raise ImportProblem(self.robot.file, line, f"the equality {name!r} couples nothing")
+        (joint, own), *rest = kept
+        terms = {key: -factor / own for key, factor in rest}
+        other = next(iter(terms), None)
+        linear = () if other is None else (terms.pop(other),)
+        return SourceCoupling(name, joint, other, (data[0] / own, *linear), line, terms)
+
+    def _add_tendon(self, tendon: dict[str, Any]) -> None:
+        """Add the spring and damper of a tendon of one joint, or of one that joins two sites."""
+        robot, name = self.robot, tendon["name"]
+        line = self._line("fixed", name) or self._line("spatial", name)
+        left_out = [key for key in ("friction", "limited") if tendon[key]]
+        least, most = tendon["rest"]
+        if tendon["stiffness"] or tendon["damping"]:
+            if least != most and tendon["stiffness"]:
+                left_out.append("spring, which is slack over a range")
+            elif len(tendon["joints"]) == 1:
+                ((joint, factor),) = tendon["joints"].items()
+                self._stiffen(robot.joints[joint], tendon, factor, (least - tendon["at_zero"]) / factor)
+            elif tendon["sites"]:
+                (a, a_at), (b, b_at) = map(self._site, tendon["sites"])
+                values = tendon["stiffness"], tendon["damping"], least
+                robot.springs.append(SourceSpring(name, a, a_at, b, b_at, *values, line))
+            else:
+                left_out.append("spring and damper, of several joints or with bends")
+        if left_out:
+            words = {"friction": "friction", "limited": "limits"}
+            listed = " and ".join(words.get(each, each) for each in left_out)
+            robot.remarks.append(f"of the tendon {name} these are left out: {listed}")
+
+    def _site(self, number: int) -> tuple[str, Floats]:
+        """Return the link of a site, and the site's place in it."""
+        body, at, _ = self._source["sites"][number]
+        return self._name(self._bodies[body]), np.array(at) - self._anchor[body]
+
+    def _stiffen(self, joint: SourceJoint, tendon: dict[str, Any], factor: float, rest: float) -> None:
+        """Add a spring and a damper to those of a joint; rest in its coordinate (rad or m)."""
+        stiffness = tendon["stiffness"] * factor**2
+        total = joint.stiffness + stiffness
+        if total:
+            joint.rest = (joint.stiffness * joint.rest + stiffness * rest) / total
+        joint.stiffness, joint.damping = total, joint.damping + tendon["damping"] * factor**2
+
+    def _driven_by(self, actuator: dict[str, Any]) -> tuple[str | None, float]:
+        """Return the joint that an actuator drives, and the joint's effort for one of the actuator.
+
+        A tendon of joints drives its first joint, where couplings make the other ones follow it.
+        """
+        if actuator["tendon"] is None:
+            return actuator["joint"], 1.0
+        factors = self._source["tendons"][actuator["tendon"]]["joints"]
+        first = next(iter(factors), None)
+        total = 0.0
+        for joint, factor in factors.items():
+            ratio = 1.0 if joint == first else self._ratio(joint, first)
+            if ratio is None:
+                return None, 1.0
+            total += factor * ratio
+        return first, abs(total)
+
+    def _ratio(self, joint: str, first: str | None) -> float | None:
+        """Return the rate of a joint for one of the first, by a linear coupling of the two."""
+        for each in self.robot.couplings:
+            if {joint, first} == {each.joint, each.other} and not each.more and len(each.coefficients) > 1:
+                factor = each.coefficients[1]
+                if any(each.coefficients[2:]) or factor == 0.0:
+                    continue
+                return factor if each.joint == joint else 1.0 / factor
+        return None
+
     def _add_motors(self) -> None:
         robot = self.robot
         efforts: dict[str, list[float]] = {}
         for actuator in self._source["actuators"]:
-            joint = robot.joints.get(actuator["joint"] or "")
+            name, ratio = self._driven_by(actuator)
+            joint = robot.joints.get(name or "")
             if joint is None or joint.type not in ("revolute", "continuous", "prismatic"):
                 robot.remarks.append(
-                    f"the actuator {actuator['name']} does not drive a hinge or slide, and is left out"
+                    f"the actuator {actuator['name']} does not drive one hinge or slide, and is left out"
                 )
                 continue
             found = efforts.setdefault(joint.name, [])
             if actuator["effort"] is not None:
-                found.append(actuator["effort"])
+                found.append(actuator["effort"] * ratio)
         robot.motors = list(efforts)
         for name, found in efforts.items():
             joint = robot.joints[name]

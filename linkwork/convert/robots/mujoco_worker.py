@@ -64,16 +64,15 @@ def compiled(request: dict[str, Any]) -> dict[str, Any]:
                 "joint": names.joint[model.actuator_trnid[i, 0]]
                 if int(model.actuator_trntype[i]) in joints_driven
                 else None,
+                "tendon": int(model.actuator_trnid[i, 0])
+                if int(model.actuator_trntype[i]) == int(mujoco.mjtTrn.mjTRN_TENDON)
+                else None,
                 "effort": _effort(mujoco, model, i),
             }
             for i in range(model.nu)
         ],
         "start": _start(mujoco, model, names),
-        "tendons": [
-            model.tendon(i).name or f"tendon_{i + 1}"
-            for i in range(model.ntendon)
-            if model.tendon_stiffness[i] or model.tendon_damping[i] or model.tendon_frictionloss[i]
-        ],
+        "tendons": [_tendon(mujoco, model, i, names) for i in range(model.ntendon)],
         "fluid": bool(model.opt.density or model.opt.viscosity),
         "flexes": int(model.nflex),
     }
@@ -165,6 +164,29 @@ def _joint(model: Any, k: int, name: str, kind: str) -> dict[str, Any]:
     }
 
 
+def _tendon(mujoco: Any, model: Any, i: int, names: _Names) -> dict[str, Any]:
+    """Return a tendon: its joints with factors (fixed), or the sites that it joins straight."""
+    places = range(model.tendon_adr[i], model.tendon_adr[i] + model.tendon_num[i])
+    kinds = {int(model.wrap_type[k]) for k in places}
+    of_joints, of_sites = int(mujoco.mjtWrap.mjWRAP_JOINT), int(mujoco.mjtWrap.mjWRAP_SITE)
+    joints = [int(model.wrap_objid[k]) for k in places] if kinds == {of_joints} else []
+    straight = kinds == {of_sites} and len(places) == 2
+    return {
+        "name": model.tendon(i).name or f"tendon_{i + 1}",
+        "joints": {names.joint[j]: float(model.wrap_prm[k]) for j, k in zip(joints, places, strict=False)},
+        "sites": [int(model.wrap_objid[k]) for k in places] if straight else [],
+        "at_zero": sum(
+            float(model.wrap_prm[k]) * float(model.qpos0[model.jnt_qposadr[j]])
+            for j, k in zip(joints, places, strict=False)
+        ),
+        "stiffness": float(model.tendon_stiffness[i]),
+        "damping": float(model.tendon_damping[i]),
+        "friction": float(model.tendon_frictionloss[i]),
+        "rest": model.tendon_lengthspring[i].tolist(),
+        "limited": bool(model.tendon_limited[i]),
+    }
+
+
 def _effort(mujoco: Any, model: Any, i: int) -> float | None:
     """Return the largest effort at the joint (N m or N) that the ranges of an actuator allow."""
     gear = abs(float(model.actuator_gear[i, 0]))
@@ -196,6 +218,8 @@ def _start(mujoco: Any, model: Any, names: _Names) -> dict[str, float]:
 def states(request: dict[str, Any]) -> list[dict[str, Any]]:
     """Return mass matrix, bias with springs, and poses of bodies at each of request["states"].
 
+    Dampers of tendons belong to the springs, those of joints do not.
+
     A state gives q and v by joint, in the coordinates of the machine file: a ball's q is its quaternion
     (w, x, y, z), that of a free joint the translation and the quaternion. `dofs` names the rows of the
     mass matrix: joint and degree of freedom in it.
@@ -204,6 +228,7 @@ def states(request: dict[str, Any]) -> list[dict[str, Any]]:
 
     _, model = _model(request["file"])
     names = _Names(model)
+    model.dof_damping[:] = 0.0  # of joints; the dampers of tendons are compared
     data = mujoco.MjData(model)
     kinds = [mujoco.mjtJoint(int(kind)).name for kind in model.jnt_type]
     turn = np.eye(model.nv)
@@ -227,7 +252,7 @@ def states(request: dict[str, Any]) -> list[dict[str, Any]]:
         mujoco.mj_forward(model, data)
         mass = np.zeros((model.nv, model.nv))
         _full_mass(mujoco, model, data, mass)
-        bias = data.qfrc_bias - data.qfrc_spring
+        bias = data.qfrc_bias - data.qfrc_spring - data.qfrc_damper
         found.append(
             {
                 "dofs": [

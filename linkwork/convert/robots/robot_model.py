@@ -127,12 +127,36 @@ class SourceClosure:
 
 @dataclass(eq=False)
 class SourceCoupling:
-    """A joint's coordinate as a polynomial of another one's: q = Σ c_k other^k; a constant without other."""
+    """A joint's coordinate as a polynomial of another one's: q = Σ c_k other^k; a constant without other.
+
+    `more`: factors of further joints, whose terms are added.
+    """
 
     name: str
     joint: str
     other: str | None
     coefficients: tuple[float, ...]
+    line: int = 0
+    more: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def joints(self) -> list[str]:
+        """The joints that are coupled."""
+        return [name for name in (self.joint, self.other, *self.more) if name is not None]
+
+
+@dataclass(eq=False)
+class SourceSpring:
+    """A spring with a damper between a place (3, m) of link a and one of link b: N/m, N s/m, m."""
+
+    name: str
+    a: str
+    a_at: Floats
+    b: str
+    b_at: Floats
+    stiffness: float
+    damping: float
+    rest: float
     line: int = 0
 
 
@@ -152,6 +176,7 @@ class RobotModel:
     closures: list[SourceClosure] = field(default_factory=list)
     motors: list[str] | None = None
     couplings: list[SourceCoupling] = field(default_factory=list)
+    springs: list[SourceSpring] = field(default_factory=list)
     gravity: Floats = field(default_factory=lambda: np.array([0.0, 0.0, -9.81]))
     start: dict[str, float] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
@@ -166,7 +191,7 @@ class RobotModel:
 
     def coupled(self, joint: str) -> bool:
         """Return whether a coupling names a joint."""
-        return any(joint in (each.joint, each.other) for each in self.couplings)
+        return any(joint in each.joints for each in self.couplings)
 
     def children(self, link: str) -> list[SourceJoint]:
         """Return the joints that a link carries."""

@@ -18,6 +18,7 @@ from linkwork.convert.robots.robot_model import (
     SourceCoupling,
     SourceJoint,
     SourceLink,
+    SourceSpring,
 )
 from linkwork.multibody.model import WORLD
 
@@ -28,7 +29,7 @@ _LEAST = 2e-14
 _THIN = 1e-13
 """Share of the largest moment that is added to those of a flat body, whose triangle inequality is sharp."""
 _ARM = 1.0
-"""Distance (m) of the two points that hold a hinge."""
+"""Distance (m) of the points that hold a hinge or a weld."""
 
 
 def _numbers(values: Iterable[float]) -> str:
@@ -151,6 +152,8 @@ def mjcf_text(found: Exported) -> str:
         SubElement(equality, "joint", words, name=coupling.name, polycoef=_numbers(polynomial))
     if len(equality):
         root.append(equality)
+    if robot.springs:
+        _mjcf_tendons(root, bodies, robot.springs)
     if robot.motors:
         actuators = SubElement(root, "actuator")
         for name in robot.motors:
@@ -210,12 +213,13 @@ def _mjcf_inertial(body: Element, link: SourceLink) -> None:
 
 
 def _mjcf_closure(equality: Element, bodies: dict[str, Element], closure: SourceClosure) -> None:
-    for number, along in enumerate(_points(closure)):
+    points = [np.zeros(3)] if closure.type == "weld" else _points(closure)
+    for number, along in enumerate(points):
         suffix = "" if number == 0 else f"_{number + 1}"
         sites = {}
         for end, body, pose in (("1", closure.a, closure.a_pose), ("2", closure.b, closure.b_pose)):
             name = f"{closure.name}{suffix}_{end}"
-            words = {"name": name, "pos": _numbers(pose.at + pose.rotation @ closure.axis * along)}
+            words = {"name": name, "pos": _numbers(pose.at + pose.rotation @ along)}
             if closure.type == "weld":
                 words["quat"] = _numbers(_quaternion(pose))
             SubElement(bodies[body], "site", words)
@@ -224,13 +228,27 @@ def _mjcf_closure(equality: Element, bodies: dict[str, Element], closure: Source
         SubElement(equality, tag, sites, name=f"{closure.name}{suffix}")
 
 
-def _points(closure: SourceClosure) -> list[float]:
-    """Return places (m) along the axis of the points that hold a closure."""
-    return [0.0, _ARM] if closure.type == "revolute" else [0.0]
+def _mjcf_tendons(root: Element, bodies: dict[str, Element], springs: list[SourceSpring]) -> None:
+    tendons = SubElement(root, "tendon")
+    for spring in springs:
+        words = {key: _numbers([value]) for key, value in (
+            ("stiffness", spring.stiffness), ("damping", spring.damping), ("springlength", spring.rest),
+        )}  # fmt: skip
+        tendon = SubElement(tendons, "spatial", words, name=spring.name)
+        for end, link, at in (("a", spring.a, spring.a_at), ("b", spring.b, spring.b_at)):
+            site = f"{spring.name}_end_{end}"
+            SubElement(bodies[link], "site", name=site, pos=_numbers(at))
+            SubElement(tendon, "site", site=site)
+
+
+def _points(closure: SourceClosure) -> list[Floats]:
+    """Return places (3, m), in the closure's frames, of the points that hold it."""
+    more = {"revolute": [closure.axis], "weld": [np.eye(3)[0], np.eye(3)[1]]}.get(closure.type, [])
+    return [np.zeros(3), *(_ARM * each for each in more)]
 
 
 def sdf_text(found: Exported) -> str:
-    """Return SDF; closures are Drake's ball constraints, a hinge is two of them."""
+    """Return SDF; closures are Drake's ball constraints: a hinge is two, a weld three of them."""
     robot = found.robot
     root = Element("sdf", {"version": "1.11", "xmlns:drake": _DRAKE})
     world = SubElement(root, "world", name=f"{robot.name}_world")
@@ -263,7 +281,7 @@ def sdf_text(found: Exported) -> str:
             for key, body in (("body_A", closure.a), ("body_B", closure.b)):
                 SubElement(ball, f"drake:ball_constraint_{key}").text = body
             for key, pose in (("p_AP", closure.a_pose), ("p_BQ", closure.b_pose)):
-                at = pose.at + pose.rotation @ closure.axis * along
+                at = pose.at + pose.rotation @ along
                 SubElement(ball, f"drake:ball_constraint_{key}").text = _numbers(at)
     return _text(root, robot.name)
 

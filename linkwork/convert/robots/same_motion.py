@@ -15,6 +15,7 @@ import numpy as np
 from linkwork.arrays import Floats
 from linkwork.convert.robots.machine_writing import MachineWriter
 from linkwork.convert.robots.robot_model import RobotModel
+from linkwork.machine import MachineError
 from linkwork.machine.building.initial_assembly import admitted_velocities
 from linkwork.machine.building.kept_values import balls
 from linkwork.machine.loading import mechanism_of
@@ -22,7 +23,7 @@ from linkwork.multibody.formulations.acceleration import acceleration
 from linkwork.multibody.formulations.assembly import AssemblyError, assemble
 from linkwork.multibody.formulations.evaluation import constraint_evaluation
 from linkwork.multibody.mechanism import Mechanism
-from linkwork.multibody.model import Point
+from linkwork.multibody.model import ModelError, Point
 from linkwork.multibody.tree.kinematics import kinematics, point_jacobian
 from linkwork.multibody.tree.rotations import move_by
 
@@ -38,6 +39,13 @@ def motion_difference(source: RobotModel, robot: RobotModel, seed: int = 1) -> f
 
     source: as it was read; robot: simplified. NaN where no common closed pose is found.
     """
+    try:
+        return _difference(source, robot, seed)
+    except (MachineError, ModelError, AssemblyError, RuntimeError, np.linalg.LinAlgError):
+        return math.nan  # the literal robot is no machine, or is singular
+
+
+def _difference(source: RobotModel, robot: RobotModel, seed: int) -> float:
     common = [name for name in robot.links if name in source.links and robot.carrier(name) is not None]
     size = max([1e-3, *(float(np.abs(each.pose.at).max()) for each in source.joints.values())])
     one, other = (_Placed(each, common, size) for each in (source, robot))
@@ -71,9 +79,9 @@ class _Placed:
         corners = size * np.vstack([np.zeros(3), np.eye(3)[:2]])
         names = [self._writer.names.of("link", name) for name in links]
         points = [Point(f"{name}/{k}", name, corner) for name in names for k, corner in enumerate(corners)]
-        self._points = len(points)
+        self._points = len(points)  # the first ones; springs have others
         self._mechanism = Mechanism.build(
-            plain.bodies, plain.joints, plain.gravity_m_s2, points, (), plain.constraints,
+            plain.bodies, plain.joints, plain.gravity_m_s2, [*points, *plain.points], (), plain.constraints,
             rank_tolerance=plain.rank_tolerance, elements=plain.elements,
         )  # fmt: skip
         self._work = self._mechanism.workspace()
@@ -95,7 +103,7 @@ class _Placed:
         """Return the positions of all points, m."""
         self._work.q[:] = q
         kinematics(*self._work.arguments)
-        return np.asarray(self._work.point_position.ravel().copy())
+        return np.asarray(self._work.point_position[: self._points].ravel().copy())
 
     def jacobian(self, q: Floats, v: Floats | None = None) -> Floats:
         """Return the Jacobian of `places`; with v (nv) its rate times v is a last column."""

@@ -504,7 +504,7 @@ class _Reader:
     def _make_tree(self) -> None:
         """Choose a spanning tree; joints that are no closures, drive or are coupled come first."""
         robot = self.robot
-        coupled = {each for c in robot.couplings for each in (c.joint, c.other)}
+        coupled = {joint for each in robot.couplings for joint in each.joints}
         seconds: set[str] = set()
         carried: set[str] = set()
         for joint in self._joints.values():

@@ -199,8 +199,8 @@ def check_tree(robot: RobotModel) -> None:
             link = carried[link].parent
         grounded |= seen
     for coupling in robot.couplings:
-        for coupled in (coupling.joint, coupling.other):
-            if coupled is not None and coupled not in robot.joints:
+        for coupled in coupling.joints:
+            if coupled not in robot.joints:
                 text = f"{coupling.name!r} couples the joint {coupled!r}, and there is no such joint"
                 raise ImportProblem(robot.file, coupling.line, text)
     for closure in robot.closures:
