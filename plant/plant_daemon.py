@@ -95,6 +95,10 @@ def run(machine: Machine, options: PlantOptions, events: Events) -> ExitCode:
     if options.driver is not None:
         driver = make_driver(options.driver, machine, options.driver_options)
         options = replace(options, paces=_paces_of(driver, options.paces))
+    if _faulty(options) and driver is None:
+        from linkwork.plant.faults.pushes import pushable
+
+        machine = pushable(machine)
     line = _time_line(machine, options)
     lifeline = Lifeline.from_stdin() if options.lifeline else None
     with _seated(machine, options), Interrupts() as interrupts, closing(Notifier()) as notifier:

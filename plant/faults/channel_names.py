@@ -17,7 +17,8 @@ from linkwork.multibody.forces import AppliedForce, Spring
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.plant.faults.actuator_entries import ActuatorEntry, Friction, Stick
 from linkwork.plant.faults.entries import FaultEntry, condition_in
-from linkwork.plant.faults.mechanism_entries import Change, Open, OtherForce, Payload, WeakSpring
+from linkwork.plant.faults.mechanism_entries import Change, Open, OtherForce, Payload, Push, WeakSpring
+from linkwork.plant.faults.pushes import is_pushable, moving_bodies, pushable_mechanism, pushed
 from linkwork.plant.faults.sensor_entries import Noise, SensorEntry, Swap
 from linkwork.plant.faults.signal_entries import FlickeringSignal, SignalEntry, StuckSignal
 
@@ -76,6 +77,13 @@ class Naming:
             self._spring(index, entry)
         elif isinstance(entry, OtherForce):
             self._force(index, entry)
+        elif isinstance(entry, Push):
+            mechanism = self.machine.plant_mechanism
+            moving = moving_bodies(mechanism)
+            if entry.of in moving:
+                self.built[index] = pushed(mechanism, entry)
+            else:
+                self.unknown(index, "of", entry.of, "moving body", moving)
 
     def _condition(self, index: int, text: str) -> None:
         known = names_of(self.machine)
@@ -204,7 +212,9 @@ class Naming:
     def _build(self, index: int, key: str, settings: Sequence[str]) -> None:
         """The mechanism as the entry wants it."""
         try:
-            self.built[index] = plant_mechanism_with(self.machine, settings)
+            built = plant_mechanism_with(self.machine, settings)
+            pushes = is_pushable(self.machine.plant_mechanism)
+            self.built[index] = pushable_mechanism(built) if pushes else built
         except MachineError as error:
             for each in error.problems:
                 found = each.found or ", ".join(settings)

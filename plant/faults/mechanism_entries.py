@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from linkwork.machine.sections.fields import Number, Vector3, entry, one_of
+from linkwork.machine.sections.fields import Number, Vector3, entry, one_of, wrong
 from linkwork.multibody.forces import Spring
 from linkwork.multibody.model import Body
 from linkwork.plant.faults.entries import FaultEntry, Named
@@ -102,6 +102,24 @@ class OtherForce(FaultEntry):
         return [f"forces.{self.of}.{key}={getattr(self, key)!r}"]
 
 
+class Push(FaultEntry):
+    """A force at a place of a body, a torque on it, or both."""
+
+    kind: ClassVar[str] = "mechanism.push"
+    hardware: ClassVar[str] = _SIMULATED
+    mechanism: Literal["push"]
+    of: Named = entry("The body")
+    force_N: Vector3 | None = entry("Force, in the world's axes", "N", None)
+    torque_N_m: Vector3 | None = entry("Torque, in the world's axes", "N m", None)
+    at_m: Vector3 = entry("Place of the force, in the body's frame", "m", default=[0.0, 0.0, 0.0])
+
+    @model_validator(mode="after")
+    def _loaded(self) -> Push:
+        if self.force_N is None and self.torque_N_m is None:
+            raise wrong("force_N or torque_N_m is missing", "nothing", remedy="add force_N: [0, 0, 10]")
+        return self
+
+
 class Open(FaultEntry):
     """A closure or another constraint acts no more."""
 
@@ -111,4 +129,4 @@ class Open(FaultEntry):
     of: Named = entry("The constraint")
 
 
-MECHANISM = (Change, Payload, Open, WeakSpring, OtherForce)
+MECHANISM = (Change, Payload, Open, WeakSpring, OtherForce, Push)

@@ -21,7 +21,7 @@ from linkwork.multibody.formulations.projection import (
 from linkwork.multibody.formulations.switching import SwitchRefused, switch
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.plant.faults.effects import CannotBegin, Site
-from linkwork.plant.faults.mechanism_entries import Change, Open, OtherForce, Payload, WeakSpring
+from linkwork.plant.faults.mechanism_entries import Change, Open, OtherForce, Payload, Push, WeakSpring
 from linkwork.plant.faults.simulated import Simulated
 
 CLOSED: Final = 1e-9
@@ -58,7 +58,7 @@ class _Changing(ABC):
 class Changed(_Changing):
     """Other parameters: those that differ in the mechanism as it will be."""
 
-    entry: Change | Payload | WeakSpring | OtherForce
+    entry: Change | Payload | WeakSpring | OtherForce | Push
 
     def begin(self, tick: int) -> str:  # noqa: ARG002
         """The parameters take over."""
@@ -130,4 +130,5 @@ MECHANISM_EFFECTS: dict[str, type[_Changing]] = {
     Open.kind: Opened,
     WeakSpring.kind: Changed,
     OtherForce.kind: Changed,
+    Push.kind: Changed,
 }

@@ -7,9 +7,11 @@ import pytest
 
 from linkwork.machine import MachineError, load
 from linkwork.multibody.constraints.rows import constraint_rows
-from linkwork.multibody.functions import mass_matrix, point_position
+from linkwork.multibody.functions import mass_matrix, point_jacobian, point_position
+from linkwork.multibody.model import Point
 from linkwork.multibody.tree.dynamics import dynamics
 from linkwork.plant.faults.mechanism_entries import about
+from linkwork.plant.faults.pushes import pushable
 from linkwork.plant.faults.simulated import Simulated
 from tests.plant.faults.line import Line
 
@@ -153,3 +155,39 @@ def motion(line: Line, ticks: int) -> tuple[np.ndarray, np.ndarray]:
         found.append([float(each[0]) for each in (simulated(line).work.q, simulated(line).work.v)])
     q, v = np.array(found).T
     return q, v
+
+
+def test_a_push_moves_the_machine_as_the_force_through_its_jacobian(slider) -> None:
+    machine = pushable(slider(axis="[1, 0, 1]"))
+    fault = {"at_tick": 50, "for_ticks": 20, "mechanism": "push", "of": "cart", "force_N": [12.0, 5.0, 3.0]}
+    _, v = motion(Line(machine, fault), 100)
+    plain = motion(Line(slider(axis="[1, 0, 1]")), 100)[1]
+    along = (12.0 + 3.0) / np.sqrt(2.0)
+    assert np.array_equal(v[:49], plain[:49])
+    assert v[90] - plain[90] == pytest.approx(along / 2.0 * 20 * machine.plant.period_s, rel=1e-9)
+
+
+def test_pushes_of_a_closed_machine_do_the_work_of_their_wrench() -> None:
+    machine = pushable(CRANK)
+    name = machine.plant_mechanism.bodies[-1].name
+    force, torque, place = [3.0, 0.0, -7.0], [0.0, 0.4, 0.1], [0.2, 0.1, 0.0]
+    fault = {"mechanism": "push", "of": name, "force_N": force, "torque_N_m": torque, "at_m": place}
+    line = Line(machine, fault)
+    line.run(3)
+    work = simulated(line).work
+    dynamics(*work.arguments)
+    bare = CRANK.plant_mechanism.workspace()
+    bare.q[:], bare.v[:] = work.q, work.v
+    dynamics(*bare.arguments)
+    rows = point_jacobian(machine.plant_mechanism.bare([Point("pushed", name, place)]), "pushed", work.q)
+    np.testing.assert_allclose(bare.h - work.h, rows[:3].T @ torque + rows[3:].T @ force, atol=1e-12)
+
+
+def test_a_push_with_another_change_and_of_a_body_that_is_none(slider) -> None:
+    machine = pushable(slider())
+    heavier = {"mechanism": "change", "set": ["cart.mass_kg=+100%"]}
+    push = {"at_tick": 50, "for_ticks": 20, "mechanism": "push", "of": "cart", "force_N": [12.0, 0.0, 0.0]}
+    _, v = motion(Line(machine, heavier, push), 100)
+    assert v[90] == pytest.approx(12.0 / 4.0 * 20 * machine.plant.period_s, rel=1e-9)
+    with pytest.raises(MachineError, match="no moving body has this name"):
+        Line(machine, push | {"of": "world"})
