@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from linkwork.arrays import Floats
 from linkwork.cli.connected import AsJson, ControllerConnection, connected
 from linkwork.protocol.laws import MotionLawName
 from linkwork.terminal.failures import DONE, GOAL_FAILED, Misuse
@@ -196,6 +197,10 @@ def animate(
     ] = 1.0,
     begin: Begin = None,
     end: End = None,
+    parts: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="What `linkwork plant --truth FILE` wrote: show the parts too."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show a recorded machine in motion."""
@@ -205,13 +210,30 @@ def animate(
     recording = _part(read_file(file), begin, end)
     machine = recorded_machine(recording, None, None)
     table = recording.table
+    centres = None if parts is None else _centres(parts, table["time_s"])
 
     def draw() -> None:
         with goal_bar(console, "drawing") as bar:
-            write(machine, table["time_s"], table["q"], out, fps=fps, speed=speed, progress=bar)
+            options: dict[str, Any] = {"fps": fps, "speed": speed, "parts": centres, "progress": bar}
+            write(machine, table["time_s"], table["q"], out, **options)
 
     written(out, draw)
     emit({"out": str(out)}) if as_json else say(str(out))
+
+
+def _centres(file: Path, time_s: Floats) -> dict[str, Floats]:
+    """Return the centres (n × 3, m) of the loose parts at these times (n; s). Raises Misuse."""
+    from linkwork.demos.simulated_error import read_truth
+
+    try:
+        truth = read_truth(file)
+        rows = truth.rows_at(time_s)
+    except (OSError, ValueError, KeyError) as error:
+        text = (
+            f"{file} is not the plant's record of this run: {error}; give what `linkwork plant --truth` wrote"
+        )
+        raise Misuse(text) from None
+    return {name: places[rows] for name, places in truth.parts.items()}
 
 
 def read_file(file: Path) -> Recording:

@@ -158,7 +158,6 @@ def belt_figures(recording: DemoRun) -> dict[str, Any]:
     grips = grip_figures(recording, "part_held")
     return {
         "placed": int(np.count_nonzero(distances < 0.002)),
-        "wanted": len(recording.parts),
         "place_error_rms_m": float(np.sqrt(np.mean(distances**2))) if len(distances) else None,
         "place_error_max_m": float(distances.max()) if len(distances) else None,
         **grips,

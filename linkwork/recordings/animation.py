@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from linkwork.arrays import Floats
 from linkwork.drawing.model_drawing import draw_bodies, draw_shapes, frame
+from linkwork.drawing.scene_drawing import draw_scene
 from linkwork.drawing.skeleton import Skeleton
 from linkwork.machine import Machine
 
@@ -46,9 +47,12 @@ def animate(
     *,
     fps: float = 25.0,
     speed: float = 1.0,
+    parts: Mapping[str, Floats] | None = None,
     progress: Callable[[float], None] = lambda _: None,
 ) -> int:
     """Write the machine moving through q (n × nq) at time_s (n); return the number of frames.
+
+    parts: the centres (n × 3, m) of loose parts of its scene, by name.
 
     Raises ValueError for a name that does not end in .gif or .mp4, for MP4 where there is no ffmpeg, and as
     `frames_of`; OSError where the file cannot be written.
@@ -76,6 +80,8 @@ def animate(
             draw_shapes(axes, skeleton.surfaces_at(q[k]))
             draw_bodies(axes, pose, names=False)
             frame(axes, corners, f"{machine.name}   {time_s[k]:.2f} s")
+            if parts is not None and machine.scene is not None:
+                draw_scene(axes, machine.scene, {name: centres[k] for name, centres in parts.items()})
             writer.grab_frame()
             progress((done + 1) / len(shown))
     return len(shown)

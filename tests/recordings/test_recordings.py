@@ -15,6 +15,7 @@ from linkwork.controller.gateway.records.log import Log
 from linkwork.controller.gateway.records.log_segment import LogSource
 from linkwork.controller.gateway.records.logged_orders import GoalWords
 from linkwork.controller.records import layout_for
+from linkwork.drawing.scene_drawing import draw_scene
 from linkwork.machine import load
 from linkwork.recordings.animation import animate, frames_of
 from linkwork.recordings.log_follower import first_segment
@@ -149,6 +150,22 @@ def test_the_machine_moves_in_a_gif(log: Path, tmp_path: Path) -> None:
         frames_of(np.array([0.0, 1e4]), 25.0, 1.0)
     with pytest.raises(ValueError, match=r"\.gif or \.mp4"):
         animate(SCARA, time_s, np.zeros((1000, 4)), tmp_path / "a.png")
+
+
+def test_loose_parts_are_shown_where_the_plant_had_them(tmp_path: Path) -> None:
+    from matplotlib.figure import Figure
+
+    scene = load("scara_gripper").scene
+    assert scene is not None
+    places = {"block_1": [0.1, 0.2, 0.1], "block_2": [np.nan] * 3, "block_3": [5.0, 0.0, 0.0]}
+    axes: Any = Figure().add_subplot(projection="3d")
+    draw_scene(axes, scene, {name: np.array(at) for name, at in places.items()})
+    (box,) = axes.collections
+    middle = np.mean(np.reshape(box._faces, (-1, 3)), axis=0)
+    np.testing.assert_allclose(middle, places["block_1"], atol=1e-12)
+    (tmp_path / "no.plant").write_text("{}")
+    with pytest.raises(Misuse, match="not the plant's record"):
+        commands._centres(tmp_path / "no.plant", np.zeros(1))
 
 
 def test_replay_by_command(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -223,6 +223,20 @@ def test_the_helix_of_the_paper_is_followed_for_its_20_s() -> None:
 
 
 @pytest.mark.slow
+def test_parts_are_picked_from_a_running_belt_and_the_same_each_time(folder: Path) -> None:
+    logs = []
+    for name in ("a", "b"):
+        code, summary = finish(start(folder / name, "--seconds", "3", "--seed", "2", demo="delta_belt"))
+        assert (code, summary["result"]) == (0, "SUCCESSFUL"), summary["text"]
+        found = summary["belt"]
+        assert (found["placed"], found["misses"], found["passed_by"]) == (4, 0, 0)
+        assert found["place_error_rms_m"] < 3e-4
+        assert Path(summary["plot"]).read_bytes().startswith(PNG)
+        logs.append(read_ticks(Path(summary["log"])).table)
+    assert logs[0].tobytes() == logs[1].tobytes()
+
+
+@pytest.mark.slow
 def test_the_demo_says_how_far_and_how_late_a_follower_is(tmp_path: Path) -> None:
     demo = replace(
         demo_named("leader_follower"),
