@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -74,6 +75,8 @@ class Handling:
             supply.supply(0.0)
         self.gap, self.holds = np.full(len(self._grips), np.inf), np.zeros(len(self._grips))
         self.moved = False
+        self.reported: list[dict[str, Any]] = []
+        """What grippers did since it was cleared: name, whether closed, the part held or released."""
         topology = mechanism.topology
         self._links = topology[topology[layout.POINTS] :][: len(mechanism.point_names)]
         self._jacobian, self._rate = np.zeros((6, mechanism.nv)), np.zeros(6)
@@ -126,11 +129,15 @@ class Handling:
             if closed == grip.closed:
                 continue
             grip.closed = closed
+            before = grip.part
             if closed:
                 changed = self._close(grip, base) or changed
             elif grip.part is not None:
                 self._open(grip)
                 changed = True
+            part = grip.part or before
+            name = None if part is None else part.part.name
+            self.reported.append({"gripper": grip.gripper.name, "closed": closed, "part": name})
             self.holds[number] = float(grip.part is not None)
         return self.loaded(base) if changed else None
 

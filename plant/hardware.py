@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -190,11 +190,12 @@ class Hardware:
         self.mode = _ACTIONS[action]
         self._output.release()
 
-    def sense(self) -> None:
+    def sense(self) -> Sequence[dict[str, Any]]:
         """One exchange with the device: `write`, then `read`. Raises DriverFailed."""
         clear = self._braked_for >= self.machine.plant.command_timeout_periods
         command = self._output.command(self.mode, self._speed, guarded=bool(self.guard.fault), clear=clear)
         self._exchange(lambda: self.driver.write(command))
+        return ()
 
     def home(self) -> bool:
         """One period of the driver's own procedure; whether it is done. Raises DriverFailed."""

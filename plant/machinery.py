@@ -106,8 +106,12 @@ class Machinery(Protocol):
         """Apply "brake", "damp" or "zero", without a command's efforts."""
         ...
 
-    def sense(self) -> None:
-        """Apply the latched command, and measure. Raises MachineryFailed."""
+    def sense(self) -> Sequence[dict[str, Any]]:
+        """Apply the latched command, and measure. Raises MachineryFailed.
+
+        Returns what happened by signals since the last call: switches, as `switch` returns them, and what
+        grippers did (`plant.handling`).
+        """
         ...
 
     def integrate(self) -> None:

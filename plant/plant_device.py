@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -130,8 +130,22 @@ class PlantDevice:
 
     def _switch(self, closed: int) -> None:
         """Switch constraints at this tick, before the state is sampled; the state says what became of it."""
-        reports = self.machinery.switch(closed)
-        self._switched = reports or None
+        self._say_switched(self.machinery.switch(closed))
+
+    def _report(self, reported: Sequence[dict[str, Any]]) -> None:
+        """Say what signals have switched, and what grippers did."""
+        self._say_switched([report for report in reported if "gripper" not in report])
+        for report in reported:
+            if "gripper" in report:
+                tick, part = self.machinery.tick, report["part"]
+                done = "closed" if report["closed"] else "opened"
+                done = f"{done} empty" if part is None else f"{done}: {part}"
+                self.events.say("gripper", f"{report['gripper']} {done}, at tick {tick}", tick=tick, **report)
+
+    def _say_switched(self, reports: list[dict[str, Any]]) -> None:
+        """Keep what became of switches for the state of this tick, and say it."""
+        if reports:
+            self._switched = [*(self._switched or ()), *reports]
         for report in reports:
             name, tick = report["name"], self.machinery.tick
             if "refused" in report:
@@ -181,7 +195,9 @@ class PlantDevice:
 
     def sense(self) -> None:
         """Apply the latched command to the machine and read its sensors. Raises MachineryFailed."""
-        self.machinery.sense()
+        reported = self.machinery.sense()
+        if reported:
+            self._report(reported)
 
     def step(self) -> None:
         """One period of motion. Raises MachineryFailed."""

@@ -16,6 +16,7 @@ from linkwork.multibody.formulations.switching import SwitchRefused, switch
 from linkwork.plant import plant_layout as layout
 from linkwork.plant.machinery import MachineryFailed
 from linkwork.plant.plant_layout import BRAKE, DAMP, ZERO
+from linkwork.plant.signal_switches import Switches
 from linkwork.plant.start_values import put_together
 from linkwork.plant.stepping import latch, measure
 from linkwork.protocol.codes import DeviceStatus
@@ -67,8 +68,7 @@ class Simulator:
         self._noise = np.random.default_rng(seed)
         self._noisy = any(sensor.noise or sensor.velocity_noise for sensor in machine.sensors)
         self._advance = resolved(period_name(machine))
-        names = machine.plant_mechanism.constraint_names
-        self._switches = [names.index(name) for name in machine.switchable]
+        self._switches = Switches(machine)
         self._force_sensing = _force_sensing(machine, self._noise)
         self.measured = Measurements(
             q=self.view(layout.MEASURED_Q),
@@ -128,8 +128,13 @@ class Simulator:
             if self._force_sensing is not None:
                 self._force_sensing.sample(self._arguments)
 
-    def sense(self) -> None:
-        """Without effect: the sensors were sampled when the period ended."""
+    def sense(self) -> Sequence[dict[str, Any]]:
+        """See `Machinery`; the sensors were sampled when the period ended."""
+        reported = self._switches.reported
+        if not reported:
+            return ()
+        self._switches.reported = []
+        return reported
 
     def close(self) -> None:
         """Do nothing: the simulator holds no resource."""
@@ -168,9 +173,10 @@ class Simulator:
     @property
     def closed(self) -> int:
         """Bit i is set while the i-th switchable constraint holds; -1 of a machine without any."""
-        if not self._switches:
+        places = self._switches.places
+        if not places:
             return -1
-        return sum(1 << i for i, at in enumerate(self._switches) if self.work.on[at])
+        return sum(1 << i for i, at in enumerate(places) if self.work.on[at])
 
     def switch(self, closed: int) -> list[dict[str, Any]]:
         """Switch constraints: first those that open, then those that close, by an impulse in the mass metric.
@@ -179,7 +185,9 @@ class Simulator:
         after the impulse.
         """
         changes = [
-            (i, bool(closed >> i & 1)) for i in range(len(self._switches)) if (closed ^ self.closed) >> i & 1
+            (i, bool(closed >> i & 1))
+            for i in range(len(self._switches.places))
+            if (closed ^ self.closed) >> i & 1
         ]
         reports = [self._switch(i, on) for i, on in sorted(changes, key=lambda change: change[1])]
         if reports:
@@ -207,6 +215,10 @@ class Simulator:
             self._handle()
         if self._inputs is not None:
             self._inputs.sample(self.tick)
+        if self._switches.followers:
+            closed = self._switches.wanted(self.measured, self.closed)
+            if closed != self.closed:
+                self._switches.reported += self.switch(closed)
 
     def _handle(self) -> None:
         """Close and open grippers, by the signals of this tick."""
@@ -216,6 +228,8 @@ class Simulator:
             self._continue_with(parameters)
             if self._handling.moved:
                 self.sample_sensors()
+        self._switches.reported += self._handling.reported
+        self._handling.reported.clear()
 
     @property
     def status(self) -> int:

@@ -51,6 +51,7 @@ class SwitchingTick:
         switching.runnable = frozenset(self._ticks)
         self._tick.supervisor.switching = switching
         self._states_waited = 0
+        self._by_signals = sum(1 << bit for bit, text in enumerate(machine.closed_when) if text)
         names = ("closed", "switched", "switch_energy_loss", "switch_impulse", "switch_residual")
         self._channels = [self.record.view(name) for name in names]
         self._bits = np.arange(len(machine.switchable))
@@ -114,7 +115,7 @@ class SwitchingTick:
     def _change(self, inputs: Inputs, changed: int) -> None:
         """Other constraints hold: `changed` are the bits that differ."""
         switching = self.supervisor.switching
-        asked = inputs.closed == switching.wanted
+        asked = inputs.closed == switching.wanted or self._expected(inputs.closed, changed)
         if inputs.switched <= 0:  # the report was lost on its way
             inputs.switched, inputs.switch_figures = changed.bit_length(), NO_FIGURES
         switching.closed, switching.modelled = inputs.closed, inputs.closed in self._ticks
@@ -124,6 +125,16 @@ class SwitchingTick:
         else:
             self._tick.estimate_afresh(self._tick)  # the prediction was made under other constraints
         self.supervisor.switched(asked=asked)
+
+    def _expected(self, closed: int, changed: int) -> bool:
+        """Whether signals have switched these bits of a machine that holds or is braked."""
+        supervisor = self.supervisor
+        course = supervisor.course
+        return (
+            not changed & ~self._by_signals
+            and closed in self._ticks
+            and not (course.under_way or course.pressing.control.pressing or supervisor.brakes.changing)
+        )
 
     def note(self, inputs: Inputs, outputs: Outputs) -> None:
         """See `Tick`."""

@@ -225,7 +225,8 @@ class Machine:
     `initial_q` (nq) and `initial_v` (nv) are read-only and obey the constraints; `assembly` records how they
     were found. The `plant_set` are the settings of the plant that were given beside the file. `closed_form`
     names the explicit solution of the plant's closures that the file asks for. `switchable` names the
-    constraints that may be switched while the machine runs, `signals` are the inputs and outputs beside
+    constraints that may be switched while the machine runs, `closed_when` their conditions on signals, "" for
+    none. `signals` are the inputs and outputs beside
     motors and sensors, both in the order of the file. `scene` has the loose parts and grippers of the
     simulated plant, `visuals` the shapes of bodies for drawings, `frames` are the moving frames. `aliases`
     has the machine's names by their foreign names. The hashes are hex SHA-256 texts: of the interface on
@@ -259,6 +260,7 @@ class Machine:
     regions: tuple[Region, ...] = ()
     plant_set: tuple[str, ...] = ()
     switchable: tuple[str, ...] = ()
+    closed_when: tuple[str, ...] = ()
     signals: tuple[Signal, ...] = ()
     scene: Scene | None = None
     visuals: tuple[VisualShape, ...] = ()

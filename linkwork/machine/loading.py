@@ -120,6 +120,7 @@ def load(source: str | Path, plant_set: Sequence[str] = ()) -> Machine:
         regions=regions(file),
         plant_set=tuple(plant_set),
         switchable=switchable,
+        closed_when=tuple(file.constraints[name].closed_when for name in switchable),
         signals=signals,
         scene=None if plant_file.scene is None else plant_file.scene.make(),
         visuals=tuple(shape.make(name) for name, body in file.bodies.items() for shape in body.visual),

@@ -141,7 +141,7 @@ class FaultyMachinery:
         self._commanded = False
         self.inner.act(action)
 
-    def sense(self) -> None:
+    def sense(self) -> Sequence[dict[str, Any]]:
         """Apply the command through faulty motors, sample the sensors, then corrupt the readings."""
         inner = self.inner
         if self._commanded and (self.driving or self._ended):
@@ -150,11 +150,12 @@ class FaultyMachinery:
             self.driven[:] = self._wanted
         measured, given = self.measured, inner.measured
         self._set_outputs()
-        inner.sense()
+        reported = inner.sense()
         measured.q[:], measured.v[:], measured.force[:] = given.q, given.v, given.force
         measured.inputs[:] = given.inputs
         for effect in self.sensing:
             effect.falsify()
+        return reported
 
     def integrate(self) -> None:
         """Advance to the next tick."""

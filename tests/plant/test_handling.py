@@ -40,6 +40,19 @@ def close(plant: Simulator, value: float = 1.0) -> None:
     plant.set_outputs(np.array([value]))
 
 
+def test_the_plant_reports_what_its_grippers_do() -> None:
+    plant = over_a_block()
+    close(plant)
+    close(plant, 0.0)
+    plant.parts[0].put(np.array([1.0, 1.0, 0.015]), np.eye(3), np.zeros(3), np.zeros(3))
+    close(plant)
+    assert list(plant.sense()) == [
+        {"gripper": "jaws", "closed": True, "part": "block_1"},
+        {"gripper": "jaws", "closed": False, "part": "block_1"},
+        {"gripper": "jaws", "closed": True, "part": None},
+    ]
+
+
 def test_a_released_part_falls_as_bodies_fall_and_lies_on_the_table() -> None:
     plant = Simulator(MACHINE)
     part = plant.parts[0]

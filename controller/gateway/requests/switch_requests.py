@@ -69,6 +69,10 @@ def _answered(record: np.void) -> bool:
 def _place(gateway: Gateway, name: str) -> int:
     known = gateway.machine.switchable
     if name in known:
+        condition = gateway.machine.closed_when[known.index(name)]
+        if condition:
+            text = f"constraint: {name} follows the signals, `{condition}`; set these instead"
+            raise RequestError(RequestCode.UNSUPPORTED, text, ["constraint"])
         return known.index(name)
     if not known:
         text = "this machine has no constraint that can be switched; give one `switchable: true` in its file"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from linkwork.machine.checks.scene_names import condition_problems
+from linkwork.machine.checks.signal_names import condition_problems
 from linkwork.machine.checks.unknown_names import unknown
 from linkwork.machine.problems import Problem
 from linkwork.machine.sections.bounds import PayloadBounds, Region

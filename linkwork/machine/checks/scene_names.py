@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from linkwork.machine.building.dof_names import coordinates
+from linkwork.machine.checks.signal_names import condition_problems
 from linkwork.machine.checks.unknown_names import unknown
 from linkwork.machine.problems import Problem
 from linkwork.machine.sections.file import MachineFile
 from linkwork.machine.sections.formulas import within
 from linkwork.machine.yaml import Document
 from linkwork.multibody.expressions import ExpressionError
-from linkwork.multibody.expressions.conditions import parse_condition, parse_named
+from linkwork.multibody.expressions.conditions import parse_named
 
 
 def check_scene(file: MachineFile, document: Document) -> Iterator[Problem]:
@@ -46,7 +47,6 @@ def check_scene(file: MachineFile, document: Document) -> Iterator[Problem]:
             yield document.problem((*place, "point"), text, found=gripper.point, remedy=remedy)
         used[gripper.point] = name
         yield from condition_problems(file, document, (*place, "closed_when"), gripper.closed_when)
-
     for name in moving:
         yield from _speed_problems(file, document, name, file.scene.planes[name].speed_m_s)
 
@@ -65,21 +65,3 @@ def _speed_problems(file: MachineFile, document: Document, plane: str, text: str
     for name, at in names.items():
         if name not in known:
             yield within(document, path, unknown(document, path, name, "signal", known), at)
-
-
-def condition_problems(
-    file: MachineFile, document: Document, path: tuple[str, ...], text: str
-) -> Iterator[Problem]:
-    """Yield the problems of a condition on signals at a path of the file."""
-    digital = [name for name, signal in file.signals.items() if signal.type == "digital"]
-    try:
-        names = parse_condition(text, digital).names
-    except ExpressionError as error:
-        problem = document.problem(
-            path, error.message, found=error.found, allowed=error.allowed, remedy=error.remedy
-        )
-        yield within(document, path, problem, error.at)
-        return
-    for name, at in names.items():
-        if name not in file.signals:
-            yield within(document, path, unknown(document, path, name, "signal", file.signals), at)

@@ -34,6 +34,7 @@ def check_signals(file: MachineFile, document: Document) -> Iterator[Problem]:
                 found=name,
                 remedy=f"take another name, such as {name}_signal",
             )
+    yield from _switches(file, document)
     for name, spec in file.signals.items():
         if spec.simulated:
             yield from _simulated(file, document, name)
@@ -74,3 +75,47 @@ def _simulated(file: MachineFile, document: Document, name: str) -> Iterator[Pro
     for used, at in names.items():
         if used not in known:
             yield within(document, path, unknown(document, path, used, "quantity", known), at)
+
+
+def _switches(file: MachineFile, document: Document) -> Iterator[Problem]:
+    """Yield the problems of constraints that signals switch."""
+    for name, spec in file.constraints.items():
+        path = ("constraints", name, "closed_when")
+        if not spec.closed_when:
+            continue
+        if not spec.switchable:
+            remedy = "add switchable: true"
+            yield document.problem(path, "only a switchable constraint follows signals", remedy=remedy)
+            continue
+        problems = list(condition_problems(file, document, path, spec.closed_when))
+        yield from problems
+        if problems:
+            continue
+        digital = [each for each, signal in file.signals.items() if signal.type == "digital"]
+        initial = {each: signal.make(each).initial for each, signal in file.signals.items()}
+        met = parse_condition(spec.closed_when, digital).met(initial)
+        if met != spec.on:
+            yield document.problem(
+                ("constraints", name, "on"),
+                f"with the initial values of the signals `{spec.closed_when}` is {'on' if met else 'off'}",
+                found="on" if spec.on else "off",
+                remedy=f"write on: {'true' if met else 'false'}, or another initial value of a signal",
+            )
+
+
+def condition_problems(
+    file: MachineFile, document: Document, path: tuple[str, ...], text: str
+) -> Iterator[Problem]:
+    """Yield the problems of a condition on signals at a path of the file."""
+    digital = [name for name, signal in file.signals.items() if signal.type == "digital"]
+    try:
+        names = parse_condition(text, digital).names
+    except ExpressionError as error:
+        problem = document.problem(
+            path, error.message, found=error.found, allowed=error.allowed, remedy=error.remedy
+        )
+        yield within(document, path, problem, error.at)
+        return
+    for name, at in names.items():
+        if name not in file.signals:
+            yield within(document, path, unknown(document, path, name, "signal", file.signals), at)

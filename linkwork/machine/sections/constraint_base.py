@@ -21,6 +21,11 @@ class ConstraintSpec(Section):
         "Whether it may be switched on and off in operation: a grasp, a guide that ends",
         default=False,
     )
+    closed_when: str = entry(
+        "Condition on digital signals, such as `clamp`, by which a simulated plant switches the constraint",
+        default="",
+        max_length=1000,
+    )
     about: str = entry("Description of the constraint", default="")
     alias: Alias | None = alias()
     alpha_1_s: Number = entry("Baumgarte: damping of the residual", "1/s", 0.0, ge=0)

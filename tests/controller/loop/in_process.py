@@ -66,6 +66,7 @@ class InProcess:
         plant.latch(self._mode, self._effort)
         reports = plant.switch(self._closed) if self._closed >= 0 else []
         plant.set_outputs(self._signals)
+        reports += [report for report in plant.sense() if "name" in report]
         if inputs.fresh:
             inputs.input[:], inputs.output[:] = plant.measured.inputs, plant.measured.outputs
             inputs.q_measured[:], inputs.v_measured[:] = plant.measured.q, plant.measured.v

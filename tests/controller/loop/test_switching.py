@@ -19,6 +19,7 @@ from linkwork.controller.orders import (
     OrderOutcome,
     Recover,
     SetGains,
+    SetOutputs,
     SetPayload,
     Stop,
     SwitchConstraint,
@@ -28,7 +29,7 @@ from linkwork.controller.planning.planner_start import Start
 from linkwork.controller.supervision.brakes import Phase
 from linkwork.controller.supervision.state_machine import State
 from linkwork.controller.supervision.supervisor import CARRIED as SUPERVISOR_CARRIED
-from linkwork.machine import Machine, for_controller, load, shipped_path
+from linkwork.machine import Machine, MachineError, for_controller, load, shipped_path
 from linkwork.machine.constraint_sets import constraint_sets
 from tests.controller.loop.goals_in_process import Planned
 from tests.controller.loop.in_process import InProcess, Sample
@@ -124,6 +125,76 @@ def test_a_slot_that_bears_weight_lets_go_without_a_drop(velocity: str, tmp_path
         heights.append(float(arm.simulator.work.theta[3]))
     assert bears > 3.0
     assert max(abs(height - 0.3) for height in heights) < 4e-5
+
+
+CLAMP = """signals:
+  clamp: {type: digital, direction: output, on_fault: off}
+"""
+
+
+def clamped_arm(folder: Path) -> SwitchedArm:
+    """The arm whose slot follows a signal."""
+    path = folder / "slot_arm.yaml"
+    text = shipped_path("slot_arm").read_text()
+    slot = "on: false, switchable: true, about: The pin runs"
+    assert slot in text
+    path.write_text(text.replace(slot, f"closed_when: clamp, {slot}") + CLAMP)
+    return SwitchedArm(load(path))
+
+
+def test_a_signal_switches_a_constraint_and_the_controller_follows(tmp_path: Path) -> None:
+    arm = clamped_arm(tmp_path)
+    arm.enable()
+    arm.move(reach=0.5, height=0.3)
+    arm.run(0.3)
+    arm.order(SetOutputs(((0, 1.0),)))
+    entered = arm.tick()
+    assert (entered["output"].tolist(), entered["closed"].tolist()) == ([1.0], [1.0, 0.0])
+    assert (entered["switched"].tolist(), entered["rank"]) == ([1.0, 0.0], 1)
+    assert (entered["state"], entered["fault"]) == (State.ACTIVE, FaultCode.NONE)
+    moved = arm.move(reach=0.6)
+    assert max(abs(float(sample["coordinate"][3]) - 0.3) for sample in moved) < 1e-6
+    arm.run(0.1)
+    arm.order(SetOutputs(((0, 0.0),)))
+    left = arm.tick()
+    assert (left["closed"].tolist(), left["rank"], left["fault"]) == ([0.0, 0.0], 0, FaultCode.NONE)
+    after = arm.run(0.3)
+    assert max(abs(float(sample["coordinate"][3]) - 0.3) for sample in after) < 6e-4, "it carries 7 N"
+    assert np.abs(after[-1]["v"]).max() < 1e-3
+
+
+def test_a_signal_that_switches_in_motion_is_a_fault(tmp_path: Path) -> None:
+    arm = clamped_arm(tmp_path)
+    arm.enable()
+    arm.move(reach=0.5, height=0.3)
+    arm.run(0.2)
+    arm.order(SetOutputs(((0, 1.0),)))
+    arm.run(0.05)
+    assert arm.order(JogCoordinates(((0, 0.05),)))["order_outcome"] == OrderOutcome.DONE
+    arm.run(0.1)
+    arm.order(SetOutputs(((0, 0.0),)))
+    sample = arm.tick()
+    assert sample["fault"] == FaultCode.CONSTRAINT_SWITCHED
+    assert sample["state"] == State.FAULT
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("switchable: true, about: The pin runs", "about: The pin runs", "only a switchable constraint"),
+        ("closed_when: clamp", "closed_when: clmp", "clmp"),
+        ("clamp, on: false", "clamp, on: true", "with the initial values of the signals `clamp` is off"),
+    ],
+)  # fmt: skip
+def test_mistakes_in_the_condition_of_a_constraint_are_placed(
+    tmp_path: Path, old: str, new: str, says: str
+) -> None:
+    text = clamped_arm(tmp_path).machine.source_text
+    assert old in text
+    (tmp_path / "slot_arm.yaml").write_text(text.replace(old, new))
+    with pytest.raises(MachineError, match=says) as found:
+        load(tmp_path / "slot_arm.yaml")
+    assert found.value.problems[0].line
 
 
 def two_arms(path: Path) -> Machine:
