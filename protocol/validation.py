@@ -39,6 +39,8 @@ def validated(
 
     Raises RequestError (INVALID_PARAMS) with the wrong field's path.
     """
+    if aliases:
+        _refuse_names_twice(content, aliases, path)
     try:
         return model.model_validate(content, context=aliases)
     except ValidationError as error:
@@ -52,6 +54,22 @@ def validated(
             f"{spelled(where)}: {fault}, found {_brief(first['input'])}{more}",
             where,
         ) from None
+
+
+def _refuse_names_twice(content: object, aliases: Mapping[str, str], path: Sequence[str | int]) -> None:
+    """Raise RequestError for a map that gives something under its name and its alias."""
+    if isinstance(content, list):
+        for index, each in enumerate(content):
+            if isinstance(each, (dict, list)):
+                _refuse_names_twice(each, aliases, (*path, index))
+    if not isinstance(content, dict):
+        return
+    for key, value in content.items():
+        if key in aliases and aliases[key] in content:
+            text = f"{spelled([*path, key])}: this is {aliases[key]}, which is given too"
+            raise RequestError(RequestCode.INVALID_PARAMS, text, [*path, key])
+        if isinstance(value, (dict, list)):
+            _refuse_names_twice(value, aliases, (*path, key))
 
 
 def _brief(value: Any) -> str:

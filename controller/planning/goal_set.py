@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from linkwork.controller.planning.planner_start import Start
 from linkwork.controller.planning.singularity import dependent, independent
 from linkwork.machine import Machine
-from linkwork.machine.nearest_name import nearest
+from linkwork.machine.nearest_name import MOST_LISTED, listed, nearest
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError
 
@@ -25,7 +25,7 @@ def index_of(machine: Machine, name: str, path: Sequence[str | int]) -> int:
         names = machine.mechanism.coordinate_names
         meant = nearest(name, names)
         hint = f", did you mean {meant!r}?" if meant else ";"
-        text = f"there is no coordinate {name!r}{hint} this machine has {', '.join(names)}"
+        text = f"there is no coordinate {name!r}{hint} this machine has {listed(names, MOST_LISTED)}"
         raise RequestError(
             ResultCode.INVALID_COORDINATES, text, path, {"coordinate": name, "allowed": list(names)}
         )

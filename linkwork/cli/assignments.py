@@ -32,6 +32,7 @@ def read_values(
     speeds: bool = False,
 ) -> dict[str, float]:
     """The same for coordinates of a machine that are known by name, or by alias: whether each is an angle."""
+    from linkwork.machine.nearest_name import MOST_LISTED, listed
     from linkwork.machine.units import choices, keys_of, with_aliases
 
     whole = keys_of(with_aliases(angles, aliases), speeds=speeds)
@@ -50,7 +51,7 @@ def read_values(
         if name not in angles:
             allowed, remedy = choices(key, angles, speeds=speeds)
             raise Misuse(
-                f"{key!r} is not a coordinate of {machine}; there are {', '.join(angles)}; "
+                f"{key!r} is not a coordinate of {machine}; there are {listed(angles, MOST_LISTED)}; "
                 f"with a unit: {allowed}" + (f"; {remedy}?" if remedy else "")
             )
         if name in found:

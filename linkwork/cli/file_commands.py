@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from linkwork.cli.choices import SchemaChoice
 from linkwork.cli.connected import AsJson
-from linkwork.cli.folding import ShowAll, left_out, passive_joints
+from linkwork.cli.folding import MOST_ALIKE, ShowAll, left_out, passive_joints
 from linkwork.terminal.failures import DONE, USAGE, Misuse
 from linkwork.terminal.output import complain, console, emit, say
+
+if TYPE_CHECKING:
+    from linkwork.machine import Problem
 
 Config = Annotated[str, typer.Argument(help="Machine file, or the name of a machine of linkwork.")]
 
@@ -38,8 +43,7 @@ def check(config: Config, show_all: ShowAll = False, as_json: AsJson = False) ->
             "rank": machine.assembly.ordinary_rank,
             "rank_decision": rank_decision(machine),
         }
-    for problem in problems:
-        complain(str(problem))
+    _complain_of(problems, show_all=show_all)
     if as_json:
         emit(content)
     elif machine is not None:
@@ -50,6 +54,19 @@ def check(config: Config, show_all: ShowAll = False, as_json: AsJson = False) ->
         say(f"{machine.name}: valid; {len(joints)} joints: {shown}{more}")
         say(f"interface {machine.interface_hash}")
     return USAGE if machine is None else DONE
+
+
+def _complain_of(problems: Sequence[Problem], *, show_all: bool) -> None:
+    """Print problems; of many that differ only in their place, the first, and the number of the others."""
+    alike = Counter((problem.severity, problem.message) for problem in problems)
+    said: Counter[tuple[str, str]] = Counter()
+    for problem in problems:
+        kind = (problem.severity, problem.message)
+        said[kind] += 1
+        if show_all or said[kind] <= MOST_ALIKE:
+            complain(str(problem))
+        if not show_all and said[kind] == MOST_ALIKE < alike[kind]:
+            complain(f"and {alike[kind] - MOST_ALIKE} more of this kind (--all shows them)")
 
 
 def robots(as_json: AsJson = False) -> None:

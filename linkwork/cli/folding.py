@@ -7,10 +7,12 @@ from typing import Annotated
 
 import typer
 
-ShowAll = Annotated[bool, typer.Option("--all", help="Show passive joints too, however many there are.")]
+ShowAll = Annotated[bool, typer.Option("--all", help="Show everything, however much there is.")]
 
 MOST_SHOWN = 8
 """Passive joints, or other entries, up to which all of them are shown."""
+MOST_ALIKE = 5
+"""Problems of one kind that `check` shows."""
 _ALL = "--all shows them"
 
 

@@ -206,6 +206,9 @@ def describe(link: ControllerConnection, show_all: ShowAll = False) -> None:
         console.print(table("", ("signal", "", "", "unit", *REACTIONS), signals))
     for each in found.get("constraint_sets", ()):
         say(_set_told(each))
+    for alias, name in found["aliases"].items():
+        if name not in hidden and "." not in name:
+            say(f"alias of {name}: {alias}")
 
 
 def _set_told(each: dict[str, Any]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 _SIMILAR = 0.72
 
@@ -31,8 +31,13 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     return same_stem[0] if len(same_stem) == 1 else None
 
 
-def listed(names: Sequence[str], most: int = 6) -> str:
+MOST_LISTED = 20
+"""Names that a message lists of those that are allowed."""
+
+
+def listed(names: Iterable[str], most: int = 6) -> str:
     """Return the first of these names as a text, and the number of the others."""
+    names = list(names)
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from linkwork.machine.nearest_name import nearest
+from linkwork.machine.nearest_name import MOST_LISTED, listed, nearest
 from linkwork.machine.problems import MachineError, Problem
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def choices(word: str, coordinates: Mapping[str, bool], *, speeds: bool) -> tupl
         own = list(keys_of({owner: coordinates[owner]}, speeds=speeds))
         return ", ".join(own), f"write {own[0]}"
     meant = nearest(word, whole)
-    return ", ".join(whole), f"write {meant}" if meant else ""
+    return listed(whole, MOST_LISTED), f"write {meant}" if meant else ""
 
 
 def parse_assignment(text: str, machine: Machine) -> tuple[int, float]:
@@ -120,7 +120,7 @@ def _allowed(word: str, angles: Mapping[str, bool], keys: Mapping[str, Quantity]
         own = [key for key, each in keys.items() if each.name == owner]
         return ", ".join(own), f"write {own[0]}"
     likely = nearest(word, keys)
-    return ", ".join(keys), f"write {likely}" if likely else ""
+    return listed(keys, MOST_LISTED), f"write {likely}" if likely else ""
 
 
 def _example(angles: Mapping[str, bool]) -> str:

@@ -43,6 +43,19 @@ def test_all_shows_every_joint_and_closure(file: Path) -> None:
     assert "rung_3" in shown.stderr
 
 
+def test_check_shows_the_first_problems_of_a_kind(tmp_path: Path) -> None:
+    content = ladder(9)
+    for name in content["bodies"]:
+        content["bodies"][name]["inertia_kg_m2"] = [1, 1, 3, 0, 0, 0]
+    path = tmp_path / "wrong.yaml"
+    path.write_text(json.dumps(content), encoding="utf-8")
+    short, full = linkwork("check", str(path)), linkwork("check", str(path), "--all")
+    assert short.stderr.count("no rigid body has these moments") == 5
+    assert "and 14 more of this kind (--all shows them)" in short.stderr
+    assert full.stderr.count("no rigid body has these moments") == 19
+    assert json.loads(linkwork("check", str(path), "--json").stdout)["problems"][18]
+
+
 def test_telemetry_counts_passive_joints_and_small_loads(file: Path) -> None:
     rig = InProcess(load(file))
     rig.tick()

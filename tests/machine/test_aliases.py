@@ -82,6 +82,8 @@ def test_requests_accept_either_name(machine: Machine) -> None:
     assert read_request(raw).checked_params(machine.aliases).target == {"shoulder": 0.3, "lift": 0.0}
     params = msgpack.packb({"velocity": {LONG: 0.1}})
     assert read_params("jog", params, machine.aliases).velocity == {"elbow": 0.1}
+    with pytest.raises(RequestError, match="this is shoulder, which is given too"):
+        read_params("jog", msgpack.packb({"velocity": {SHOULDER: 0.1, "shoulder": 0.2}}), machine.aliases)
     with pytest.raises(RequestError, match="there is no coordinate 'unknown/joint'"):
         plan("move", {"target": {"unknown/joint": 0.1}}, machine, start(machine))
 

@@ -157,7 +157,7 @@ def test_an_imported_walker_agrees_with_pinocchio_and_mujoco(tmp_path: Path) -> 
     assert (machine.dof, len(machine.motors)) == (14, 8)
     proof = prove(found.source)
     assert max(proof.mass_matrix, proof.bias, proof.poses) < 1e-9
-    rows = {row.title: row.text for row in report_rows(found, report(machine), proof)}
+    rows = {row.title: row.text for row in report_rows(found, report(machine), proof, None)}
     assert rows["against gravity"].startswith("no motor holds base.z")
     assert "the sensors do not determine base.x" in rows["controller"]
     mechanism, rng = machine.plant_mechanism, np.random.default_rng(5)

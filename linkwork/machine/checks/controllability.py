@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from linkwork.machine.description import Machine
+from linkwork.machine.nearest_name import listed
 from linkwork.machine.problems import MachineError, Problem
 from linkwork.multibody.constraints import RollingConstraint, VelocityConstraint
 from linkwork.protocol.laws import MOTION_LAWS, law_named
@@ -66,12 +67,10 @@ def why_not_controllable(machine: Machine) -> tuple[tuple[str, ...], str, str] |
     driven = sorted({motor.index for motor in machine.motors})
     unseen = _undetermined(machine, basis, measured)
     if unseen:
-        message = f"the sensors do not determine {', '.join(unseen)} in the initial pose"
+        message = f"the sensors do not determine {listed(unseen)} in the initial pose"
         undriven = _undetermined(machine, basis, driven)
         if undriven:
-            message += (
-                f", and the motors do not control {'them' if undriven == unseen else ', '.join(undriven)}"
-            )
+            message += f", and the motors do not control {'them' if undriven == unseen else listed(undriven)}"
         if machine.is_constrained:
             remedy = f"Measure one of them, start outside the branch pose, or {_IDLE}"
         else:
@@ -83,7 +82,7 @@ def why_not_controllable(machine: Machine) -> tuple[tuple[str, ...], str, str] |
     if machine.is_constrained:
         undriven = _undetermined(machine, basis, driven)
         if undriven:
-            message = f"the motors do not control {', '.join(undriven)} in the initial pose"
+            message = f"the motors do not control {listed(undriven)} in the initial pose"
             return ("motors",), message, f"Drive one of them, start in another pose, or {_IDLE}. {alone}"
         held = leverage(machine)
         if held < LEAST_LEVERAGE:
@@ -100,7 +99,7 @@ def why_not_controllable(machine: Machine) -> tuple[tuple[str, ...], str, str] |
         return None
     passive = [name for index, name in enumerate(mechanism.joint_names) if index not in driven]
     if passive:
-        message = f"no motor drives {', '.join(passive)}, and no closure holds it"
+        message = f"no motor drives {listed(passive)}, and no closure holds it"
         remedy = f"Drive every joint of a machine without closures, or {_IDLE}. {alone}"
         return ("motors",), message, remedy
     return _without_goal_coordinates(machine)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from linkwork.machine.nearest_name import nearest
+from linkwork.machine.nearest_name import MOST_LISTED, listed, nearest
 from linkwork.machine.problems import Problem
 from linkwork.machine.yaml import Document
 
@@ -22,7 +22,7 @@ def unknown(
     names = list(known)
     meant = nearest(name, names)
     remedy = f"write {meant}" if meant else ""
-    allowed = ", ".join(names) or "none: the file has none"
+    allowed = listed(names, MOST_LISTED) or "none: the file has none"
     return document.problem(
         path, f"no {what} has this name", of_key=of_key, found=name, allowed=allowed, remedy=remedy
     )
