@@ -112,6 +112,17 @@ def _frame_of(machine: Machine, points: Sequence[Waypoint], at: int) -> tuple[in
     raise RequestError(ResultCode.INVALID_GOAL, text, ("trajectory", "points", at, "in"))
 
 
+def refuse_behind_another(trajectory: Trajectory) -> None:
+    """Refuse a goal in a frame that is to take over from another goal, or to follow it.
+
+    How far the frame has moved when it begins is known too little.
+    """
+    within = [index for index, point in enumerate(trajectory.points or ()) if point.frame is not None]
+    if within:
+        text = "a goal in a moving frame begins at rest: send it when the active goal has ended"
+        raise RequestError(ResultCode.INVALID_GOAL, text, ("trajectory", "points", within[0], "in"))
+
+
 def _within(frame: MovingFrame, key: str, given: Sequence[float] | None) -> tuple[float, float]:
     """Return the range of a goal, which has to be within that of the machine file."""
     low, high = getattr(frame, key)

@@ -27,6 +27,7 @@ from linkwork.controller.planning.frame_goals import (
     frame_motions,
     in_world,
     path_with,
+    refuse_behind_another,
     with_frame,
 )
 from linkwork.controller.planning.goal_in_motion import GoalInMotion
@@ -171,6 +172,7 @@ def _junction(machine: Machine, params: object, running: GoalInMotion) -> tuple[
     where: tuple[str, ...] = ("trajectory",)
     if isinstance(params, SendParams | AppendParams):
         force, guard = dict(params.trajectory.force), params.trajectory.guard
+        refuse_behind_another(params.trajectory)
     elif isinstance(params, MoveParams):
         guard, where = params.until_force, ()
     if isinstance(params, AppendParams):

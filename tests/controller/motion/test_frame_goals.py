@@ -15,11 +15,12 @@ from linkwork.controller.planning.planner import Plan, judge, plan
 from linkwork.controller.planning.planner_start import Start
 from linkwork.controller.supervision.state_machine import State
 from linkwork.machine import Machine
-from linkwork.protocol.codes import ResultCode
+from linkwork.protocol.codes import RequestCode, ResultCode
 from linkwork.protocol.errors import RequestError
 from linkwork.recordings.recording import read_recording
 from linkwork.recordings.replay import replay
 from tests.belt_machine import belt_machine
+from tests.controller.loop.goals_in_process import Planned
 from tests.controller.loop.in_process import InProcess, Sample
 from tests.recordings.recorded import InProcessRecorder
 
@@ -262,3 +263,20 @@ def test_events_are_set_at_places_of_a_path_in_a_frame(tmp_path: Path) -> None:
         with pytest.raises(RequestError, match="depends on the motion of the frame") as refused:
             planned(rig, points(-0.1 - belt(rig)), **more)
         assert refused.value.path[-1] == at
+
+
+@pytest.mark.parametrize("method", ["append", "send"])
+def test_goals_in_a_frame_neither_take_over_nor_are_taken_over_from(tmp_path: Path, method: str) -> None:
+    rig = enabled(belt_machine(tmp_path))
+    chain, part = Planned(rig), -0.1 - belt(rig)
+    on_the_belt = {"coordinates": ["x", "y"], "points": points(part)}
+    chain.order(chain.plan("move", target={"x": 0.02, "y": 0.33}))
+    with pytest.raises(RequestError, match="begins at rest") as refused:
+        chain.plan(method, 0.05, trajectory=on_the_belt)
+    assert (refused.value.code, refused.value.path[-1]) == (ResultCode.INVALID_GOAL, "in")
+    rig.until(lambda sample: sample["goal_status"] == GoalStatus.SUCCEEDED)
+    chain.order(planned(rig, points(-0.1 - belt(rig))))
+    rig.run(0.2)
+    with pytest.raises(RequestError, match="wait until it has ended") as refused:
+        chain.plan(method, 0.05, trajectory={"coordinates": ["x", "y"], "points": points(0.0)[2:]})
+    assert refused.value.code == RequestCode.BUSY
