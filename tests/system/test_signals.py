@@ -24,6 +24,8 @@ from tests.waiting import wait_for
 def signal_rig(folder: Path) -> Iterator[Rig]:
     """The machine in lockstep."""
     config = write_signal_machine(folder)
+    still = "part_present: {type: digital, direction: input"
+    config.write_text(config.read_text().replace(still, still + ", simulated: lift > 0.03"))
     arguments = [str(config), "--pace", "lockstep", "--realtime", "ignore"]
     with Rig("scara", arguments, [*arguments, "--log", str(folder / "log")], folder) as rig:
         rig.wait_ready(lambda _: None)
@@ -80,19 +82,26 @@ def test_signals_over_sockets(folder: Path) -> None:
         goal.wait(120.0)
         waiting.join()
         assert met
+        (edge,) = robot.edges("part_present")
+        assert (edge["number"], edge["value"], edge["signals"]) == (1, True, {"pressure": 1.0})
+        assert edge["time_s"] > met[0]
+        assert "1: on at tick" in linkwork(rig.runtime, "edges", "part_present").stdout
+        assert answer(rig.runtime, "edges", "part_present", "--after", "1") == {"edges": []}
+        with pytest.raises(RequestError, match="an analog signal has no edges"):
+            robot.edges("pressure")
         later = robot.state["tick"] + 30
         robot.set(lamp=False, at_tick=later)
         robot.advance(100)
         assert robot.state["signals"]["lamp"] is False
         robot.estop()
         assert robot.wait("flow < 0.1")["signals"] == {
-            "gripper": True, "lamp": True, "flow": 0.0, "part_present": False, "pressure": 1.0,
+            "gripper": True, "lamp": True, "flow": 0.0, "part_present": True, "pressure": 1.0,
         }  # fmt: skip
         robot.reset()
     recording = read_recording(log_in(folder))
     changed = [(one["signal"], one["value"]) for one in recording.events if one["event"] == "signal.changed"]
     assert changed[:4] == [("gripper", True), ("flow", 1.5), ("lamp", True), ("flow", 0.25)]
-    assert changed[4:] == [("lamp", False), ("lamp", True), ("flow", 0.0)]
+    assert changed[4:] == [("part_present", True), ("lamp", False), ("lamp", True), ("flow", 0.0)]
     at = recording.table["tick"].tolist().index(later)
     assert recording.ticks.column("output_command", "lamp")[at - 1 : at + 1].tolist() == [1.0, 0.0]
     found = replay(recording, load(folder / "scara.yaml"))
