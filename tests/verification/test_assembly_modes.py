@@ -22,6 +22,7 @@ from linkwork.machine.building.kept_values import keeping, values_of
 from linkwork.machine.checks.assembly_search import ValuesDepend, assembly_modes, initial_values
 from linkwork.machine.sections.orientation import rotation_of
 from linkwork.multibody.formulations.assembly import AssemblyError, assemble
+from linkwork.multibody.functions import point_position
 from linkwork.multibody.tree.quaternions import normalised, to_matrix
 from linkwork.plant.plant_layout import BRAKE
 from linkwork.plant.simulator import Simulator
@@ -288,3 +289,37 @@ def test_modes_are_listed_for_other_values_of_the_motors(planar):
 
 def test_random_starts_find_modes_of_a_six_legged_machine(spatial):
     assert check_spatial(spatial, 12, 1, 0.02) >= 2
+
+
+def common_points(centres: Floats, radius: float) -> list[Floats]:
+    """The points (3) at one distance from three centres (3 × 3): two, or none."""
+    x = centres[1] - centres[0]
+    across = centres[2] - centres[0]
+    normal = np.cross(x, across)
+    foot = np.linalg.solve(np.array([x, across, normal]), [0.5 * x @ x, 0.5 * across @ across, 0.0])
+    height2 = radius**2 - foot @ foot
+    if height2 < 0.0:
+        return []
+    up = np.sqrt(height2) * normal / np.linalg.norm(normal)
+    return [centres[0] + foot + up, centres[0] + foot - up]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("degrees", [[20, 20, 20], [62, 55, 50]], ids=str)
+def test_modes_of_a_delta_are_the_intersections_of_three_spheres(degrees):
+    """Parallelograms keep the platform's orientation; the wrists are one rod's length from the elbows.
+
+    The three directions t of the bars have the sum 0, in the platform and at the elbows. So R t = -t holds
+    for all three or none: parallelograms whose rods cross would need wrists straight below their elbows, and
+    do not reach with these angles. Hinges that are turned over are no modes.
+    """
+    delta = machine.load("delta")
+    angles = np.radians(degrees)
+    found = assembly_modes(delta, {f"motor_{k + 1}": angle for k, angle in enumerate(angles)})
+    out = np.array([[np.cos(a), np.sin(a), 0.0] for a in np.radians([0.0, 120.0, 240.0])])
+    elbows = (0.2 + 0.25 * np.cos(angles))[:, None] * out - 0.25 * np.sin(angles)[:, None] * [0.0, 0.0, 1.0]
+    places = common_points(elbows - 0.06 * out, 0.5)
+    tools = np.array([point_position(delta.mechanism, "tool", mode.q) for mode in found.modes])
+    assert len(tools) == len(places) == 2
+    for place in places:
+        assert np.abs(tools - place).max(axis=1).min() < 1e-8

@@ -17,6 +17,7 @@ from linkwork.machine.problems import Problem
 from linkwork.multibody.constraints import CoordinateConstraint
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.formulations.assembly import AssemblyError, assemble_workspace
+from linkwork.multibody.kernels.layout import AXES, CONSTRAINTS, FRAME_AXES, PERPENDICULAR
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.multibody.tree.rotations import move_by
@@ -56,6 +57,7 @@ def other_assemblies(machine: Machine) -> list[Floats]:
         {motion.row.name for motion in machine.assembly.idle},
     )
     angles = np.array(mechanism.joint_is_angle)
+    senses = hinge_senses(mechanism, machine.initial_q)
     rng, found = np.random.default_rng(0), list[Floats]()
     for seed in range(SEEDS if parts else 0):
         free = parts[seed % len(parts)]
@@ -70,9 +72,36 @@ def other_assemblies(machine: Machine) -> list[Floats]:
             q = assemble_workspace(wider, work, _TOLERANCE, _ITERATIONS).q.copy()
             if _differ(machine, q, machine.initial_q, sorted(measured)) or not within_limits(machine, q):
                 continue
+            if np.any(hinge_senses(mechanism, q) != senses):
+                continue
             if all(_differ(machine, q, other) for other in (machine.initial_q, *found)):
                 found.append(q)
     return found
+
+
+def hinge_senses(mechanism: Mechanism, q: Floats) -> Floats:
+    """Return ±1 for each closure that keeps two axes parallel: whether they point the same way at q (nq).
+
+    The rows of such a hinge vanish also where one of its bodies is turned over, which is another machine.
+    """
+    work = mechanism.workspace()
+    work.q[:] = q
+    kinematics(*work.arguments)
+    t, p = work.topology, work.parameters
+    axes = work.buffer[t[AXES] : t[AXES + 1]].reshape(-1, 3, 3)
+    frames = p[t[FRAME_AXES] : t[FRAME_AXES + 1]].reshape(-1, 2, 3, 3)
+    links = t[t[CONSTRAINTS] : t[CONSTRAINTS + 1]].reshape(-1, 4)[:, 2:]
+    senses = []
+    for k, constraint in enumerate(mechanism.constraints):
+        rows = [row for row in constraint.rows if row.kind == PERPENDICULAR]
+        if len(rows) != 2 or rows[0].j != rows[1].j:
+            continue
+        a, b = (
+            frame if link < 0 else frame @ axes[link] for frame, link in zip(frames[k], links[k], strict=True)
+        )
+        (axis,) = {0, 1, 2} - {row.i for row in rows}
+        senses.append(math.copysign(1.0, float(a[axis] @ b[rows[0].j])))
+    return np.array(senses)
 
 
 def _independent_parts(

@@ -21,7 +21,7 @@ import numpy as np
 from linkwork.arrays import Floats
 from linkwork.machine.building.initial_assembly import admitted, independent
 from linkwork.machine.building.kept_values import Ball, balls, keeping, values_of
-from linkwork.machine.checks.assembly_modes import within_limits
+from linkwork.machine.checks.assembly_modes import hinge_senses, within_limits
 from linkwork.machine.description import Machine
 from linkwork.multibody.constraints import Closure
 from linkwork.multibody.constraints.rows import constraint_rows
@@ -150,6 +150,7 @@ class _Search:
         self._seen = _with_places(mechanism).workspace()
         self._length = _typical_length(mechanism)
         self._balls: list[Ball] = balls(mechanism)
+        self._senses = hinge_senses(mechanism, machine.initial_q)
         self.poses: list[Floats] = []
         self._known: list[Floats] = []
 
@@ -230,10 +231,12 @@ class _Search:
         return np.array(self._seen.point_position)
 
     def modes(self) -> list[AssemblyMode]:
-        """Return the modes of the poses found."""
+        """Return the modes of the poses found, without those in which a hinge is turned over."""
         own = self._places(self.machine.initial_q)
         found = []
         for q in self.poses:
+            if np.any(hinge_senses(self.machine.mechanism, q) != self._senses):
+                continue
             decision = decide_rank(self.mechanism, q, positions=True)
             initial = bool(np.abs(self._places(q) - own).max() <= _SAME * self._length)
             found.append(AssemblyMode(q, decision.smallest, within_limits(self.machine, q.copy()), initial))
