@@ -292,7 +292,20 @@ class Robot:
                     raise GoalFailed(goal.result)
                 raise refusal
             if client.posted > MOST_UNANSWERED or not client.post(method, {"as": self.owner, **params}):
-                raise NobodyThere(f"{client.endpoint} does not answer `{method}` any more")
+                raise NobodyThere(
+                    f"{client.endpoint} has not answered the last {client.posted} `{method}`: it has ended,"
+                    " or they are sent faster than it takes them"
+                )
+
+    def check_posted(self) -> None:
+        """Raise the refusal (RequestError) of an earlier `post`, if one has come."""
+        with self._lock:
+            client = self._connected()
+            self.listen(0.0)
+            if client.refusals:
+                refusal = client.refusals.popleft()
+                client.refusals.clear()
+                raise refusal
 
     def pause(self, *, at_tick: int | None = None) -> RequestEffect:
         """Slow the goal to rest on its path and keep it."""

@@ -84,11 +84,13 @@ class Stream:
     def finish(self, timeout_s: float = END_S) -> GoalResult:
         """End the stream after its last set-point, and wait until the machine is at rest.
 
-        Raises GoalFailed when it ends otherwise.
+        Raises GoalFailed when it ends otherwise, RequestError where a set-point was refused meanwhile.
         """
         if self.goal.result is None:
             self._robot.finish()
-        return self.goal.wait(timeout_s)
+        result = self.goal.wait(timeout_s)
+        self._robot.check_posted()
+        return result
 
     def _stamp(self, time_s: float | None) -> float:
         if time_s is not None:

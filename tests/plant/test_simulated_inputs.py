@@ -63,7 +63,8 @@ def test_the_motion_is_the_same_with_and_without_them(tmp_path: Path) -> None:
     [
         ("zz < 0.1", "no quantity has this name"),
         ("z", "a comparison is missing"),
-        ("pressure = on", "never exactly equal"),
+        ("pressure = on", "this is no digital signal"),
+        ("pressure = 5", "never exactly equal"),
         ("t > 3", "write time_s"),
         ("z < 0.1 and (gripper", "not closed"),
     ],

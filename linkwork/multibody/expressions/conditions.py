@@ -205,6 +205,11 @@ def _comparison(text: str, start: int, end: int, switches: Collection[str]) -> C
         raise ExpressionError("a comparison is missing here", start, text[start:end].strip(), allowed)
     sign, *more = signs
     if sign[0] not in SIGNS:
+        name, word = text[start : sign.start()].strip(), text[sign.end() : end].strip().lower()
+        if name.isidentifier() and word in ("on", "off"):
+            raise ExpressionError(
+                "this is no digital signal", start, name, ", ".join(sorted(switches)) or "none is there"
+            )
         raise ExpressionError("measured numbers are never exactly equal", sign.start(), sign[0], allowed)
     if more:
         raise ExpressionError(

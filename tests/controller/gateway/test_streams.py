@@ -13,6 +13,7 @@ from linkwork.client.goal import GoalFailed
 from linkwork.client.robot import Robot
 from linkwork.machine import load
 from linkwork.protocol.codes import RequestCode, ResultCode
+from linkwork.protocol.errors import RequestError
 from linkwork.recordings.recording import read_recording
 from linkwork.recordings.replay import replay
 
@@ -81,6 +82,17 @@ def test_a_refusal_is_raised_by_a_later_put(robot: Robot) -> None:
             stream.put(lift, time_s=6.0)
         with pytest.raises(ValueError, match="needed are lift"):
             stream.put(elbow=0.0)
+
+
+def test_a_refusal_is_raised_at_the_end_where_no_put_follows(robot: Robot) -> None:
+    lift = robot.state["q"]["lift"]
+    with (
+        pytest.raises(RequestError, match="the first set-point is") as refused,
+        robot.stream("lift") as stream,
+    ):
+        stream.put(lift + 0.1)
+    assert refused.value.path == ("points", 0, 1)
+    assert robot.state["q"]["lift"] == pytest.approx(lift, abs=1e-6)
 
 
 def test_set_points_move_the_machine_and_missing_ones_end_the_stream(robot: Robot) -> None:
