@@ -9,7 +9,8 @@ from linkwork.machine import Machine, load, shipped_path
 SIGNALS = """
 signals:
   gripper: {type: digital, direction: output, on_disable: off}
-  lamp: {type: digital, direction: output, initial: off, on_fault: on, on_link_loss: on}
+  lamp: {type: digital, direction: output, initial: off, on_fault: on, on_link_loss: on,
+         alias: "cell 4/stack lamp"}
   flow: {type: analog, direction: output, unit: l/min, range: [0, 2.5], initial: 0.5, on_fault: 0,
          on_link_loss: 0}
   part_present: {type: digital, direction: input}

@@ -49,7 +49,7 @@ def test_signals_over_sockets(folder: Path) -> None:
             "gripper": True, "lamp": False, "flow": 1.5, "part_present": False, "pressure": 1.0,
         }  # fmt: skip
         assert "gripper on; lamp off; flow 1.5" in linkwork(rig.runtime, "state").stdout
-        answer(rig.runtime, "set", "lamp=on", "flow=0.25", "--as", "anna")
+        answer(rig.runtime, "set", "cell 4/stack lamp=on", "flow=0.25", "--as", "anna")
         assert robot.wait("flow < 0.3 and (lamp or part_present)")["signals"]["lamp"] is True
         met_at = answer(rig.runtime, "wait", "lamp=on", "--timeout", "1", "--as", "bert")
         assert met_at["signals"]["flow"] == 0.25

@@ -115,6 +115,8 @@ def _independent_parts(
         return []
     work = mechanism.workspace()
     work.q[:] = q
+    beside = np.random.default_rng(0).uniform(-0.1, 0.1, mechanism.nv)  # in the pose itself terms may vanish
+    move_by(work.topology, work.q, beside, 1.0)
     kinematics(*work.arguments)
     constraint_rows(*work.arguments)
     coupled = work.A[~np.isin(_constraint_of_rows(mechanism), list(idle))][:, list(free)] != 0.0

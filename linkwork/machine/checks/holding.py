@@ -26,8 +26,6 @@ def holding_warnings(machine: Machine) -> Iterator[Problem]:
 
     Brakes are not judged where the machine damps instead.
     """
-    if machine.plant.on_timeout == "damp":
-        return
     document = machine.document
     falling = unheld_joints(machine) if machine.motors else []
     if falling:
@@ -39,6 +37,8 @@ def holding_warnings(machine: Machine) -> Iterator[Problem]:
             remedy="add motors, closures or springs that hold it, or simulate its fall",
             severity="warning",
         )
+    if machine.plant.on_timeout == "damp":
+        return
     for motor, needed in held_efforts(machine):
         if needed <= motor.brake_effort * (1.0 + _NOTHING) or needed < _NOTHING:
             continue
