@@ -167,6 +167,14 @@ def _say(found: dict[str, Any], *, show_all: bool) -> None:
             f"to {decision['largest_dropped']:.2g}; the limit is {decision['limit']:.2g}"
             + (" (a narrow gap: see `linkwork check`)" if decision["narrow"] else "")
         )
+    factored = found["factorisation"]
+    if found["rows"]:
+        how = (
+            f"in {factored['fronts']} fronts of up to {factored['columns_of_the_largest']} columns"
+            if factored["fronts"] > 1
+            else "in one piece"
+        )
+        say(f"the rows are factored {how}: {factored['why']}")
     if found["mobility"] != found["degrees_of_freedom"]:
         say(f"singular pose: {found['mobility']} instantaneous degrees of freedom")
     say(

@@ -14,6 +14,7 @@ from linkwork.machine.checks.assembly_modes import other_assemblies
 from linkwork.machine.checks.rank_gap import rank_decision
 from linkwork.multibody.contact.compliance import Contact, Plane
 from linkwork.multibody.forces import AppliedForce, Spring
+from linkwork.multibody.formulations.elimination_plan import factorisation
 from linkwork.multibody.functions import mass_matrix
 from linkwork.multibody.kernels import layout
 
@@ -25,7 +26,8 @@ def report(machine: Machine) -> dict[str, Any]:
 
     `mobility` is the number of admitted motions at the pose itself, more than `degrees_of_freedom` at a
     branch pose; `redundancy` counts dependent rows, `rows` also those that hold `idle` motions, which are
-    given by their joint and the share of its degrees of freedom. `rank_decision` has the tolerance, the limit
+    given by their joint and the share of its degrees of freedom. `factorisation`: number of fronts in
+    which the rows are factored, columns of the largest, and why. `rank_decision` has the tolerance, the limit
     that it gave here, the smallest singular value of the scaled rows that counts, the largest that does not,
     and whether they are too close for a clear rank. `controllability` is the smallest singular value of the
     motors' share in the admitted motions (0: some motion cannot be driven). `decoupled`: whether motion and
@@ -79,6 +81,7 @@ def report(machine: Machine) -> dict[str, Any]:
         "mobility": mechanism.nv - assembly.rank,
         "redundancy": assembly.rows - assembly.ordinary_rank,
         "rank_decision": rank_decision(machine),
+        "factorisation": factorisation(mechanism.topology, mechanism.nv),
         "actuated": driven,
         "passive": [name for name in names if name not in driven],
         **_control(machine),

@@ -12,6 +12,7 @@ from linkwork.multibody.constraints import Constraint
 from linkwork.multibody.contact.compliance import Contact, JointStop, compliance_fields
 from linkwork.multibody.expressions.expression_fields import Programs
 from linkwork.multibody.forces.elements import ForceElement, element_fields
+from linkwork.multibody.formulations.elimination_plan import planned, row_columns
 from linkwork.multibody.kernels import layout
 from linkwork.multibody.kernels.parameters import (
     constraint_fields,
@@ -141,6 +142,8 @@ class Mechanism:
             for c, (kind, index) in zip(everything, rows.tolist(), strict=True)
         }
         scales = scaling(links, constraints, demanded, angles, coordinate_angles, rank_tolerance)
+        seat_links = np.array([seats[point.body].link for point in points], dtype=np.int64)
+        plan = planned(row_columns(links, rows, seat_links, demanded.tables), places.nv)
         compliant = compliance_fields(stops, contacts, own, [point.name for point in points])
         parameters, topology = lay_out(
             tree_parameters(links, points, seats, gravity)
@@ -155,13 +158,15 @@ class Mechanism:
                 layout.BALLS: np.array(
                     [[k.coordinate, k.scalar] for k in links if k.scalar >= 0], dtype=np.int64
                 ).reshape(-1, 2),
-                layout.POINTS: np.array([seats[point.body].link for point in points], dtype=np.int64),
+                layout.POINTS: seat_links,
                 layout.COORDINATES: rows,
             }
             | demanded.tables
             | forces.tables
-            | compliant.tables,
+            | compliant.tables
+            | plan.tables,
             counts=(places.nq, places.nv, len(links), len(points), len(everything), *demanded.counts),
+            lists=(plan.fronts, plan.columns, plan.rows),
         )
         return Mechanism(
             bodies=tuple(bodies),

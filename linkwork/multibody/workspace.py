@@ -8,8 +8,14 @@ from linkwork.multibody.kernels import layout
 from linkwork.multibody.kernels.layout import RANKING_SIZE, SEARCH_SIZE
 
 
-def _sizes(counts: tuple[int, ...], stops: int, contacts: int, elements: int) -> dict[int, int]:
-    """Numbers in each field of w, in the order of the fields. counts: those of layout.py."""
+def _sizes(
+    counts: tuple[int, ...], stops: int, contacts: int, elements: int, lists: tuple[int, int, int]
+) -> dict[int, int]:
+    """Numbers in each field of w, in the order of the fields.
+
+    counts: those of layout.py. lists: fronts of the plan, and room for their lists of columns and rows.
+    """
+    fronts, columns, rows = lists
     nq, nv, nl, np_, nc, nk, nr, ng, _, tape = counts
     sides = 2 * stops + contacts
     aside = nr * nv + nr + nv + nq
@@ -107,11 +113,18 @@ def _sizes(counts: tuple[int, ...], stops: int, contacts: int, elements: int) ->
         layout.ELEMENT_WRENCH: 12 * elements,
         layout.ELEMENT_POWER: 1,
         layout.PASSED: 2 + nr * (nv + 2),
+        layout.FRONT_STATES: layout.FRONT_STATE_NUMBERS * fronts,
+        layout.COLUMN_LISTS: columns,
+        layout.ROW_LISTS: rows,
+        layout.STAMPS: nv + nr if fronts else 0,
     }
 
 
 def lay_out(
-    parameters: dict[int, Floats], tables: dict[int, Integers], counts: tuple[int, ...]
+    parameters: dict[int, Floats],
+    tables: dict[int, Integers],
+    counts: tuple[int, ...],
+    lists: tuple[int, int, int],
 ) -> tuple[Floats, Integers]:
     """Return the read-only flat arrays p and t, from the fields of p, the tables of t and the counts
     (layout.py).
@@ -126,7 +139,7 @@ def lay_out(
             start += size
 
     elements = tables[layout.ELEMENTS].size // layout.ELEMENT_COLUMNS
-    place(_sizes(counts, stops, contacts, elements), 0)
+    place(_sizes(counts, stops, contacts, elements, lists), 0)
     place({field: values.size for field, values in parameters.items()}, 0)
     place({field: values.size for field, values in tables.items()}, layout.END_OF_HEADER)
     p = np.concatenate([values.ravel() for values in parameters.values()]).astype(np.float64)

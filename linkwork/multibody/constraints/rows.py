@@ -62,7 +62,7 @@ from linkwork.multibody.kernels.layout import (
     V,
 )
 from linkwork.multibody.kernels.layout import LINEAR as LINEAR_VELOCITY
-from linkwork.multibody.kernels.views import fill_matrix, matrix, table, vector
+from linkwork.multibody.kernels.views import fill, matrix, table, vector
 from linkwork.multibody.linalg.vectors import (
     Vector,
     add,
@@ -187,7 +187,10 @@ def is_of_velocity(rows: Integers, i: int) -> bool:
 
 @kernel(ON_MECHANISM)
 def constraint_rows(p: Floats, t: Integers, w: Floats) -> None:
-    """After `kinematics`: Φ, A v + Φ_t, A and b of every row; rows that are switched off are zero."""
+    """After `kinematics`: Φ, A v + Φ_t, A and b of every row; rows that are switched off are zero.
+
+    Entries of A outside a row's pattern are never written, and stay 0.
+    """
     table_of, rows = table(t, CONSTRAINTS, 4), table(t, ROWS, 4)
     phi, phi_rate, a_matrix, b_vector = (
         vector(t, w, PHI),
@@ -198,7 +201,6 @@ def constraint_rows(p: Floats, t: Integers, w: Floats) -> None:
     on, offset, baumgarte = vector(t, w, ON), vector(t, p, ROW_OFFSET), matrix(t, w, BAUMGARTE, 2)
     reference, v, explicit = load(matrix(t, w, REFERENCE, 3), 0), vector(t, w, V), vector(t, w, EXPLICIT)
     positions_only = vector(t, w, LEVEL)[0] != 0.0
-    fill_matrix(a_matrix, 0.0)
     if t[N_TERMS] + t[N_TAPE] > 0:
         coordinates(p, t, w)
 
@@ -207,6 +209,7 @@ def constraint_rows(p: Floats, t: Integers, w: Floats) -> None:
         if on[k] == 0.0:
             for i in range(first, first + count):
                 phi[i] = phi_rate[i] = b_vector[i] = explicit[i] = 0.0
+                fill(a_matrix[i], 0.0)
             continue
         xa, ya, za = _axes(t, p, w, 2 * k, link_a)
         xb, yb, zb = _axes(t, p, w, 2 * k + 1, link_b)
@@ -219,10 +222,13 @@ def constraint_rows(p: Floats, t: Integers, w: Floats) -> None:
             of_velocity = is_of_velocity(rows, i)
             if of_velocity and positions_only:
                 phi[i] = phi_rate[i] = b_vector[i] = explicit[i] = 0.0
+                fill(a_matrix[i], 0.0)
                 continue
             c, cd, cdd = _target(t, w, rows[i, 3], offset[i])
             explicit[i] = -cd
             moment = force = _ZERO
+            if kind in (LINEAR_ROW, EXPRESSION, VELOCITY):
+                fill(a_matrix[i], 0.0)
             if kind == LINEAR_ROW:
                 value, rate, bias = _linear(t, p, w, rows[i, 1], rows[i, 2], a_matrix[i])
                 if _turns(t, rows[i, 1], rows[i, 2]):

@@ -22,6 +22,8 @@ import math
 
 from linkwork.arrays import Floats, Integers
 from linkwork.multibody.constraints.rows import constraint_rows
+from linkwork.multibody.formulations.elimination import basis_of_fronts
+from linkwork.multibody.formulations.factors import in_fronts
 from linkwork.multibody.kernels.compiling import (
     BUFFER,
     PARAMETERS,
@@ -108,7 +110,8 @@ def lost_directions(p: Floats, t: Integers, w: Floats, rank: int, first: int) ->
 def span_admitted(t: Integers, w: Floats, rank: int, first: int) -> None:
     """Orthonormal rows that span the velocities admitted by the first directions of the QR, scaled.
 
-    They are left at `span_start`. `rank` is that of the QR, with as many exchanges of columns.
+    They are left at `span_start`. `rank` is that of the QR, with as many exchanges of columns; where the
+    factors are in fronts, `first` is the rank.
     """
     m, n = t[N_ROWS], t[NV]
     factored, exchanges, span = (
@@ -116,14 +119,18 @@ def span_admitted(t: Integers, w: Floats, rank: int, first: int) -> None:
         vector(t, w, EXCHANGES),
         block(w, span_start(t), n + 1, n),
     )
+    fronts = in_fronts(t, w)
+    if fronts:
+        basis_of_fronts(t, w, span)
     for j in range(n - first):
         row = span[j]
-        fill(row, 0.0)
-        for i in range(first):
-            row[i] = -factored[i, first + j]
-        back_substitute(factored, first, row)
-        row[first + j] = 1.0
-        exchange_back(exchanges, rank, row)
+        if not fronts:
+            fill(row, 0.0)
+            for i in range(first):
+                row[i] = -factored[i, first + j]
+            back_substitute(factored, first, row)
+            row[first + j] = 1.0
+            exchange_back(exchanges, rank, row)
         for _ in range(2):  # once more against round-off
             for other in range(j):
                 share = 0.0

@@ -12,6 +12,7 @@ with a basis Λ of the range of P instead of P itself:
 from linkwork.arrays import Floats, Integers
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.formulations.branches import replace_lost_rows
+from linkwork.multibody.formulations.factors import in_fronts, multipliers_of_fronts
 from linkwork.multibody.formulations.rank import (
     admitted,
     factor,
@@ -58,13 +59,12 @@ from linkwork.multibody.kernels.layout import (
     VDOT,
     B,
     H,
-    M,
 )
 from linkwork.multibody.kernels.views import block, fill, matrix, vector
 from linkwork.multibody.linalg.linear import cholesky, cholesky_solve
 from linkwork.multibody.linalg.reflections import exchange, forward_substitute, reflect_back
 from linkwork.multibody.steps.sticking import hold_stuck, sticking_forces
-from linkwork.multibody.tree.dynamics import dynamics
+from linkwork.multibody.tree.dynamics import dynamics, mass_times
 
 
 @part
@@ -112,14 +112,10 @@ def least_motion(p: Floats, t: Integers, w: Floats, r: Floats, x: Floats) -> Non
 def reduce_mass(t: Integers, w: Floats, free: int) -> None:
     """`MOMENTA` := Λ' M and `REDUCED` := Cholesky factor of Λ' M Λ; Λ are the first rows of `BASIS`."""
     nv = t[NV]
-    mass, basis = matrix(t, w, M, nv), matrix(t, w, BASIS, nv)
+    basis = matrix(t, w, BASIS, nv)
     reduced, momenta = block(w, t[REDUCED], free, free), matrix(t, w, MOMENTA, nv)
     for i in range(free):
-        for k in range(nv):
-            total = 0.0
-            for j in range(nv):
-                total += mass[k, j] * basis[i, j]
-            momenta[i, k] = total
+        mass_times(t, w, basis[i], momenta[i])
         for j in range(i + 1):
             total = 0.0
             for k in range(nv):
@@ -159,17 +155,11 @@ def free_forces(t: Integers, w: Floats, r: Floats) -> None:
 def forces_of_constraint(p: Floats, t: Integers, w: Floats) -> None:
     """After v̇ is known: Fc = M v̇ - r - (what holds stuck velocities), and the shortest λ with A'λ = Fc."""
     nv = t[NV]
-    mass, vdot, force, r = (
-        matrix(t, w, M, nv),
-        vector(t, w, VDOT),
-        vector(t, w, CONSTRAINT_FORCE),
-        vector(t, w, SHIFT),
-    )
+    force, r = vector(t, w, CONSTRAINT_FORCE), vector(t, w, SHIFT)
     free_forces(t, w, r)
+    mass_times(t, w, vector(t, w, VDOT), force)
     for i in range(nv):
-        force[i] = -r[i]
-        for k in range(nv):
-            force[i] += mass[i, k] * vdot[k]
+        force[i] -= r[i]
     if vector(t, w, STUCK_COUNT)[0] > 0.0:
         sticking_forces(p, t, w)
         sticking = vector(t, w, STICKING)
@@ -183,20 +173,26 @@ def forces_of_constraint(p: Floats, t: Integers, w: Floats) -> None:
 @kernel(ON_MECHANISM)
 def multipliers_of(p: Floats, t: Integers, w: Floats) -> None:
     """The shortest multipliers (in scaled rows) with A'λ = Fc, from the factors of the rows."""
-    nv, m = t[NV], t[N_ROWS]
     force, x, multipliers = vector(t, w, CONSTRAINT_FORCE), vector(t, w, SHIFT), vector(t, w, MULTIPLIERS)
-    factored, columns, rows = matrix(t, w, FACTORED, nv), vector(t, p, COLUMN_SCALE), vector(t, p, ROW_SCALE)
+    factored, columns, rows = (
+        matrix(t, w, FACTORED, t[NV]),
+        vector(t, p, COLUMN_SCALE),
+        vector(t, p, ROW_SCALE),
+    )
     ranking = vector(t, w, RANKING)
     rank = int(ranking[RANK] - ranking[REPLACED])
-    for k in range(nv):
+    for k in range(t[NV]):
         x[k] = columns[k] * force[k]
-    exchange(vector(t, w, EXCHANGES), rank, x)
-    forward_substitute(factored, rank, x)
-    fill(multipliers, 0.0)
-    for i in range(rank):
-        multipliers[i] = x[i]
-    reflect_back(factored, vector(t, w, REFLECTED), rank, multipliers)
-    for i in range(m):
+    if in_fronts(t, w):
+        multipliers_of_fronts(t, w, x, multipliers)
+    else:
+        exchange(vector(t, w, EXCHANGES), rank, x)
+        forward_substitute(factored, rank, x)
+        fill(multipliers, 0.0)
+        for i in range(rank):
+            multipliers[i] = x[i]
+        reflect_back(factored, vector(t, w, REFLECTED), rank, multipliers)
+    for i in range(t[N_ROWS]):
         multipliers[i] *= rows[i]
 
 

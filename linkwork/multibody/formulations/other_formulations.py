@@ -15,6 +15,7 @@ from linkwork.multibody.formulations.constrained_dynamics import (
     free_forces,
     projected,
 )
+from linkwork.multibody.formulations.rank import in_one_piece
 from linkwork.multibody.formulations.udwadia_kalaba import constrained_acceleration
 from linkwork.multibody.kernels.compiling import ON_MECHANISM, kernel
 from linkwork.multibody.kernels.layout import (
@@ -55,6 +56,7 @@ FORMULATIONS = {"projected": PROJECTED, "udwadia_kalaba": UDWADIA_KALABA, "lagra
 def udwadia_kalaba(p: Floats, t: Integers, w: Floats) -> None:
     """From q, v and effort: v̇, Fc, λ and the rank, by the explicit equation."""
     constrained_terms(p, t, w)
+    in_one_piece(p, t, w)
     n, ranking = t[NV], vector(t, w, RANKING)
     rank = int(ranking[RANK])
     factored, columns, right = matrix(t, w, FACTORED, n), vector(t, p, COLUMN_SCALE), vector(t, w, RIGHT_SIDE)

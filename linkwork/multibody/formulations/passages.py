@@ -18,6 +18,8 @@ import math
 
 from linkwork.arrays import Floats, Integers
 from linkwork.multibody.formulations.branch_window import span_admitted, span_start
+from linkwork.multibody.formulations.elimination import copy_rows, rows_apart, rows_times
+from linkwork.multibody.formulations.factors import clear_dependent, from_factors, solve_rows, to_factors
 from linkwork.multibody.kernels.compiling import (
     BUFFER,
     ON_MECHANISM,
@@ -30,9 +32,6 @@ from linkwork.multibody.kernels.compiling import (
     void,
 )
 from linkwork.multibody.kernels.layout import (
-    COLUMN_SCALE,
-    EXCHANGES,
-    FACTORED,
     LOST,
     N_ROWS,
     NV,
@@ -41,15 +40,11 @@ from linkwork.multibody.kernels.layout import (
     RANK,
     RANKING,
     REFERENCE_SIZE,
-    REFLECTED,
-    ROW_SCALE,
     SHIFT,
     SMALLEST,
     SWITCHED,
-    A,
 )
-from linkwork.multibody.kernels.views import block, copy, fill, matrix, vector
-from linkwork.multibody.linalg.reflections import back_substitute, exchange_back, reflect, reflect_back
+from linkwork.multibody.kernels.views import block, copy, vector
 
 MOST, FEWEST = 60, 4
 SETTLED = 1e-3
@@ -69,37 +64,29 @@ def forget_passages(p: Floats, t: Integers, w: Floats) -> None:  # noqa: ARG001
 def count_passages(p: Floats, t: Integers, w: Floats) -> None:
     """After `factor` at the end of a step: add 1 to `PASSAGES` if it went through a branch pose."""
     m, n = t[N_ROWS], t[NV]
-    ranking, a = vector(t, w, RANKING), matrix(t, w, A, n)
-    passed, rows, columns = vector(t, w, PASSED), vector(t, p, ROW_SCALE), vector(t, p, COLUMN_SCALE)
+    ranking, passed = vector(t, w, RANKING), vector(t, w, PASSED)
     if ranking[LOST] > 0.0:
         return
     before = block(w, t[PASSED] + 2, m, n)
     comparable = passed[0] == ranking[RANK] and passed[1] == ranking[SWITCHED]
-    changed = 0.0
-    for i in range(m):
-        for k in range(n):
-            changed += (before[i, k] - rows[i] * a[i, k] * columns[k]) ** 2
-    near = math.sqrt(changed) > FAR * ranking[SMALLEST] * vector(t, p, REFERENCE_SIZE)[0]
+    near = rows_apart(p, t, w, before) > FAR * ranking[SMALLEST] * vector(t, p, REFERENCE_SIZE)[0]
     if comparable and near and _passed_through(p, t, w):
         ranking[PASSAGES] += 1.0
     passed[0], passed[1] = ranking[RANK], ranking[SWITCHED]
-    for i in range(m):
-        for k in range(n):
-            before[i, k] = rows[i] * a[i, k] * columns[k]
+    copy_rows(p, t, w, before)
 
 
 @kernel(boolean(PARAMETERS, TOPOLOGY, BUFFER))
 def _passed_through(p: Floats, t: Integers, w: Floats) -> bool:  # noqa: ARG001
     """Whether E has a negative eigenvalue."""
     m, n, rank = t[N_ROWS], t[NV], int(vector(t, w, RANKING)[RANK])
-    factored, reflected = matrix(t, w, FACTORED, n), vector(t, w, REFLECTED)
     end = t[PASSED] + 2 + m * n
     x, image = block(w, end, 1, m)[0], block(w, end + m, 1, m)[0]
     span_admitted(t, w, rank, rank)
-    fill(x, 0.0)
-    for i in range(rank):
+    for i in range(m):
         x[i] = 1.0 + 0.5 * math.sin(1.0 + 7.0 * i)
-    reflect_back(factored, reflected, rank, x)
+    clear_dependent(t, w, rank, x)
+    from_factors(t, w, rank, x)
     rate = 0.0
     for step in range(MOST):
         _scale(x)
@@ -132,28 +119,15 @@ def _scale(x: Floats) -> None:
 def _ratio(t: Integers, w: Floats, x: Floats, image: Floats) -> None:
     """E x, reflected back onto the range of Â_after."""
     m, n, rank = t[N_ROWS], t[NV], int(vector(t, w, RANKING)[RANK])
-    factored, exchanges, reflected = (
-        matrix(t, w, FACTORED, n),
-        vector(t, w, EXCHANGES),
-        vector(t, w, REFLECTED),
-    )
     before, y = block(w, t[PASSED] + 2, m, n), vector(t, w, SHIFT)
     copy(x, image)
-    reflect(factored, reflected, rank, image)
-    fill(y, 0.0)
-    for i in range(rank):
-        y[i] = image[i]
-    back_substitute(factored, rank, y)
-    exchange_back(exchanges, rank, y)
+    to_factors(t, w, rank, image)
+    solve_rows(t, w, rank, image, y)
     _shorten(t, w, n - rank, y)
-    for i in range(m):
-        image[i] = 0.0
-        for k in range(n):
-            image[i] += before[i, k] * y[k]
-    reflect(factored, reflected, rank, image)
-    for i in range(rank, m):
-        image[i] = 0.0
-    reflect_back(factored, reflected, rank, image)
+    rows_times(t, before, y, image)
+    to_factors(t, w, rank, image)
+    clear_dependent(t, w, rank, image)
+    from_factors(t, w, rank, image)
 
 
 @part

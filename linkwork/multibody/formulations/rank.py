@@ -21,6 +21,17 @@ import math
 
 from linkwork.arrays import Floats, Integers
 from linkwork.multibody.formulations.branch_window import constraints_move, lost_directions
+from linkwork.multibody.formulations.elimination import (
+    basis_of_fronts,
+    dropped_by_fronts,
+    eliminate,
+    planned,
+)
+from linkwork.multibody.formulations.factors import (
+    in_fronts,
+    particular_of_fronts,
+    smallest_singular_value,
+)
 from linkwork.multibody.kernels.compiling import (
     BUFFER,
     ON_MECHANISM,
@@ -42,6 +53,7 @@ from linkwork.multibody.kernels.layout import (
     EXAMINED_AT,
     EXCHANGES,
     FACTORED,
+    IN_FRONTS,
     INCONSISTENCY,
     LOST,
     MEETING,
@@ -70,7 +82,6 @@ from linkwork.multibody.linalg.orthogonal import leading_qr
 from linkwork.multibody.linalg.reflections import (
     back_substitute,
     exchange_back,
-    forward_substitute,
     reflect,
 )
 
@@ -85,6 +96,7 @@ def factor_scaled(p: Floats, t: Integers, w: Floats, limit: float, most: int) ->
     """After `constraint_rows`: QR of the scaled rows with `most` directions at most, all beyond the limit."""
     factored, a = matrix(t, w, FACTORED, t[NV]), matrix(t, w, A, t[NV])
     rows, columns = vector(t, p, ROW_SCALE), vector(t, p, COLUMN_SCALE)
+    vector(t, w, RANKING)[IN_FRONTS] = 0.0
     for i in range(t[N_ROWS]):
         for k in range(t[NV]):
             factored[i, k] = rows[i] * a[i, k] * columns[k]
@@ -99,6 +111,7 @@ def factor_without(p: Floats, t: Integers, w: Floats, lost: int, most: int) -> i
     factored, a, m = matrix(t, w, FACTORED, t[NV]), matrix(t, w, A, t[NV]), t[N_ROWS]
     rows, columns = vector(t, p, ROW_SCALE), vector(t, p, COLUMN_SCALE)
     directions = block(w, t[WINDOW], lost, m)
+    vector(t, w, RANKING)[IN_FRONTS] = 0.0
     for k in range(t[NV]):
         for i in range(m):
             factored[i, k] = rows[i] * a[i, k] * columns[k]
@@ -137,6 +150,9 @@ def factor_rows(p: Floats, t: Integers, w: Floats) -> None:
     _notice_switches(t, w)
     most = min(t[N_ROWS], t[NV])
     ordinary = int(ranking[ORDINARY])
+    if planned(t) and ordinary > 0 and _eliminated(p, t, w, ordinary):
+        return
+    ranking[IN_FRONTS] = 0.0
     if ordinary == 0:
         rank = factor_scaled(p, t, w, rounding(p, t, w), most)
         ordinary = rank
@@ -155,6 +171,22 @@ def factor_rows(p: Floats, t: Integers, w: Floats) -> None:
     elif rank < t[NV] or constraints_move(p, t, w):  # else no motion is admitted
         rank = _within_window(p, t, w, rank, limit)
     ranking[RANK], ranking[LOST] = rank, ordinary - rank
+
+
+@part
+def _eliminated(p: Floats, t: Integers, w: Floats, ordinary: int) -> bool:
+    """Factor the rows front by front. False where the rank is in doubt: near branch poses, and after them."""
+    ranking, reference = vector(t, w, RANKING), vector(t, p, REFERENCE_SIZE)[0]
+    if ranking[LOST] > 0.0:
+        return False
+    beside = noise(p, t, w)
+    drop = max(vector(t, p, RANK_TOLERANCE)[0], min(ENTERED, beside))
+    rank = eliminate(p, t, w, LEFT * reference, drop * reference, max(ENTERED, beside) * reference)
+    if rank != ordinary:
+        return False
+    ranking[RANK], ranking[IN_FRONTS] = rank, 1.0
+    ranking[LOST] = ranking[REPLACED] = ranking[EXAMINED] = ranking[MEETING] = 0.0
+    return True
 
 
 @part
@@ -222,36 +254,19 @@ def factor_again(p: Floats, t: Integers, w: Floats) -> None:
 
 
 @part
-def _smallest(factored: Floats, rank: int, x: Floats) -> float:
-    """Estimate of the smallest singular value of R1 by two steps of inverse iteration; x is scratch."""
-    if rank == 0:
-        return 0.0
-    fill(x, 0.0)
-    x[rank - 1] = 1.0
-    size = 1.0
-    for _ in range(2):
-        back_substitute(factored, rank, x)
-        forward_substitute(factored, rank, x)
-        square = 0.0
-        for i in range(rank):
-            square += x[i] * x[i]
-        size = math.sqrt(square)
-        for i in range(rank):
-            x[i] /= size
-    return 1.0 / math.sqrt(size)
-
-
-@part
 def look_around(p: Floats, t: Integers, w: Floats) -> None:
     """After `factor_rows`: the smallest singular value kept, what was dropped, and whether one is small."""
     factored, ranking = matrix(t, w, FACTORED, t[NV]), vector(t, w, RANKING)
     reference, rank = vector(t, p, REFERENCE_SIZE)[0], int(ranking[RANK])
-    ranking[SMALLEST] = _smallest(factored, rank, vector(t, w, RIGHT_SIDE)) / reference
-    square = 0.0
-    for i in range(rank, t[N_ROWS]):
-        for k in range(rank, t[NV]):
-            square += factored[i, k] * factored[i, k]
-    ranking[DROPPED] = math.sqrt(square) / reference
+    ranking[SMALLEST] = smallest_singular_value(t, w, rank) / reference
+    if in_fronts(t, w):
+        ranking[DROPPED] = dropped_by_fronts(t, w) / reference
+    else:
+        square = 0.0
+        for i in range(rank, t[N_ROWS]):
+            for k in range(rank, t[NV]):
+                square += factored[i, k] * factored[i, k]
+        ranking[DROPPED] = math.sqrt(square) / reference
     smallest = ranking[SMALLEST] if rank > 0 and ranking[LOST] == 0.0 else 0.0
     if ranking[NEAR] == 0.0 and smallest < NEAR_AT and ranking[ORDINARY] > 0.0:
         ranking[NEAR] = 1.0
@@ -269,9 +284,15 @@ def factor(p: Floats, t: Integers, w: Floats) -> None:
 @kernel(ON_MECHANISM)
 def admitted(p: Floats, t: Integers, w: Floats) -> None:
     """After `factor`: the first nv - rank rows of `BASIS` are the admitted velocities (columns of Λ)."""
-    factored, exchanges = matrix(t, w, FACTORED, t[NV]), vector(t, w, EXCHANGES)
     basis, columns = matrix(t, w, BASIS, t[NV]), vector(t, p, COLUMN_SCALE)
     rank = int(vector(t, w, RANKING)[RANK])
+    if in_fronts(t, w):
+        basis_of_fronts(t, w, basis)
+        for j in range(t[NV] - rank):
+            for k in range(t[NV]):
+                basis[j, k] *= columns[k]
+        return
+    factored, exchanges = matrix(t, w, FACTORED, t[NV]), vector(t, w, EXCHANGES)
     for j in range(t[NV] - rank):
         row = basis[j]
         fill(row, 0.0)
@@ -290,19 +311,21 @@ def particular(p: Floats, t: Integers, w: Floats, right: Floats, x: Floats) -> N
 
     Rows that depend on others are not asked; `INCONSISTENCY` is how much they differ, in scaled rows.
     """
-    factored, exchanges, reflected = (
+    if in_fronts(t, w):
+        particular_of_fronts(p, t, w, right, x)
+        return
+    factored, columns, ranking = (
         matrix(t, w, FACTORED, t[NV]),
-        vector(t, w, EXCHANGES),
-        vector(t, w, REFLECTED),
+        vector(t, p, COLUMN_SCALE),
+        vector(t, w, RANKING),
     )
-    columns, ranking = vector(t, p, COLUMN_SCALE), vector(t, w, RANKING)
     rank = int(ranking[RANK])
-    reflect(factored, reflected, rank, right)
+    reflect(factored, vector(t, w, REFLECTED), rank, right)
     fill(x, 0.0)
     for i in range(rank):
         x[i] = right[i]
     back_substitute(factored, rank, x)
-    exchange_back(exchanges, rank, x)
+    exchange_back(vector(t, w, EXCHANGES), rank, x)
     for k in range(t[NV]):
         x[k] *= columns[k]
     worst = 0.0
@@ -323,3 +346,10 @@ def scaled_right_side(t: Integers, p: Floats, w: Floats, sign: float, field: int
 def scaled_right_side_of(p: Floats, t: Integers, w: Floats, sign: float, field: int) -> None:
     """`scaled_right_side` for callers in Python."""
     scaled_right_side(t, p, w, sign, field)
+
+
+@part
+def in_one_piece(p: Floats, t: Integers, w: Floats) -> None:
+    """Factor the rows in one piece, of the same rank, where they are factored in fronts."""
+    if in_fronts(t, w):
+        factor_scaled(p, t, w, 0.0, int(vector(t, w, RANKING)[RANK]))

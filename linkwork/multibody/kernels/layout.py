@@ -120,7 +120,11 @@ ELEMENT_FORCE = _field()  # elements × 3: stretch or displacement, its rate, an
 ELEMENT_WRENCH = _field()  # 4 elements × 3, moment about the reference and force on the first and second body
 ELEMENT_POWER = _field()  # 1, power of the applied forces (W)
 PASSED = _field()  # rank, switches and scaled rows of the last sample, 2 nr of scratch, see passages.py
-LAST = PASSED
+FRONT_STATES = _field()  # fronts × 9, see elimination.py
+COLUMN_LISTS = _field()  # the columns of each front, in the order of elimination
+ROW_LISTS = _field()  # the rows of each front
+STAMPS = _field()  # nv + nr, scratch of elimination.py
+LAST = STAMPS
 
 # fields of p
 GRAVITY = _field()  # 3
@@ -178,6 +182,12 @@ program the first instruction, how many, and whether it reads coordinates."""
 TERMS = _field()  # coordinate of interest of each term
 
 PROGRAM = _field()  # instructions × 3: operation, and the entries of the tape that it takes
+FRONTS = _field()
+"""fronts × 8: in FRONT_COLUMNS the first, the end of the summed ones, the end; in FRONT_ROWS the first and
+the end; in FRONTS_BEFORE the first and the end; 1 where a later front takes over what is left."""
+FRONT_COLUMNS = _field()  # places in v
+FRONT_ROWS = _field()  # rows of A
+FRONTS_BEFORE = _field()  # fronts whose rows a front takes over
 FACTORS = _field()  # factors of velocity rows × 3: coordinate (-1: none), first instruction, instructions
 
 END_OF_HEADER = _next
@@ -185,7 +195,7 @@ END_OF_HEADER = _next
 ROUNDING = 1e-12
 """Default length of a direction of the scaled rows, 1 in ordinary poses, below which it is round-off."""
 
-RANKING_SIZE = 13
+RANKING_SIZE = 14
 (
     RANK,  # independent rows now
     SMALLEST,  # estimate of the smallest kept singular value of the scaled rows, over the reference size
@@ -200,6 +210,7 @@ RANKING_SIZE = 13
     EXAMINED,  # how many directions were short when it was last decided whether branches meet; 0: none
     EXAMINED_AT,  # length of the shortest of them then
     MEETING,  # how many of them are lost: all (ALL), none (0), or that many, held in WINDOW
+    IN_FRONTS,  # 1 where the factors are those of elimination.py, 0 where they are those of rank.py
 ) = range(RANKING_SIZE)
 ALL = -1.0
 
@@ -217,6 +228,7 @@ SEARCH_SIZE = 9
 ) = range(SEARCH_SIZE)
 
 ELEMENT_COLUMNS, ELEMENT_NUMBERS = 7, 8
+FRONT_NUMBERS, FRONT_STATE_NUMBERS = 8, 9
 LINE_JOINT, LINE_POINTS, LINE_WORLD, LINE_BODY, LINE_WORLD_AXIS, LINE_BODY_AXIS = range(6)
 SPRING, CONSTANT_FORCE, PROGRAMMED = range(3)
 

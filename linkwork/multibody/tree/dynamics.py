@@ -53,7 +53,7 @@ from linkwork.multibody.kernels.layout import (
     M,
     V,
 )
-from linkwork.multibody.kernels.views import fill_matrix, matrix, table, vector
+from linkwork.multibody.kernels.views import matrix, table, vector
 from linkwork.multibody.linalg.linear import cholesky, cholesky_solve
 from linkwork.multibody.linalg.vectors import (
     Vector,
@@ -92,7 +92,8 @@ def _second_moment(
 def dynamics(p: Floats, t: Integers, w: Floats) -> None:
     """From q and v: `kinematics`, then M, h, friction, and the forces of stops and contacts.
 
-    h contains springs and applied forces (forces/element_forces.py).
+    h contains springs and applied forces (forces/element_forces.py). Of M only entries of links that carry
+    one another are written; all others stay 0.
     """
     kinematics(p, t, w)
     links = table(t, LINKS, 3)
@@ -132,7 +133,6 @@ def dynamics(p: Floats, t: Integers, w: Floats) -> None:
 
     mass_matrix, h = matrix(t, w, M, t[NV]), vector(t, w, H)
     screw_angular, screw_linear = matrix(t, w, SCREW_ANGULAR, 3), matrix(t, w, SCREW_LINEAR, 3)
-    fill_matrix(mass_matrix, 0.0)
     for i in range(t[N_LINKS] - 1, -1, -1):
         parent, k = links[i, 0], links[i, 2]
         s_w, s_u = load(screw_angular, i), load(screw_linear, i)
@@ -175,6 +175,21 @@ def dynamics(p: Floats, t: Integers, w: Floats) -> None:
         compliant_forces(p, t, w)
 
 
+@part
+def mass_times(t: Integers, w: Floats, x: Floats, y: Floats) -> None:
+    """y := M x, for x and y (nv), by the entries of links that carry one another."""
+    links, mass_matrix = table(t, LINKS, 3), matrix(t, w, M, t[NV])
+    for i in range(t[N_LINKS]):
+        k, a = links[i, 2], links[i, 0]
+        total = mass_matrix[k, k] * x[k]
+        while a >= 0:
+            j = links[a, 2]
+            total += mass_matrix[k, j] * x[j]
+            y[j] += mass_matrix[k, j] * x[k]
+            a = links[a, 0]
+        y[k] = total
+
+
 @kernel(ON_MECHANISM)
 def forward_dynamics(p: Floats, t: Integers, w: Floats) -> None:
     """`dynamics`, then v̇ = M⁻¹ (effort + friction + compliant - h); NaN where M is singular.
@@ -200,11 +215,16 @@ def energy(p: Floats, t: Integers, w: Floats) -> None:
     gravity, own_mass, com = load(matrix(t, p, GRAVITY, 3), 0), vector(t, p, MASS), matrix(t, p, COM, 3)
     axes, origin = matrix(t, w, AXES, 3), matrix(t, w, ORIGIN, 3)
     kinetic = 0.0
-    for j in range(t[NV]):
-        for k in range(t[NV]):
-            kinetic += v[j] * mass_matrix[j, k] * v[k]
+    links = table(t, LINKS, 3)
+    for i in range(t[N_LINKS]):
+        k, a = links[i, 2], links[i, 0]
+        share = 0.5 * mass_matrix[k, k] * v[k]
+        while a >= 0:
+            share += mass_matrix[k, links[a, 2]] * v[links[a, 2]]
+            a = links[a, 0]
+        kinetic += share * v[k]
     potential = vector(t, w, LOSSES)[1]
     for i in range(t[N_LINKS]):
         x, y, z = load(axes, 3 * i), load(axes, 3 * i + 1), load(axes, 3 * i + 2)
         potential -= own_mass[i] * dot(gravity, add(load(origin, i), combine(x, y, z, load(com, i))))
-    result[0], result[1] = 0.5 * kinetic, potential
+    result[0], result[1] = kinetic, potential

@@ -1,0 +1,203 @@
+"""The order in which the rows of constraints are eliminated, loop by loop, planned once from their pattern.
+
+A row of A involves the degrees of freedom between the two bodies that it relates, so that the rows of a
+machine with many loops are sparse. They are factored front by front (multifrontal QR): a *front* gathers the
+rows of a few constraints and what is left of the fronts before it, and eliminates the columns that occur in
+no other front, its *summed* columns. The order is that of least fill: of all columns the one whose front
+would have the fewest columns comes next (minimum degree).
+
+Small machines, and those whose rows are dense, are factored in one piece (rank.py): their plan is one front.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from linkwork.arrays import Integers
+from linkwork.multibody.expressions.program import COORDINATE
+from linkwork.multibody.kernels import layout
+from linkwork.multibody.tree.link_tree import Link
+
+FEWEST_COLUMNS = 10
+"""Degrees of freedom from which on a plan is considered."""
+WORTH = 0.25
+"""Part of the operations of one piece, up to which several fronts are worth their lists."""
+ROOM = 3
+"""Room for the lists of columns and rows, over what they need where no column is delayed."""
+
+
+@dataclass
+class Front:
+    """Rows and columns of one front: own rows, summed columns, other columns, and the fronts before it."""
+
+    rows: list[int]
+    summed: list[int]
+    others: list[int]
+    before: list[int] = field(default_factory=list)
+    left: int = 0
+    """Rows that are left for the next front where the rows are independent."""
+
+    @property
+    def columns(self) -> int:
+        """Number of columns."""
+        return len(self.summed) + len(self.others)
+
+
+def row_columns(
+    links: Sequence[Link], coordinates: Integers, points: Integers, tables: Mapping[int, Integers]
+) -> list[frozenset[int]]:
+    """Return the degrees of freedom (places in v) that each row of A can involve.
+
+    coordinates (nc × 2) and points (np) are the tables of t; `tables` has those of the constraints.
+    """
+    return list(_row_columns(links, coordinates, points, tables))
+
+
+def _row_columns(
+    links: Sequence[Link], coordinates: Integers, points: Integers, tables: Mapping[int, Integers]
+) -> Iterator[frozenset[int]]:
+    terms, programs = tables[layout.TERMS], tables[layout.PROGRAM].reshape(-1, 3)
+    factors = tables[layout.FACTORS].reshape(-1, 3)
+
+    def carried(link: int) -> set[int]:
+        found = set()
+        while link >= 0:
+            found.add(links[link].place)
+            link = links[link].parent
+        return found
+
+    def of_coordinate(index: int) -> set[int]:
+        kind, of = coordinates[index].tolist()
+        return {of} if kind == layout.ON_JOINT else carried(int(points[of]))
+
+    rows = tables[layout.ROWS].reshape(-1, 4)
+    for first, count, link_a, link_b in tables[layout.CONSTRAINTS].reshape(-1, 4).tolist():
+        for kind, start, length, _ in rows[first : first + count].tolist():
+            if kind == layout.LINEAR_ROW:
+                used = [int(index) for index in terms[start : start + length]]
+            elif kind == layout.EXPRESSION:
+                used = [
+                    a
+                    for operation, a, _ in programs[start : start + length].tolist()
+                    if operation == COORDINATE
+                ]
+            elif kind == layout.VELOCITY:
+                used = [index for index, _, _ in factors[start : start + length].tolist() if index >= 0]
+            else:
+                yield frozenset(carried(link_a) ^ carried(link_b))
+                continue
+            yield frozenset().union(*(of_coordinate(index) for index in used))
+
+
+def fronts(patterns: Sequence[frozenset[int]], nv: int) -> list[Front]:
+    """Return the fronts in the order of elimination: each comes after those whose rows it takes over."""
+    touching: dict[int, set[int]] = {column: set() for column in range(nv)}
+    pieces: dict[int, set[int]] = {}
+    for piece, columns in enumerate(patterns):
+        pieces[piece] = set(columns)
+        for column in columns:
+            touching[column].add(piece)
+    made: list[Front] = []
+    front_of: dict[int, int] = {}
+    remaining = {column for column in range(nv) if touching[column]}
+    size = {column: len(set().union(*(pieces[k] for k in touching[column]))) for column in remaining}
+    while remaining:
+        column = min(remaining, key=lambda each: (size[each], each))
+        joined = sorted(touching[column])
+        union = set().union(*(pieces[k] for k in joined))
+        summed = sorted(each for each in union if touching[each] <= set(joined))
+        others = sorted(union - set(summed))
+        front = Front([k for k in joined if k < len(patterns)], summed, others)
+        front.before = [front_of[k] for k in joined if k in front_of]
+        front.left = max(0, len(front.rows) + sum(made[k].left for k in front.before) - len(summed))
+        index = len(patterns) + len(made)
+        made.append(front)
+        for k in joined:
+            for each in pieces.pop(k):
+                touching[each].discard(k)
+        remaining -= set(summed)
+        if others:
+            pieces[index], front_of[index] = set(others), len(made) - 1
+            for each in others:
+                touching[each].add(index)
+                size[each] = len(set().union(*(pieces[k] for k in touching[each])))
+    return made
+
+
+def operations(front: Front, made: Sequence[Front]) -> float:
+    """Return multiplications of a front's QR, roughly."""
+    rows = len(front.rows) + sum(made[k].left for k in front.before)
+    return 2.0 * rows * front.columns * min(rows, len(front.summed))
+
+
+@dataclass(frozen=True)
+class EliminationPlan:
+    """Tables of t for elimination.py; fronts, and the room for lists of columns and rows (0: one piece)."""
+
+    tables: dict[int, Integers]
+    fronts: int
+    columns: int
+    rows: int
+
+
+def planned(patterns: Sequence[frozenset[int]], nv: int) -> EliminationPlan:
+    """Return the plan for rows with these patterns (places in v): one front where one piece is faster."""
+    everything = Front(list(range(len(patterns))), list(range(nv)), [])
+    if nv < FEWEST_COLUMNS or not patterns:
+        return _plan([everything])
+    made = fronts(patterns, nv)
+    if sum(operations(front, made) for front in made) > WORTH * operations(everything, []):
+        return _plan([everything])
+    free = sorted(set(range(nv)) - {column for front in made for column in front.summed})
+    return _plan([*made, Front([], free, [])] if free else made)
+
+
+def factorisation(topology: Integers, nv: int) -> dict[str, Any]:
+    """Return the plan in a mechanism's topology for people: number of fronts, the largest one, and why.
+
+    topology: all tables (n), as `Mechanism.topology`.
+    """
+    t = topology
+    table = t[t[layout.FRONTS] : t[layout.FRONTS + 1]].reshape(-1, layout.FRONT_NUMBERS)
+    columns = table[:, 2] - table[:, 0]
+    largest = int(np.argmax(columns))
+    if len(table) > 1:
+        why = "the rows of each loop involve few degrees of freedom"
+    elif nv < FEWEST_COLUMNS:
+        why = f"fewer than {FEWEST_COLUMNS} degrees of freedom of the joints"
+    else:
+        why = f"fronts would need more than {WORTH:.0%} of the operations"
+    return {"fronts": len(table), "columns_of_the_largest": int(columns[largest]), "why": why}
+
+
+def _plan(made: Sequence[Front]) -> EliminationPlan:
+    rows: list[int] = []
+    columns: list[int] = []
+    before: list[int] = []
+    table = []
+    taken = {k for front in made for k in front.before}
+    for k, front in enumerate(made):
+        first_column, first_row, first_before = len(columns), len(rows), len(before)
+        columns += front.summed + front.others
+        rows += front.rows
+        before += front.before
+        summed = first_column + len(front.summed)
+        table.append(
+            [first_column, summed, len(columns), first_row, len(rows), first_before, len(before), k in taken]
+        )
+    several = len(made) > 1
+    return EliminationPlan(
+        {
+            layout.FRONTS: np.array(table, dtype=np.int64),
+            layout.FRONT_COLUMNS: np.array(columns, dtype=np.int64),
+            layout.FRONT_ROWS: np.array(rows, dtype=np.int64),
+            layout.FRONTS_BEFORE: np.array(before, dtype=np.int64),
+        },
+        len(made) if several else 0,
+        ROOM * len(columns) if several else 0,
+        ROOM * (len(rows) + sum(front.left for front in made)) if several else 0,
+    )
