@@ -9,7 +9,7 @@ from linkwork.machine.checks.signal_names import condition_problems
 from linkwork.machine.checks.unknown_names import unknown
 from linkwork.machine.problems import Problem
 from linkwork.machine.sections.file import MachineFile
-from linkwork.machine.sections.formulas import within
+from linkwork.machine.sections.formulas import unreadable, within
 from linkwork.machine.yaml import Document
 from linkwork.multibody.expressions import ExpressionError
 from linkwork.multibody.expressions.conditions import parse_named
@@ -57,10 +57,7 @@ def _speed_problems(file: MachineFile, document: Document, plane: str, text: str
     try:
         names = parse_named(text).names
     except ExpressionError as error:
-        problem = document.problem(
-            path, error.message, found=error.found, allowed=error.allowed, remedy=error.remedy
-        )
-        yield within(document, path, problem, error.at)
+        yield unreadable(document, path, error)
         return
     for name, at in names.items():
         if name not in known:

@@ -8,7 +8,7 @@ from linkwork.machine.building.dof_names import coordinates, degrees_of_freedom
 from linkwork.machine.checks.unknown_names import unknown
 from linkwork.machine.problems import Problem
 from linkwork.machine.sections.file import MachineFile
-from linkwork.machine.sections.formulas import within
+from linkwork.machine.sections.formulas import unreadable, within
 from linkwork.machine.yaml import Document
 from linkwork.multibody.expressions import ExpressionError
 from linkwork.multibody.expressions.conditions import parse_condition, parse_named
@@ -63,10 +63,7 @@ def _simulated(file: MachineFile, document: Document, name: str) -> Iterator[Pro
         else:
             names = parse_named(spec.simulated).names
     except ExpressionError as error:
-        problem = document.problem(
-            path, error.message, found=error.found, allowed=error.allowed, remedy=error.remedy
-        )
-        yield within(document, path, problem, error.at)
+        yield unreadable(document, path, error)
         return
     positions, joints = coordinates(file), degrees_of_freedom(file)
     known = [*positions, *(f"{each}.position" for each in joints if each in positions)]
@@ -111,10 +108,7 @@ def condition_problems(
     try:
         names = parse_condition(text, digital).names
     except ExpressionError as error:
-        problem = document.problem(
-            path, error.message, found=error.found, allowed=error.allowed, remedy=error.remedy
-        )
-        yield within(document, path, problem, error.at)
+        yield unreadable(document, path, error)
         return
     for name, at in names.items():
         if name not in file.signals:

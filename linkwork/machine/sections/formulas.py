@@ -99,6 +99,14 @@ def within(document: Document, path: Place, problem: Problem, offset: int) -> Pr
     return replace(problem, found=f"{problem.found} (character {offset + 1})".strip())
 
 
+def unreadable(document: Document, path: Place, error: ExpressionError) -> Problem:
+    """Return the problem of a text that is no expression or condition."""
+    problem = document.problem(
+        path, error.message, found=error.found, allowed=error.allowed, remedy=error.remedy
+    )
+    return within(document, path, problem, error.at)
+
+
 def _at(data: Any, path: Place) -> Any:
     for step in path:
         try:
