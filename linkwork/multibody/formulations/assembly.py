@@ -18,7 +18,7 @@ from linkwork.multibody.formulations.rank import (
     NOISE,
     admitted,
     factor,
-    factor_scaled,
+    factor_beyond,
     scaled_right_side_of,
 )
 from linkwork.multibody.functions import _set
@@ -216,7 +216,7 @@ def _correct(mechanism: Mechanism, w: Workspace, limit: float, residual: float) 
     """One step of Newton, shortened until the residual falls; return the residual then."""
     columns = field_of(w, layout.COLUMN_SCALE)
     shift, zero = np.zeros(mechanism.nv), np.zeros(mechanism.nv)
-    w.ranking[layout.RANK] = factor_scaled(*w.arguments, limit, mechanism.nv)
+    w.ranking[layout.RANK] = factor_beyond(*w.arguments, limit)
     scaled_right_side_of(*w.arguments, -1.0, layout.PHI)
     least_motion(*w.arguments, zero, shift)
     start, reach = w.q.copy(), min(1.0, LONGEST / max(1e-300, float(np.abs(shift / columns).max())))

@@ -152,8 +152,9 @@ def planned(patterns: Sequence[frozenset[int]], nv: int) -> EliminationPlan:
     made = fronts(patterns, nv)
     if sum(operations(front, made) for front in made) > WORTH * operations(everything, []):
         return _plan([everything])
+    alone = [row for row, columns in enumerate(patterns) if not columns]
     free = sorted(set(range(nv)) - {column for front in made for column in front.summed})
-    return _plan([*made, Front([], free, [])] if free else made)
+    return _plan([*made, Front(alone, free, [])] if alone or free else made)
 
 
 def factorisation(topology: Integers, nv: int) -> dict[str, Any]:

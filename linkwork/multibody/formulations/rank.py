@@ -105,6 +105,18 @@ def factor_scaled(p: Floats, t: Integers, w: Floats, limit: float, most: int) ->
     return rank
 
 
+@kernel(int64(PARAMETERS, TOPOLOGY, BUFFER, float64))
+def factor_beyond(p: Floats, t: Integers, w: Floats, limit: float) -> int:
+    """Factor the scaled rows, in fronts where there is a plan, without directions shorter than the limit."""
+    length = limit * vector(t, p, REFERENCE_SIZE)[0]
+    if planned(t):
+        rank = eliminate(p, t, w, length, length, math.inf)
+        if rank >= 0:
+            vector(t, w, RANKING)[IN_FRONTS] = 1.0
+            return rank
+    return int(factor_scaled(p, t, w, limit, t[NV]))
+
+
 @kernel(int64(PARAMETERS, TOPOLOGY, BUFFER, int64, int64))
 def factor_without(p: Floats, t: Integers, w: Floats, lost: int, most: int) -> int:
     """`factor_scaled` of the rows less their `lost` directions that `WINDOW` holds."""
