@@ -235,16 +235,17 @@ def refuse_massless(links: Sequence[Link]) -> None:
         if values[0] < 1e-13 * n:
             lost = np.abs(vectors[:, 0]) > 0.1
         singular_everywhere &= lost
-    if singular_everywhere.any():
-        names = list(dict.fromkeys(links[k].joint.name for k in np.flatnonzero(singular_everywhere).tolist()))
-        whose = f"joints {', '.join(names)} can move against each other"
-        if len(names) == 1:
-            whose = f"joint {names[0]} can move"
-        raise ModelError(
-            f"{whose} without moving any mass",
-            ("joints", names[-1]),
-            "give a body between them mass, or a joint armature",
-        )
+        if not singular_everywhere.any():
+            return
+    names = list(dict.fromkeys(links[k].joint.name for k in np.flatnonzero(singular_everywhere).tolist()))
+    whose = f"joints {', '.join(names)} can move against each other"
+    if len(names) == 1:
+        whose = f"joint {names[0]} can move"
+    raise ModelError(
+        f"{whose} without moving any mass",
+        ("joints", names[-1]),
+        "give a body between them mass, or a joint armature",
+    )
 
 
 def _mass_matrix(links: Sequence[Link], angles: Floats) -> Floats:
