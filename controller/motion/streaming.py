@@ -29,6 +29,9 @@ MOST_MISSED = 50
 """Periods that are caught up in one tick at most, after ticks were missed."""
 BRAKING_SHARE = 0.6
 """Share of the acceleration and jerk limits with which the target comes to rest."""
+SETTLE_S = 0.3
+"""Time after the target has come to rest in which the reference does too. A limit of the pose may keep it
+from the target for good, moving to and fro beside it: then it stops where it is."""
 
 
 class StreamState(IntEnum):
@@ -56,6 +59,7 @@ class Braking:
     rate: Floats
     seconds: float
     elapsed: float = 0.0
+    settled: bool = False
 
     def target(self, after: float, out: Floats) -> None:
         """Write the target (k × 3) that many seconds later.
@@ -216,6 +220,10 @@ class StreamedReference:
         braking.target(0.0, limiter.now)
         braking.target(period, limiter.then)
         braking.elapsed += period
+        if not braking.settled and braking.elapsed > braking.seconds + SETTLE_S:
+            braking.settled = self.resting
+            if not braking.settled:
+                self._brake_from_state()
 
     def evaluate(self, ahead_s: float, theta: Floats, velocity: Floats, acceleration: Floats) -> None:
         """See `ReferenceMotion`; at most two periods ahead."""
