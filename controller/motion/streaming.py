@@ -31,7 +31,7 @@ BRAKING_SHARE = 0.6
 """Share of the acceleration and jerk limits with which the target comes to rest."""
 SETTLE_S = 0.3
 """Time after the target has come to rest in which the reference does too. A limit of the pose may keep it
-from the target for good, moving to and fro beside it: then it stops where it is."""
+from the target for good, moving back and forth beside it: then it stops where it is."""
 
 
 class StreamState(IntEnum):
