@@ -103,7 +103,9 @@ def import_robot(
         raise Misuse(f"{target} cannot be written: {error.strerror}") from None
     model = report(found.machine)
     proof = prove(found.source, timeout)
-    moved = motion_difference(found.source, found.robot) if found.changes and not repair else None
+    moved = None
+    if found.changes and not repair:
+        moved = motion_difference(found.source, found.robot, found.machine)
     rows = report_rows(found, model, proof, moved)
     if html is not None:
         _write_page(html, import_page(found, model, rows, provenance(sys.argv[1:], perf_counter() - begin)))

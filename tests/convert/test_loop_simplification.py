@@ -19,7 +19,7 @@ from tests.convert.test_import import JOINT, LINK, PARALLEL, SHEET, four_bar
 
 def same_motion(found: Imported) -> bool:
     """Whether the simplified robot moves as the one that was read."""
-    return motion_difference(found.source, found.robot) < 1e-9
+    return motion_difference(found.source, found.robot, found.machine) < 1e-9
 
 
 def kinds(found: Imported) -> dict[str, str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from copy import deepcopy
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -76,7 +77,7 @@ def prove(source: RobotModel, seconds: float = SECONDS, seed: int = 1) -> Proof:
         link.unphysical = True  # the comparison is of numbers
     writer = MachineWriter(source)
     try:
-        own = _OwnModel(source, writer, mechanism_of(writer.text()))
+        own = _OwnModel(source, writer, built(writer.text()))
     except (MachineError, ModelError) as error:
         return Proof(without=f"the unchanged model is no machine: {str(error).splitlines()[0]}")
     rng = np.random.default_rng(seed)
@@ -104,6 +105,12 @@ def prove(source: RobotModel, seconds: float = SECONDS, seed: int = 1) -> Proof:
     worst = differences.max(axis=0)
     closures = float(worst[3]) if own.mechanism.constraints else None
     return Proof(library, STATES, float(worst[0]), float(worst[1]), float(worst[2]), closures)
+
+
+@lru_cache(maxsize=1)
+def built(text: str) -> Mechanism:
+    """Return the mechanism of a machine file's text; the last one is kept, as two comparisons need it."""
+    return mechanism_of(text)
 
 
 def _all_in_urdf(source: RobotModel) -> bool:

@@ -9,13 +9,15 @@ from __future__ import annotations
 import math
 from contextlib import suppress
 from copy import deepcopy
+from time import process_time
 
 import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.convert.robots.machine_writing import MachineWriter
+from linkwork.convert.robots.proof import built
 from linkwork.convert.robots.robot_model import RobotModel
-from linkwork.machine import MachineError
+from linkwork.machine import Machine, MachineError
 from linkwork.machine.building.initial_assembly import admitted_velocities
 from linkwork.machine.building.kept_values import balls
 from linkwork.machine.loading import mechanism_of
@@ -30,25 +32,34 @@ from linkwork.multibody.tree.rotations import move_by
 STATES = 3
 _CLOSED = 1e-7
 """Residual (typical lengths, rad) of closed loops, which rounded redundant closures may have."""
-_TRIES, _ON_THE_WAY, _STEPS, _MET = 500, 20, 20, 1e-12
+_LONGEST_S = 3.0
+"""Processor time for the first closed pose."""
+_TRIES, _ON_THE_WAY, _STEPS, _MET = 500, 10, 20, 1e-13
 """Tries to close loops, poses from zero to the compared one, steps to reach each, and their residual (m)."""
 
 
-def motion_difference(source: RobotModel, robot: RobotModel, seed: int = 1) -> float:
+def motion_difference(source: RobotModel, robot: RobotModel, machine: Machine, seed: int = 1) -> float:
     """Return the largest difference of accelerations, relative to the largest acceleration (m/s²).
 
-    source: as it was read; robot: simplified. NaN where no common closed pose is found.
+    source: as it was read; robot: simplified, of which the machine was made. NaN where no common closed
+    pose is found.
     """
     try:
-        return _difference(source, robot, seed)
+        return _difference(source, robot, machine, seed)
     except (MachineError, ModelError, AssemblyError, RuntimeError, np.linalg.LinAlgError):
         return math.nan  # the literal robot is no machine, or is singular
 
 
-def _difference(source: RobotModel, robot: RobotModel, seed: int) -> float:
+def _difference(source: RobotModel, robot: RobotModel, machine: Machine, seed: int) -> float:
     common = [name for name in robot.links if name in source.links and robot.carrier(name) is not None]
     size = max([1e-3, *(float(np.abs(each.pose.at).max()) for each in source.joints.values())])
-    one, other = (_Placed(each, common, size) for each in (source, robot))
+    literal = deepcopy(source)
+    for link in literal.links.values():
+        link.unphysical = True  # the comparison is of numbers
+    one = _Placed(literal, built(MachineWriter(literal).text()), common, size)
+    # the controller's model holds idle motions
+    plain = mechanism_of(machine.source_text) if machine.assembly.idle else machine.mechanism
+    other = _Placed(robot, plain, common, size)
     rng = np.random.default_rng(seed)
     closed, worst = one.closed(rng), 0.0
     if closed is None:
@@ -70,12 +81,9 @@ def _difference(source: RobotModel, robot: RobotModel, seed: int) -> float:
 class _Placed:
     """A mechanism with three points on each of the given links."""
 
-    def __init__(self, robot: RobotModel, links: list[str], size: float) -> None:
-        robot = deepcopy(robot)
-        for link in robot.links.values():
-            link.unphysical = True  # the comparison is of numbers
+    def __init__(self, robot: RobotModel, plain: Mechanism, links: list[str], size: float) -> None:
         self._writer = MachineWriter(robot)
-        plain = mechanism_of(self._writer.text())
+        self._writer.text()  # finds the names
         corners = size * np.vstack([np.zeros(3), np.eye(3)[:2]])
         names = [self._writer.names.of("link", name) for name in links]
         points = [Point(f"{name}/{k}", name, corner) for name in names for k, corner in enumerate(corners)]
@@ -89,7 +97,7 @@ class _Placed:
     def near(self, q: Floats, rng: np.random.Generator) -> Floats:
         """Return a closed pose (nq) near q."""
         near, ways = q.copy(), self.ways(q)
-        move_by(self._mechanism.topology, near, ways @ rng.normal(size=ways.shape[1]), 0.1)
+        move_by(self._mechanism.topology, near, ways @ rng.normal(size=ways.shape[1]), 0.3)
         try:
             return assemble(self._mechanism, near, tolerance=_CLOSED).q
         except AssemblyError:
@@ -133,7 +141,10 @@ class _Placed:
     def closed(self, rng: np.random.Generator) -> Floats | None:
         """Return a pose (nq) with closed loops, from zero or from random poses; None if none is found."""
         mechanism = self._mechanism
+        begin = process_time()
         for trial in range(_TRIES):
+            if process_time() - begin > _LONGEST_S:
+                break
             q = mechanism.workspace().q.copy()
             reach = min(1.0, 0.1 * trial) * np.where(mechanism.joint_is_angle, math.pi, 0.2)
             move_by(mechanism.topology, q, rng.uniform(-1.0, 1.0, mechanism.nv) * reach, 1.0)
@@ -153,7 +164,10 @@ class _Placed:
                 off = places - self.places(q)
                 if np.abs(off).max(initial=0.0) < _MET:
                     break
-                step = np.linalg.pinv(self.jacobian(q), rcond=1e-9) @ off
+                rows = self.jacobian(q)
+                step = np.asarray(
+                    np.linalg.lstsq(rows.T @ rows, rows.T @ off, rcond=1e-12)[0], dtype=np.float64
+                )
                 move_by(mechanism.topology, q, step, 1.0)
         closures = constraint_evaluation(mechanism, q, np.zeros(mechanism.nv)).phi
         off = places - self.places(q)
