@@ -83,6 +83,7 @@ class _Exporter:
     def __init__(self, machine: Machine, to: SourceFormat) -> None:
         self._machine, self._to, self._mechanism = machine, to, machine.mechanism
         mechanism = self._mechanism
+        self._idle_damping = {motion.joint: motion.damping for motion in machine.assembly.idle}
         robot = RobotModel(machine.name, machine.path, {WORLD: SourceLink(WORLD, 0)}, {}, format=to)
         robot.gravity = np.asarray(mechanism.gravity_m_s2)
         self.found = Exported(robot, [("", 0)] * mechanism.nv)
@@ -134,7 +135,8 @@ class _Exporter:
             made = SourceJoint(name, kind, parent, child, 0, pose, axis, pitch=pitch)
             if joint.kind == "universal" and kind == "universal":
                 made.axis, made.second_axis = np.asarray(joint.axis), np.asarray(joint.second_axis)
-            made.damping, made.friction, made.armature = joint.viscous, joint.coulomb, joint.armature
+            made.friction, made.armature = joint.coulomb, joint.armature
+            made.damping = 0.0 if self._idle_damping.get(joint.name) else joint.viscous
             if joint.coulomb and joint.coulomb_speed != _SMOOTH:
                 self._loses(f"{joint.name}: the speed {joint.coulomb_speed:g} of its dry friction")
             for k, index in enumerate(own):
