@@ -133,6 +133,9 @@ def test_a_bent_rod_may_spin(tmp_path: Path) -> None:
     assert any(each.startswith("rod_1, whose centre of mass is off the line") for each in found.changes)
     assert why_not_controllable(load(tmp_path / "talos.yaml")) is None
     assert written(found.machine, "urdf")[1].losses == []  # the damping of the spin is the plant's
+    (tmp_path / "talos.yaml").write_text(found.text.replace("idle: true", "viscous_N_m_s: 0.1, idle: true"))
+    damped = load(tmp_path / "talos.yaml")
+    assert written(damped, "urdf")[1].losses == ["the friction of moteur_rod_1_rev0"]
 
 
 def test_motors_are_proposed_nearest_to_the_ground(tmp_path: Path) -> None:

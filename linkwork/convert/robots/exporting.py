@@ -136,7 +136,8 @@ class _Exporter:
             if joint.kind == "universal" and kind == "universal":
                 made.axis, made.second_axis = np.asarray(joint.axis), np.asarray(joint.second_axis)
             made.friction, made.armature = joint.coulomb, joint.armature
-            made.damping = 0.0 if self._idle_damping.get(joint.name) else joint.viscous
+            added = joint.viscous == self._idle_damping.get(joint.name)  # by the plant, not by the file
+            made.damping = 0.0 if added else joint.viscous
             if joint.coulomb and joint.coulomb_speed != _SMOOTH:
                 self._loses(f"{joint.name}: the speed {joint.coulomb_speed:g} of its dry friction")
             for k, index in enumerate(own):
