@@ -116,13 +116,12 @@ class RandomStream:
     def _come_to_rest(self, *, by_order: bool) -> None:
         """Send nothing more, or stop: measure the way to rest beside the stated one."""
         if by_order:
-            sample = self._take(self.bench.order(Stop()))
+            self._take(self.bench.order(Stop()))
+            sample = self._take(self.bench.tick())  # the stop begins at the state planned two periods ahead
         else:
             sample = self._take(self.bench.tick())
             while sample["stream_state"] == StreamState.RUNNING:
                 sample = self._take(self.bench.tick())
-        if by_order:  # the stop begins at the state that was planned last, two periods ahead
-            sample = self._take(self.bench.tick())
         before = sample["reference_velocity"][self.bench.index]
         sample = self._take(self.bench.tick())
         first, velocity = (sample[name][self.bench.index] for name in ("reference", "reference_velocity"))
@@ -213,7 +212,7 @@ class RandomStream:
             **dict.fromkeys(("position", *RATES, "closures"), ROUNDING),
             "following, share of tolerance": 1.0, "joint position": PASSIVE, "workspace": PASSIVE,
             "share of joint velocity": 1.0 + PASSIVE, "share of point speed": 1.0 + PASSIVE,
-            "way to rest, beyond the stated": 0.0,
+            "way to rest, beyond the stated": 0.0, "ticks to rest": REST_TICKS - 1,
         }  # fmt: skip
         yield from (name for name, most in allowed.items() if self.most.get(name, -np.inf) > most)
         if self.counts["faults"]:

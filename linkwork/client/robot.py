@@ -283,10 +283,8 @@ class Robot:
         """
         with self._lock:
             client = self._connected()
-            self.listen(0.0)
-            if client.refusals:
-                refusal = client.refusals.popleft()
-                client.refusals.clear()
+            refusal = self._refusal(client)
+            if refusal is not None:
                 goal = self._goals.get(params.get("goal", -1))
                 if goal is not None and goal.result is not None:
                     raise GoalFailed(goal.result)
@@ -300,12 +298,16 @@ class Robot:
     def check_posted(self) -> None:
         """Raise the refusal (RequestError) of an earlier `post`, if one has come."""
         with self._lock:
-            client = self._connected()
-            self.listen(0.0)
-            if client.refusals:
-                refusal = client.refusals.popleft()
-                client.refusals.clear()
+            refusal = self._refusal(self._connected())
+            if refusal is not None:
                 raise refusal
+
+    def _refusal(self, client: RequestClient) -> RequestError | None:
+        """The first refusal of a `post` that has not been raised; those after it are dropped."""
+        self.listen(0.0)
+        refusal = client.refusals.popleft() if client.refusals else None
+        client.refusals.clear()
+        return refusal
 
     def pause(self, *, at_tick: int | None = None) -> RequestEffect:
         """Slow the goal to rest on its path and keep it."""
