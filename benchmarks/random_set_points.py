@@ -76,9 +76,9 @@ class RandomStream:
     # What is sent.
 
     def run(self, count: int) -> None:
-        """Send so many set-points."""
+        """Send so many set-points, fewer if there is a fault."""
         mode = "walk"
-        while self.counts["set_points"] < count:
+        while self.counts["set_points"] < count and not self.counts["faults"]:
             if self.rng.random() < 0.01:
                 mode = str(self.rng.choice(MODES))
                 self.counts[mode] += 1
@@ -135,7 +135,7 @@ class RandomStream:
                 break
         self._note("ticks to rest", ticks)
         self._note("way to rest, beyond the stated", (way - self._stated_way(velocity, acceleration)).max())
-        if by_order:
+        if by_order and not self.counts["faults"]:
             self.bench.begin()
             self.counts["streams"] += 1
             self._at, ticks = self.bench.start.copy(), 0
