@@ -25,6 +25,7 @@ from linkwork.convert.robots.robot_model import (
     SourceJoint,
     SourceLink,
     SourceSpring,
+    quaternion_matrix,
 )
 from linkwork.convert.robots.xml_reading import LARGEST, XmlFile
 
@@ -353,15 +354,3 @@ class _Reader:
 
 def _few(names: list[str]) -> str:
     return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-
-
-def quaternion_matrix(quat: Any) -> Floats:
-    """Return the rotation (3 × 3) of a quaternion (4; w, x, y, z) of any length."""
-    w, x, y, z = np.asarray(quat, dtype=np.float64) / np.linalg.norm(quat)
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.convert.robots.limited_child import WorkerProblem
+from linkwork.convert.robots.robot_model import quaternion_matrix
 
 
 def compiled(request: dict[str, Any]) -> dict[str, Any]:
@@ -235,7 +236,7 @@ def states(request: dict[str, Any]) -> list[dict[str, Any]]:
     for k, kind in enumerate(kinds):
         if kind == "mjJNT_FREE":
             at, dof = int(model.jnt_qposadr[k]), int(model.jnt_dofadr[k])
-            turn[dof : dof + 3, dof : dof + 3] = _matrix(model.qpos0[at + 3 : at + 7])
+            turn[dof : dof + 3, dof : dof + 3] = quaternion_matrix(model.qpos0[at + 3 : at + 7])
     found = []
     for state in request["states"]:
         for k, kind in enumerate(kinds):
@@ -243,7 +244,7 @@ def states(request: dict[str, Any]) -> list[dict[str, Any]]:
             q, v = (np.array(state[key][names.joint[k]]) for key in ("q", "v"))
             if kind == "mjJNT_FREE":
                 zero = model.qpos0[at : at + 7]
-                data.qpos[at : at + 3] = zero[:3] + _matrix(zero[3:]) @ q[:3]
+                data.qpos[at : at + 3] = zero[:3] + quaternion_matrix(zero[3:]) @ q[:3]
                 mujoco.mju_mulQuat(data.qpos[at + 3 : at + 7], zero[3:].copy(), q[3:])
             else:
                 data.qpos[at : at + len(q)] = q if kind == "mjJNT_BALL" else q + model.qpos0[at]
@@ -275,14 +276,3 @@ def _full_mass(mujoco: Any, model: Any, data: Any, mass: Any) -> None:
         mujoco.mj_fullM(model, mass, data.qM)
     except (AttributeError, TypeError):
         mujoco.mj_fullM(model, data, mass)
-
-
-def _matrix(quat: Any) -> Any:
-    w, x, y, z = quat
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.convert.robots.limited_child import WorkerProblem
+from linkwork.convert.robots.robot_model import quaternion_matrix
 
 _PLANAR = "JointModelPlanar"
 
@@ -78,14 +79,7 @@ class _Slot:
         """Pinocchio's velocity of a free joint is in the child's axes, the machine's in the parent's."""
         at, dof = self._at, self._dof
         q[at : at + 7] = [*own_q[:3], *own_q[4:], own_q[3]]
-        w, x, y, z = own_q[3:]
-        rotation = np.array(
-            [
-                [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-                [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-                [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-            ]
-        )
+        rotation = quaternion_matrix(own_q[3:])
         v[dof : dof + 3] = rotation.T @ own_v[:3]
         v[dof + 3 : dof + 6] = own_v[3:]
         turn[dof : dof + 3, dof : dof + 3] = rotation.T

@@ -26,6 +26,7 @@ from linkwork.convert.robots.robot_model import (
     SourceCoupling,
     SourceJoint,
     SourceLink,
+    quaternion_matrix,
 )
 from linkwork.convert.robots.xml_reading import XmlFile, rotation_of
 from linkwork.machine.nearest_name import meant
@@ -158,18 +159,9 @@ class _Reader:
             return FramePose()
         if element.get("rotation_format") == "quat_xyzw":
             x, y, z, *turn = self.numbers(file, element, 7)
-            size = float(np.linalg.norm(turn))
-            if size < 1e-6:
+            if np.linalg.norm(turn) < 1e-6:
                 raise file.problem(element, "the quaternion of <pose> is zero")
-            i, j, k, w = np.array(turn) / size
-            rotation = np.array(
-                [
-                    [1 - 2 * (j * j + k * k), 2 * (i * j - w * k), 2 * (i * k + w * j)],
-                    [2 * (i * j + w * k), 1 - 2 * (i * i + k * k), 2 * (j * k - w * i)],
-                    [2 * (i * k - w * j), 2 * (j * k + w * i), 1 - 2 * (i * i + j * j)],
-                ]
-            )
-            return FramePose(np.array([x, y, z]), rotation)
+            return FramePose(np.array([x, y, z]), quaternion_matrix([turn[3], *turn[:3]]))
         values = self.numbers(file, element, 6)
         angles = np.radians(values[3:]) if element.get("degrees") == "true" else values[3:]
         return FramePose(values[:3], rotation_of(*angles))
