@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from linkwork.client.passing_parts import PassingParts
     from linkwork.client.robot import Robot
     from linkwork.machine import Machine, MachineError, check, load
+    from linkwork.plant.offline.batch import simulate_batch
     from linkwork.plant.offline.run import Motion, simulate
     from linkwork.protocol.errors import NobodyThere, RequestError
 
@@ -33,6 +34,7 @@ __all__ = [
     "Machine",
     "MachineError",
     "simulate",
+    "simulate_batch",
     "Motion",
 ]
 
@@ -48,6 +50,7 @@ _HOMES = {
     "Machine": "linkwork.machine",
     "MachineError": "linkwork.machine",
     "simulate": "linkwork.plant.offline.run",
+    "simulate_batch": "linkwork.plant.offline.batch",
     "Motion": "linkwork.plant.offline.run",
 }
 

@@ -160,17 +160,25 @@ _ready = False
 """Whether `warm` has run."""
 
 
-def kernel(signature: Any, *, allocates: bool = False) -> Callable[[Function], Function]:
+def kernel(
+    signature: Any, *, allocates: bool = False, concurrent: bool = False
+) -> Callable[[Function], Function]:
     """Declare a kernel for one numba signature, such as `ON_MECHANISM` or `float64(MATRIX, VECTOR)`.
 
     The kernel may be called from Python and from other kernels, in any package. Until `warm` has run, the
     first call compiles it. Unless it `allocates` arrays, it counts no references to those it is
-    given.
+    given. A `concurrent` kernel runs beside others in threads: it releases the global interpreter lock.
     """
 
     def declare(function: Function) -> Function:
         dispatcher = compiled_kernel(
-            function, signature, CACHE_FOLDER, _compiling_alone, _report_miss, allocates=allocates
+            function,
+            signature,
+            CACHE_FOLDER,
+            _compiling_alone,
+            _report_miss,
+            allocates=allocates,
+            concurrent=concurrent,
         )
         _declared.append((dispatcher, signature))
         return cast(Function, dispatcher)

@@ -125,15 +125,19 @@ def compiled_kernel(
     missed: Callable[[], None],
     *,
     allocates: bool,
+    concurrent: bool,
 ) -> Any:
     """Return the kernel of a function, not compiled yet.
 
     `folder` holds the cache. `fetching` encloses each compilation or loading of the kernel, `missed` is
-    called when the cache does not hold it. Unless it `allocates`, no references are counted.
+    called when the cache does not hold it. Unless it `allocates`, no references are counted. A `concurrent`
+    kernel releases Python's global interpreter lock while it runs.
     """
     if MODE == "debug":
         return _checked(function, signature)
     options = _public if MODE == "plain" else {**_public, "_nrt": allocates}
+    if concurrent:
+        options = {**options, "nogil": True}
     dispatcher: Any = _numba.njit(**options)(function)
     _declared[dispatcher] = f"{function.__module__}.{function.__qualname__}{signature}{options}"
     if MODE == "plain":

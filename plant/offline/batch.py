@@ -1,0 +1,175 @@
+"""Many motions of one machine at once: other initial states, parameters and efforts, on all processors."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from linkwork.arrays import Floats
+from linkwork.machine import Machine
+from linkwork.machine.loading import plant_mechanism_with
+from linkwork.multibody.mechanism import Mechanism
+from linkwork.multibody.workspace import Workspace, touches
+from linkwork.plant.offline.batch_kernels import open_by, sampled_steps
+from linkwork.plant.offline.start_state import StartState, begin
+from linkwork.plant.plant_layout import METHODS
+
+OPEN = 1e-6
+"""Largest closure residual of an initial state, relative to the machine's typical length."""
+_FIXED_STEPS = tuple(name for name in METHODS if name != "gauss")
+
+
+def simulate_batch(
+    machine: Machine,
+    states: ArrayLike,
+    duration_s: float,
+    *,
+    parameters: Mapping[str, ArrayLike] | None = None,
+    effort: ArrayLike | None = None,
+    dt_s: float | None = None,
+    every: int | None = None,
+    integrator: str | None = None,
+    workers: int | None = None,
+) -> Floats:
+    """Simulate the plant's mechanism from many initial states; return the states that follow.
+
+    states (cases × (nq + nv), or one row for all): [q, v] as in `Motion.q` and `Motion.v`, on the closures;
+    rad, m, rad/s, m/s. parameters: settings of the plant as in `--plant-set` ("bodies.crank.mass_kg"), each a
+    number or one for each case. effort (cases × motors, or motors; N m or N): held over the duration; zero by
+    default. dt_s: step (none: the plant's period over its substeps), of which the duration is a multiple.
+    every: keep one state in so many steps (none: the last one only). integrator: rk4, adaptive_rk4 or
+    semi_implicit (none: the file's, or adaptive_rk4 where that is gauss). workers: threads (none: one for
+    each processor).
+
+    Return states (cases × samples × (nq + nv)) without the initial one, or (cases × (nq + nv)) where `every`
+    is None. A case whose state leaves the finite numbers has NaN from there on. Signals, brakes, delays and
+    sensors of the plant have no part in it. Each case costs its steps alone; different parameters cost the
+    time to build a mechanism for each.
+
+    Raises ValueError for arrays that do not fit, states off the closures (with the numbers of the first
+    cases), and arguments out of bounds; MachineError for settings that the machine file does not allow.
+    """
+    mechanism = machine.plant_mechanism
+    dt = machine.plant.period_s / machine.plant.substeps if dt_s is None else dt_s
+    own = machine.plant.integrator if machine.plant.integrator in _FIXED_STEPS else "adaptive_rk4"
+    method = integrator or own
+    if method not in _FIXED_STEPS:
+        raise ValueError(f"a batch cannot use {method}: use integrator {', '.join(_FIXED_STEPS)}")
+    steps = _steps(duration_s, dt)
+    between = steps if every is None else every
+    if not (isinstance(between, int) and between >= 1 and steps % between == 0):
+        raise ValueError(f"every must divide the {steps} steps of the duration, not {every!r}")
+    given = {
+        name: np.atleast_1d(np.asarray(values, dtype=float)) for name, values in (parameters or {}).items()
+    }
+    starts, motors = _rows("states", states, mechanism.nq + mechanism.nv), len(machine.motors)
+    efforts = _rows("effort", np.zeros(motors) if effort is None else effort, motors)
+    cases = _cases({"states": starts, "effort": efforts, **given})
+    mechanisms = _mechanisms(machine, given, cases)
+    found = np.full((cases, steps // between, starts.shape[1]), np.nan)
+    kernel = _kernel(mechanism.workspace())
+    template = begin(machine, StartState())
+    places = [motor.index for motor in machine.motors]
+
+    def advance(mine: Sequence[int]) -> None:
+        kept: dict[int, Workspace] = {}
+        for case in mine:
+            own = mechanisms[case]
+            work = kept.setdefault(id(own), own.workspace())
+            work.buffer[:] = template.buffer
+            start = starts[case % len(starts)]
+            work.q[:], work.v[:] = start[: mechanism.nq], start[mechanism.nq :]
+            work.effort[:] = 0.0
+            np.add.at(work.effort, places, efforts[case % len(efforts)])
+            done = kernel(*work.arguments, METHODS[method], dt, between, found[case])
+            found[case, done:] = np.nan
+
+    _refuse_open(mechanisms, starts, template, cases)
+    count = max(1, min(workers or os.cpu_count() or 1, cases))
+    with ThreadPoolExecutor(count) as pool:
+        for future in [pool.submit(advance, range(k, cases, count)) for k in range(count)]:
+            future.result()
+    return found[:, -1] if every is None else found
+
+
+def _kernel(work: Workspace) -> Callable[..., int]:
+    if touches(work):
+        from linkwork.plant.offline.compliant_batch_kernels import sampled_compliant_steps
+
+        return sampled_compliant_steps
+    return sampled_steps
+
+
+def _steps(duration_s: float, dt: float) -> int:
+    for name, value in (("duration_s", duration_s), ("dt_s", dt)):
+        if not (math.isfinite(value) and value > 0.0):
+            raise ValueError(f"{name} must be positive and finite, not {value}")
+    steps = round(duration_s / dt)
+    if steps < 1 or abs(steps * dt - duration_s) > 1e-9 * duration_s:
+        raise ValueError(f"duration_s must be a multiple of the step, {dt:g} s, not {duration_s:g}")
+    return steps
+
+
+def _rows(name: str, values: Any, columns: int) -> Floats:
+    rows = np.atleast_2d(np.asarray(values, dtype=float))
+    if rows.ndim != 2 or rows.shape[1] != columns:
+        raise ValueError(f"{name} must have {columns} numbers a case, found an array of {np.shape(values)}")
+    if not np.isfinite(rows).all():
+        bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
+        raise ValueError(f"{name} must be finite; not so in case {bad[0]}")
+    return rows
+
+
+def _cases(arrays: Mapping[str, Floats]) -> int:
+    """Return the number of cases, of arrays with one row or one for each case."""
+    lengths = {name: len(values) for name, values in arrays.items()}
+    cases = max(lengths.values())
+    if not set(lengths.values()) <= {1, cases}:
+        found = ", ".join(f"{name} {length}" for name, length in lengths.items())
+        raise ValueError(f"cases: {found}; give one for all, or as many as the others")
+    return cases
+
+
+def _mechanisms(machine: Machine, given: Mapping[str, Floats], cases: int) -> list[Mechanism]:
+    """Return the mechanism of each case; equal parameters share one."""
+    if not given:
+        return [machine.plant_mechanism] * cases
+    built: dict[tuple[float, ...], Mechanism] = {}
+    found = []
+    for case in range(cases):
+        values = tuple(float(each[case % len(each)]) for each in given.values())
+        if values not in built:
+            settings = [f"{name}={value!r}" for name, value in zip(given, values, strict=True)]
+            built[values] = plant_mechanism_with(machine, settings)
+            if not np.array_equal(built[values].topology, machine.plant_mechanism.topology):
+                text = f"{', '.join(settings)}: a batch cannot change what the machine consists of"
+                raise ValueError(text)
+        found.append(built[values])
+    return found
+
+
+def _refuse_open(mechanisms: Sequence[Mechanism], starts: Floats, template: Workspace, cases: int) -> None:
+    """Raise ValueError where initial states are off the closures."""
+    if not len(template.phi):
+        return
+    kept: dict[int, Workspace] = {}
+    bad = []
+    for case in range(cases):
+        work = kept.setdefault(id(mechanisms[case]), mechanisms[case].workspace())
+        start = starts[case % len(starts)]
+        work.q[:], work.v[:] = start[: len(work.q)], start[len(work.q) :]
+        residual = open_by(*work.arguments)
+        if not residual <= OPEN:
+            bad.append((case, residual))
+    if bad:
+        first = ", ".join(f"case {case} by {residual:.2g}" for case, residual in bad[:5])
+        raise ValueError(
+            f"the closures of {len(bad)} initial states are open, in typical lengths of the machine: {first}"
+            f"; at most {OPEN:g} is allowed. Take states of a motion, or assemble them"
+        )

@@ -1,0 +1,61 @@
+"""Steps of one machine among many that are simulated at the same time."""
+
+from linkwork.arrays import Floats, Integers
+from linkwork.multibody.constraints.rows import constraint_rows
+from linkwork.multibody.formulations.projection import position_residual
+from linkwork.multibody.kernels.compiling import (
+    BUFFER,
+    MATRIX,
+    PARAMETERS,
+    TOPOLOGY,
+    float64,
+    int64,
+    kernel,
+)
+from linkwork.multibody.kernels.layout import N_ROWS
+from linkwork.multibody.steps.constrained_steps import constrained_rk4, constrained_semi_implicit
+from linkwork.multibody.steps.divided_steps import divided_constrained_rk4, divided_rk4
+from linkwork.multibody.steps.integrate import rk4, semi_implicit
+from linkwork.multibody.tree.dynamics import dynamics
+from linkwork.plant.offline.run_kernels import recorded
+from linkwork.plant.plant_layout import ADAPTIVE_RK4, RK4
+
+
+@kernel(float64(PARAMETERS, TOPOLOGY, BUFFER))
+def open_by(p: Floats, t: Integers, w: Floats) -> float:
+    """Return the largest closure residual of a state, in scaled rows (1: a typical length of the machine)."""
+    if t[N_ROWS] == 0:
+        return 0.0
+    dynamics(p, t, w)
+    constraint_rows(p, t, w)
+    residual: float = position_residual(p, t, w)
+    return residual
+
+
+@kernel(int64(PARAMETERS, TOPOLOGY, BUFFER, int64, float64, int64, MATRIX), concurrent=True)
+def sampled_steps(
+    p: Floats, t: Integers, w: Floats, method: int, dt: float, every: int, samples: Floats
+) -> int:
+    """Make `every` steps of dt (s) before each row of `samples` (samples × (nq + nv)), which gets [q, v].
+
+    Return the number of rows with finite states.
+    """
+    constrained = t[N_ROWS] > 0
+    for row in range(samples.shape[0]):
+        for _ in range(every):
+            if constrained:
+                if method == RK4:
+                    constrained_rk4(p, t, w, dt)
+                elif method == ADAPTIVE_RK4:
+                    divided_constrained_rk4(p, t, w, dt)
+                else:
+                    constrained_semi_implicit(p, t, w, dt)
+            elif method == RK4:
+                rk4(p, t, w, dt)
+            elif method == ADAPTIVE_RK4:
+                divided_rk4(p, t, w, dt)
+            else:
+                semi_implicit(p, t, w, dt)
+        if not recorded(t, w, samples[row]):
+            return row
+    return int(samples.shape[0])
