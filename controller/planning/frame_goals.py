@@ -173,7 +173,7 @@ def frame_motions(frame: MovingFrame, part: FramePart) -> Iterator[FrameMotion]:
     """Yield the motions of the frame for which a goal is admitted."""
     (low, high), end = part.speed_m_s, part.leaves_s[1]
     for speed in (low, high):
-        for late in {0.0: None, part.begin_within_s: None}:
+        for late in sorted({0.0, part.begin_within_s}):
             yield FrameMotion(speed, speed, end, end + 1.0, speed * late)
     length = 1.875 * (high - low) / frame.acceleration_m_s2
     middle = 0.5 * (part.enters_s[1] + part.leaves_s[0])

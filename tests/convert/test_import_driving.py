@@ -67,7 +67,7 @@ def test_the_simplified_robot_accelerates_as_the_literal_one(source: Path) -> No
 
 def test_a_simplification_that_changes_the_motion_is_noticed() -> None:
     found = import_robot(PARALLEL / "5bar_linkage" / "robot.urdf")
-    found.source.links["end_rod"].mass *= 1.001
+    found.source.links["end_rod"].mass *= 1.5
     assert motion_difference(found.source, found.robot, found.machine) > 1e-6
 
 

@@ -24,7 +24,7 @@
 enum { JOINTS = 4, PROTOCOL = 1 };
 enum { BRAKE, ZERO, EFFORT };                 /* modes */
 enum { FAULT = 2, STO = 4, HOMED = 16 };      /* status bits */
-enum { LOST_MOST = 20, HELLOS_MOST = 600, DRAINED_MOST = 64 }; /* in a row; hellos are 0.1 s apart */
+enum { LOST_MOST = 20, FIRST_MOST = 700, HELLOS_MOST = 600, DRAINED_MOST = 64 }; /* in a row; hellos: 0.1 s apart */
 
 static const char *const NAMES[JOINTS] = {"shoulder", "elbow", "wrist", "lift"};
 static const char *const UNITS[JOINTS] = {"N m", "N m", "N m", "N"};
@@ -267,7 +267,7 @@ static int run(void *link, uint64_t session, int lockstep, double period_s, long
         State fresh;
         if (!got) { /* nothing in time: lockstep repeats its last message, else a state is lost */
             if (lockstep && done) transmit(link);
-            if (++lost > (lockstep ? 5 : LOST_MOST)) left = 3, fprintf(stderr, "the plant is silent\n");
+            if (++lost > (lockstep ? 5 : done ? LOST_MOST : FIRST_MOST)) left = 3, fprintf(stderr, "the plant is silent\n");
             continue;
         }
         if (type && is_text(type, "bye")) {
