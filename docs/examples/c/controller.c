@@ -204,20 +204,20 @@ static uint64_t draw_session(void) {
 
 /* Receives the next message of this session, unpacked; 0 when none comes in time. */
 static int receive(void *link, msgpack_unpacked *in, uint64_t session, long patience_ms) {
+    static char data[1 << 16]; /* kept until the next message: texts of `in` point into it */
     zmq_pollitem_t ready = {.socket = link, .events = ZMQ_POLLIN};
-    zmq_msg_t message;
-    int good = 0;
+    int good = 0, more = 0;
+    size_t width = sizeof more;
     if (zmq_poll(&ready, 1, patience_ms) <= 0) return 0;
-    zmq_msg_init(&message);
-    if (zmq_msg_recv(&message, link, ZMQ_DONTWAIT) >= 0 && !zmq_msg_more(&message)) {
-        const char *data = zmq_msg_data(&message);
-        size_t size = zmq_msg_size(&message), read = 0;
+    int size = zmq_recv(link, data, sizeof data, ZMQ_DONTWAIT);
+    zmq_getsockopt(link, ZMQ_RCVMORE, &more, &width);
+    if (size >= 0 && size <= (int)sizeof data && !more) {
+        size_t read = 0;
         int64_t said;
-        good = msgpack_unpack_next(in, data, size, &read) == MSGPACK_UNPACK_SUCCESS && read == size &&
-               in->data.type == MSGPACK_OBJECT_MAP && integer(field(&in->data, "session"), 0, &said) &&
-               (uint64_t)said == session;
+        good = msgpack_unpack_next(in, data, (size_t)size, &read) == MSGPACK_UNPACK_SUCCESS &&
+               read == (size_t)size && in->data.type == MSGPACK_OBJECT_MAP &&
+               integer(field(&in->data, "session"), 0, &said) && (uint64_t)said == session;
     }
-    zmq_msg_close(&message);
     return good ? 1 : -1;
 }
 

@@ -82,17 +82,16 @@ static double value_of(const msgpack_object *value) {
 /* Reads one message, waiting at most so long. The result of our goal is noted and printed. An answer is left in
  * `answer`, its number returned; 0: a notification; -1: nothing came. */
 static int64_t receive(int wait_ms) {
-    zmq_msg_t message;
+    static char data[1 << 20]; /* kept until the next message: texts of `answer` point into it */
     int64_t found = -1;
     zmq_setsockopt(link_, ZMQ_RCVTIMEO, &wait_ms, sizeof wait_ms);
-    zmq_msg_init(&message);
-    if (zmq_msg_recv(&message, link_, 0) >= 0) {
+    int size = zmq_recv(link_, data, sizeof data, 0);
+    if (size >= 0 && size <= (int)sizeof data) {
         size_t at = 0;
         found = 0;
         msgpack_unpacked_destroy(&answer);
         msgpack_unpacked_init(&answer);
-        if (msgpack_unpack_next(&answer, zmq_msg_data(&message), zmq_msg_size(&message), &at) ==
-                MSGPACK_UNPACK_SUCCESS &&
+        if (msgpack_unpack_next(&answer, data, (size_t)size, &at) == MSGPACK_UNPACK_SUCCESS &&
             answer.data.type == MSGPACK_OBJECT_ARRAY && answer.data.via.array.size >= 3) {
             const msgpack_object *part = answer.data.via.array.ptr;
             if (part[0].type == MSGPACK_OBJECT_POSITIVE_INTEGER && part[0].via.u64 == RESPONSE &&
@@ -105,7 +104,6 @@ static int64_t receive(int wait_ms) {
             }
         }
     }
-    zmq_msg_close(&message);
     return found;
 }
 
