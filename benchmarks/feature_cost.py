@@ -32,7 +32,7 @@ from tests.signal_machine import write_signal_machine
 UNDER_WAY = (GoalStatus.RUNNING, GoalStatus.SETTLING)
 
 
-class Clocked:
+class TimedSteps:
     """A rig whose ticks are clocked; `before` is called ahead of each tick and keeps the machine moving."""
 
     def __init__(self, rig: InProcess, before: Callable[[], None]) -> None:
@@ -47,7 +47,7 @@ class Clocked:
         self._times.append(1e-3 * (time.perf_counter_ns() - began))
 
     def run(self, ticks: int) -> float:
-        """Median time of so many ticks, µs."""
+        """Return the median time of a step over `ticks` ticks, µs."""
         self._times.clear()
         while len(self._times) < ticks:
             self._before()
@@ -55,7 +55,7 @@ class Clocked:
         return median(self._times)
 
 
-def goals(path: Path, **more: Any) -> Clocked:
+def goals(path: Path, **more: Any) -> TimedSteps:
     """Goals back and forth in x and y, 20 mm; more: of each trajectory."""
     rig = InProcess(load(str(path)))
     rig.enable()
@@ -73,10 +73,10 @@ def goals(path: Path, **more: Any) -> Clocked:
         trajectory = {"coordinates": ["x", "y"], "points": [{"time_from_start_s": 2.0, "positions": target}]}
         plans.order(plans.plan("send", trajectory={**trajectory, **more}))
 
-    return Clocked(rig, before)
+    return TimedSteps(rig, before)
 
 
-def frame_goals(path: Path) -> Clocked:
+def frame_goals(path: Path) -> TimedSteps:
     """Goals that meet a part on a belt, move with it, and leave it."""
     rig = InProcess(load(str(path)))
     rig.enable()
@@ -89,10 +89,10 @@ def frame_goals(path: Path) -> Clocked:
             number += 1
             rig.start_goal(planned(rig, points(-0.1 - belt(rig))).words, number)
 
-    return Clocked(rig, before)
+    return TimedSteps(rig, before)
 
 
-def stream() -> Clocked:
+def stream() -> TimedSteps:
     """Set-points at 1 kHz of a slow wave."""
     rig = StreamBench(load("five_bar"), STREAMED["five_bar"], 0.001, 0.006)
     number = 0
@@ -103,7 +103,7 @@ def stream() -> Clocked:
         at = rig.start + 0.02 * (1.0 - np.cos(0.006 * number)) * np.array([1.0, -1.0])
         rig.inputs.set_point = SetPoint(number, 1, 0.001 * number, tuple(at))
 
-    return Clocked(rig, before)
+    return TimedSteps(rig, before)
 
 
 def main() -> None:

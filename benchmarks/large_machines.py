@@ -3,8 +3,8 @@
     python -m benchmarks.large_machines [--json]
 
 `ladder` is a chain of parallelogram four-bars with one motor, `branched` a robot whose legs of seven bodies
-close two loops each and have three motors. `check` and `import` are the commands, in processes of their own,
-with compiled kernels in the cache. `load` and `100 ticks` (plant and controller are made, and tick until the
+close two loops each and have three motors. `check` and `import` run as separate processes, with compiled
+kernels in the cache. `load` and `100 ticks` (plant and controller are made, and tick until the
 brakes are open) are steps of one process that has not run the machine before. All times are wall-clock.
 """
 

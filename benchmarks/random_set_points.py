@@ -73,10 +73,10 @@ class RandomStream:
         self._rows: list[Floats] = []
         self._take(self.bench.put(0.0, self._at))
 
-    # What is sent.
+    # Set-points
 
     def run(self, count: int) -> None:
-        """Send so many set-points, fewer if there is a fault."""
+        """Send `count` set-points; stop early after a fault."""
         mode = "walk"
         while self.counts["set_points"] < count and not self.counts["faults"]:
             if self.rng.random() < 0.01:

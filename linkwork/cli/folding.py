@@ -23,5 +23,5 @@ def passive_joints(joints: Sequence[str], driven: Collection[str], *, show_all: 
 
 
 def left_out(hidden: Collection[str], what: str = "passive joints") -> str:
-    """Return the text that counts what is left out, '' where nothing is."""
+    """Return a text with the number of hidden entries, or '' if there are none."""
     return f"{len(hidden)} {what} ({_ALL})" if hidden else ""

@@ -55,7 +55,7 @@ def holding_warnings(machine: Machine) -> Iterator[Problem]:
 
 
 def unheld_joints(machine: Machine) -> list[str]:
-    """Return the joints that gravity and springs move where the machine starts, whatever the motors do.
+    """Return the joints that gravity and springs move at the initial pose and that no motor can hold.
 
     These are the joints of the motion ẋ = N N' h, where N has the admitted motions that leave all motors at
     rest.

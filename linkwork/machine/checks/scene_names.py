@@ -52,7 +52,7 @@ def check_scene(file: MachineFile, document: Document) -> Iterator[Problem]:
 
 
 def _speed_problems(file: MachineFile, document: Document, plane: str, text: str) -> Iterator[Problem]:
-    """Yield what is wrong with the expression of a plane's speed."""
+    """Yield the problems of the expression of a plane's speed."""
     path, known = ("scene", "planes", plane, "speed_m_s"), [*file.signals, "time_s"]
     try:
         names = parse_named(text).names

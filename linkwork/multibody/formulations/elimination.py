@@ -1,15 +1,14 @@
 """QR of the scaled rows front by front, for machines with many loops: its cost grows with their number.
 
 The plan (elimination_plan.py) says which rows and columns belong to a front. A front eliminates its *summed*
-columns, which occur in no later one, with the longest first, and passes the rows that are left to a later
-front. A column that is short beside the front's other columns is *delayed*: it goes on to the later front
-with the rows. Rows of which nothing is left depend on others and are dropped; summed columns of which nothing
-is left are free.
+columns, which occur in no later one, the longest first, and passes its remaining rows to a later front. A
+summed column that is much shorter than the front's other columns is *delayed*: it is passed on with the rows.
+Rows that become zero depend on others and are dropped; summed columns that become zero are free.
 
     Â P = Q [[R1, R2], [0, ~0]]
 
 holds as in rank.py, but the factors stay in the rows and columns of Â, and each front has lists of both:
-first those eliminated, pair by pair. All loops run over the lists. Where a pivot is short, where the number
+first the pivots, pair by pair. All loops run over the lists. Where a pivot is short, where the number
 of independent rows is not the ordinary one, or where a list is full, rank.py decides on the rank with all
 rows in one piece.
 
@@ -56,10 +55,10 @@ COLUMN, SUMMED, END_OF_COLUMNS, ROW, END_OF_ROWS, PIVOTS, PASSED, DELAYED, ORDIN
     FRONT_STATE_NUMBERS
 )
 """Columns of `FRONT_STATES`: first of the front's columns in `COLUMN_LISTS`, end of the summed ones, end;
-first of its rows in `ROW_LISTS`, end; how many pairs of both are eliminated; how many rows and how many
-columns go on to a later front; pivots of the fronts before."""
+first of its rows in `ROW_LISTS`, end; number of pivots; numbers of rows and of columns that are passed to a
+later front; pivots of the earlier fronts."""
 NOTHING = 1e-14
-"""Largest entry of a summed column, in the rows that go on, that leaves it free."""
+"""A summed column is free if its entries in the rows that are passed on are at most this large."""
 SHORTER = 1e-2
 """A summed column shorter than this part of the front's longest other column is delayed (squares)."""
 
@@ -191,7 +190,7 @@ def _row_length(factored: Floats, i: int, column_list: Floats, first: int, end: 
 
 @part
 def _pass_on(t: Integers, w: Floats, f: int, goes_on: bool, drop: float) -> float:
-    """Order what a front has left: rows and columns that go on come first. Return the longest row dropped."""
+    """Put rows and columns that are passed on first in their lists. Return the longest dropped row."""
     state, factored = matrix(t, w, FRONT_STATES, FRONT_STATE_NUMBERS), matrix(t, w, FACTORED, t[NV])
     column_list, row_list = vector(t, w, COLUMN_LISTS), vector(t, w, ROW_LISTS)
     pivots = int(state[f, PIVOTS])
