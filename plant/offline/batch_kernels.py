@@ -13,12 +13,8 @@ from linkwork.multibody.kernels.compiling import (
     kernel,
 )
 from linkwork.multibody.kernels.layout import N_ROWS
-from linkwork.multibody.steps.constrained_steps import constrained_rk4, constrained_semi_implicit
-from linkwork.multibody.steps.divided_steps import divided_constrained_rk4, divided_rk4
-from linkwork.multibody.steps.integrate import rk4, semi_implicit
 from linkwork.multibody.tree.dynamics import dynamics
-from linkwork.plant.offline.run_kernels import recorded
-from linkwork.plant.plant_layout import ADAPTIVE_RK4, RK4
+from linkwork.plant.offline.run_kernels import constrained_step, free_step, recorded
 
 
 @kernel(float64(PARAMETERS, TOPOLOGY, BUFFER))
@@ -44,18 +40,9 @@ def sampled_steps(
     for row in range(samples.shape[0]):
         for _ in range(every):
             if constrained:
-                if method == RK4:
-                    constrained_rk4(p, t, w, dt)
-                elif method == ADAPTIVE_RK4:
-                    divided_constrained_rk4(p, t, w, dt)
-                else:
-                    constrained_semi_implicit(p, t, w, dt)
-            elif method == RK4:
-                rk4(p, t, w, dt)
-            elif method == ADAPTIVE_RK4:
-                divided_rk4(p, t, w, dt)
+                constrained_step(p, t, w, method, dt)
             else:
-                semi_implicit(p, t, w, dt)
+                free_step(p, t, w, method, dt)
         if not recorded(t, w, samples[row]):
             return row
     return int(samples.shape[0])

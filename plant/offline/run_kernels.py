@@ -131,18 +131,35 @@ def _look_at_constraints(p: Floats, t: Integers, w: Floats, figures: Floats) -> 
         figures[SIGMA] = min(figures[SIGMA], ranking[SMALLEST])
 
 
+@part
+def free_step(p: Floats, t: Integers, w: Floats, method: int, dt: float) -> None:
+    """Make one step of dt (s) by a method of `plant_layout.METHODS`."""
+    if method == RK4:
+        rk4(p, t, w, dt)
+    elif method == ADAPTIVE_RK4:
+        divided_rk4(p, t, w, dt)
+    else:
+        semi_implicit(p, t, w, dt)
+
+
+@part
+def constrained_step(p: Floats, t: Integers, w: Floats, method: int, dt: float) -> None:
+    """Make one step of dt (s) under constraints, see `free_step`."""
+    if method == RK4:
+        constrained_rk4(p, t, w, dt)
+    elif method == ADAPTIVE_RK4:
+        divided_constrained_rk4(p, t, w, dt)
+    else:
+        constrained_semi_implicit(p, t, w, dt)
+
+
 @kernel(int64(PARAMETERS, TOPOLOGY, BUFFER, int64, float64, int64, MATRIX, VECTOR))
 def free_steps(
     p: Floats, t: Integers, w: Floats, method: int, dt: float, count: int, rows: Floats, figures: Floats
 ) -> int:
     """Make `count` steps of dt (s), writing [q, v] to `rows` (steps × (nq + nv)); return those finite."""
     for step in range(count):
-        if method == RK4:
-            rk4(p, t, w, dt)
-        elif method == ADAPTIVE_RK4:
-            divided_rk4(p, t, w, dt)
-        else:
-            semi_implicit(p, t, w, dt)
+        free_step(p, t, w, method, dt)
         if not recorded(t, w, rows[step]):
             return step
         look(p, t, w, dt, figures)
@@ -155,12 +172,7 @@ def constrained_steps(
 ) -> int:
     """See `free_steps`; under constraints, by formulation and corrections that the workspace names."""
     for step in range(count):
-        if method == RK4:
-            constrained_rk4(p, t, w, dt)
-        elif method == ADAPTIVE_RK4:
-            divided_constrained_rk4(p, t, w, dt)
-        else:
-            constrained_semi_implicit(p, t, w, dt)
+        constrained_step(p, t, w, method, dt)
         if not recorded(t, w, rows[step]):
             return step
         look(p, t, w, dt, figures)
