@@ -68,7 +68,7 @@ def import_robot(
         raise Misuse("import needs defusedxml: pip install 'linkwork[import]'") from None
     from linkwork.cli.import_page import import_page
     from linkwork.convert.model_report import report
-    from linkwork.convert.robots.import_report import report_rows
+    from linkwork.convert.robots.import_report import report_rows, searched_modes
     from linkwork.convert.robots.importing import ImportOptions
     from linkwork.convert.robots.importing import import_robot as imported
     from linkwork.convert.robots.proof import prove
@@ -106,7 +106,8 @@ def import_robot(
     moved = None
     if found.changes and not repair:
         moved = motion_difference(found.source, found.robot, found.machine)
-    rows = report_rows(found, model, proof, moved)
+    modes = searched_modes(found.machine)
+    rows = report_rows(found, model, modes, proof, moved)
     if html is not None:
         _write_page(html, import_page(found, model, rows, provenance(sys.argv[1:], perf_counter() - begin)))
     summary = {
@@ -116,6 +117,9 @@ def import_robot(
         "renamed": found.renamed,
         "proof": asdict(proof),
         "motion_difference": None if moved is None or math.isnan(moved) else moved,
+        "assembly_modes": None
+        if modes is None
+        else {"count": len(modes.modes), "starts": modes.starts, "cut_short": modes.cut_short},
         "report": [asdict(row) for row in rows],
         "model": model,
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from linkwork.convert.robots.import_report import ImportFinding, body_rows, joint_rows
@@ -25,7 +26,7 @@ def import_page(
     header = element(
         "header",
         element("h1", f"Import of {found.machine.name}"),
-        element("p", provenance["made"], class_="lead"),
+        element("p", f"{Path(found.source.file).name}, {provenance['made']}", class_="lead"),
         element("p", verdict, class_="verdict"),
     )
     sections = [

@@ -12,11 +12,15 @@ from linkwork.convert.robots.importing import Imported
 from linkwork.convert.robots.proof import Proof, digits
 from linkwork.convert.robots.same_motion import STATES
 from linkwork.machine import Machine
+from linkwork.machine.checks.assembly_search import FRUITLESS, FoundModes, assembly_modes
 from linkwork.machine.checks.controllability import why_not_controllable
 from linkwork.machine.checks.holding import held_efforts, unheld_joints
 from linkwork.machine.nearest_name import listed
 
 Verdict = Literal["", "good", "bad"]
+_NO_LOAD = 1e-9
+_WORK = 60_000
+"""Random starts of the search for assembly modes, times the square of the number of velocities."""
 
 
 @dataclass(frozen=True)
@@ -29,12 +33,13 @@ class ImportFinding:
 
 
 def report_rows(
-    found: Imported, model: dict[str, Any], proof: Proof, moved: float | None
+    found: Imported, model: dict[str, Any], modes: FoundModes | None, proof: Proof, moved: float | None
 ) -> list[ImportFinding]:
     """Return the properties of an imported machine.
 
-    model: its report (convert/model_report.py); moved: the difference between the accelerations of the
-    simplified robot and those of the one that was read (same_motion.py), None if they were not compared.
+    model: its report (convert/model_report.py); modes: its assembly modes, None if they were not searched;
+    moved: the difference between the accelerations of the simplified robot and those of the one that was read
+    (same_motion.py), None if they were not compared.
     """
     robot = found.robot
     rows = [
@@ -58,9 +63,8 @@ def report_rows(
         rows.append(ImportFinding("rank", "not clear: a singular value is close to the limit", "bad"))
     if model["closures"]:
         residual = model["assembly"]["residual"]
-        modes = model["other_assemblies"]
-        other = f"; the same measurements fit {modes} other assembly modes or more" if modes else ""
-        rows.append(ImportFinding("assembled", f"to {residual:.2g} (typical lengths, rad){other}", "good"))
+        rows.append(ImportFinding("assembled", f"to {residual:.2g} (typical lengths, rad)", "good"))
+        rows.append(ImportFinding("assembly modes", _modes(found.machine, modes)))
     rows += [_motors(found.machine), *_holding(found.machine)]
     idle = [motion["joint"] for motion in model["idle"]]
     if idle:
@@ -81,6 +85,31 @@ def report_rows(
         ImportFinding("agreement", line, "" if proof.without else _agrees(proof)) for line in proof.lines()
     ]
     return [*rows, *_simplified(moved)]
+
+
+def searched_modes(machine: Machine) -> FoundModes | None:
+    """Return the assembly modes that a search of bounded length finds, where the initial pose has one.
+
+    The number of starts falls with the square of the velocities, so that the search stays below about a
+    second.
+    """
+    if not machine.is_constrained or machine.assembly.rank < machine.assembly.ordinary_rank:
+        return None
+    return assembly_modes(machine, {}, most=max(1, _WORK // machine.mechanism.nv**2))
+
+
+def _modes(machine: Machine, modes: FoundModes | None) -> str:
+    if modes is None:
+        return "not counted: several meet in the initial pose, which is singular"
+    motors = {motor.joint for motor in machine.motors}
+    held = "the motors" if motors.issuperset(modes.held) else listed(modes.held)
+    count, within = len(modes.modes), sum(mode.within for mode in modes.modes)
+    text = f"{count}{' or more' if modes.cut_short else ''} with {held} as in the initial pose"
+    if within < count:
+        text += f", {within} of them within the joint limits"
+    if modes.cut_short:
+        return f"{text}; the search was cut short after {modes.starts} random starts"
+    return f"{text}; found in {modes.starts} random starts, the last {FRUITLESS} of which found no other"
 
 
 def _simplified(moved: float | None) -> list[ImportFinding]:
@@ -121,6 +150,8 @@ def _holding(machine: Machine) -> list[ImportFinding]:
     if weak:
         return [ImportFinding("against gravity", f"the motors do not hold it: {listed(weak)}", "bad")]
     share = max((needed / motor.max_effort for motor, needed in efforts), default=0.0)
+    if share < _NO_LOAD:
+        return [ImportFinding("against gravity", "the motors hold it without effort", "good")]
     return [
         ImportFinding(
             "against gravity", f"the motors hold it, with at most {100 * share:.2g} % of their effort", "good"

@@ -12,6 +12,7 @@ from scipy.sparse.csgraph import connected_components
 
 from linkwork.arrays import Floats
 from linkwork.machine.building.initial_assembly import admitted, independent
+from linkwork.machine.checks.mode_places import ModePlaces, same_mode
 from linkwork.machine.description import Machine
 from linkwork.machine.problems import Problem
 from linkwork.multibody.constraints import CoordinateConstraint
@@ -58,6 +59,8 @@ def other_assemblies(machine: Machine) -> list[Floats]:
     )
     angles = np.array(mechanism.joint_is_angle)
     senses = hinge_senses(mechanism, machine.initial_q)
+    places_of = ModePlaces(mechanism)
+    known = [places_of.at(machine.initial_q)]
     rng, found = np.random.default_rng(0), list[Floats]()
     for seed in range(SEEDS if parts else 0):
         free = parts[seed % len(parts)]
@@ -70,11 +73,13 @@ def other_assemblies(machine: Machine) -> list[Floats]:
         move_by(wider.topology, work.q, turn, 1.0)
         with suppress(AssemblyError):
             q = assemble_workspace(wider, work, _TOLERANCE, _ITERATIONS).q.copy()
-            if _differ(machine, q, machine.initial_q, sorted(measured)) or not within_limits(machine, q):
+            if _turned(machine, q, sorted(measured)) or not within_limits(machine, q):
                 continue
             if np.any(hinge_senses(mechanism, q) != senses):
                 continue
-            if all(_differ(machine, q, other) for other in (machine.initial_q, *found)):
+            own = places_of.at(q)
+            if not any(same_mode(own, other) for other in known):
+                known.append(own)
                 found.append(q)
     return found
 
@@ -167,9 +172,8 @@ def within_limits(machine: Machine, q: Floats) -> bool:
     return True
 
 
-def _differ(machine: Machine, a: Floats, b: Floats, joints: Sequence[int] | None = None) -> bool:
-    """Return whether two poses differ by more than whole turns; only some joints where they are given."""
-    chosen = list(range(machine.mechanism.nv)) if joints is None else list(joints)
-    way = a[chosen] - b[chosen]
-    way = np.where(np.array(machine.mechanism.joint_is_angle)[chosen], np.sin(0.5 * way), way)
+def _turned(machine: Machine, q: Floats, joints: list[int]) -> bool:
+    """Return whether these joints differ from the initial pose, in a pose q (nq), by more than whole turns."""
+    way = q[joints] - machine.initial_q[joints]
+    way = np.where(np.array(machine.mechanism.joint_is_angle)[joints], np.sin(0.5 * way), way)
     return bool(np.abs(way).max(initial=0.0) > _SAME)

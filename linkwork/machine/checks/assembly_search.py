@@ -5,8 +5,7 @@ each, the closures times m = Π (1 + 1/η_i²) have the same other zeros and no 
 is parallel to Newton's step δ, δ / (1 - δ'∇log m) (Farrell, Birkisson & Funke 2015, doi:10.1137/140984798),
 so that each start finds another mode or none.
 
-Poses are compared by the places of joints, closures, named points and centres of mass. So flips of a
-universal joint and turns of a rod about itself, which move none of these, count once.
+Poses are compared by places (mode_places.py), so that flips of a universal joint count once.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ from linkwork.arrays import Floats
 from linkwork.machine.building.initial_assembly import admitted, independent
 from linkwork.machine.building.kept_values import Ball, balls, keeping, values_of
 from linkwork.machine.checks.assembly_modes import hinge_senses, within_limits
+from linkwork.machine.checks.mode_places import ModePlaces, same_mode
 from linkwork.machine.description import Machine
-from linkwork.multibody.constraints import Closure
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.formulations.assembly import (
     LONGEST,
@@ -33,8 +32,6 @@ from linkwork.multibody.formulations.assembly import (
     field_of,
 )
 from linkwork.multibody.kernels.layout import COLUMN_SCALE, ROW_SCALE
-from linkwork.multibody.mechanism import Mechanism
-from linkwork.multibody.model import WORLD, Point
 from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.multibody.tree.rotations import move_by
 
@@ -43,8 +40,6 @@ FRUITLESS = 100
 _ITERATIONS = 60
 _CLOSED, _EXACT = 1e-7, 1e-9
 """Scaled residuals at which an iteration ends, and the one that the mode then has."""
-_SAME = 1e-5
-"""Largest distance of places (typical lengths) of one mode."""
 _SHORT = 1e-4
 """Singular value of the scaled rows below which Newton's step leaves a direction out."""
 _PROBE = 1e-6
@@ -80,20 +75,27 @@ class AssemblyMode:
 
 @dataclass(frozen=True, eq=False)
 class FoundModes:
-    """Modes, that of the initial pose first, then by conditioning; the joints held; and the starts."""
+    """Modes, that of the initial pose first, then by conditioning; the joints held; and the starts.
+
+    `cut_short`: whether the search ended before enough starts in succession had found no other mode.
+    """
 
     held: dict[str, float]
     modes: tuple[AssemblyMode, ...]
     starts: int
+    cut_short: bool
 
 
 def assembly_modes(
     machine: Machine,
     given: Mapping[str, float],
     fruitless: int = FRUITLESS,
+    most: int | None = None,
     seed: int = 0,
 ) -> FoundModes:
     """Return every mode that the search finds with these joints at these values (rad, m).
+
+    It ends after `fruitless` starts in succession without a new mode, or after `most` starts.
 
     Without given values the motors' joints, then other independent ones, keep the values of the initial pose.
     Raises ValuesDepend where joints are given that depend on each other.
@@ -101,12 +103,12 @@ def assembly_modes(
     search = _Search(machine, given, np.random.default_rng(seed))
     starts = idle = 0
     search.start_from(machine.initial_q)
-    while idle < fruitless:
+    while idle < fruitless and (most is None or starts < most):
         found = len(search.poses)
         search.start_from(search.random_pose())
         starts += 1
         idle = 0 if len(search.poses) > found else idle + 1
-    return FoundModes(search.held, tuple(sorted(search.modes(), key=_order)), starts)
+    return FoundModes(search.held, tuple(sorted(search.modes(), key=_order)), starts, idle < fruitless)
 
 
 def initial_values(
@@ -147,8 +149,7 @@ class _Search:
         self._work = self.mechanism.workspace()
         self._columns = field_of(self._work, COLUMN_SCALE)
         self._rows = field_of(self._work, ROW_SCALE)
-        self._seen = _with_places(mechanism).workspace()
-        self._length = _typical_length(mechanism)
+        self._places = ModePlaces(mechanism)
         self._balls: list[Ball] = balls(mechanism)
         self._senses = hinge_senses(mechanism, machine.initial_q)
         self.poses: list[Floats] = []
@@ -159,7 +160,7 @@ class _Search:
         mechanism = self.machine.mechanism
         q = np.zeros(mechanism.nq)
         for k, limits in enumerate(self.machine.joints):
-            reach = math.pi if limits.is_angle else _FARTHEST * self._length
+            reach = math.pi if limits.is_angle else _FARTHEST * self._places.length
             low, high = limits.position if not limits.is_angle else (-math.inf, math.inf)
             begin, end = (edge if math.isfinite(edge) else s * reach for edge, s in ((low, -1), (high, 1)))
             q[k] = self._rng.uniform(begin, end)
@@ -189,8 +190,8 @@ class _Search:
             self._note(found)
 
     def _note(self, q: Floats) -> None:
-        places = self._places(q)
-        if all(np.abs(places - other).max() > _SAME * self._length for other in self._known):
+        places = self._places.at(q)
+        if not any(same_mode(places, other) for other in self._known):
             self._known.append(places)
             self.poses.append(q.copy())
 
@@ -221,48 +222,18 @@ class _Search:
         return max(-10.0, min(10.0, factor))
 
     def _log_deflation(self, q: Floats) -> float:
-        places = self._places(q)
-        ways = [np.sum(np.square((places - known) / self._length)) for known in self._known]
+        places = self._places.at(q)
+        ways = [np.sum(np.square(places - known)) for known in self._known]
         return float(np.log1p(1.0 / np.maximum(ways, 1e-30)).sum())
-
-    def _places(self, q: Floats) -> Floats:
-        self._seen.q[:] = q
-        kinematics(*self._seen.arguments)
-        return np.array(self._seen.point_position)
 
     def modes(self) -> list[AssemblyMode]:
         """Return the modes of the poses found, without those in which a hinge is turned over."""
-        own = self._places(self.machine.initial_q)
+        own = self._places.at(self.machine.initial_q)
         found = []
         for q in self.poses:
             if np.any(hinge_senses(self.machine.mechanism, q) != self._senses):
                 continue
             decision = decide_rank(self.mechanism, q, positions=True)
-            initial = bool(np.abs(self._places(q) - own).max() <= _SAME * self._length)
+            initial = same_mode(self._places.at(q), own)
             found.append(AssemblyMode(q, decision.smallest, within_limits(self.machine, q.copy()), initial))
         return found
-
-
-def _typical_length(mechanism: Mechanism) -> float:
-    places = [np.asarray(joint.at_m) for joint in mechanism.joints]
-    places += [
-        np.asarray(end.at_m)
-        for one in mechanism.constraints
-        if isinstance(one, Closure)
-        for end in (one.a, one.b)
-    ]
-    sizes = np.linalg.norm(np.array(places), axis=1)
-    return float(sizes[sizes > 0.0].mean()) if (sizes > 0.0).any() else 1.0
-
-
-def _with_places(mechanism: Mechanism) -> Mechanism:
-    """Return the tree with a point at every joint, closure, named point and centre of mass."""
-    at: list[tuple[str, Floats]] = [(joint.child, np.zeros(3)) for joint in mechanism.joints]
-    at += [(joint.parent, np.asarray(joint.at_m)) for joint in mechanism.joints]
-    at += [(body.name, np.asarray(body.com_m)) for body in mechanism.bodies if body.mass_kg]
-    at += [(point.body, np.asarray(point.at_m)) for point in mechanism.points]
-    for one in mechanism.constraints:
-        if isinstance(one, Closure):
-            at += [(end.body, np.asarray(end.at_m)) for end in (one.a, one.b)]
-    points = [Point(f"place {k}", body, place) for k, (body, place) in enumerate(at) if body != WORLD]
-    return mechanism.bare(points)

@@ -58,7 +58,7 @@ def unheld_joints(machine: Machine) -> list[str]:
     """Return the joints that gravity and springs move at the initial pose and that no motor can hold.
 
     These are the joints of the motion ẋ = N N' h, where N has the admitted motions that leave all motors at
-    rest.
+    rest. Of idle motions only those of floating bases count: the others matter to nothing.
     """
     mechanism, q = machine.plant_mechanism, machine.initial_q  # idle motions are not held there
     if machine.dof == 0 or {motor.index for motor in machine.motors} == set(range(mechanism.nv)):
@@ -71,6 +71,9 @@ def unheld_joints(machine: Machine) -> list[str]:
     free = ways @ motions[int(np.count_nonzero(sizes > _NOTHING)) :].T
     loads = bias(mechanism, q, np.zeros(mechanism.nv))
     pushed = free @ (free.T @ loads)
+    bases = {joint.name for joint in mechanism.joints if joint.kind == "free"}
+    idle = {motion.joint for motion in machine.assembly.idle} - bases
+    pushed[[name.partition(".")[0] in idle for name in mechanism.joint_names]] = 0.0
     largest = float(np.abs(pushed).max(initial=0.0))
     if not largest > _NOTHING * max(1.0, float(np.abs(loads).max())):
         return []
