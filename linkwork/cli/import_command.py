@@ -107,7 +107,7 @@ def import_robot(
     if found.changes and not repair:
         moved = motion_difference(found.source, found.robot, found.machine)
     modes = searched_modes(found.machine)
-    rows = report_rows(found, model, modes, proof, moved)
+    rows = report_rows(found, model, proof, moved, modes)
     if html is not None:
         _write_page(html, import_page(found, model, rows, provenance(sys.argv[1:], perf_counter() - begin)))
     summary = {

@@ -6,7 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from linkwork.convert.model_report import report
+from linkwork.convert.robots.import_report import report_rows, searched_modes
 from linkwork.convert.robots.importing import ImportOptions, import_robot
+from linkwork.convert.robots.proof import Proof
+from linkwork.machine.checks.assembly_search import assembly_modes
 from tests.command import linkwork
 
 ROBOTS = Path(__file__).parent / "robots"
@@ -103,7 +107,9 @@ def test_units_that_look_wrong_are_told(parts: dict[str, str], said: str, tmp_pa
 def test_the_page_stands_alone_and_says_the_same(tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     source = ROBOTS / "generalized_rbda" / "planar_leg_linkage.urdf"
-    ran = linkwork("import", str(source), "--out", str(tmp_path / "leg.yaml"), "--html", str(page))
+    ran = linkwork(
+        "import", str(source), "--out", str(tmp_path / "leg.yaml"), "--html", str(page), "--literal"
+    )
     assert ran.returncode == 0, ran.stderr
     parser = OpenTags()
     parser.feed(page.read_text(encoding="utf-8"))
@@ -112,7 +118,29 @@ def test_the_page_stands_alone_and_says_the_same(tmp_path: Path) -> None:
     for said in ("Import of planar_leg_linkage", "NO BODY HAS THE INERTIA OF thigh", "with Pinocchio on 5"):
         assert said in text
     assert "✕ initial pose: singular" in ran.stdout
+    assert "assembly modes: not counted: several meet in the initial pose" in ran.stdout
     assert "--repair makes the moments 2.269e-05, 2.269e-05, 4.539e-05" in ran.stdout
+
+
+def test_a_singular_zero_pose_is_left_and_assembly_modes_are_counted() -> None:
+    """A four-bar whose bars all lie on one line at zero; elsewhere each crank angle has two modes."""
+    found = import_robot(ROBOTS / "generalized_rbda" / "four_bar.urdf")
+    assert "the machine is singular at the zero pose; the initial pose was found by search" in found.remarks
+    assert found.machine.assembly.rank == found.machine.assembly.ordinary_rank
+    whole = searched_modes(found.machine)
+    assert whole is not None
+    rows = report_rows(found, report(found.machine), Proof(without="-"), None, whole)
+    said = {row.title: row.text for row in rows}
+    assert said["assembly modes"].startswith("2 with the motors as in the initial pose; found in")
+    assert said["controller"] == "can run it"
+    part = assembly_modes(found.machine, {}, most=3)
+    (text,) = (
+        row.text
+        for row in report_rows(found, report(found.machine), Proof(without="-"), None, part)
+        if row.title == "assembly modes"
+    )
+    assert "2 or more" in text
+    assert "cut short after 3 random starts" in text
 
 
 def test_repair_makes_what_the_report_says(tmp_path: Path) -> None:

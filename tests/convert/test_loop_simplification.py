@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from linkwork.convert.robots import importing
+from linkwork.convert.robots import pose_search
 from linkwork.convert.robots.exporting import written
 from linkwork.convert.robots.importing import Imported, ImportOptions, import_robot
 from linkwork.convert.robots.proof import prove
@@ -93,7 +93,7 @@ def test_a_point_in_a_planar_loop_is_a_pin(tmp_path: Path) -> None:
 def test_ends_beside_each_other_are_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The ends of a planar loop lie 0.01 m apart along the hinges, so that it cannot close."""
     (tmp_path / "loops.yaml").write_text(SHEET.replace("at_m: [1, 0, 0]}}", "at_m: [1, 0, 0.01]}}"))
-    monkeypatch.setattr(importing, "LONGEST_S", 0.2)
+    monkeypatch.setattr(pose_search, "MOST_STARTS", 50)
     with pytest.raises(
         ImportProblem, match=r"could not be closed from random poses: end\.x, .* remain open by"
     ):

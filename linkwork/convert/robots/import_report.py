@@ -33,13 +33,17 @@ class ImportFinding:
 
 
 def report_rows(
-    found: Imported, model: dict[str, Any], modes: FoundModes | None, proof: Proof, moved: float | None
+    found: Imported,
+    model: dict[str, Any],
+    proof: Proof,
+    moved: float | None,
+    modes: FoundModes | None = None,
 ) -> list[ImportFinding]:
     """Return the properties of an imported machine.
 
-    model: its report (convert/model_report.py); modes: its assembly modes, None if they were not searched;
-    moved: the difference between the accelerations of the simplified robot and those of the one that was read
-    (same_motion.py), None if they were not compared.
+    model: its report (convert/model_report.py); moved: the difference between the accelerations of the
+    simplified robot and those of the one that was read (same_motion.py), None if they were not compared;
+    modes: its assembly modes, None without loops or in a singular pose.
     """
     robot = found.robot
     rows = [

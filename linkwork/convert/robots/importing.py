@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import process_time
 from typing import Literal
 
-import numpy as np
-
-from linkwork.arrays import Floats
 from linkwork.convert.robots.closure_sheets import add_sheet, closing_frames
 from linkwork.convert.robots.examination import examine
 from linkwork.convert.robots.limited_child import SECONDS, MissingLibrary, call
@@ -21,25 +16,15 @@ from linkwork.convert.robots.loop_simplification import FramePoint, LoopSimplifi
 from linkwork.convert.robots.machine_writing import MachineNames, MachineWriter
 from linkwork.convert.robots.mjcf import read_mjcf
 from linkwork.convert.robots.package_paths import PackagePaths
+from linkwork.convert.robots.pose_search import closed_pose
 from linkwork.convert.robots.robot_model import ImportProblem, RobotModel, SourceJoint, SourceLink
 from linkwork.convert.robots.sdf import read_sdf
 from linkwork.convert.robots.urdf import check_tree, read_urdf
 from linkwork.convert.robots.xml_reading import XmlFile
 from linkwork.machine import Machine, MachineError, load
 from linkwork.machine.building.initial_assembly import admitted_velocities, independent
-from linkwork.machine.building.kept_values import values_of
 from linkwork.machine.loading import mechanism_of
-from linkwork.multibody.formulations.assembly import AssemblyError, assemble_workspace
-from linkwork.multibody.functions import mass_matrix
-from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import WORLD
-from linkwork.multibody.tree.rotations import move_by
-
-STARTS, ENOUGH, LONGEST_S = 1000, 10, 4.0
-"""Most random poses from which the loops are tried to close, closed ones among which one is chosen, and the
-processor time of the search."""
-_UNEVEN = 10.0
-"""Ratio of the condition of the inertia to the best one found, up to which a pose is chosen by distance."""
 
 
 @dataclass
@@ -170,7 +155,7 @@ def import_robot(path: Path, options: ImportOptions | None = None) -> Imported:
         changes, frames = simplifier.notes, simplifier.frames
     remarks = [*robot.remarks, *examine(robot, repair=options.repair)]
     guessed = robot.motors is None
-    made = _made(robot, frames, options.seed)
+    made = _made(robot, frames, options)
     if guessed:
         robot.motors = _guessed_motors(robot, made)
         remarks.append(f"the source names no motors; taken: {', '.join(robot.motors) or 'none'}")
@@ -179,9 +164,9 @@ def import_robot(path: Path, options: ImportOptions | None = None) -> Imported:
             robot.joints[name].effort = options.effort
         remarks.append(f"the largest effort of the motors, {options.effort:g} N m or N, is not of the source")
     if guessed or options.effort is not None:
-        made = _made(robot, frames, options.seed)
+        made = _made(robot, frames, options)
     if made.searched:
-        remarks.append("the loops are open at the zero pose; the initial pose was found by search")
+        remarks.append(f"{made.searched} at the zero pose; the initial pose was found by search")
     heading = [f"Imported from {path.name} by linkwork import.", *(f"- {note}" for note in changes + remarks)]
     text = "".join(f"# {line}\n" for line in heading) + made.text
     return Imported(text, made.machine, robot, source, changes, remarks, made.names.changed)
@@ -189,32 +174,40 @@ def import_robot(path: Path, options: ImportOptions | None = None) -> Imported:
 
 @dataclass(frozen=True)
 class _Made:
-    """The text of a machine file and its machine; `searched`: whether the initial pose is from a search."""
+    """The text of a machine file and its machine; `searched`: why the initial pose was searched, or empty."""
 
     text: str
     machine: Machine
     names: MachineNames
-    searched: bool
+    searched: str
 
 
-def _made(robot: RobotModel, frames: list[FramePoint], seed: int) -> _Made:
-    """Write a robot and load the result, from a pose found by search if its loops are open at zero."""
+def _made(robot: RobotModel, frames: list[FramePoint], options: ImportOptions) -> _Made:
+    """Write a robot and load the result, from a pose found by search if its loops are open at zero.
+
+    A singular zero pose is left, too, unless nothing may change (`literal`), or no regular pose is found.
+    """
     writer = MachineWriter(robot, frames)
     text = writer.text()
     machine, error = _loaded(text)
-    searched = machine is None and _is_open(error)
+    searched = "the loops are open" if machine is None and _is_open(error) else ""
+    if machine is not None and machine.assembly.rank < machine.assembly.ordinary_rank and not options.literal:
+        searched = "the machine is singular"
     if searched:
         start = {writer.names.of("joint", name): value for name, value in robot.start.items()}
-        pose, nearest = _found_pose(mechanism_of(text), writer.limits, start, np.random.default_rng(seed))
-        if pose is None:
+        found = closed_pose(mechanism_of(text), writer.limits, start, options.seed)
+        if found.values is not None:
+            text = writer.text(found.values)
+            machine, error = _loaded(text)
+        elif machine is not None:
+            searched = ""
+        else:
             wrong = "the loops could not be closed from random poses"
             remedy = "check the closures, and the limits of joints"
-            if nearest is not None:
-                rows = ", ".join(nearest.rows[:4])
-                wrong += f": {rows} remain open by {nearest.residual:.3g} (typical lengths or rad) or more"
+            if found.nearest is not None:
+                rows, gap = ", ".join(found.nearest.rows[:4]), found.nearest.residual
+                wrong += f": {rows} remain open by {gap:.3g} (typical lengths or rad) or more"
             raise ImportProblem(robot.file, 0, wrong, remedy)
-        text = writer.text(pose)
-        machine, error = _loaded(text)
     if machine is None:
         assert error is not None
         first = error.problems[0]
@@ -238,57 +231,6 @@ def _is_open(error: MachineError | None) -> bool:
     return error is not None and all(
         problem.key.startswith(("constraints", "initial")) for problem in error.problems
     )
-
-
-def _found_pose(
-    mechanism: Mechanism,
-    limits: Mapping[str, tuple[float, float]],
-    start: Mapping[str, float],
-    rng: np.random.Generator,
-) -> tuple[dict[str, float] | None, AssemblyError | None]:
-    """Return the values of a pose that closes the loops (`kept_values.values_of`), or how near one came.
-
-    It is near zero, but not where a leg is stretched. start: values (rad, m) at which the search begins.
-    """
-    angles, names = np.array(mechanism.joint_is_angle), mechanism.joint_names
-    reach = np.array([limits.get(name, (-np.inf, np.inf)) for name in names])
-    first = np.array([start.get(name, 0.0) for name in names])
-    found: list[tuple[float, float, Floats]] = []
-    nearest: AssemblyError | None = None
-    begin = process_time()
-    for trial in range(STARTS):
-        if len(found) == ENOUGH or process_time() - begin > LONGEST_S:
-            break
-        work = mechanism.workspace()
-        work.q[: mechanism.nv] = first
-        way = rng.uniform(-1.0, 1.0, mechanism.nv) * np.where(angles, math.pi, 0.2) * min(1.0, 0.1 * trial)
-        move_by(work.topology, work.q, way, 1.0)
-        try:
-            q = assemble_workspace(mechanism, work).q
-        except AssemblyError as error:
-            if nearest is None or error.residual < nearest.residual:
-                nearest = error
-            continue
-        own = q[: mechanism.nv]
-        if np.any((own < reach[:, 0]) | (own > reach[:, 1])):
-            continue
-        if trial == 0 and start:
-            return values_of(mechanism, q), None
-        found.append((float(np.abs(own - first).max()), _inertia_condition(mechanism, q), q))
-    if not found:
-        return None, nearest
-    most = _UNEVEN * min(condition for _, condition, _ in found)
-    _, _, best = min((each for each in found if each[1] <= most), key=lambda each: each[0])
-    return values_of(mechanism, best), None
-
-
-def _inertia_condition(mechanism: Mechanism, q: Floats) -> float:
-    """Return the condition number of the mass matrix in the velocities that the closures admit.
-
-    q (nq). It is large where a leg is stretched, so that its motor hardly moves what the leg carries.
-    """
-    ways = admitted_velocities(mechanism, q)
-    return float(np.linalg.cond(ways.T @ mass_matrix(mechanism, q) @ ways)) if ways.size else 1.0
 
 
 def _guessed_motors(robot: RobotModel, made: _Made) -> list[str]:

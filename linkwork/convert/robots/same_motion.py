@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from contextlib import suppress
 from copy import deepcopy
-from time import process_time
 
 import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.convert.robots.machine_writing import MachineWriter
+from linkwork.convert.robots.pose_search import random_poses
 from linkwork.convert.robots.proof import built
 from linkwork.convert.robots.robot_model import RobotModel
 from linkwork.machine import Machine, MachineError
@@ -32,10 +32,8 @@ from linkwork.multibody.tree.rotations import move_by
 STATES = 3
 _CLOSED = 1e-7
 """Residual (typical lengths, rad) of closed loops, which rounded redundant closures may have."""
-_LONGEST_S = 3.0
-"""Processor time for the first closed pose."""
-_TRIES, _ON_THE_WAY, _STEPS, _MET = 500, 10, 20, 1e-13
-"""Tries to close loops, poses from zero to the compared one, steps to reach each, and their residual (m)."""
+_ON_THE_WAY, _STEPS, _MET = 10, 20, 1e-13
+"""Poses from zero to the compared one, steps to reach each, and their residual (m)."""
 
 
 def motion_difference(source: RobotModel, robot: RobotModel, machine: Machine, seed: int = 1) -> float:
@@ -141,13 +139,8 @@ class _Placed:
     def closed(self, rng: np.random.Generator) -> Floats | None:
         """Return a pose (nq) with closed loops, from zero or from random poses; None if none is found."""
         mechanism = self._mechanism
-        begin = process_time()
-        for trial in range(_TRIES):
-            if process_time() - begin > _LONGEST_S:
-                break
-            q = mechanism.workspace().q.copy()
-            reach = min(1.0, 0.1 * trial) * np.where(mechanism.joint_is_angle, math.pi, 0.2)
-            move_by(mechanism.topology, q, rng.uniform(-1.0, 1.0, mechanism.nv) * reach, 1.0)
+        zero, unlimited = np.zeros(mechanism.nv), np.full((mechanism.nv, 2), np.inf)
+        for q in random_poses(mechanism, zero, unlimited, rng):
             with suppress(AssemblyError):
                 return assemble(mechanism, q, tolerance=_CLOSED).q
         return None

@@ -173,7 +173,7 @@ def within_limits(machine: Machine, q: Floats) -> bool:
 
 
 def _turned(machine: Machine, q: Floats, joints: list[int]) -> bool:
-    """Return whether these joints differ from the initial pose, in a pose q (nq), by more than whole turns."""
+    """Return whether these joints are turned from the initial pose at q (nq), but for whole turns."""
     way = q[joints] - machine.initial_q[joints]
     way = np.where(np.array(machine.mechanism.joint_is_angle)[joints], np.sin(0.5 * way), way)
     return bool(np.abs(way).max(initial=0.0) > _SAME)

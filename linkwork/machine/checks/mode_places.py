@@ -31,7 +31,7 @@ class ModePlaces:
                 at += [(end.body, np.asarray(end.at_m)) for end in (one.a, one.b)]
         points = [Point(f"place {k}", body, place) for k, (body, place) in enumerate(at) if body != WORLD]
         self._work = mechanism.bare(points).workspace()
-        self.length = _typical_length(mechanism)
+        self.length = typical_length(mechanism)
 
     def at(self, q: Floats) -> Floats:
         """Return the places (n × 3) in a pose q (nq)."""
@@ -45,7 +45,7 @@ def same_mode(one: Floats, other: Floats) -> bool:
     return bool(np.abs(one - other).max(initial=0.0) <= _SAME)
 
 
-def _typical_length(mechanism: Mechanism) -> float:
+def typical_length(mechanism: Mechanism) -> float:
     """Return the mean distance (m) of joints and closures from the origins of their bodies."""
     places = [np.asarray(joint.at_m) for joint in mechanism.joints]
     places += [

@@ -1,0 +1,113 @@
+"""Search for a pose in which the loops of a robot close, from random poses.
+
+The number of starts is bounded, not the time, and the poses come from a seed: every computer finds the same
+pose.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from linkwork.arrays import Floats
+from linkwork.machine.building.initial_assembly import admitted_velocities
+from linkwork.machine.building.kept_values import values_of
+from linkwork.machine.checks.mode_places import typical_length
+from linkwork.multibody.formulations.assembly import AssemblyError, assemble_workspace, decide_rank
+from linkwork.multibody.functions import mass_matrix
+from linkwork.multibody.mechanism import Mechanism
+from linkwork.multibody.tree.rotations import move_by
+
+MOST_STARTS, ENOUGH = 1000, 10
+"""Most random poses from which the loops are tried to close, and closed ones among which one is chosen."""
+_LINEAR, _QUADRATIC = 20_000, 2_500_000
+"""Most starts times the number of velocities, or times its square: a second or two where none closes."""
+_UNEVEN = 10.0
+"""Ratio of the distortion to the least one found, up to which a pose is chosen by distance."""
+
+
+@dataclass(frozen=True)
+class PoseSearch:
+    """The result of a search.
+
+    `values` (rad, m; as `kept_values.values_of`) of the pose, None without one; then `nearest` is the error
+    of the start that came nearest to closing, if any.
+    """
+
+    values: dict[str, float] | None
+    nearest: AssemblyError | None = None
+
+
+def random_poses(
+    mechanism: Mechanism, first: Floats, reach: Floats, rng: np.random.Generator
+) -> Iterator[Floats]:
+    """Yield poses (nq): `first` (nv; rad, m), then random ones between limits, from near ones to far ones.
+
+    reach (nv × 2): limits; without one, half a turn or two typical lengths from the first pose.
+    """
+    nv = mechanism.nv
+    free = np.where(mechanism.joint_is_angle, math.pi, 2.0 * typical_length(mechanism))
+    low, high = (
+        np.where(np.isfinite(edge), edge - first, side * free)
+        for edge, side in zip(reach.T, (-1, 1), strict=True)
+    )
+    most = min(MOST_STARTS, _LINEAR // max(nv, 1), _QUADRATIC // max(nv, 1) ** 2)
+    for trial in range(max(2, most)):
+        work = mechanism.workspace()
+        work.q[:nv] = first
+        move_by(work.topology, work.q, rng.uniform(low, high) * min(1.0, 0.1 * trial), 1.0)
+        yield work.q.copy()
+
+
+def closed_pose(
+    mechanism: Mechanism,
+    limits: Mapping[str, tuple[float, float]],
+    start: Mapping[str, float],
+    seed: int,
+) -> PoseSearch:
+    """Return a pose that closes the loops: near zero, but not singular nor where a leg is stretched.
+
+    limits and start (rad, m) by joints; if the loops close near the given start, that pose is the result.
+    """
+    names = mechanism.joint_names
+    reach = np.array([limits.get(name, (-np.inf, np.inf)) for name in names])
+    first = np.array([start.get(name, 0.0) for name in names])
+    found: list[tuple[float, float, Floats]] = []
+    nearest: AssemblyError | None = None
+    for trial, pose in enumerate(random_poses(mechanism, first, reach, np.random.default_rng(seed))):
+        work = mechanism.workspace()
+        work.q[:] = pose
+        try:
+            state = assemble_workspace(mechanism, work)
+        except AssemblyError as error:
+            if nearest is None or error.residual < nearest.residual:
+                nearest = error
+            continue
+        own = state.q[: mechanism.nv]
+        if state.rank < state.ordinary_rank or np.any((own < reach[:, 0]) | (own > reach[:, 1])):
+            continue
+        if trial == 0 and start:
+            return PoseSearch(values_of(mechanism, state.q))
+        distance = float(np.abs(own - first).max())
+        found.append((distance, _distortion(mechanism, state.q, state.ordinary_rank), state.q))
+        if len(found) == ENOUGH:
+            break
+    if not found:
+        return PoseSearch(None, nearest)
+    most = _UNEVEN * min(distortion for _, distortion, _ in found)
+    _, _, best = min((each for each in found if each[1] <= most), key=lambda each: each[0])
+    return PoseSearch(values_of(mechanism, best))
+
+
+def _distortion(mechanism: Mechanism, q: Floats, ordinary_rank: int) -> float:
+    """Return the condition number of the inertia in admitted velocities, over the rows' least singular value.
+
+    q (nq). It is large where a leg is stretched, so that its motor hardly moves what the leg carries, and
+    near a singular pose, where the smallest singular value of the scaled rows falls to 0.
+    """
+    ways = admitted_velocities(mechanism, q)
+    condition = float(np.linalg.cond(ways.T @ mass_matrix(mechanism, q) @ ways)) if ways.size else 1.0
+    return condition / min(1.0, decide_rank(mechanism, q, ordinary_rank).smallest)
