@@ -28,7 +28,7 @@ class BenchRig:
     """Both daemons, from `with` to the block's end. `plant`, `gateway`, `loop` are their process ids.
 
     pace: device, host or lockstep. log: whether the controller keeps its log. cpu: processor of the loop, and
-    of the plant unless plant_cpu names another.
+    of the plant unless plant_cpu names another. log_folder: where the log is kept (default: it is removed).
     """
 
     def __init__(
@@ -39,9 +39,11 @@ class BenchRig:
         log: bool = True,
         cpu: int | None = None,
         plant_cpu: int | None = None,
+        log_folder: Path | None = None,
     ) -> None:
         self._pace, self._config, self._log = pace, config, log
         self._cpu, self._plant_cpu = cpu, cpu if plant_cpu is None else plant_cpu
+        self._kept_log = log_folder
         self._stack = ExitStack()
         self.plant = self.gateway = self.loop = 0
 
@@ -51,8 +53,8 @@ class BenchRig:
             os.environ["LINKWORK_RUNTIME_DIR"] = folder
             self.machine: Machine = configured(self._config, None)
             self.layout: RecordLayout = layout_for(self.machine)
-            self.log_folder = Path(folder, "log")
-            self.log_folder.mkdir()
+            self.log_folder = self._kept_log or Path(folder, "log")
+            self.log_folder.mkdir(parents=True, exist_ok=True)
             cpu, plant_cpu = (
                 [] if each is None else ["--cpu", str(each)] for each in (self._cpu, self._plant_cpu)
             )

@@ -1,6 +1,6 @@
 """Random goals that arrive at random, for as long as wanted: faults, and growth of memory.
 
-    python benchmarks/soak.py [--machine scara] [--pace lockstep] [--minutes 60] [--seed 1] [--json]
+    python benchmarks/soak.py [--machine scara] [--pace lockstep] [--minutes 60] [--log DIR] [--json]
 
 Moves to random poses at random speeds begin from rest or take over from a goal under way; some are stopped,
 paused, or given another speed. Anonymous memory of the four processes is read every 30 s; the first tenth
@@ -83,9 +83,9 @@ def grown(readings: list[float]) -> float:
     return round(median(counted[-third:]) - median(counted[:third]), 2)
 
 
-def measure(machine: str, pace: str, minutes: float, seed: int) -> dict[str, Any]:
-    """Soak one machine."""
-    with BenchRig(pace, config=machine) as rig:
+def measure(machine: str, pace: str, minutes: float, seed: int, log: Path | None) -> dict[str, Any]:
+    """Soak one machine. The log is kept in the folder `log`."""
+    with BenchRig(pace, config=machine, log_folder=log) as rig:
         rig.robot.enable()
         soak, before = Soak(rig, machine, seed), rig.robot.status
         pids = {
@@ -127,10 +127,11 @@ def main() -> int:
     parser.add_argument("--pace", choices=("lockstep", "device", "host"), default="lockstep")
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--log", type=Path, help="folder that keeps the log (default: none is kept)")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     machine, pace = options.machine, options.pace
-    found = measure(machine, pace, options.minutes, options.seed)
+    found = measure(machine, pace, options.minutes, options.seed, options.log)
     if options.json:
         print(json.dumps(found, indent=1))
     else:

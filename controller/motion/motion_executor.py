@@ -371,8 +371,8 @@ class MotionExecutor:
         the goal before it is in this very tick.
         """
         outcome = self._accept(order)
-        if outcome is not OrderOutcome.DONE and isinstance(self.motion, Follow):
-            self.motion.leaves_s = np.inf  # no goal takes over from it now
+        if outcome is not OrderOutcome.DONE:
+            self.forget_following()  # its slot may be written again; goals that still wait are expected again
         return outcome
 
     def _accept(self, order: StartGoal) -> OrderOutcome:

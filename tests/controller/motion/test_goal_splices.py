@@ -116,6 +116,22 @@ def test_a_goal_planned_too_late_is_refused_and_the_other_goes_on() -> None:
     assert rig.run(0.01)[-1]["goal_status"] == GoalStatus.RUNNING
 
 
+def test_lost_states_at_the_junction_leave_the_goal_under_way_its_own_path() -> None:
+    rig, planned, _, _ = under_way("scara")
+    planned.order(planned.plan("move", 0.05, target=THEN["scara"]))
+    rig.run(0.047)
+    for _ in range(6):  # the junction passes while no state arrives
+        rig.simulator.latch(rig._mode, rig._effort)
+        rig.simulator.integrate()
+    refused = rig.tick()
+    assert (refused["order_outcome"], refused["goal_id"]) == (OrderOutcome.REFUSED_SPLICE, 1)
+    rig.slot_of(planned.slot_of[2])[:] = np.nan  # the slot is free for another goal
+    samples = until_ended(rig, 1)
+    assert samples[-1]["goal_code"] == ResultCode.SUCCESSFUL
+    moving = [0, 1]
+    assert np.all(np.isfinite([sample["reference"][moving] for sample in samples[:-1]]))
+
+
 @pytest.mark.parametrize("order", [SetSpeed(0.5), Pause()], ids=lambda order: order.name)
 def test_a_goal_that_waits_is_refused_when_the_one_under_way_changes_its_pace(order: Order) -> None:
     rig, planned, _, _ = under_way("scara")
