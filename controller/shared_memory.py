@@ -79,6 +79,18 @@ class Shared:
         """Create the file; replaces an existing one."""
         path.unlink(missing_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        return cls._begin(path, descriptor, layout, config_hash, lockstep=lockstep)
+
+    @classmethod
+    def private(cls, layout: RecordLayout, config_hash: str) -> Shared:
+        """Memory without a path, for a lockstep loop and its user in one process."""
+        descriptor = os.memfd_create("linkwork", os.MFD_CLOEXEC)
+        return cls._begin(Path(), descriptor, layout, config_hash, lockstep=True)
+
+    @classmethod
+    def _begin(
+        cls, path: Path, descriptor: int, layout: RecordLayout, config_hash: str, *, lockstep: bool
+    ) -> Shared:
         shared = cls(path, descriptor, layout.bytes)
         shared._map[_HASH_AT : _HASH_AT + _HASH_BYTES] = config_hash.encode().ljust(_HASH_BYTES)[:_HASH_BYTES]
         words = shared._words

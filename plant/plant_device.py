@@ -32,6 +32,7 @@ from linkwork.protocol.codes import (
     Role,
 )
 from linkwork.protocol.decoding import cut
+from linkwork.protocol.direct_link import PlantEnd
 from linkwork.protocol.errors import ProtocolError
 from linkwork.protocol.handshake import (
     Bye,
@@ -46,7 +47,6 @@ from linkwork.protocol.handshake import (
 )
 from linkwork.protocol.injection import InjectRefusal, InjectRefused, inject_id
 from linkwork.protocol.link import CommandCodec, StateCodec, StateHeader, kind_of
-from linkwork.protocol.sockets import DeviceServer
 
 TEMPERATURE_EVERY_S: Final = 0.1
 PARTING_S: Final = 2.0
@@ -76,7 +76,7 @@ class PlantDevice:
         self,
         machine: Machine,
         machinery: Machinery,
-        server: DeviceServer,
+        server: PlantEnd,
         events: Events,
         paces: tuple[Pace, ...],
     ) -> None:

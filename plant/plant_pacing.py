@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from linkwork.plant.plant_device import PlantDevice
-from linkwork.plant.session import Hearing, Owner
+from linkwork.plant.session import Greeting, Hearing, Owner
 from linkwork.protocol.codes import LATEST_DRAIN, UNANSWERED_STATES, Pace
 from linkwork.timing.clock import Ticker, now_ns
 from linkwork.timing.together import Together
@@ -105,41 +105,27 @@ def lockstep(device: PlantDevice, ending: EndRequested) -> None:
     assert owner is not None
     receive, hear, seat, events = device.server.receive, device.receive, device.seat, device.events
     patience_s = device.machine.plant.peer_timeout_s
-    device.sense()
-    device.send_state()
-    device.step()
+    session = LockstepSession(device, ending)
     heard_s = time.monotonic()
     quiet = False
-    ticks = went = 0
+    ticks = 0
     with Together() as together:
         while True:
             together()
             received = receive(_SLICE_MS)
             said = hear(*received) if received is not None else None
             if said is Hearing.FRESH or said is Hearing.PASSED:
-                device.missed += said is Hearing.PASSED
-                device.apply_commands()
-                device.sense()
-                device.send_state()
-                device.step()
+                session.tick(said)
                 quiet = False
                 ticks += 1
-                if said is Hearing.PASSED and not owner.alive:
-                    went = _by_itself(device, ending, went)
-                elif ticks % _TICKS_BETWEEN_LOOKS and not ending.asked:
+                if owner.alive and ticks % _TICKS_BETWEEN_LOOKS and not ending.asked:
                     continue
                 events.flush()
                 if ending.looked() or (not owner.alive and device.machinery.runs_by_itself):
                     return
                 continue
-            if said is Hearing.REPEATED:
-                device.server.send(owner.peer, owner.reply)
-            elif said is Hearing.LATCHED:
-                _answer_latched(device, owner)
-            if seat.owner is not owner and seat.owner is not None:
+            if not session.answer(said):
                 return
-            if said is Hearing.CUT_OFF or not seat.taken:
-                went = _by_itself(device, ending, went)
             now_s = time.monotonic()
             if said is not None or not quiet:
                 heard_s, quiet = now_s, said is None
@@ -150,6 +136,47 @@ def lockstep(device: PlantDevice, ending: EndRequested) -> None:
                 if seat.taken:
                     device.trip(f"no message for {patience_s:g} s in lockstep")
                 return
+
+
+class LockstepSession:
+    """The plant's part in a lockstep session: a tick for each command, and answers to other messages.
+
+    Making one sends the state of the tick at which the session entered.
+    """
+
+    def __init__(self, device: PlantDevice, ending: EndRequested) -> None:
+        owner = device.seat.owner
+        assert owner is not None
+        self._device, self._ending, self._owner = device, ending, owner
+        self._went = 0
+        """Ticks that the plant made by itself."""
+        device.sense()
+        device.send_state()
+        device.step()
+
+    def tick(self, said: Hearing) -> None:
+        """Advance by one period after a command, or after a message that replaces one (PASSED)."""
+        device, passed = self._device, said is Hearing.PASSED
+        device.missed += passed
+        device.apply_commands()
+        device.sense()
+        device.send_state()
+        device.step()
+        if passed and not self._owner.alive:
+            self._went = _by_itself(device, self._ending, self._went)
+
+    def answer(self, said: Hearing | Greeting | None) -> bool:
+        """Answer any other message, or silence (None). Returns False when another session has begun."""
+        device, owner, seat = self._device, self._owner, self._device.seat
+        if said is Hearing.REPEATED:
+            device.server.send(owner.peer, owner.reply)
+        elif said is Hearing.LATCHED:
+            _answer_latched(device, owner)
+        if seat.owner is not owner and seat.owner is not None:
+            return False
+        if said is Hearing.CUT_OFF or not seat.taken:
+            self._went = _by_itself(device, self._ending, self._went)
+        return True
 
 
 def _answer_latched(device: PlantDevice, owner: Owner) -> None:

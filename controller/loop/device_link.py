@@ -10,11 +10,11 @@ from linkwork.controller.tick_io import Inputs, Outputs
 from linkwork.machine import Machine
 from linkwork.protocol.codes import PROTOCOL_VERSION, Feature, Pace
 from linkwork.protocol.decoding import excerpt
+from linkwork.protocol.direct_link import ControllerEnd
 from linkwork.protocol.errors import ProtocolError
 from linkwork.protocol.handshake import Bye, Hello, Refuse, Welcome, new_session, read_handshake
 from linkwork.protocol.injection import LostMessage, read_lost
 from linkwork.protocol.link import CommandCodec, StateCodec
-from linkwork.protocol.sockets import DeviceClient
 
 CLOSED = "the plant closed the connection: its process has ended, or its computer is unreachable"
 _OF_A_STATE = ("q", "v", "closed", "switched", "inputs", "outputs", "motor_")
@@ -27,7 +27,7 @@ class DeviceLink:
     `text` describes the state of the link in one line, for people.
     """
 
-    def __init__(self, client: DeviceClient, machine: Machine, pace: Pace, owner: str) -> None:
+    def __init__(self, client: ControllerEnd, machine: Machine, pace: Pace, owner: str) -> None:
         self._client, self._machine, self._pace, self._owner = client, machine, pace, owner
         switches, motors = len(machine.switchable), len(machine.motors)
         inputs, outputs = len(machine.inputs), len(machine.outputs)

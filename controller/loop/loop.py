@@ -12,8 +12,7 @@ from linkwork.controller.loop.device_link import DeviceLink
 from linkwork.controller.loop.overruns import TickPhase, TickTiming
 from linkwork.controller.loop.switching_tick import SwitchingTick
 from linkwork.controller.loop.tick import Tick
-from linkwork.controller.motion.goal_loading import OrderSource
-from linkwork.controller.order_socket import OrderInbox
+from linkwork.controller.motion.goal_loading import Inbox, OrderSource
 from linkwork.controller.orders import Adopt, LeaseLost, Order, Shutdown
 from linkwork.controller.records import RecordLayout, layout_for
 from linkwork.controller.shared_memory import Shared
@@ -38,7 +37,7 @@ class Loop:
         machine: Machine,
         link: DeviceLink,
         shared: Shared,
-        inbox: OrderInbox,
+        inbox: Inbox,
         lifeline: Lifeline,
         pace: Pace,
     ) -> None:

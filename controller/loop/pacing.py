@@ -13,6 +13,7 @@ from collections.abc import Callable
 from linkwork.controller.loop.loop import Loop
 from linkwork.controller.loop.overruns import TickPhase
 from linkwork.protocol.codes import Pace
+from linkwork.protocol.direct_link import ControllerEnd
 from linkwork.protocol.sockets import DeviceClient
 from linkwork.timing.clock import Ticker
 from linkwork.timing.together import Together
@@ -82,7 +83,7 @@ def host_clocked(loop: Loop, client: DeviceClient) -> None:
         loop.finish()
 
 
-def lockstep(loop: Loop, client: DeviceClient) -> None:
+def lockstep(loop: Loop, client: ControllerEnd) -> None:
     """Lockstep: one command, one period, one state, as fast as both ends can. Time runs only during a motion.
 
     Exactly one message is outstanding; it is repeated byte for byte after a second of wall time. Where the
@@ -131,7 +132,7 @@ def _take(loop: Loop, client: DeviceClient, message: bytes) -> bool:
     return fresh
 
 
-def _connect(loop: Loop, client: DeviceClient) -> bool | None:
+def _connect(loop: Loop, client: ControllerEnd) -> bool | None:
     """Send hello until the first state has come (True) or is lost (False); None: not yet.
 
     A plant may welcome the controller and be late with that state.
@@ -183,7 +184,7 @@ def _repeat_after_s(loop: Loop) -> float:
     return min(1e-3 * REPEAT_AFTER_MS, 0.25 * loop.peer_timeout_s)
 
 
-def _await_reason(loop: Loop, client: DeviceClient) -> bool:
+def _await_reason(loop: Loop, client: ControllerEnd) -> bool:
     """Wait for an order while time is stopped; repeat the last message so that the plant does not time out.
 
     Returns False if the plant is gone.
@@ -205,7 +206,7 @@ def _await_reason(loop: Loop, client: DeviceClient) -> bool:
     return True
 
 
-def _await_state(loop: Loop, client: DeviceClient) -> bool | None:
+def _await_state(loop: Loop, client: ControllerEnd) -> bool | None:
     """The answer to the command just sent, which is repeated now and then until the plant's time is up.
 
     True: a fresh state; False: the plant says that it is lost; None: no answer, or none any more.
@@ -227,7 +228,7 @@ def _await_state(loop: Loop, client: DeviceClient) -> bool | None:
     return None
 
 
-def _receive(client: DeviceClient, timeout_s: float) -> bytes | None:
+def _receive(client: ControllerEnd, timeout_s: float) -> bytes | None:
     """The next message; None if none came in time, or none can come: the plant closed the connection."""
     for _ in range(max(1, round(1e3 * timeout_s / _SLICE_MS))):
         message = client.receive(_SLICE_MS)

@@ -7,15 +7,30 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.controller.order_socket import OrderInbox
 from linkwork.controller.orders import Order, StartGoal
 from linkwork.controller.shared_memory import GOAL_SLOTS
 
 SLICE_BYTES = 64 * 1024
+
+
+class Inbox(Protocol):
+    """Where orders arrive: `controller.order_socket.OrderInbox`, or a queue in one process."""
+
+    lifeline: int | None
+    """A lifeline that came with an order, as a file descriptor."""
+
+    def receive(self) -> Order | None:
+        """Return the next order, or None."""
+        ...
+
+    def fileno(self) -> int:
+        """Return a descriptor that is readable when an order waits."""
+        ...
 
 
 class OrderSource:
@@ -26,7 +41,7 @@ class OrderSource:
     """
 
     def __init__(
-        self, inbox: OrderInbox, slot: Callable[[int], NDArray[np.float64]], *, at_once: bool
+        self, inbox: Inbox, slot: Callable[[int], NDArray[np.float64]], *, at_once: bool
     ) -> None:
         self._inbox = inbox
         self._slot = slot

@@ -15,11 +15,11 @@ from linkwork.plant.faults.wire import COMMANDS, STATES, Passing, Wire
 from linkwork.plant.plant_device import PlantDevice, codecs_of
 from linkwork.plant.session import Greeting, Hearing, Owner
 from linkwork.protocol.codes import Pace
+from linkwork.protocol.direct_link import PlantEnd
 from linkwork.protocol.errors import ProtocolError
 from linkwork.protocol.handshake import Bye, Hello, read_handshake
 from linkwork.protocol.injection import LostMessage, read_lost
 from linkwork.protocol.link import kind_of
-from linkwork.protocol.sockets import DeviceServer
 
 
 class FaultyDevice(PlantDevice):
@@ -35,7 +35,7 @@ class FaultyDevice(PlantDevice):
         self,
         machine: Machine,
         machinery: FaultyMachinery,
-        server: DeviceServer,
+        server: PlantEnd,
         events: Events,
         paces: tuple[Pace, ...],
         line: TimeLine | None = None,
