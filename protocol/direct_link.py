@@ -1,4 +1,4 @@
-"""A device link within one process: what its two ends ask of a transport, and queues in place of sockets."""
+"""Device link within one process: interfaces of its two ends, and queues in place of sockets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class ControllerEnd(Protocol):
 
     @property
     def endpoint(self) -> str:
-        """Where the plant is."""
+        """Endpoint of the plant."""
         ...
 
     def send(self, message: bytes) -> bool:
@@ -52,6 +52,11 @@ class PlantEnd(Protocol):
     """The plant's end of a device link; `protocol.sockets.DeviceServer` over sockets."""
 
     @property
+    def endpoint(self) -> str:
+        """Endpoint on which the plant listens."""
+        ...
+
+    @property
     def role(self) -> Role | None:
         """The role of the client that sent the last message."""
         ...
@@ -72,6 +77,7 @@ class PlantEnd(Protocol):
 class DirectPlantEnd:
     """The plant's end: messages to the controller wait in `sent`."""
 
+    endpoint: Final = "this process"
     role: Final = Role.SERVICE
 
     def __init__(self) -> None:

@@ -24,7 +24,6 @@ from linkwork.controller.gateway.records.log import STAMP, Log
 from linkwork.controller.gateway.records.log_segment import LogSource
 from linkwork.controller.gateway.server import Server, StartFailed
 from linkwork.controller.records import RecordLayout, layout_for
-from linkwork.installed import installed_version
 from linkwork.machine import Machine, name_in
 from linkwork.protocol.codes import ExitCode, Pace, RequestCode
 from linkwork.protocol.endpoints import Claim, MachineEndpoints, claim, state_dir
@@ -38,7 +37,6 @@ from linkwork.timing.signals import Interrupts
 
 if TYPE_CHECKING:
     from linkwork.controller.gateway.twin.twin import DigitalTwin
-    from linkwork.controller.gateway.twin.twin_channels import TwinChannels
 
 STARTING = "starting"
 
@@ -106,7 +104,7 @@ def _gateway(
     host = LoopHost(seat, machine.config_hash, options.loop_arguments(seat.folder, plant, owner))
     planning = Planning(options.planner_arguments(seat.folder))
     twin = _twin(options, machine, layout) if options.twin or machine.twin.on else None
-    source = _log_source(options, machine, layout, None if twin is None else twin.channels)
+    source = LogSource.for_machine(machine, layout, options.pace, None if twin is None else twin.channels)
     stamp = datetime.now().strftime(STAMP)
     log = None
     if options.log is not None:
@@ -133,24 +131,6 @@ def _twin(options: GatewayOptions, machine: Machine, layout: RecordLayout) -> Di
 
     in_step = options.pace is Pace.LOCKSTEP
     return DigitalTwin(options.twin_arguments(), TwinChannels(machine), layout, in_step=in_step)
-
-
-def _log_source(
-    options: GatewayOptions, machine: Machine, layout: RecordLayout, twin: TwinChannels | None
-) -> LogSource:
-    """Metadata at the head of a log: equal for equal runs, so without path, host or time."""
-    metadata = {
-        "linkwork": installed_version(),
-        "machine": machine.name,
-        "law": machine.controller.law,
-        "pace": options.pace.value,
-        "period_s": repr(machine.controller.period_s),
-        "config": machine.config_hash,
-        "interface": machine.interface_hash,
-        "model": machine.model_hash,
-        "formulation": machine.plant.formulation,
-    }
-    return LogSource(layout, options.pace is not Pace.LOCKSTEP, machine.source_text, metadata, twin)
 
 
 def default_log_folder() -> Path:

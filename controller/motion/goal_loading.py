@@ -19,7 +19,7 @@ SLICE_BYTES = 64 * 1024
 
 
 class Inbox(Protocol):
-    """Where orders arrive: `controller.order_socket.OrderInbox`, or a queue in one process."""
+    """Source of orders: `controller.order_socket.OrderInbox`, or a queue in one process."""
 
     lifeline: int | None
     """A lifeline that came with an order, as a file descriptor."""
@@ -40,9 +40,7 @@ class OrderSource:
     behind it wait, except those that stop the machine.
     """
 
-    def __init__(
-        self, inbox: Inbox, slot: Callable[[int], NDArray[np.float64]], *, at_once: bool
-    ) -> None:
+    def __init__(self, inbox: Inbox, slot: Callable[[int], NDArray[np.float64]], *, at_once: bool) -> None:
         self._inbox = inbox
         self._slot = slot
         self._slice = 1 << 62 if at_once else SLICE_BYTES

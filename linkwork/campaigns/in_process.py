@@ -25,7 +25,7 @@ from linkwork.controller.loop.loop import Loop
 from linkwork.controller.loop.pacing import lockstep
 from linkwork.controller.motion.reference import GoalStatus
 from linkwork.controller.orders import Enable, Order, StartGoal
-from linkwork.controller.planning.planner_messages import MachineState, PlanJob
+from linkwork.controller.planning.planner_messages import MachineState, PlanJob, PlannedGoal
 from linkwork.controller.planning.planner_process import answer
 from linkwork.controller.records import RecordLayout, layout_for
 from linkwork.controller.shared_memory import RING_RECORDS, Shared
@@ -259,9 +259,9 @@ class InProcessRun:
         if isinstance(result, RequestError):
             self._name, self._text, self._goal = result.name, result.message, 0
             return None
-        assert not hasattr(result, "content"), "only `check` has a verdict"
+        assert isinstance(result, PlannedGoal), "only `check` has a verdict"
         self._goal += 1
-        order = StartGoal(_SLOT, result.words, result.checksum, self._goal, result.begin)  # type: ignore[union-attr]
+        order = StartGoal(_SLOT, result.words, result.checksum, self._goal, result.begin)
         return self._numbered(order, self._fetch(_SLOT, order.words))
 
     def _numbered(self, order: Order, words: Floats | None = None) -> Order:

@@ -8,6 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from linkwork.cli import (
+    campaign_command as campaigns,
+)
+from linkwork.cli import (
     codegen_command as codegen,
 )
 from linkwork.cli import (
@@ -105,6 +108,7 @@ _PANELS: dict[str, tuple[Any, ...]] = {
         recordings.animate,
     ),
     "Test a rig": (rig.rig,),
+    "Study": (campaigns.campaign,),
     "Files and this computer": (
         service.service,
         files.check,

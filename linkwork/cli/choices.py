@@ -79,3 +79,4 @@ class SchemaChoice(StrEnum):
 
     MACHINE = "machine"
     FAULTS = "faults"
+    CAMPAIGN = "campaign"

@@ -111,13 +111,15 @@ def robots(as_json: AsJson = False) -> None:
 
 
 def schema(
-    what: Annotated[SchemaChoice, typer.Argument(help="Schema of machine files, or of fault timelines.")] = (
-        SchemaChoice.MACHINE
-    ),
+    what: Annotated[
+        SchemaChoice, typer.Argument(help="Schema of machine files, fault timelines or campaigns.")
+    ] = (SchemaChoice.MACHINE),
 ) -> None:
     """Print the JSON schema of machine files or time lines, for completion in editors."""
     if what is SchemaChoice.FAULTS:
         from linkwork.plant.faults.timeline import schema as content
+    elif what is SchemaChoice.CAMPAIGN:
+        from linkwork.campaigns.campaign_file import schema as content
     else:
         from linkwork.machine import schema as content
 

@@ -53,7 +53,12 @@ def load(source: str | Path, plant_set: Sequence[str] = ()) -> Machine:
     `plant_set` are settings of the simulated plant, as `plant.set` in the file has them:
     "upper_arm.mass_kg=+20%". Raises MachineError with every problem found.
     """
-    document = with_new_keys(read_machine_text(source))
+    return machine_in(read_machine_text(source), plant_set)
+
+
+def machine_in(document: Document, plant_set: Sequence[str] = ()) -> Machine:
+    """Build the machine of a document that has been read; see `load`."""
+    document = with_new_keys(document)
     file = _checked(document.data, document)
     mechanism = _built(file, document)
     plant_file, plant_mechanism = _plant(file, mechanism, document, plant_set)

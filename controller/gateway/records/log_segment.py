@@ -25,6 +25,9 @@ from linkwork.controller.gateway.records.logged_orders import (
 )
 from linkwork.controller.gateway.stamps import nanoseconds
 from linkwork.controller.records import RecordLayout
+from linkwork.installed import installed_version
+from linkwork.machine import Machine
+from linkwork.protocol.codes import Pace
 
 if TYPE_CHECKING:
     from linkwork.controller.gateway.twin.twin_channels import TwinChannels
@@ -57,6 +60,24 @@ class LogSource:
     metadata: Mapping[str, str]
     twin: TwinChannels | None = None
     """Layout of the digital twin's comparisons, where there is one."""
+
+    @classmethod
+    def for_machine(
+        cls, machine: Machine, layout: RecordLayout, pace: Pace, twin: TwinChannels | None = None
+    ) -> LogSource:
+        """Return the source of a machine's log: equal for equal runs, so without path, host or time."""
+        metadata = {
+            "linkwork": installed_version(),
+            "machine": machine.name,
+            "law": machine.controller.law,
+            "pace": pace.value,
+            "period_s": repr(machine.controller.period_s),
+            "config": machine.config_hash,
+            "interface": machine.interface_hash,
+            "model": machine.model_hash,
+            "formulation": machine.plant.formulation,
+        }
+        return cls(layout, pace is not Pace.LOCKSTEP, machine.source_text, metadata, twin)
 
 
 class Segment:

@@ -1,0 +1,56 @@
+"""Workers for runs: processes of this computer, or a Dask cluster."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import contextmanager
+from multiprocessing import get_context
+from typing import Any
+
+from linkwork.campaigns.run_worker import begin_worker
+from linkwork.terminal.failures import Misuse
+from linkwork.timing.realtime import single_threaded_blas
+
+
+def processors() -> int:
+    """Number of processors that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def local_workers(count: int) -> ProcessPoolExecutor:
+    """Worker processes of this computer, each with one thread. They end when this process does."""
+    single_threaded_blas()  # in the environment that they inherit
+    return ProcessPoolExecutor(count, get_context("spawn"), initializer=begin_worker)
+
+
+@contextmanager
+def cluster(address: str, workers: int) -> Iterator[tuple[Executor, int]]:
+    """A Dask cluster and its number of threads. address: of its scheduler, or "local" for one that is started
+    and ended here with this many workers. Raises Misuse where it cannot be reached.
+    """
+    try:
+        import distributed
+    except ImportError:
+        raise Misuse("--on needs Dask, which is not installed: pip install 'linkwork[campaign]'") from None
+    single_threaded_blas()
+    started: Any = None
+    dask: Any = distributed
+    try:
+        if address == "local":
+            started = dask.LocalCluster(
+                n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None
+            )
+        client = dask.Client(started or address, timeout=10, set_as_default=False)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise Misuse(f"--on {address}: no Dask scheduler answers there: {error}") from None
+    try:
+        threads = sum(client.nthreads().values())
+        if not threads:
+            raise Misuse(f"--on {address}: the scheduler has no workers: start some with `dask worker`")
+        yield client.get_executor(pure=False), threads
+    finally:
+        client.close()
+        if started is not None:
+            started.close()

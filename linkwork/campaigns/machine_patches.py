@@ -1,0 +1,55 @@
+"""Changed machine files: parts merged into their data, single keys replaced."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from linkwork.machine.problems import Place
+
+
+def merged(data: Any, patch: Any) -> Any:
+    """Return plain data with the keys of a patch replaced, mappings within mappings key by key."""
+    if not (isinstance(data, dict) and isinstance(patch, Mapping)):
+        return copy.deepcopy(patch)
+    return {**data, **{key: merged(data.get(key), value) for key, value in patch.items()}}
+
+
+def replaced(data: Any, key: str, value: Any) -> Any:
+    """Return plain data with one value replaced or added; key: its path, "sensors.left.position.noise_rad".
+
+    Raises KeyError, with the keys that there are, where the mapping that should hold it is missing.
+    """
+    first, _, rest = key.partition(".")
+    if not isinstance(data, dict):
+        raise KeyError("a key of a mapping")
+    if not rest:
+        return {**data, first: value}
+    if first not in data:
+        raise KeyError(", ".join(map(str, data)))
+    return {**data, first: replaced(data[first], rest, value)}
+
+
+def nested(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return keys joined by dots as mappings within mappings."""
+    found: dict[str, Any] = {}
+    for key, value in settings.items():
+        *way, last = key.split(".")
+        inner = found
+        for step in way:
+            inner = inner.setdefault(step, {})
+        inner[last] = value
+    return found
+
+
+def place_of(patch: Any, key: str) -> Place:
+    """Return the longest part of a dotted key's path that a patch has."""
+    place: list[str | int] = []
+    for step in re.findall(r"[^.\[\]]+", key):
+        if not isinstance(patch, Mapping) or step not in patch:
+            break
+        place.append(step)
+        patch = patch[step]
+    return tuple(place)

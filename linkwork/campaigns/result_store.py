@@ -1,0 +1,129 @@
+"""Results of runs in the order in which they come: one file, one line each, appended by one write.
+
+A line that is complete is a recorded result, whatever ends the process at whatever moment; one that is cut
+short is removed at the next start, and its run is carried out again.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.machine.problems import MachineError, Problem
+
+FILE: Final = "results.jsonl"
+_READ_BYTES: Final = 1 << 20
+
+
+class ResultStore:
+    """The results of one campaign in a folder. Use it as a context manager; one process at a time may.
+
+    identity: hash of what determines the runs. runs: their number. Raises MachineError for a folder with
+    results of another campaign, and for one that another process uses.
+    """
+
+    def __init__(self, folder: Path, identity: str, runs: int) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.path = folder / FILE
+        self._at: NDArray[np.int64] = np.full(runs, -1, np.int64)
+        self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        try:
+            self._claim()
+            self._end = self._begin(identity)
+        except BaseException:
+            os.close(self._fd)
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        os.close(self._fd)
+
+    @property
+    def done(self) -> NDArray[np.bool_]:
+        """Mask (runs,) of the runs that have a result."""
+        return self._at >= 0
+
+    def append(self, line: bytes) -> bool:
+        """Record a result. Returns False for a run that has one already; nothing is written then."""
+        run = int(json.loads(line)["run"])
+        if self._at[run] >= 0:
+            return False
+        self._write(line)
+        self._at[run] = self._end - len(line)
+        return True
+
+    def read(self, run: int) -> dict[str, Any]:
+        """Return the result of a run that has one."""
+        data, at = b"", int(self._at[run])
+        assert at >= 0, f"run {run} has no result"
+        while b"\n" not in data:
+            data += os.pread(self._fd, 4096, at + len(data))
+        found: dict[str, Any] = json.loads(data[: data.index(b"\n")])
+        return found
+
+    def _claim(self) -> None:
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise self._refusal(
+                "another process carries out this campaign in this folder", "wait for it, or give --out DIR"
+            ) from None
+
+    def _begin(self, identity: str) -> int:
+        """Read what is there, and remove a last line that is not complete; return the end of the file."""
+        end, rest = 0, b""
+        head: dict[str, Any] | None = None
+        while data := os.pread(self._fd, _READ_BYTES, end + len(rest)):
+            lines = (rest + data).split(b"\n")
+            rest = lines.pop()
+            for line in lines:
+                if head is None:
+                    head = self._head(line, identity)
+                else:
+                    self._note(line, end)
+                end += len(line) + 1
+        os.ftruncate(self._fd, end)
+        self._end = end
+        if head is None:
+            self._write(json.dumps({"campaign": identity, "runs": len(self._at)}).encode() + b"\n")
+        return self._end
+
+    def _head(self, line: bytes, identity: str) -> dict[str, Any]:
+        try:
+            head: dict[str, Any] = json.loads(line)
+            known = head["campaign"]
+        except (ValueError, KeyError, TypeError):
+            raise self._refusal("this is no file of results", "give another folder: --out DIR") from None
+        if known != identity or head["runs"] != len(self._at):
+            text = "these are results of another campaign, or of this one before its file was changed"
+            raise self._refusal(text, "give another folder: --out DIR, or remove this one")
+        return head
+
+    def _note(self, line: bytes, at: int) -> None:
+        try:
+            run = int(json.loads(line)["run"])
+        except (ValueError, KeyError, TypeError):
+            return  # damaged: the run is carried out again
+        if 0 <= run < len(self._at) and self._at[run] < 0:
+            self._at[run] = at
+
+    def _write(self, line: bytes) -> None:
+        written = os.write(self._fd, line)
+        if written != len(line):  # a full disk: the line is removed, so that the next one begins a line
+            os.ftruncate(self._fd, self._end)
+            raise OSError(28, "no space left on device", str(self.path))
+        self._end += written
+
+    def _refusal(self, message: str, remedy: str) -> MachineError:
+        return MachineError([Problem(str(self.path), None, None, "", message, remedy=remedy)])

@@ -1,0 +1,105 @@
+"""The table of a campaign: one Parquet file, a row for each run, ordered by run, without wall times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from linkwork.arrays import Floats
+from linkwork.campaigns.campaign_plan import CampaignPlan
+from linkwork.campaigns.merit import SUCCESSFUL
+from linkwork.campaigns.result_store import ResultStore
+from linkwork.terminal.failures import Misuse
+
+FILE: Final = "results.parquet"
+ROWS: Final = 5_000
+"""Rows written together: what the memory of the writer is for."""
+
+
+def need_pyarrow() -> None:
+    """Raise Misuse where the library that writes the table is not installed."""
+    from importlib.util import find_spec
+
+    if find_spec("pyarrow") is None:
+        raise Misuse("campaigns need pyarrow, which is not installed: pip install 'linkwork[campaign]'")
+
+
+def write_table(plan: CampaignPlan, store: ResultStore, folder: Path) -> Path:
+    """Write the table of all runs; a file that is there is replaced when the new one is whole."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = folder / FILE
+    new = path.with_suffix(".new")
+    kinds = {"run": pa.int64(), "sample": pa.int64(), "variant": pa.string(), "trajectory": pa.string()}
+    kinds |= {"stream": pa.int64(), "result": pa.string(), "fault": pa.string(), "passed": pa.bool_()}
+    kinds |= {"text": pa.string()}
+    kinds |= {f"parameter.{name}": pa.float64() for name in plan.recipe.parameter_names}
+    kinds |= dict.fromkeys(plan.figures, pa.float64())
+    schema = pa.schema(list(kinds.items()))
+    with pq.ParquetWriter(new, schema, compression="zstd") as writer:
+        for first in range(0, plan.runs, ROWS):
+            rows = [_row(plan, store, run) for run in range(first, min(first + ROWS, plan.runs))]
+            columns = [pa.array([row[name] for row in rows], kind) for name, kind in kinds.items()]
+            writer.write_batch(pa.record_batch(columns, schema=schema))
+    return new.replace(path)
+
+
+def _row(plan: CampaignPlan, store: ResultStore, run: int) -> dict[str, Any]:
+    task, found = plan.task(run), store.read(run)
+    values = found["figures"] or [None] * len(plan.figures)
+    figures = dict(zip(plan.figures, values, strict=True))
+    return {
+        "run": run,
+        "sample": plan.sample_of(run),
+        "variant": task.variant,
+        "trajectory": task.trajectory,
+        "stream": task.stream,
+        "result": found["result"],
+        "fault": found["fault"],
+        "passed": passed(plan, found["result"], figures),
+        "text": found["text"],
+        **{
+            f"parameter.{name}": value
+            for name, value in zip(plan.recipe.parameter_names, task.values, strict=True)
+        },
+        **figures,
+    }
+
+
+def passed(plan: CampaignPlan, result: str, figures: dict[str, float | None]) -> bool:
+    """Whether a run succeeded and meets every requirement."""
+    return result == SUCCESSFUL and all(
+        (value := figures[name]) is not None and value <= limit
+        for name, limit in plan.file.requirements.items()
+    )
+
+
+class ResultsTable:
+    """Reads the columns of a table one by one."""
+
+    def __init__(self, path: Path) -> None:
+        import pyarrow.parquet as pq
+
+        self._file = pq.ParquetFile(path)
+        self.rows: int = self._file.metadata.num_rows
+
+    def numbers(self, name: str) -> Floats:
+        """Return a column of numbers (rows,), NaN where there is none."""
+        column = self._file.read([name]).column(name)
+        values: Floats = column.to_numpy(zero_copy_only=False).astype(np.float64)
+        return values
+
+    def texts(self, name: str) -> np.ndarray[Any, np.dtype[np.object_]]:
+        """Return a column of texts (rows,)."""
+        found: np.ndarray[Any, np.dtype[np.object_]] = (
+            self._file.read([name]).column(name).to_numpy(zero_copy_only=False)
+        )
+        return found
+
+    def names(self) -> Iterator[str]:
+        """Yield the names of the columns."""
+        yield from self._file.schema_arrow.names

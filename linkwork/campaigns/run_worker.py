@@ -1,0 +1,119 @@
+"""Single runs in a worker process, and the line of results of each."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from linkwork.campaigns.campaign_plan import RunRecipe, RunTask, keys_of, plant_settings
+from linkwork.campaigns.in_process import InProcessRun, RunEnd, Take, prepare_kernels
+from linkwork.campaigns.machine_patches import replaced
+from linkwork.campaigns.merit import Merit, MeritRecorder
+from linkwork.campaigns.run_faults import faults_with, noise_seed
+from linkwork.machine import Machine, MachineError, for_controller
+from linkwork.machine.loading import machine_in, plant_mechanism_with
+from linkwork.machine.yaml import Document, parse_yaml
+from linkwork.plant.faults.pushes import pushable
+from linkwork.plant.start_values import NotAssembled
+
+
+class RunWorker:
+    """Carries out runs of one campaign. Machines are built once; a run changes the plant alone."""
+
+    def __init__(self, recipe: RunRecipe) -> None:
+        self.recipe = recipe
+        self._documents: dict[str, Document] = {}
+        self._machines: dict[str, Machine] = {}
+
+    def machine(self, task: RunTask) -> Machine:
+        """Return the machine of a run, its plant included. Raises MachineError."""
+        recipe, variant = self.recipe, task.variant
+        if variant not in self._machines:
+            self._documents[variant] = parse_yaml(recipe.machines[variant], "machine.yaml")
+            self._machines[variant] = for_controller(machine_in(self._documents[variant]))
+            prepare_kernels(self._machines[variant], faults=bool(recipe.faults))
+        machine = self._machines[variant]
+        if any(each.machine for each in recipe.parameters):
+            machine = for_controller(machine_in(self._changed(task)))
+        settings = plant_settings(recipe.parameters, task.values)
+        if settings:
+            mechanism = plant_mechanism_with(machine, settings)
+            machine = replace(machine, plant_mechanism=mechanism, plant_set=tuple(settings))
+        return pushable(machine) if recipe.faults else machine
+
+    def _changed(self, task: RunTask) -> Document:
+        """The machine file with the parameters that change it."""
+        document = self._documents[task.variant]
+        data = document.data
+        for each, value in zip(self.recipe.parameters, task.values, strict=True):
+            for key in keys_of(each.machine):
+                data = replaced(data, key, int(value) if value == int(value) else value)
+        return Document(document.file, document.text, data, document.values, document.keys)
+
+    def run(self, task: RunTask, also: Take | None = None) -> tuple[Merit, RunEnd]:
+        """Carry out a run; return its figures and its end. also: receives the records too."""
+        machine = self.machine(task)
+        requests = self.recipe.motions[task.trajectory]
+        recorder = MeritRecorder(machine, self.recipe.measured, len(requests))
+
+        def take(table: Any, true_q: Any) -> None:
+            recorder.add(table, true_q)
+            if also is not None:
+                also(table, true_q)
+
+        faults = faults_with(self.recipe, task, machine)
+        run = InProcessRun(machine, requests, take, noise_seed(self.recipe, task), faults)
+        end = run.run()
+        return recorder.merit(end.name), end
+
+    def line(self, task: RunTask) -> bytes:
+        """Carry out a run; return its result as one line of JSON."""
+        try:
+            merit, end = self.run(task)
+            text = end.text
+        except (MachineError, NotAssembled) as error:
+            merit, text = Merit("NOT_BUILT", "", ()), str(error)
+        return result_line(task.run, merit, text)
+
+
+def result_line(run: int, merit: Merit, text: str) -> bytes:
+    """Return a result as one line of JSON."""
+    values = [value if math.isfinite(value) else None for value in merit.values]
+    told = {"run": run, "result": merit.result, "fault": merit.fault, "text": text, "figures": values}
+    return json.dumps(told, separators=(",", ":")).encode() + b"\n"
+
+
+_workers = threading.local()
+
+
+def carry_out(recipe: RunRecipe, tasks: Sequence[RunTask]) -> tuple[list[bytes], float]:
+    """Carry out runs in this process, one after another; return their lines, and how long they took (s)."""
+    begun = time.monotonic()
+    known: RunWorker | None = getattr(_workers, "worker", None)
+    if known is None or known.recipe.identity != recipe.identity:
+        known = _workers.worker = RunWorker(recipe)
+    return [known.line(task) for task in tasks], time.monotonic() - begun
+
+
+def begin_worker() -> None:
+    """Set up a worker process: it ends with its parent, and leaves Ctrl-C to it."""
+    import multiprocessing
+    import signal
+    from multiprocessing.connection import wait
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    sentinel = parent.sentinel
+
+    def watch() -> None:
+        wait([sentinel])
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()

@@ -1,0 +1,193 @@
+"""`linkwork campaign`: many simulated runs of a machine and its controller, and their figures of merit."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from linkwork.cli.connected import AsJson
+from linkwork.terminal.failures import DONE, GOAL_FAILED, Misuse
+from linkwork.terminal.output import console, emit, number, say, table
+
+if TYPE_CHECKING:
+    from linkwork.campaigns.analysis import Analysis
+    from linkwork.campaigns.campaign_plan import CampaignPlan
+    from linkwork.campaigns.campaign_run import CampaignOptions
+
+
+def campaign(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Campaign file (YAML).")],
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Worker processes. Default: one for each processor.")
+    ] = None,
+    on: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Dask scheduler (tcp://HOST:8786), or local: start a cluster."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder of the results. Default: in linkwork-out.")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say how many runs there are, and how long they take.")
+    ] = False,
+    run: Annotated[
+        int | None, typer.Option(min=0, metavar="N", help="Carry out this run alone, and show its figures.")
+    ] = None,
+    log: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="With --run: folder for the log of this run.")
+    ] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Carry out the runs of a campaign on all processors; write results.parquet.
+
+    A campaign that was interrupted continues where it ended. Exit status: 0 done, 1 the run of --run did not
+    succeed, 2 wrong usage or file.
+    """
+    from linkwork.campaigns.campaign_plan import read_campaign
+    from linkwork.campaigns.campaign_run import CampaignOptions
+    from linkwork.campaigns.executors import processors
+
+    if log is not None and run is None:
+        raise Misuse("--log is for one run: add --run N")
+    plan = read_campaign(file)
+    folder = out or Path("linkwork-out") / f"campaign-{plan.file.name}"
+    if run is not None:
+        return _one(plan, run, log, as_json=as_json)
+    options = CampaignOptions(folder, workers or processors(), on)
+    if dry_run:
+        _estimate(plan, options, as_json=as_json)
+        return DONE
+    _carry_out(plan, options, file, as_json=as_json)
+    return DONE
+
+
+def _carry_out(plan: CampaignPlan, options: CampaignOptions, file: str, *, as_json: bool) -> None:
+    from linkwork.campaigns.analysis import analyse
+    from linkwork.campaigns.campaign_run import run_campaign
+    from linkwork.campaigns.carrying_out import WorkersEnded
+    from linkwork.campaigns.results_table import ResultsTable
+    from linkwork.terminal.progress import run_bar
+
+    try:
+        with run_bar(console, "runs") as progress:
+            path = run_campaign(plan, options, progress)
+    except WorkersEnded as error:
+        raise Misuse(str(error)) from None
+    found = analyse(plan, ResultsTable(path))
+    if as_json:
+        emit(_summary(plan, found, path))
+    else:
+        _show(plan, found, file)
+        say(f"results: {shlex.quote(str(path))}")
+
+
+def _estimate(plan: CampaignPlan, options: CampaignOptions, *, as_json: bool) -> None:
+    from linkwork.campaigns.campaign_run import estimate
+
+    found = estimate(plan, options)
+    if as_json:
+        emit({"runs": plan.runs, **vars(found), "workers": options.workers})
+        return
+    samples = f"{len(plan.design)} samples, {len(plan.variants)} variants, {len(plan.trajectories)} motions"
+    say(f"{plan.runs} runs ({samples}), {found.left} left")
+    say(f"{found.run_s:.3g} s each; about {_duration(found.total_s)} on {options.workers} workers")
+
+
+def _duration(seconds: float) -> str:
+    """Return a time in seconds, minutes or hours."""
+    if seconds < 120.0:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60.0:.0f} min" if seconds < 7200.0 else f"{seconds / 3600.0:.1f} h"
+
+
+def _one(plan: CampaignPlan, number_of_run: int, log: Path | None, *, as_json: bool) -> int:
+    """Carry out one run and show it."""
+    from linkwork.campaigns.analysis import named_values
+    from linkwork.campaigns.merit import SUCCESSFUL
+    from linkwork.campaigns.run_log import logged_run
+    from linkwork.campaigns.run_worker import RunWorker
+
+    if number_of_run >= plan.runs:
+        raise Misuse(f"--run {number_of_run}: this campaign has runs 0 to {plan.runs - 1}")
+    task, worker, path = plan.task(number_of_run), RunWorker(plan.recipe), None
+    if log is None:
+        merit, end = worker.run(task)
+    else:
+        merit, end, path = logged_run(worker, task, log)
+    figures = dict(zip(plan.figures, merit.values, strict=True))
+    if as_json:
+        parameters = dict(zip(plan.recipe.parameter_names, task.values, strict=True))
+        emit(
+            {"run": task.run, "variant": task.variant, "trajectory": task.trajectory, "result": merit.result,
+             "fault": merit.fault, "text": end.text, "parameters": parameters, "figures": figures,
+             "log": None if path is None else str(path)}
+        )  # fmt: skip
+    else:
+        say(f"run {task.run}: {task.variant}, {task.trajectory}; {named_values(plan, task.values)}")
+        say(
+            merit.result
+            + (f", fault {merit.fault}" if merit.fault else "")
+            + (f": {end.text}" * bool(end.text))
+        )
+        rows = [[name, number(value), plan.figures[name]] for name, value in figures.items()]
+        console.print(table("figures", ("figure", "value", "unit"), rows))
+        if path is not None:
+            say(f"log: {shlex.quote(str(path))}")
+    return DONE if merit.result == SUCCESSFUL else GOAL_FAILED
+
+
+def _summary(plan: CampaignPlan, found: Analysis, path: Path) -> dict[str, Any]:
+    return {
+        "runs": plan.runs,
+        "groups": [vars(each) | {"results": dict(each.results)} for each in found.groups],
+        "figures": [vars(each) for each in found.spreads],
+        "worst": [vars(each) for each in found.worst],
+        "sensitivities": [vars(each) for each in found.sensitivities],
+        "results": str(path),
+    }
+
+
+def _show(plan: CampaignPlan, found: Analysis, file: str) -> None:
+    """Print pass rates, figures, sensitivities, and the commands for the worst cases."""
+    from linkwork.campaigns.analysis import named_values, shown_figures
+
+    rows = [
+        [f"{each.variant}, {each.trajectory}", str(each.runs), _share(each.succeeded, each.runs),
+         _share(each.passed, each.runs)]
+        for each in found.groups
+    ]  # fmt: skip
+    console.print(table("runs", ("variant, motion", "runs", "succeeded", "passed"), rows))
+    shown = shown_figures(plan)
+    rows = [
+        [f"{each.figure}  {each.variant}, {each.trajectory}", number(each.median), number(each.high),
+         number(each.worst), number(plan.file.requirements.get(each.figure)),
+         "–" if math.isnan(each.passed) else f"{100 * each.passed:.1f} %"]
+        for each in found.spreads
+        if each.figure in shown
+    ]  # fmt: skip
+    titles = ("figure", "median", "95 %", "worst", "required", "passed")
+    console.print(table("figures", titles, rows))
+    rows = [
+        [
+            f"{each.figure}  {each.parameter}",
+            each.kind,
+            f"{each.value:.2f}",
+            f"{each.low:.2f} … {each.high:.2f}",
+        ]
+        for each in found.sensitivities
+        if not math.isnan(each.value)
+    ]
+    if rows:
+        console.print(table("sensitivities", ("figure, parameter", "kind", "value", "95 % interval"), rows))
+    for case in (*found.failed, *found.worst):
+        value = "" if math.isnan(case.value) else f" {number(case.value)} {plan.figures[case.figure]}"
+        say(f"{case.figure}{value}: {case.variant}, {case.trajectory}; {named_values(plan, case.values)}")
+        say(f"    linkwork campaign {shlex.quote(file)} --run {case.run}")
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{100.0 * part / whole:.1f} %" if whole else "–"

@@ -1,0 +1,119 @@
+"""Results of campaigns: what survives a kill at any moment, and the table that is written in the end."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import Executor, Future
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from linkwork.campaigns.campaign_plan import read_campaign, tasks_of
+from linkwork.campaigns.carrying_out import carry_out_on
+from linkwork.campaigns.result_store import FILE, ResultStore
+from linkwork.campaigns.results_table import ResultsTable, write_table
+from linkwork.machine import MachineError
+from tests import command
+from tests.campaigns import small_campaign
+
+
+def _line(run: int, text: str = "") -> bytes:
+    told = {"run": run, "result": "SUCCESSFUL", "fault": "", "text": text, "figures": [1.5, None]}
+    return json.dumps(told).encode() + b"\n"
+
+
+def test_whatever_is_left_of_the_file_every_whole_line_counts_once_and_the_rest_is_done_again(
+    tmp_path: Path,
+) -> None:
+    whole = [_line(run, "é" * run) for run in (3, 0, 2, 1)]
+    with ResultStore(tmp_path, "abc", 5) as store:
+        for line in whole:
+            assert store.append(line)
+        assert not store.append(_line(2))
+    data = (tmp_path / FILE).read_bytes()
+    head = data.index(b"\n") + 1
+    ends = np.cumsum([head, *map(len, whole)])
+    for kept in range(len(data) + 1):
+        (tmp_path / FILE).write_bytes(data[:kept])
+        with ResultStore(tmp_path, "abc", 5) as store:
+            known = int((ends[1:] <= kept).sum())
+            assert np.flatnonzero(store.done).tolist() == sorted([3, 0, 2, 1][:known])
+            for line in whole:
+                store.append(line)
+            assert store.append(_line(4))
+            assert [store.read(run)["text"] for run in range(4)] == ["é" * run for run in range(4)]
+        assert (tmp_path / FILE).read_bytes() == data + _line(4)
+
+
+def test_results_of_another_campaign_and_a_folder_in_use_are_refused(tmp_path: Path) -> None:
+    with ResultStore(tmp_path, "abc", 5), pytest.raises(MachineError, match="another process"):
+        ResultStore(tmp_path, "abc", 5)
+    with pytest.raises(MachineError, match="another campaign"):
+        ResultStore(tmp_path, "abd", 5)
+
+
+class _InThisProcess(Executor):
+    def submit(self, function: Any, /, *words: Any, **named: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        future.set_result(function(*words, **named))
+        return future
+
+
+def test_the_table_of_an_interrupted_campaign_is_that_of_an_undisturbed_one(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow", reason="the table of a campaign is written by pyarrow")
+    plan = small_campaign.planned(tmp_path)
+    files = []
+    for name, before in (("undisturbed", ()), ("resumed", (3, 1))):
+        folder = tmp_path / name
+        with ResultStore(folder, plan.recipe.identity, plan.runs) as store:
+            carry_out_on(_InThisProcess(), plan.recipe, [plan.task(run) for run in before], 1, store.append)
+        with ResultStore(folder, plan.recipe.identity, plan.runs) as store:
+            tasks = tasks_of(plan, store.done)
+            carry_out_on(_InThisProcess(), plan.recipe, tasks, 2, store.append)
+            files.append(write_table(plan, store, folder))
+    assert files[0].read_bytes() == files[1].read_bytes()
+    table = ResultsTable(files[0])
+    assert table.numbers("run").tolist() == [0, 1, 2, 3]
+    assert table.texts("variant").tolist() == ["shipped", "slow"] * 2
+    assert (table.texts("result") == "SUCCESSFUL").all()
+    limit = plan.file.requirements["error_max.left"]
+    assert (table.numbers("passed") == (table.numbers("error_max.left") <= limit)).all()
+
+
+@pytest.mark.parametrize(
+    ("was", "written", "place", "says"),
+    [
+        ("samples: 2", "samples: 0", "quick.yaml:4:46", "1 or more"),
+        ("latin_hypercube, samples: 2", "sobol, samples: 3", "quick.yaml:4:36", "write 2 or 4"),
+        ("bandwidth_rad_s", "bandwith_rad_s", "quick.yaml:7:23", "bandwidth_rad_s"),
+        ("right_forearm.mass_kg", "right_forarm.mass_kg", "quick.yaml:9:17", "right_forearm.mass_kg"),
+        ("$delay", "$dealy", "quick.yaml:12:48", "delay"),
+        ("of: left", "of: lefd", "quick.yaml:13:25", "left"),
+        ("error_max.left", "error_max.lift", "quick.yaml:16:32", "error_max.left"),
+        ("machine: five_bar", "machine: fivebar", "quick.yaml:2:10", "five_bar"),
+        ("{left: 2.12}", "{lift: 2.12}", "quick.yaml:15:17", "left"),
+    ],
+)
+def test_a_mistake_in_the_file_is_shown_at_its_place(
+    tmp_path: Path, was: str, written: str, place: str, says: str
+) -> None:
+    assert was in small_campaign.TEXT
+    path = small_campaign.write(tmp_path, small_campaign.TEXT.replace(was, written))
+    with pytest.raises(MachineError) as refused:
+        read_campaign(path)
+    text = str(refused.value)
+    assert place in text
+    assert says in text
+
+
+def test_one_run_is_carried_out_and_shown_as_the_campaign_has_recorded_it(tmp_path: Path) -> None:
+    path = small_campaign.write(tmp_path)
+    ran = command.linkwork("campaign", str(path), "--run", "1", "--json")
+    assert ran.returncode == 0, ran.stderr
+    told = json.loads(ran.stdout)
+    plan = read_campaign(path)
+    recorded = json.loads(small_campaign.lines(plan)[1])
+    assert list(told["figures"].values()) == recorded["figures"]
+    assert command.linkwork("campaign", str(path), "--run", "4").returncode == 2
