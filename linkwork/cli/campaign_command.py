@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import shlex
+import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -42,7 +44,8 @@ def campaign(
     ] = None,
     as_json: AsJson = False,
 ) -> int:
-    """Carry out the runs of a campaign on all processors; write results.parquet.
+    """Carry out the runs of a campaign on all processors; write results.parquet
+    and report.html.
 
     A campaign that was interrupted continues where it ended. Exit status: 0 done, 1 the run of --run did not
     succeed, 2 wrong usage or file.
@@ -67,22 +70,29 @@ def campaign(
 
 def _carry_out(plan: CampaignPlan, options: CampaignOptions, file: str, *, as_json: bool) -> None:
     from linkwork.campaigns.analysis import analyse
+    from linkwork.campaigns.campaign_page import write_page
     from linkwork.campaigns.campaign_run import run_campaign
     from linkwork.campaigns.carrying_out import WorkersEnded
     from linkwork.campaigns.results_table import ResultsTable
+    from linkwork.reports.provenance import provenance
     from linkwork.terminal.progress import run_bar
 
+    begun = time.monotonic()
     try:
         with run_bar(console, "runs") as progress:
             path = run_campaign(plan, options, progress)
     except WorkersEnded as error:
         raise Misuse(str(error)) from None
-    found = analyse(plan, ResultsTable(path))
+    results = ResultsTable(path)
+    found = analyse(plan, results)
+    told = provenance(sys.argv[1:], time.monotonic() - begun)
+    page = write_page(plan, results, found, told, options.folder)
     if as_json:
-        emit(_summary(plan, found, path))
+        emit(_summary(plan, found, path, page))
     else:
         _show(plan, found, file)
         say(f"results: {shlex.quote(str(path))}")
+        say(f"report: {shlex.quote(str(page))}")
 
 
 def _estimate(plan: CampaignPlan, options: CampaignOptions, *, as_json: bool) -> None:
@@ -140,7 +150,7 @@ def _one(plan: CampaignPlan, number_of_run: int, log: Path | None, *, as_json: b
     return DONE if merit.result == SUCCESSFUL else GOAL_FAILED
 
 
-def _summary(plan: CampaignPlan, found: Analysis, path: Path) -> dict[str, Any]:
+def _summary(plan: CampaignPlan, found: Analysis, path: Path, page: Path) -> dict[str, Any]:
     return {
         "runs": plan.runs,
         "groups": [vars(each) | {"results": dict(each.results)} for each in found.groups],
@@ -148,6 +158,7 @@ def _summary(plan: CampaignPlan, found: Analysis, path: Path) -> dict[str, Any]:
         "worst": [vars(each) for each in found.worst],
         "sensitivities": [vars(each) for each in found.sensitivities],
         "results": str(path),
+        "report": str(page),
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from concurrent.futures import Executor, Future
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from linkwork.campaigns.campaign_plan import read_campaign, tasks_of
+from linkwork.campaigns.analysis import analyse
+from linkwork.campaigns.campaign_page import campaign_page
+from linkwork.campaigns.campaign_plan import CampaignPlan, read_campaign, tasks_of
 from linkwork.campaigns.carrying_out import carry_out_on
 from linkwork.campaigns.result_store import FILE, ResultStore
 from linkwork.campaigns.results_table import ResultsTable, write_table
 from linkwork.machine import MachineError
+from linkwork.reports.provenance import provenance
 from tests import command
 from tests.campaigns import small_campaign
 
@@ -80,6 +84,19 @@ def test_the_table_of_an_interrupted_campaign_is_that_of_an_undisturbed_one(tmp_
     assert (table.texts("result") == "SUCCESSFUL").all()
     limit = plan.file.requirements["error_max.left"]
     assert (table.numbers("passed") == (table.numbers("error_max.left") <= limit)).all()
+    _check_page(plan, table)
+
+
+def _check_page(plan: CampaignPlan, table: ResultsTable) -> None:
+    """The report names each worst case with its command, and needs no other file."""
+    found = analyse(plan, table)
+    errors = table.numbers("error_max.left")
+    worst = next(each for each in found.worst if each.figure == "error_max.left")
+    assert (worst.run, worst.value) == (int(errors.argmax()), errors.max())
+    page = campaign_page(plan, table, found, provenance(["campaign", "quick.yaml"], 1.0))
+    assert f"linkwork campaign quick.yaml --run {worst.run}" in page
+    assert page.count("<figure>") >= 1
+    assert not re.search(r"(src|href)=\"(?!#)|url\(|@import", page)
 
 
 @pytest.mark.parametrize(
