@@ -172,7 +172,7 @@ def _patched(base: Machine, patch: Mapping[str, Any], document: Document, place:
     try:
         return machine_in(parse_yaml(text, base.path))
     except MachineError as error:
-        raise MachineError([_blamed(problem, patch, document, place) for problem in error.problems]) from None
+        raise MachineError([blamed(problem, patch, document, place) for problem in error.problems]) from None
 
 
 def patched_text(document: Document, patch: Mapping[str, Any]) -> str:
@@ -182,8 +182,8 @@ def patched_text(document: Document, patch: Mapping[str, Any]) -> str:
     return stream.getvalue()
 
 
-def _blamed(problem: Problem, patch: Mapping[str, Any], document: Document, place: Place) -> Problem:
-    """Move a problem of a patched machine file to the patch."""
+def blamed(problem: Problem, patch: Mapping[str, Any], document: Document, place: Place) -> Problem:
+    """Move a problem of a patched machine file to the patch, which stands at `place` of a document."""
     steps = (*place, *place_of(patch, problem.key))
     rest = {"found": problem.found, "allowed": problem.allowed, "remedy": problem.remedy}
     of_key = steps in document.keys and problem.message.startswith("unknown")

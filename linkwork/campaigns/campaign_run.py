@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from linkwork.campaigns.campaign_plan import CampaignPlan, tasks_of
-from linkwork.campaigns.carrying_out import carry_out_here, carry_out_on
+from linkwork.campaigns.carrying_out import LocalWorkers, carry_out_on
 from linkwork.campaigns.executors import cluster
 from linkwork.campaigns.result_store import ResultStore
 from linkwork.campaigns.results_table import need_pyarrow, write_table
@@ -65,7 +65,8 @@ def run_campaign(
             pass
         elif options.on is None:
             workers = min(options.workers, plan.runs - done)
-            carry_out_here(plan.recipe, tasks, workers, record)
+            with LocalWorkers(workers) as pool:
+                pool.carry_out(plan.recipe, tasks, record)
         else:
             with cluster(options.on, options.workers) as (executor, threads):
                 carry_out_on(executor, plan.recipe, tasks, threads, record)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from typing import Final
+from types import TracebackType
+from typing import Final, Self
 
 from linkwork.campaigns.campaign_plan import RunRecipe, RunTask
 from linkwork.campaigns.executors import local_workers
@@ -44,42 +45,55 @@ class _Pace:
         return min(MOST_IN_CHUNK, max(1, int(CHUNK_S * self.runs / max(self.seconds, 1e-6))))
 
 
-def carry_out_here(recipe: RunRecipe, tasks: Iterable[RunTask], workers: int, record: Record) -> None:
-    """Carry out runs on worker processes of this computer; `record` receives every line.
+class LocalWorkers:
+    """Worker processes of this computer; one that ends is replaced. Use it as a context manager."""
 
-    A worker that ends is replaced, and its runs are carried out again. Raises WorkersEnded.
-    """
-    rest: Iterator[RunTask] = iter(tasks)
-    endings = 0
-    while True:
-        noted = [0]
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._pool = local_workers(count)
 
-        def count(line: bytes, noted: list[int] = noted) -> None:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def carry_out(self, recipe: RunRecipe, tasks: Iterable[RunTask], record: Record) -> None:
+        """Carry out runs; `record` receives every line. Raises WorkersEnded."""
+        rest: Iterator[RunTask] = iter(tasks)
+        endings = noted = 0
+
+        def count(line: bytes) -> None:
+            nonlocal noted
             record(line)
-            noted[0] += 1
+            noted += 1
 
-        pool = local_workers(workers)
-        try:
-            again = _on(pool, recipe, rest, workers, count)
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
-        if not again:
-            return
-        endings = 0 if noted[0] else endings + 1
-        if endings >= MOST_ENDINGS:
-            runs = ", ".join(str(task.run) for task in again[:5])
-            raise WorkersEnded(
-                f"worker processes ended {endings} times in a row without a result; they carried out runs"
-                f" {runs} …; one alone: linkwork campaign FILE --run {again[0].run}"
-            )
-        rest = itertools.chain(again, rest)
+        while again := _on(self._pool, recipe, rest, self._count, count):
+            endings, noted = (0 if noted else endings + 1), 0
+            if endings >= MOST_ENDINGS:
+                runs = ", ".join(str(task.run) for task in again[:5])
+                raise WorkersEnded(
+                    f"worker processes ended {endings} times in a row without a result; they carried out"
+                    f" runs {runs} …; one alone: linkwork campaign FILE --run {again[0].run}"
+                )
+            self._pool.shutdown(wait=True, cancel_futures=True)
+            self._pool = local_workers(self._count)
+            rest = itertools.chain(again, rest)
 
 
 def carry_out_on(
     executor: Executor, recipe: RunRecipe, tasks: Iterable[RunTask], workers: int, record: Record
 ) -> None:
-    """Carry out runs on an executor that replaces its workers itself."""
-    _on(executor, recipe, iter(tasks), workers, record)
+    """Carry out runs on an executor that replaces its workers itself. Raises WorkersEnded."""
+    try:
+        _on(executor, recipe, iter(tasks), workers, record)
+    except Exception as error:  # the scheduler has gone, or gives a run up
+        if not (isinstance(error, OSError | CancelledError) or "distributed" in type(error).__module__):
+            raise
+        text = f"the cluster does not carry out the runs: {type(error).__name__} {error}"
+        raise WorkersEnded(f"{text}; the same command continues") from None
 
 
 def _on(

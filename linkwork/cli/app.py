@@ -76,6 +76,9 @@ from linkwork.cli import (
 from linkwork.cli import (
     teach_command as teaching,
 )
+from linkwork.cli import (
+    tune_command as tuning,
+)
 from linkwork.controller.__main__ import controller
 from linkwork.plant.__main__ import plant
 from linkwork.terminal.output import say
@@ -108,7 +111,7 @@ _PANELS: dict[str, tuple[Any, ...]] = {
         recordings.animate,
     ),
     "Test a rig": (rig.rig,),
-    "Study": (campaigns.campaign,),
+    "Study": (campaigns.campaign, tuning.tune),
     "Files and this computer": (
         service.service,
         files.check,

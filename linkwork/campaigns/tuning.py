@@ -1,0 +1,333 @@
+"""Tuning: settings of the controller that minimise a figure of merit over the runs of a campaign.
+
+The search is SciPy's differential evolution (Storn and Price, Journal of Global Optimization 11, 1997). It
+is seeded and its evaluations are recorded, so that an interrupted search repeats none of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import math
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from ruamel.yaml import YAML
+
+from linkwork.arrays import Floats
+from linkwork.campaigns.campaign_file import TuneSection, read_campaign_file
+from linkwork.campaigns.campaign_plan import (
+    CampaignPlan,
+    RunRecipe,
+    RunTask,
+    blamed,
+    patched_text,
+    plan_of,
+    read_campaign,
+)
+from linkwork.campaigns.carrying_out import LocalWorkers
+from linkwork.campaigns.machine_patches import nested
+from linkwork.campaigns.merit import SUCCESSFUL
+from linkwork.campaigns.result_store import ResultStore
+from linkwork.machine import Machine, MachineError, for_controller
+from linkwork.machine.loading import machine_in
+from linkwork.machine.yaml import Document, parse_yaml
+
+BEFORE, AFTER = "as_it_is", "tuned"
+"""Variants of the campaign that compares the result with the file."""
+PATCH: Final = "tuned.yaml"
+COMPARISON: Final = "comparison.yaml"
+_BROKEN: Final = 1e12
+"""Value of a candidate with a run that violates a limit; the share of such runs is added, times this."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Settings, the figure of merit over all runs, and the share of runs that violate a limit or fail."""
+
+    settings: tuple[float, ...]
+    value: float
+    broken: float
+
+    @property
+    def cost(self) -> float:
+        """The number that is minimised: candidates that violate nothing are better than all others."""
+        return self.value if self.broken == 0.0 else _BROKEN * (1.0 + self.broken)
+
+
+@dataclass(frozen=True)
+class TuningPlan:
+    """A campaign file with a section `tune`: its plan without variants, and its document."""
+
+    plan: CampaignPlan
+    section: TuneSection
+    document: Document
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The settings, keys of the machine file."""
+        return tuple(self.section.settings)
+
+    @property
+    def most(self) -> int:
+        """The largest number of evaluations: the first population, and one for each generation."""
+        return self.population * (self.section.generations + 1)
+
+    @property
+    def population(self) -> int:
+        """Candidates in a generation; differential evolution needs five."""
+        return max(5, self.section.candidates * len(self.keys))
+
+    def patch(self, settings: Sequence[float]) -> dict[str, Any]:
+        """Return settings as a part of a machine file."""
+        return nested(dict(zip(self.keys, settings, strict=True)))
+
+    def present(self) -> Floats | None:
+        """Return the settings of the file, where it gives all of them within the bounds."""
+        found = []
+        for key, (low, high) in self.section.settings.items():
+            value: Any = self.plan.machine.document.data
+            for step in key.split("."):
+                value = value.get(step) if isinstance(value, Mapping) else None
+            if not isinstance(value, (int, float)) or not low <= value <= high:
+                return None
+            found.append(float(value))
+        return np.array(found)
+
+
+def read_tuning(path: str | Path) -> TuningPlan:
+    """Read a campaign file with a section `tune`. Raises MachineError with every problem found."""
+    file, document = read_campaign_file(path)
+    if file.tune is None:
+        raise MachineError([document.problem((), "there is nothing to tune", remedy="add a section tune")])
+    plan = plan_of(file.model_copy(update={"variants": {}}), document)
+    tuning = TuningPlan(plan, file.tune, document)
+    for end in (0, 1):
+        for key, ends in file.tune.settings.items():
+            _build(plan, nested({key: ends[end]}), document, ("tune", "settings", key))
+    return tuning
+
+
+def _build(
+    plan: CampaignPlan, patch: Mapping[str, Any], document: Document, place: tuple[str, ...]
+) -> Machine:
+    """Build the machine with a patch; problems are placed at the setting."""
+    try:
+        text = patched_text(plan.machine.document, patch)
+        return for_controller(machine_in(parse_yaml(text, plan.machine.path)))
+    except MachineError as error:
+        problems = [blamed(problem, {}, document, place) for problem in error.problems]
+        raise MachineError(problems) from None
+
+
+class CandidateRuns:
+    """Evaluates candidates: all of a generation at once, on worker processes.
+
+    store: earlier evaluations, by their numbers. advance: receives the numbers of evaluations done.
+    """
+
+    def __init__(
+        self,
+        tuning: TuningPlan,
+        workers: LocalWorkers,
+        store: ResultStore,
+        advance: Callable[[int, int], None],
+    ) -> None:
+        self._tuning, self._workers, self._store, self._advance = tuning, workers, store, advance
+        self.candidates: list[Candidate] = []
+        """In the order of their evaluation."""
+        plan = tuning.plan
+        self._merit = list(plan.figures).index(tuning.section.minimise)
+        self._limits = {
+            list(plan.figures).index(name): limit
+            for name, limit in {"speed_share": 1.0, "limited": 0.0, **plan.file.requirements}.items()
+        }
+
+    def evaluate(self, settings: Iterable[Floats]) -> list[Candidate]:
+        """Return the candidates with these settings, each an array (settings,)."""
+        found = [tuple(np.asarray(each, float).tolist()) for each in settings]
+        first, fresh = len(self.candidates), []
+        done = self._store.done
+        for number, each in enumerate(found, first):
+            if number < len(done) and done[number]:
+                told = self._store.read(number)
+                if tuple(told["settings"]) == each:
+                    continue
+            fresh.append((number, each))
+        measured = self._measured(fresh)
+        for number, each in enumerate(found, first):
+            if number in measured:
+                candidate = measured[number]
+            else:
+                told = self._store.read(number)
+                candidate = Candidate(each, told["value"] if told["value"] is not None else math.nan,
+                                      told["broken"])  # fmt: skip
+            self.candidates.append(candidate)
+            if number in measured and number < len(done):
+                value = candidate.value if math.isfinite(candidate.value) else None
+                told = {"run": number, "settings": each, "value": value, "broken": candidate.broken}
+                self._store.append(json.dumps(told).encode() + b"\n")
+        self._advance(len(self.candidates), self._tuning.most)
+        return self.candidates[first:]
+
+    def _measured(self, fresh: Sequence[tuple[int, tuple[float, ...]]]) -> dict[int, Candidate]:
+        """Carry out the runs of candidates (number, settings)."""
+        if not fresh:
+            return {}
+        plan = self._tuning.plan
+        document = plan.machine.document
+        texts = {f"c{number}": patched_text(document, self._tuning.patch(each)) for number, each in fresh}
+        recipe = _recipe_with(plan.recipe, texts)
+        lines: dict[str, list[tuple[int, dict[str, Any]]]] = {name: [] for name in texts}
+        tasks: list[RunTask] = []
+        names = list(texts)
+        for name in names:
+            for run in range(plan.runs):
+                task = plan.task(run)
+                tasks.append(RunTask(len(tasks), name, task.trajectory, task.stream, task.values))
+
+        def record(line: bytes) -> None:
+            told = json.loads(line)
+            lines[names[told["run"] // plan.runs]].append((told["run"], told))
+
+        self._workers.carry_out(recipe, tasks, record)
+        return {
+            number: self._candidate(each, [told for _, told in sorted(lines[f"c{number}"], key=_first)])
+            for number, each in fresh
+        }
+
+    def _candidate(self, settings: tuple[float, ...], told: Sequence[Mapping[str, Any]]) -> Candidate:
+        values = np.array([each["figures"][self._merit] if each["figures"] else None for each in told], float)
+        broken = float(np.mean([self._violates(each) for each in told]))
+        if not np.isfinite(values).all():
+            return Candidate(settings, math.nan, max(broken, 1.0 / len(told)))
+        over = self._tuning.section.over
+        if over == "worst":
+            value = values.max()
+        else:
+            value = values.mean() if over == "mean" else math.sqrt(float(np.square(values).mean()))
+        return Candidate(settings, float(value), broken)
+
+    def _violates(self, told: Mapping[str, Any]) -> bool:
+        """Whether a run failed, was limited or too fast, or misses a requirement."""
+        if told["result"] != SUCCESSFUL or told["fault"]:
+            return True
+        return any(
+            told["figures"][place] is None or told["figures"][place] > limit
+            for place, limit in self._limits.items()
+        )
+
+
+def _first(pair: tuple[int, Any]) -> int:
+    return pair[0]
+
+
+def _recipe_with(recipe: RunRecipe, machines: Mapping[str, str]) -> RunRecipe:
+    """Return a recipe with other machines, and the identity that follows from them."""
+    told = json.dumps([recipe.identity, dict(machines)], sort_keys=True)
+    return replace(recipe, identity=hashlib.sha256(told.encode()).hexdigest(), machines=dict(machines))
+
+
+def tune(
+    tuning: TuningPlan, workers: LocalWorkers, folder: Path, advance: Callable[[int, int], None]
+) -> tuple[Candidate, list[Candidate]]:
+    """Search the settings; return the best candidate, and all in the order of their evaluation.
+
+    Raises MachineError for a folder of another search, WorkersEnded.
+    """
+    from scipy.optimize import Bounds, differential_evolution
+
+    told = json.dumps([tuning.plan.recipe.identity, tuning.section.model_dump(),
+                       dict(tuning.plan.file.requirements)], sort_keys=True)  # fmt: skip
+    identity = hashlib.sha256(told.encode()).hexdigest()
+    logarithmic = np.array([key in tuning.section.logarithmic for key in tuning.keys])
+    ends = np.array(list(tuning.section.settings.values()))
+    ends[logarithmic] = np.log(ends[logarithmic])
+    present = tuning.present()
+    if present is not None:
+        present[logarithmic] = np.log(present[logarithmic])
+    with ResultStore(folder / "search", identity, tuning.most) as store:
+        runs = CandidateRuns(tuning, workers, store, advance)
+
+        def settings_of(x: Floats) -> Floats:
+            return np.asarray(np.where(logarithmic, np.exp(np.where(logarithmic, x, 0.0)), x))
+
+        def generation(_: Any, population: Iterable[Floats]) -> list[float]:
+            return [each.cost for each in runs.evaluate([settings_of(x) for x in population])]
+
+        differential_evolution(
+            _not_called,
+            Bounds(ends[:, 0], ends[:, 1]),
+            maxiter=tuning.section.generations,
+            popsize=tuning.section.candidates,
+            seed=tuning.plan.file.seed,
+            init=_population(tuning, ends, present),
+            polish=False,
+            updating="deferred",
+            workers=generation,
+        )
+        best = min(runs.candidates, key=lambda each: each.cost)
+        return best, runs.candidates
+
+
+def _not_called(_: Floats) -> float:
+    raise AssertionError("whole generations are evaluated")
+
+
+def _population(tuning: TuningPlan, ends: Floats, present: Floats | None) -> Floats:
+    """The first generation: a Latin hypercube between ends (settings, 2), and the file's settings."""
+    from scipy.stats import qmc
+
+    random = np.random.default_rng(tuning.plan.file.seed)
+    unit = qmc.LatinHypercube(len(ends), seed=random).random(tuning.population)
+    population: Floats = ends[:, 0] + unit * (ends[:, 1] - ends[:, 0])
+    if present is not None:
+        population[0] = present
+    return population
+
+
+def compared(tuning: TuningPlan, best: Candidate, folder: Path) -> CampaignPlan:
+    """Write and plan the campaign that compares the result with the file, on samples of another seed."""
+    data = {key: value for key, value in tuning.document.data.items() if key != "tune"}
+    here = Path(tuning.document.file).parent
+    data["machine"] = _seen_from(folder, here, data["machine"])
+    data["trajectories"] = {
+        name: each | ({"send": _seen_from(folder, here, each["send"])} if "send" in each else {})
+        for name, each in data["trajectories"].items()
+    }
+    data |= {"variants": {BEFORE: {}, AFTER: tuning.patch(_rounded(best))}, "seed": tuning.plan.file.seed + 1}
+    path = folder / COMPARISON
+    with path.open("w", encoding="utf-8") as stream:
+        YAML(typ="safe", pure=True).dump(data, stream)
+    return read_campaign(path)
+
+
+def _seen_from(folder: Path, here: Path, given: Any) -> Any:
+    """Return the path of a file beside the campaign file, relative to a folder; anything else as it is."""
+    if isinstance(given, str) and (here / given).is_file():
+        return os.path.relpath(here / given, folder)
+    return given
+
+
+def _rounded(best: Candidate) -> list[float]:
+    return [float(f"{each:.6g}") for each in best.settings]
+
+
+def write_patch(tuning: TuningPlan, best: Candidate, folder: Path) -> Path:
+    """Write the settings as a part of a machine file; return its path."""
+    stream = io.StringIO()
+    YAML(typ="safe", pure=True).dump(tuning.patch(_rounded(best)), stream)
+    section = tuning.section
+    head = (
+        f"# Settings for {tuning.plan.machine.name}: linkwork tune {tuning.plan.path.name}\n"
+        f"# {section.minimise}, {section.over} of {tuning.plan.runs} runs:"
+        f" {best.value:.6g} {tuning.plan.figures[section.minimise]}\n"
+    )
+    path = folder / PATCH
+    path.write_text(head + stream.getvalue(), encoding="utf-8")
+    return path

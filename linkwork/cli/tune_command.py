@@ -1,0 +1,139 @@
+"""`linkwork tune`: settings of the controller that minimise a figure of merit over a campaign."""
+
+from __future__ import annotations
+
+import math
+import shlex
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from linkwork.cli.connected import AsJson
+from linkwork.terminal.failures import DONE, GOAL_FAILED, Misuse
+from linkwork.terminal.output import complain, console, emit, number, say, table
+
+if TYPE_CHECKING:
+    from linkwork.campaigns.tuning import Candidate, TuningPlan
+    from linkwork.reports.markup import Markup
+
+
+def tune(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Campaign file with a section tune (YAML).")],
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Worker processes. Default: one for each processor.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder of the results. Default: in linkwork-out.")
+    ] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Search settings of the controller; write them as a part of a machine file, with a report.
+
+    Settings with which any run fails, violates a limit or misses a requirement are rejected. An interrupted
+    search continues. Exit status: 0 found, 1 every candidate violates a limit, 2 wrong usage or file.
+    """
+    from linkwork.campaigns.analysis import analyse
+    from linkwork.campaigns.campaign_page import write_page
+    from linkwork.campaigns.campaign_run import CampaignOptions, run_campaign
+    from linkwork.campaigns.carrying_out import LocalWorkers, WorkersEnded
+    from linkwork.campaigns.executors import processors
+    from linkwork.campaigns.results_table import ResultsTable, need_pyarrow
+    from linkwork.campaigns.tuning import compared, read_tuning, write_patch
+    from linkwork.campaigns.tuning import tune as search
+    from linkwork.reports.provenance import provenance
+    from linkwork.terminal.progress import run_bar
+
+    tuning = read_tuning(file)
+    need_pyarrow()
+    begun, count = time.monotonic(), workers or processors()
+    folder = out or Path("linkwork-out") / f"tune-{tuning.plan.file.name}"
+    try:
+        with run_bar(console, "candidates") as progress, LocalWorkers(count) as pool:
+            best, candidates = search(tuning, pool, folder, progress)
+        if best.broken:
+            share = f"{100.0 * best.broken:.1f} % of its runs"
+            complain(
+                f"every candidate fails, violates a limit or misses a requirement; the best one in {share}"
+            )
+            return GOAL_FAILED
+        patch = write_patch(tuning, best, folder)
+        plan = compared(tuning, best, folder)
+        with run_bar(console, "comparison") as progress:
+            path = run_campaign(plan, CampaignOptions(folder / "comparison", count), progress)
+    except WorkersEnded as error:
+        raise Misuse(str(error)) from None
+    results = ResultsTable(path)
+    told = provenance(sys.argv[1:], time.monotonic() - begun)
+    shown = _evidence(tuning, best, candidates)
+    page = write_page(plan, results, analyse(plan, results), told, folder, shown)
+    if as_json:
+        settings = dict(zip(tuning.keys, best.settings, strict=True))
+        emit(
+            {"settings": settings, "value": best.value, "before": _before(tuning, candidates),
+             "candidates": len(candidates), "patch": str(patch), "report": str(page)}
+        )  # fmt: skip
+    else:
+        _show(tuning, best, candidates)
+        say(f"settings: {shlex.quote(str(patch))}")
+        say(f"report: {shlex.quote(str(page))}")
+    return DONE
+
+
+def _before(tuning: TuningPlan, candidates: Sequence[Candidate]) -> float | None:
+    """The figure of merit with the file's own settings, which are the first candidate where it gives them."""
+    return None if tuning.present() is None else candidates[0].value
+
+
+def _rows(tuning: TuningPlan, best: Candidate) -> list[tuple[str, str, str, str]]:
+    present = tuning.present()
+    return [
+        (key, "–" if present is None else number(float(present[place])), number(best.settings[place]),
+         f"{number(low)} … {number(high)}")
+        for place, (key, (low, high)) in enumerate(tuning.section.settings.items())
+    ]  # fmt: skip
+
+
+def _show(tuning: TuningPlan, best: Candidate, candidates: Sequence[Candidate]) -> None:
+    rows: list[Sequence[str]] = list(_rows(tuning, best))
+    console.print(table("settings", ("key", "in the file", "found", "searched"), rows))
+    section, before = tuning.section, _before(tuning, candidates)
+    unit = tuning.plan.figures[section.minimise]
+    was = f", before {number(before)} {unit}" if before is not None else ""
+    say(f"{section.minimise}, {section.over}: {number(best.value)} {unit}{was}; {len(candidates)} candidates")
+
+
+def _evidence(tuning: TuningPlan, best: Candidate, candidates: Sequence[Candidate]) -> Markup:
+    """The settings that were found, and the figure of merit over the search."""
+    import numpy as np
+
+    from linkwork.reports.chart import Chart, ChartLine, figure
+    from linkwork.reports.document import plain_table
+    from linkwork.reports.markup import element
+    from linkwork.reports.quantities import amount, scale
+
+    section, unit = tuning.section, tuning.plan.figures[tuning.section.minimise]
+    values = np.array([each.value if each.broken == 0.0 else math.nan for each in candidates])
+    best_so_far = np.fmin.accumulate(values)
+    factor, shown = scale(float(np.nanmax(values, initial=0.0)), unit)
+    numbers = np.arange(1.0, len(values) + 1.0)
+    lines = (
+        ChartLine("best so far", numbers, best_so_far * factor, 1),
+        ChartLine("candidate", numbers, values * factor, 2, dashed=True),
+    )
+    chart = Chart("Search", "candidate", f"{section.minimise} / {shown}", lines, log=True,
+                  note="gaps: a run fails, violates a limit or misses a requirement")  # fmt: skip
+    before = _before(tuning, candidates)
+    told: list[Any] = [f"{section.minimise}, {section.over} of {tuning.plan.runs} runs"]
+    told += ["–" if before is None else amount(before, unit), amount(best.value, unit), ""]
+    rows: list[Any] = [*_rows(tuning, best), told]
+    return element(
+        "section",
+        element("h2", "Settings"),
+        plain_table(("key", "in the file", "found", "searched"), rows, (1, 2, 3)),
+        element("p", "The comparison below uses samples that the search has not used.", class_="note"),
+        element("div", figure(chart), class_="charts"),
+    )
