@@ -88,7 +88,7 @@ class TuningPlan:
         return nested(dict(zip(self.keys, settings, strict=True)))
 
     def present(self) -> Floats | None:
-        """Return the settings of the file, where it gives all of them within the bounds."""
+        """Return the settings of the file (settings,), None unless it gives all within the bounds."""
         found = []
         for key, (low, high) in self.section.settings.items():
             value: Any = self.plan.machine.document.data
