@@ -17,7 +17,7 @@ import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.controller.estimation.estimate_quality import Quality
-from linkwork.controller.loop.tick import Tick, no_mark, no_slots
+from linkwork.controller.loop.tick import Tick, no_slots
 from linkwork.controller.records import Record, RecordLayout
 from linkwork.controller.supervision.supervisor import Supervisor, Switching
 from linkwork.controller.tick_io import Inputs, Outputs
@@ -77,7 +77,7 @@ class SwitchingTick:
         return self._tick.iterations
 
     def step(
-        self, inputs: Inputs, outputs: Outputs, dt: float, mark: Callable[[int], object] = no_mark
+        self, inputs: Inputs, outputs: Outputs, dt: float, mark: Callable[[int], object] | None = None
     ) -> None:
         """See `Tick`."""
         if not inputs.fresh:

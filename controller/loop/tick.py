@@ -50,10 +50,6 @@ _NO_LAW = LawKind.NONE
 EFFORT, LEVERAGE = int(Limited.EFFORT), int(Limited.LEVERAGE)
 
 
-def no_mark(_: int) -> None:
-    """Ignore the time of a phase."""
-
-
 def no_slots(_: int) -> Floats:
     """Raise, in place of a goal slot (flat array): this tick has none."""
     return np.empty(0)
@@ -207,6 +203,7 @@ class Tick:
             self._bearings = BearingLoads(machine)
         self.supervisor = Supervisor(machine, self._now, self.quality, slot)
         self.supervisor.course.recorded = self.record.floats
+        self._frames = self.supervisor.course.frames
         self._force_control = self.supervisor.course.pressing.control
         self._law = ActiveLaw(machine, self.supervisor.preload.now, self._force_control.forces)
         self._tuning = Tuning(machine, self._law.laws, loads)
@@ -219,7 +216,7 @@ class Tick:
         """Whether other constraints hold than those under which the machine was estimated last."""
 
     def step(
-        self, inputs: Inputs, outputs: Outputs, dt: float, mark: Callable[[int], object] = no_mark
+        self, inputs: Inputs, outputs: Outputs, dt: float, mark: Callable[[int], object] | None = None
     ) -> None:
         """One tick. `dt` is the device time since the last one; `outputs` is filled in place.
 
@@ -231,16 +228,20 @@ class Tick:
         if self._carries and inputs.fresh and self._tuning.by_signal.follow(inputs.input, inputs.output):
             self._law.release()
         self._estimate(inputs, dt)
-        mark(TickPhase.ESTIMATE)
+        if mark is not None:
+            mark(TickPhase.ESTIMATE)
         if self._adopted:
             self.supervisor.course.hold_here()
             self._adopted = False
         self.supervisor.update(inputs, self._count, self._bad_sensor)
-        mark(TickPhase.SUPERVISE)
+        if mark is not None:
+            mark(TickPhase.SUPERVISE)
         self._act()
-        mark(TickPhase.LAW)
+        if mark is not None:
+            mark(TickPhase.LAW)
         self._limit(outputs)
-        mark(TickPhase.LIMIT)
+        if mark is not None:
+            mark(TickPhase.LIMIT)
 
     def estimate_afresh(self, near: Tick) -> None:
         """Let the next step estimate without a prediction, near a tick's last state, and hold there."""
@@ -302,8 +303,8 @@ class Tick:
             disturbance.update(self.supervisor.course.law, self._now.v, dt)
         if self._presses:
             self._force_control.sense(inputs, dt)
-        if (frames := self.supervisor.course.frames) is not None:
-            frames.update(inputs.input, dt, fresh=inputs.fresh, connected=inputs.connected)
+        if self._frames is not None:
+            self._frames.update(inputs.input, dt, fresh=inputs.fresh, connected=inputs.connected)
         if self._bearings is not None and self._bearings.gauged:
             self._bearings.read(inputs.force_measured)
 

@@ -40,9 +40,13 @@ class GoalStatus(IntEnum):
 
 
 class ReferenceMotion(Protocol):
-    """A reference for the coordinates `index` (indices into the mechanism's coordinates)."""
+    """A reference for the coordinates `index` (indices into the mechanism's coordinates).
+
+    follows: whether it is that of a goal or a stream, for which the machine must be homed.
+    """
 
     index: NDArray[np.int64]
+    follows: bool
 
     def advance(self, time_s: float) -> None:
         """Move to the device time of this tick."""
@@ -63,7 +67,7 @@ class ReferenceMotion(Protocol):
 class Hold:
     """A reference at rest."""
 
-    resting = True
+    resting, follows = True, False
 
     def __init__(self, index: NDArray[np.int64], theta: Floats) -> None:
         self.index = index
@@ -108,6 +112,8 @@ class Follow:
     `speed` is the fraction of the goal's own speed that is asked for, `own` the fraction that the block is
     for: above 1 after the goal was sped up.
     """
+
+    follows = True
 
     def __init__(self, goal_id: int, block: GoalBlock, time_s: float, speed: float) -> None:
         self.goal_id, self.block = goal_id, block
@@ -264,6 +270,8 @@ class Jog:
     """Velocity by hand: jerk-limited towards the velocities last asked for, to rest when they are not
     repeated.
     """
+
+    follows = False
 
     def __init__(
         self, index: NDArray[np.int64], theta: Floats, limits: Sequence[Sequence[float]], time_s: float

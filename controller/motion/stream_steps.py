@@ -33,7 +33,7 @@ import numpy as np
 from linkwork.arrays import Floats, Integers
 from linkwork.controller.estimation.assembly_mode import determinant
 from linkwork.controller.laws.closed_chain import evaluate_motion
-from linkwork.controller.laws.motor_allocation import motor_forces
+from linkwork.controller.laws.motor_allocation import motor_forces, solved
 from linkwork.controller.laws.motor_conditioning import leverage
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.formulations.projection import position_residual
@@ -90,6 +90,10 @@ SPEED_MARGIN, STOP_SPEED_MARGIN = 0.97, 0.85
 that are checked along a stop, a joint may be faster than at these."""
 EFFORT_SHARE = 0.9
 """Share of the motors' largest efforts that a stop may need: the rest is for feedback."""
+RESERVE_SHARE = 0.05
+"""Share of the acceleration limits that the motors keep in reserve for feedback, in all coordinates at once.
+In a weak pose a small acceleration needs much effort: without the reserve, a machine that is a little off
+its reference there cannot come back, and gravity takes it further into the weak pose."""
 SAMPLE_S, MOST_SAMPLES = 0.025, 6
 """Longest interval between the poses that are checked along a stop, and their largest number."""
 CLOSE = 1e-10
@@ -143,7 +147,9 @@ class StreamStep(NamedTuple):
     state's time and one period later; wanted, stop, tried: scratch. caps: shares of the velocity limits that
     the tracking law may use. stopped: 1 where a limit of the pose stopped the coordinate. told: HeldBack, its
     index, and what `HOLD` to `TRIED` say. most: largest effort of each motor, weight: in the metric of
-    efforts; effort, next_effort: of the reference. origin: admitted velocities at the reference's pose.
+    efforts; effort, next_effort: of the reference. reserve, next_reserve: what `RESERVE_SHARE` needs at the
+    reference's pose; rest, next_rest: what holding and that need at the end of its stop. origin: admitted
+    velocities at the reference's pose.
     """
 
     p: Floats
@@ -162,7 +168,13 @@ class StreamStep(NamedTuple):
     weight: Annotated[Floats, "motors"]
     effort: Annotated[Floats, "motors"]
     next_effort: Annotated[Floats, "motors"]
+    kept: Annotated[Floats, "motors"]
+    reserve: Annotated[Floats, "motors"]
+    next_reserve: Annotated[Floats, "motors"]
+    rest: Annotated[Floats, "motors"]
+    next_rest: Annotated[Floats, "motors"]
     force: Annotated[Floats, "nv"]
+    change: Annotated[Floats, "nv"]
     pose: Floats
     rates: Annotated[Floats, "nv"]
     state: Annotated[Floats, "k", "three"]
@@ -552,19 +564,62 @@ def _motor_efforts(g: StreamStep, states: Floats) -> bool:
             for c in range(nv):
                 z[i] += basis[i, c] * force[c]
         motor_forces(basis, g.motor, g.weight, g.levers[: k * k], z, force)
+    _reserves(g, basis)
     return True
 
 
 @part
-def _effort_limit(g: StreamStep, states: Floats, first: bool) -> int:
-    """The motor that would need more than its share, as `_pose_limit`; a motor above it already may stay."""
+def _reserves(g: StreamStep, basis: Floats) -> None:
+    """After the efforts: write to `kept` (motors) what `RESERVE_SHARE` of all acceleration limits needs.
+
+    The motors' efforts are linear in the coordinates' accelerations. Each acceleration of the share may have
+    either sign, so that the sizes of its efforts add up.
+    """
+    t, w = g.t, g.w
+    nv, k, closes = t[NV], len(g.chosen), t[N_ROWS] > 0
+    mass, u, z, change = matrix(t, w, M, nv), vector(t, w, VDOT), g.z, g.change
+    fill(g.kept, 0.0)
+    for j in range(k):
+        fill(z, 0.0)
+        z[j] = RESERVE_SHARE * g.limits[j, 1]
+        lu_apply(g.held, g.pivots, z)
+        for c in range(nv):
+            u[c] = 0.0
+            for i in range(k):
+                u[c] += basis[i, c] * z[i]
+        for c in range(nv):
+            change[c] = 0.0
+            for d in range(nv):
+                change[c] += mass[c, d] * u[d]
+        if closes:
+            for i in range(k):
+                z[i] = 0.0
+                for c in range(nv):
+                    z[i] += basis[i, c] * change[c]
+            fill(change, 0.0)
+            solved(basis, g.motor, g.weight, g.levers[: k * k], z, change)
+        for m in range(len(g.motor)):
+            g.kept[m] += abs(change[g.motor[m]])
+
+
+@part
+def _effort_limit(g: StreamStep, states: Floats, first: bool, last: bool) -> int:
+    """The motor that would need more than its share, as `_pose_limit`; a motor above it already may stay.
+
+    first: at the next pose; last: at the end of the stop, where the machine rests.
+    """
     if not _motor_efforts(g, states):
         return 9
     for m in range(len(g.motor)):
-        needed = g.force[g.motor[m]]
+        needed, kept = abs(g.force[g.motor[m]]), g.kept[m]
         if first:
-            g.next_effort[m] = needed
-        if abs(needed) > EFFORT_SHARE * g.most[m] and abs(needed) > abs(g.effort[m]) * (1.0 + 1e-9):
+            g.next_effort[m], g.next_reserve[m] = needed, kept
+        if last:
+            g.next_rest[m] = needed + kept
+        if needed > EFFORT_SHARE * g.most[m] and needed > g.effort[m] * (1.0 + 1e-9):
+            return 11 + 16 * m
+        worse = needed + kept > g.rest[m] * (1.0 + 1e-9) if last else kept > g.reserve[m] * (1.0 + 1e-9)
+        if needed + kept > g.most[m] and worse:
             return 11 + 16 * m
     return 0
 
@@ -621,7 +676,7 @@ def _blocked(g: StreamStep, period: float, least_hold: float, least_lever: float
     if why == 0:
         why = _region_limit(g, here, True)
     if why == 0:
-        why = _effort_limit(g, g.tried, True)
+        why = _effort_limit(g, g.tried, True, False)
     if why != 0:
         return int(why)
     for i in range(len(g.goal)):
@@ -656,11 +711,13 @@ def _blocked(g: StreamStep, period: float, least_hold: float, least_lever: float
         if why == 0:
             why = _region_limit(g, here, False)
         if why == 0:
-            why = _effort_limit(g, g.wanted, False)
+            why = _effort_limit(g, g.wanted, False, n + 1 == count)
         if why != 0:
             return int(why)
     g.told[HOLD] = hold
     copy(g.next_effort, g.effort)
+    copy(g.next_reserve, g.reserve)
+    copy(g.next_rest, g.rest)
     if t[N_ROWS] > 0:
         g.told[LEVER] = g.told[NEXT_LEVER]
         _turn_to(g, g.next_basis)
@@ -745,9 +802,13 @@ def begin_stream(bundle: Integers, least_lever: float) -> int:
     copy(g.next_pose, g.pose)
     for i in range(len(g.chosen)):
         copy(g.basis[i], g.origin[i])
-    fill(g.effort, 0.0)
     g.told[HOLD], g.told[LEVER] = hold, least_lever
     g.told[TURN], g.told[DRIVE] = _signs(g)
     if g.t[N_ROWS] > 0:
         g.told[LEVER] = leverage(g.basis, vector(g.t, g.p, COLUMN_SCALE), g.motor, g.levers)
+    if not _motor_efforts(g, g.state):
+        return 0
+    for m in range(len(g.motor)):
+        g.effort[m], g.reserve[m] = abs(g.force[g.motor[m]]), g.kept[m]
+        g.rest[m] = g.effort[m] + g.kept[m]
     return 1

@@ -78,6 +78,8 @@ class StreamedReference:
     `estimate` is the workspace that the tick keeps current.
     """
 
+    follows = True
+
     def __init__(self, machine: Machine, estimate: Workspace) -> None:
         self.limiter = StreamLimiter(machine, estimate)
         k = machine.dof

@@ -29,9 +29,8 @@ class Phase(IntEnum):
     """Brake set, effort ramping down."""
 
 
-BRAKED, RELEASED, _RELEASING = Phase.BRAKED, Phase.RELEASED, Phase.RELEASING
+BRAKED, RELEASED = Phase.BRAKED, Phase.RELEASED
 """What ticks compare with. Python takes ten times as long to find a member by its enumeration."""
-_EFFORT, _BRAKE = Mode.EFFORT, Mode.BRAKE
 _NEXT = {
     Phase.ENGAGING: Phase.RELEASING,
     Phase.RELEASING: Phase.RELEASED,
@@ -50,38 +49,48 @@ class BrakeSequence:
             Phase.SETTING: brake_release_s,
             Phase.UNLOADING: RAMP_S,
         }
-        self.phase = Phase.BRAKED
         self.share = 0.0
         """Fraction of the law's effort that is sent."""
         self._since_s = 0.0
+        self._enter(Phase.BRAKED)
+
+    def _enter(self, phase: Phase) -> None:
+        """Begin this phase. `mode` is sent with the command; `changing`: the sequence is under way."""
+        self.phase = phase
+        self.mode = Mode.EFFORT if phase in (Phase.RELEASED, Phase.RELEASING) else Mode.BRAKE
+        self.changing = phase not in (Phase.RELEASED, Phase.BRAKED)
 
     def adopt(self, other: BrakeSequence) -> None:
         """Copy the state of another brake sequence of the same machine."""
-        self.phase, self.share, self._since_s = other.phase, other.share, other._since_s
+        self.share, self._since_s = other.share, other._since_s
+        self._enter(other.phase)
 
     def engage(self, time_s: float) -> None:
         """Begin to enable; from the middle of a disable it continues from the present share."""
         if self.phase in (Phase.RELEASED, Phase.ENGAGING, Phase.RELEASING):
             return
-        self.phase = Phase.ENGAGING
+        self._enter(Phase.ENGAGING)
         self._since_s = time_s - self.share * RAMP_S
 
     def disengage(self, time_s: float) -> None:
         """Begin to disable; only from RELEASED, RELEASING or ENGAGING."""
         if self.phase in (Phase.RELEASED, Phase.RELEASING):
-            self.phase, self._since_s = Phase.SETTING, time_s
+            self._since_s = time_s
+            self._enter(Phase.SETTING)
         elif self.phase is Phase.ENGAGING:
-            self.phase, self._since_s = Phase.UNLOADING, time_s - (1.0 - self.share) * RAMP_S
+            self._since_s = time_s - (1.0 - self.share) * RAMP_S
+            self._enter(Phase.UNLOADING)
 
     def drop(self) -> None:
         """Brake immediately, for a fault or an emergency stop."""
-        self.phase, self.share = Phase.BRAKED, 0.0
+        self.share = 0.0
+        self._enter(Phase.BRAKED)
 
     def advance(self, time_s: float) -> None:
         """Move to this device time."""
         while (lasts := self._lasts_s.get(self.phase)) is not None and time_s - self._since_s >= lasts:
             self._since_s += lasts
-            self.phase = _NEXT[self.phase]
+            self._enter(_NEXT[self.phase])
         self.share = self._share(time_s)
 
     def _share(self, time_s: float) -> float:
@@ -91,15 +100,3 @@ class BrakeSequence:
         if self.phase is Phase.ENGAGING:
             return progress
         return 1.0 - progress if self.phase is Phase.UNLOADING else 1.0
-
-    @property
-    def mode(self) -> Mode:
-        """The mode to send with the command."""
-        phase = self.phase
-        return _EFFORT if phase is RELEASED or phase is _RELEASING else _BRAKE
-
-    @property
-    def changing(self) -> bool:
-        """Whether the sequence is under way."""
-        phase = self.phase
-        return phase is not RELEASED and phase is not BRAKED

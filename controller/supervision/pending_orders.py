@@ -36,9 +36,6 @@ class PendingOrders:
         self.timed: list[Order] = []
         self.goals = WaitingGoals()
 
-    def __bool__(self) -> bool:
-        return bool(self.timed or self.goals.waiting)
-
     @property
     def reports(self) -> bool:
         """Whether a report of the digital twin waits for its tick."""

@@ -165,7 +165,7 @@ class Supervisor:
             self._v,
             bad_sensor,
             moving=moving,
-            following=moving and (course.goal is not None or course.stream is not None),
+            following=moving and course.motion.follows,
         )
         if self._beliefs.needed:
             doubt = self._beliefs.check()
@@ -188,8 +188,8 @@ class Supervisor:
                 astray = self._following_error.check(course.motion, course.now, course.law)
                 if astray is not None:
                     self.raise_fault(*astray)
-        order = None
-        if inputs.order is not None or self.pending:
+        order, pending = None, self.pending
+        if inputs.order is not None or pending.timed or pending.goals.waiting:
             order = self._due(inputs.order)
         if order is not None:
             self.order_id = order.id
