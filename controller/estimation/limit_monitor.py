@@ -22,8 +22,6 @@ LIMIT_SLACK = 1e-3
 """rad or m beyond a position limit that a joint may be carried by its tracking error before that is a
 fault.
 """
-JOG_MARGIN = 2e-3
-"""rad or m before the fault's threshold at which a jog comes to rest."""
 AT_REST = 1e-3
 
 
@@ -166,10 +164,6 @@ class Watch:
         worst: int = worst_violation(index, reference, theta, self._wraps, tolerance, error)
         return worst
 
-    def within(self, q: Floats) -> bool:
-        """Whether a jog may come to rest at q (nv; rad or m)."""
-        return bool(np.all(q < self._high - JOG_MARGIN) and np.all(q > self._low + JOG_MARGIN))
-
     def jog_set(self, wanted: list[int]) -> NDArray[np.int64] | None:
         """Return the independent coordinates (dof) that a jog moves; None for a mixture.
 
@@ -179,12 +173,3 @@ class Watch:
             if wanted and set(wanted) <= set(whole.tolist()) and len(whole) == self._machine.dof:
                 return whole
         return None
-
-    def jog_limits(self, index: NDArray[np.int64]) -> tuple[list[float], list[float], list[float]]:
-        """Velocity, acceleration and jerk limits of the coordinates `index` (k), in rad or m."""
-        limits = [self._machine.coordinates[number] for number in index]
-        return (
-            [min(limit.velocity, 1e3) for limit in limits],
-            [min(limit.acceleration, 1e4) for limit in limits],
-            [min(limit.jerk, 1e6) for limit in limits],
-        )

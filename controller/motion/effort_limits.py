@@ -24,6 +24,7 @@ class Limited(IntFlag):
     effort-rate limit is reached; all changes are scaled by the same factor. LEVERAGE: the pose is close to an
     actuator singularity. PATH_RATE: the goal is slowed down on its path, because the motors could not follow.
     CONSTRAINT_FORCE: a bearing is above its limit. STREAM: a stream is held back from its set-points.
+    JOG_POSE: a jog is held back from a pose in which the motors cannot control or hold the machine.
     """
 
     NOTHING = 0
@@ -35,6 +36,7 @@ class Limited(IntFlag):
     PATH_RATE = 32
     CONSTRAINT_FORCE = 64
     STREAM = 128
+    JOG_POSE = 256
 
 
 class EffortLimits(NamedTuple):

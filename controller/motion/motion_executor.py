@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linkwork.arrays import Floats
 from linkwork.controller.estimation.frame_tracker import FrameTrackers
@@ -17,9 +18,11 @@ from linkwork.controller.motion.effort_limits import Limited
 from linkwork.controller.motion.frame_reference import FollowInFrame
 from linkwork.controller.motion.goal_condition import GoalCondition
 from linkwork.controller.motion.goal_splices import junction_outcome
-from linkwork.controller.motion.jogging import Jogging
+from linkwork.controller.motion.jogging import Jog
+from linkwork.controller.motion.planned_reference import PlannedReference
 from linkwork.controller.motion.pressing import Pressing
-from linkwork.controller.motion.reference import Follow, Following, GoalStatus, Hold, Jog, ReferenceMotion
+from linkwork.controller.motion.reference import Follow, Following, GoalStatus, Hold, ReferenceMotion
+from linkwork.controller.motion.stream_limiter import StreamLimiter
 from linkwork.controller.motion.stream_steps import HeldBack
 from linkwork.controller.motion.streaming import StreamedReference, StreamState
 from linkwork.controller.orders import (
@@ -91,8 +94,8 @@ class MotionExecutor:
         self._watch, self._slot = watch, slot
         self._theta, self._v = estimate.theta, estimate.v
         self._period_s = settings.period_s
-        self._jogging = Jogging(machine, watch, estimate)
-        self._stream = StreamedReference(machine, estimate)
+        limiter = StreamLimiter(machine, estimate)
+        self._jog, self._stream = Jog(machine, limiter, estimate), StreamedReference(machine, limiter)
         self.frames = FrameTrackers(machine) if machine.frames else None
         """The moving frames, where the machine has some; the tick moves them on."""
         self._error = np.zeros(len(names))
@@ -174,12 +177,8 @@ class MotionExecutor:
         motion = self.motion
         self.on_path = False
         if isinstance(motion, Jog):
-            if not self._jogging.may_go_on(motion):
-                self.limited |= int(Limited.JOG_POSITION)
-                motion.stop()
-            elif (share := self._jogging.speed_share(motion.index, self.now.velocity)) < 1.0:
-                self.limited |= int(Limited.JOG_VELOCITY)
-                motion.slow(share)
+            self.limited |= motion.limited
+            self.slowed = not motion.eased
             if motion.resting:
                 self._hold()
         elif isinstance(motion, Follow):
@@ -207,8 +206,8 @@ class MotionExecutor:
         """Note the limits on this tick's command; with `slow` a goal is slowed down on its path."""
         motion = self.motion
         self.slowed = False
-        if motion is self._stream:
-            self._stream.ease(limited=slow)
+        if isinstance(motion, PlannedReference):
+            motion.ease(limited=slow)
         if isinstance(motion, Follow):
             if motion.ease(self._period_s, limited=slow):
                 bits |= int(Limited.PATH_RATE)
@@ -476,10 +475,13 @@ class MotionExecutor:
         index, count = block.coordinates, len(block.coordinates)
         start, rate, change = np.zeros((3, count))
         block.evaluate(0.0, start, rate, change)
-        allowed = self._start_tolerance[index]
+        allowed, off = self._start_tolerance[index], start - self._here(index)
+        return bool(np.all(np.abs(rate) <= allowed) and np.all(np.abs(off) <= allowed))
+
+    def _here(self, index: NDArray[np.int64]) -> Floats:
+        """The reference of the coordinates `index` (k), where they are held; else their positions."""
         held = self.law not in FREE_LAWS and np.array_equal(self.now.index, index)
-        here = self.now.theta if held else self._theta[index]
-        return bool(np.all(np.abs(rate) <= allowed) and np.all(np.abs(start - here) <= allowed))
+        return self.now.theta if held else self._theta[index]
 
     def jog(self, order: JogCoordinates) -> OrderOutcome:
         """Begin a jog, or renew the present one."""
@@ -495,15 +497,12 @@ class MotionExecutor:
             self.pressing.control.release()
             return OrderOutcome.DONE
         if not isinstance(self.motion, Jog):
-            limits = self._watch.jog_limits(index)
-            self.motion = Jog(index, self._theta[index], limits, self._time_s)
-            self.law = self._motion_law
+            if not self._jog.begin(index, self._here(index), self._time_s):
+                return OrderOutcome.REFUSED_SINGULAR
+            self.motion, self.law = self._jog, self._motion_law
         elif not np.array_equal(self.motion.index, index):
             return OrderOutcome.REFUSED_BUSY
-        if (share := self._jogging.speed_share(index, velocity)) < 1.0:
-            velocity *= share
-            self.limited |= int(Limited.JOG_VELOCITY)
-        if self.motion.want(velocity, self._time_s + JOG_DEAD_MAN_S):
+        if self._jog.want(velocity, self._time_s + JOG_DEAD_MAN_S):
             self.limited |= int(Limited.JOG_VELOCITY)
         return OrderOutcome.DONE
 
@@ -515,9 +514,7 @@ class MotionExecutor:
         known = len(index) == len(self._home) and bool(np.all((index >= 0) & (index < len(self._error))))
         if not known or not 0 < order.streamed <= len(index):
             return OrderOutcome.REFUSED_VALUE
-        held = self.law not in FREE_LAWS and np.array_equal(self.now.index, index)
-        here = self.now.theta if held else self._theta[index]
-        if not self._stream.begin(order, here, self._time_s):
+        if not self._stream.begin(order, self._here(index), self._time_s):
             return OrderOutcome.REFUSED_SINGULAR
         self.motion, self.law = self._stream, self._motion_law
         self._evaluate()

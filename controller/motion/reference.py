@@ -1,6 +1,6 @@
 """References: where the goal coordinates should be, now and a little ahead.
 
-`Hold`, `Follow` and `Jog` have the same two methods: `advance(time_s)` moves to the device time of this tick,
+All kinds have the same two methods: `advance(time_s)` moves to the device time of this tick,
 and `evaluate(ahead_s, …)` gives position, velocity and acceleration that much later. A goal is a path over
 its parameter s; time enters only through the rate ds/dt, so every stop, pause and change of speed keeps the
 machine on its path.
@@ -8,13 +8,11 @@ machine on its path.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Protocol
 
 import numpy as np
-import ruckig
 from numpy.typing import NDArray
 
 from linkwork.arrays import Floats
@@ -264,98 +262,3 @@ class Follow:
     def resting(self) -> bool:
         """Whether the reference stands still from here on."""
         return self.arrived or (self.path.steady and self.path.target == 0.0)
-
-
-class Jog:
-    """Velocity by hand: jerk-limited towards the velocities last asked for, to rest when they are not
-    repeated.
-    """
-
-    follows = False
-
-    def __init__(
-        self, index: NDArray[np.int64], theta: Floats, limits: Sequence[Sequence[float]], time_s: float
-    ) -> None:
-        self.index = index
-        count = len(index)
-        self._otg = ruckig.Ruckig(count)
-        self._stop = ruckig.Trajectory(count)
-        self._given = ruckig.InputParameter(count)
-        self._given.control_interface = ruckig.ControlInterface.Velocity
-        self._given.synchronization = ruckig.Synchronization.No
-        self._given.current_position = theta.tolist()
-        self._given.current_velocity = [0.0] * count
-        self._given.current_acceleration = [0.0] * count
-        self._given.target_velocity = [0.0] * count
-        self._given.target_acceleration = [0.0] * count
-        self._max_velocity, acceleration, jerk = limits
-        self._given.max_acceleration, self._given.max_jerk = list(acceleration), list(jerk)
-        self._time = time_s
-        self._expires_s = -np.inf
-        self._calculate()
-
-    def want(self, velocity: Floats, until_s: float) -> bool:
-        """Set the velocity (k; rad/s or m/s) until this device time. Return True if one was clipped to its
-        limit.
-        """
-        clipped = np.clip(velocity, -np.asarray(self._max_velocity), self._max_velocity)
-        self._expires_s = until_s
-        self._aim(clipped.tolist())
-        return bool(np.any(clipped != velocity))
-
-    def slow(self, share: float) -> None:
-        """Ask for this share of the velocities asked for, until they are asked for again."""
-        self._aim([share * rate for rate in self._given.target_velocity])
-
-    def stop(self) -> None:
-        """Come to rest."""
-        self._expires_s = -np.inf
-        self._aim([0.0] * len(self.index))
-
-    def advance(self, time_s: float) -> None:
-        """Move to the device time of this tick; past the dead-man time the jog comes to rest."""
-        self._elapsed += time_s - self._time
-        self._time = time_s
-        if time_s >= self._expires_s:
-            self._aim([0.0] * len(self.index))
-
-    def rest_after(self, ahead_s: float, theta: Floats) -> None:
-        """Write where the jog would come to rest (k; rad or m) if it were stopped `ahead_s` later."""
-        given = self._given
-        kept = (
-            given.current_position,
-            given.current_velocity,
-            given.current_acceleration,
-            given.target_velocity,
-        )
-        then = self._trajectory.at_time(self._elapsed + ahead_s)
-        given.current_position, given.current_velocity, given.current_acceleration = then
-        given.target_velocity = [0.0] * len(self.index)
-        self._otg.calculate(given, self._stop)
-        given.current_position, given.current_velocity, given.current_acceleration, given.target_velocity = (
-            kept
-        )
-        theta[:] = self._stop.at_time(self._stop.duration)[0]
-
-    def _aim(self, velocity: list[float]) -> None:
-        given = self._given
-        if velocity == given.target_velocity:
-            return
-        now = self._trajectory.at_time(self._elapsed)
-        given.current_position, given.current_velocity, given.current_acceleration = now
-        given.target_velocity = velocity
-        self._calculate()
-
-    def _calculate(self) -> None:
-        self._trajectory = ruckig.Trajectory(len(self.index))
-        self._otg.calculate(self._given, self._trajectory)
-        self._elapsed = 0.0
-
-    def evaluate(self, ahead_s: float, theta: Floats, velocity: Floats, acceleration: Floats) -> None:
-        """See `ReferenceMotion`; the requested velocities are assumed to stay as they are."""
-        theta[:], velocity[:], acceleration[:] = self._trajectory.at_time(self._elapsed + ahead_s)
-
-    @property
-    def resting(self) -> bool:
-        """Whether the jog has come to rest and no velocity is asked for."""
-        return not any(self._given.target_velocity) and self._elapsed >= self._trajectory.duration

@@ -46,7 +46,7 @@ class StreamLimiter:
         mechanism, k = machine.mechanism, machine.dof
         nv, motors = mechanism.nv, len(machine.motors)
         self._machine, self._estimate = machine, estimate
-        self._period_s = machine.controller.period_s
+        self.period_s = machine.controller.period_s
         self._wraps = np.array(mechanism.coordinate_wraps, np.bool_)
         regions = [(*region.low, *region.high, region.speed) for region in machine.regions]
         self._arrays = StreamStep(
@@ -65,6 +65,7 @@ class StreamLimiter:
             effort=np.zeros(motors),
             next_effort=np.zeros(motors),
             kept=np.zeros(motors),
+            push=np.zeros(motors),
             reserve=np.zeros(motors),
             next_reserve=np.zeros(motors),
             rest=np.zeros(motors),
@@ -101,6 +102,8 @@ class StreamLimiter:
         self.index: NDArray[np.int64] = self._arrays.chosen
         self.easing = Easing()
         self.held_back, self.held_index = HeldBack.NOTHING, -1
+        self.met = HeldBack.NOTHING
+        """The limit that the last step met, whether or not the state is at its target."""
 
     @property
     def state(self) -> Floats:
@@ -154,9 +157,10 @@ class StreamLimiter:
 
     def step(self, *, follows: bool) -> None:
         """Advance the state by one period towards the target. follows: whether that is of set-points."""
-        arrays, period = self._arrays, self._period_s
+        arrays, period = self._arrays, self.period_s
         stream_step(self._bundle.words, self._here, period, self.easing.told, SINGULAR_BELOW, WEAK_LEVERAGE)
         limit, index = HeldBack(int(arrays.told[0])), int(arrays.told[1])
+        self.met = limit
         forbidden = limit > HeldBack.JERK
         caps = arrays.caps
         caps[:] = np.where(

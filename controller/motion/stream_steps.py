@@ -169,6 +169,7 @@ class StreamStep(NamedTuple):
     effort: Annotated[Floats, "motors"]
     next_effort: Annotated[Floats, "motors"]
     kept: Annotated[Floats, "motors"]
+    push: Annotated[Floats, "motors"]
     reserve: Annotated[Floats, "motors"]
     next_reserve: Annotated[Floats, "motors"]
     rest: Annotated[Floats, "motors"]
@@ -564,13 +565,14 @@ def _motor_efforts(g: StreamStep, states: Floats) -> bool:
             for c in range(nv):
                 z[i] += basis[i, c] * force[c]
         motor_forces(basis, g.motor, g.weight, g.levers[: k * k], z, force)
-    _reserves(g, basis)
+    _accelerations(g, states, basis)
     return True
 
 
 @part
-def _reserves(g: StreamStep, basis: Floats) -> None:
-    """After the efforts: write to `kept` (motors) what `RESERVE_SHARE` of all acceleration limits needs.
+def _accelerations(g: StreamStep, states: Floats, basis: Floats) -> None:
+    """After the efforts: write to `push` (motors) those for the accelerations in column 2 of `states` alone,
+    and to `kept` those that `RESERVE_SHARE` of all acceleration limits needs.
 
     The motors' efforts are linear in the coordinates' accelerations. Each acceleration of the share may have
     either sign, so that the sizes of its efforts add up.
@@ -579,9 +581,11 @@ def _reserves(g: StreamStep, basis: Floats) -> None:
     nv, k, closes = t[NV], len(g.chosen), t[N_ROWS] > 0
     mass, u, z, change = matrix(t, w, M, nv), vector(t, w, VDOT), g.z, g.change
     fill(g.kept, 0.0)
+    fill(g.push, 0.0)
     for j in range(k):
+        reserve = RESERVE_SHARE * g.limits[j, 1]
         fill(z, 0.0)
-        z[j] = RESERVE_SHARE * g.limits[j, 1]
+        z[j] = reserve
         lu_apply(g.held, g.pivots, z)
         for c in range(nv):
             u[c] = 0.0
@@ -600,18 +604,21 @@ def _reserves(g: StreamStep, basis: Floats) -> None:
             solved(basis, g.motor, g.weight, g.levers[: k * k], z, change)
         for m in range(len(g.motor)):
             g.kept[m] += abs(change[g.motor[m]])
+            g.push[m] += change[g.motor[m]] * states[j, 2] / reserve
 
 
 @part
 def _effort_limit(g: StreamStep, states: Floats, first: bool, last: bool) -> int:
     """The motor that would need more than its share, as `_pose_limit`; a motor above it already may stay.
 
+    The accelerations alone may not need more than the motor's largest effort either. In a weak pose they
+    could where velocities need the opposite, but both change a lot from one checked pose to the next.
     first: at the next pose; last: at the end of the stop, where the machine rests.
     """
     if not _motor_efforts(g, states):
         return 9
     for m in range(len(g.motor)):
-        needed, kept = abs(g.force[g.motor[m]]), g.kept[m]
+        needed, kept = max(abs(g.force[g.motor[m]]), EFFORT_SHARE * abs(g.push[m])), g.kept[m]
         if first:
             g.next_effort[m], g.next_reserve[m] = needed, kept
         if last:

@@ -1,8 +1,7 @@
 """A streamed reference: set-points played back with a delay, limited online, brought to rest where they end.
 
 Set-points come in by `offer`, at most one a tick. The target is their interpolation at the present stamp
-(stream_playback.py); the reference follows it within all limits (stream_steps.py). The reference is computed
-two periods ahead, because the law needs it in the middle of the hold of its command.
+(stream_playback.py); the reference follows it within all limits (planned_reference.py, stream_steps.py).
 
 Without set-points, at the end, and when it is stopped, the target leaves the playback: it slows to rest on
 the straight line along which the reference, or at the end the last set-point, was going.
@@ -16,17 +15,13 @@ from enum import IntEnum
 import numpy as np
 
 from linkwork.arrays import Floats
+from linkwork.controller.motion.planned_reference import PlannedReference
 from linkwork.controller.motion.stream_limiter import StreamLimiter
-from linkwork.controller.motion.stream_playback import SetPoints, StreamClock, between
+from linkwork.controller.motion.stream_playback import SetPoints, StreamClock
 from linkwork.controller.orders import StartStream
 from linkwork.controller.set_points import SetPoint
 from linkwork.machine import Machine
-from linkwork.multibody import Workspace
 
-AHEAD_TICKS = 2
-"""Periods by which the reference is computed ahead."""
-MOST_MISSED = 50
-"""Periods that are caught up in one tick at most, after ticks were missed."""
 BRAKING_SHARE = 0.6
 """Share of the acceleration and jerk limits with which the target comes to rest."""
 SETTLE_S = 0.3
@@ -72,31 +67,21 @@ class Braking:
         out[:, 2] = self.rate * (6.0 * x * (x - 1.0) / self.seconds)
 
 
-class StreamedReference:
-    """The streamed reference of one machine, used by one stream after another (`begin`).
-
-    `estimate` is the workspace that the tick keeps current.
-    """
+class StreamedReference(PlannedReference):
+    """The streamed reference of one machine, used by one stream after another (`begin`)."""
 
     follows = True
 
-    def __init__(self, machine: Machine, estimate: Workspace) -> None:
-        self.limiter = StreamLimiter(machine, estimate)
-        k = machine.dof
-        self._period_s = machine.controller.period_s
+    def __init__(self, machine: Machine, limiter: StreamLimiter) -> None:
+        super().__init__(limiter)
         self._tolerance = np.array([each.start for each in machine.controller.tolerances])
         self._wraps = np.array(machine.mechanism.coordinate_wraps, np.bool_)
-        self._near = np.zeros((AHEAD_TICKS, k, 3))
-        """The states of this tick and of the next one; the last one planned is in `_limiter.state`."""
-        self._out = np.zeros((k, 3))
-        self.index = self.limiter.index
         self._order = StartStream(0, (), 0, 0, 0.0, 0.0)
         self.next_number = 0
         """Number of the set-point that is due."""
         self.state = StreamState.NONE
-        self._points, self._clock = SetPoints(k), StreamClock()
+        self._points, self._clock = SetPoints(machine.dof), StreamClock()
         self._braking: Braking | None = None
-        self._time_s = self._planned_s = 0.0
         self._latest, self._held = np.zeros(0), np.zeros(0)
 
     # Begin and end.
@@ -107,18 +92,16 @@ class StreamedReference:
         Returns False where they are not independent at the machine's pose, or singular there.
         """
         index = np.array(order.coordinates, np.int64)
-        if not self.limiter.begin(index, theta):
+        if not self.rest_at(index, theta, time_s):
             return False
-        self.index, self._order, self.next_number = index, order, order.first
+        self._order, self.next_number = order, order.first
         self._points, self._clock = SetPoints(len(index)), StreamClock()
-        self._near[:] = self.limiter.state
-        self._time_s = self._planned_s = time_s
         self.state, self._braking = StreamState.WAITING, self._rest_here()
         return True
 
     def _rest_here(self) -> Braking:
         state = self.limiter.state
-        return Braking(state[:, 0].copy(), np.zeros(len(state)), self._period_s)
+        return Braking(state[:, 0].copy(), np.zeros(len(state)), self.period_s)
 
     def _brake(self, start: Floats, rate: Floats) -> Braking:
         """The target's way to rest from here, within a share of the limits of every coordinate."""
@@ -126,7 +109,7 @@ class StreamedReference:
         speed = np.abs(rate)
         by_acceleration = float(np.max(1.5 * speed / (share * limits[:, 1])))
         by_jerk = float(np.sqrt(np.max(6.0 * speed / (share * limits[:, 2]))))
-        return Braking(start.copy(), rate.copy(), max(by_acceleration, by_jerk, self._period_s))
+        return Braking(start.copy(), rate.copy(), max(by_acceleration, by_jerk, self.period_s))
 
     def stop(self) -> None:
         """Come to rest on the way it is going."""
@@ -183,26 +166,16 @@ class StreamedReference:
 
     # Time.
 
-    def advance(self, time_s: float) -> None:
-        """Move to the device time of this tick."""
-        steps = round((time_s - self._time_s) / self._period_s)
-        self._time_s = time_s
-        for left in reversed(range(min(max(steps, 0), MOST_MISSED))):
-            self._planned_s = time_s + (AHEAD_TICKS - left) * self._period_s
-            self._near[:-1] = self._near[1:]
-            self._near[-1] = self.limiter.state
-            self._step()
+    def aim(self) -> bool:
+        """See `PlannedReference`."""
+        self._target()
+        return self.state in (StreamState.RUNNING, StreamState.ENDING)
 
-    def _step(self) -> None:
-        self._aim()
-        self.limiter.step(follows=self.state in (StreamState.RUNNING, StreamState.ENDING))
-
-    def _aim(self) -> None:
-        """Write the target now and a period later."""
-        limiter, period = self.limiter, self._period_s
+    def _target(self) -> None:
+        limiter, period = self.limiter, self.period_s
         if self._braking is None:
             self._clock.advance(period)
-            stamp = self._planned_s - self._clock.offset_s - self._order.delay_s - period
+            stamp = self.planned_s - self._clock.offset_s - self._order.delay_s - period
             newest = self._points.newest_s
             if self.state is StreamState.ENDING and stamp + period >= newest:
                 self._points.target(newest, self._out)
@@ -227,31 +200,10 @@ class StreamedReference:
             if not braking.settled:
                 self._brake_from_state()
 
-    def evaluate(self, ahead_s: float, theta: Floats, velocity: Floats, acceleration: Floats) -> None:
-        """See `ReferenceMotion`; at most two periods ahead."""
-        if ahead_s <= 0.0:
-            out = self._near[0]
-        else:
-            later = ahead_s >= self._period_s
-            start = self._near[1] if later else self._near[0]
-            end = self.limiter.state if later else self._near[1]
-            out = self._out
-            between(start, end, self._period_s, ahead_s - (self._period_s if later else 0.0), out)
-        theta[:], velocity[:], acceleration[:] = out[:, 0], out[:, 1], out[:, 2]
-
-    def ease(self, *, limited: bool) -> None:
-        """Use less of the acceleration limits while the motors are at their largest effort."""
-        self.limiter.easing.update(self._period_s, limited=limited)
-
-    @property
-    def eased(self) -> bool:
-        """Whether the motors have not been at their largest effort for a while."""
-        return self.limiter.easing.idle
-
     @property
     def playback_s(self) -> float:
         """The sender's time that is played back now."""
-        return self._time_s - self._clock.offset_s - self._order.delay_s
+        return self.time_s - self._clock.offset_s - self._order.delay_s
 
     @property
     def clock_offset_s(self) -> float:
@@ -265,20 +217,9 @@ class StreamedReference:
 
     @property
     def resting(self) -> bool:
-        """Whether the reference has come to rest and no set-point asks for more.
-
-        The remaining rates are smaller than the change that the jerk limit allows in one period.
-        """
+        """Whether the reference has come to rest and no set-point asks for more."""
         braking = self._braking
-        if braking is None or braking.elapsed < braking.seconds:
-            return False
-        jerk, period = self.limiter.limits[:, 2], self._period_s
-        for state in (*self._near, self.limiter.state):
-            if np.any(np.abs(state[:, 1]) > 0.25 * jerk * period**2) or np.any(
-                np.abs(state[:, 2]) > 0.5 * jerk * period
-            ):
-                return False
-        return True
+        return braking is not None and braking.elapsed >= braking.seconds and self.still
 
     @property
     def gives_up(self) -> bool:

@@ -459,6 +459,7 @@ _LIMITED = {
     Limited.JOG_POSITION: "the jog has reached a position limit",
     Limited.LEVERAGE: "near a pose in which the motors cannot control one motion: damped",
     Limited.PATH_RATE: "the goal is slowed down until the motors can follow it",
+    Limited.JOG_POSE: "the jog has come near a pose in which the motors cannot control or hold the machine",
     Limited.STREAM: "a stream is held back from its set-points",
     Limited.CONSTRAINT_FORCE: "the load on a constraint exceeds its limit",
 }
