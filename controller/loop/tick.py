@@ -203,7 +203,6 @@ class Tick:
             self._bearings = BearingLoads(machine)
         self.supervisor = Supervisor(machine, self._now, self.quality, slot)
         self.supervisor.course.recorded = self.record.floats
-        self._frames = self.supervisor.course.frames
         self._force_control = self.supervisor.course.pressing.control
         self._law = ActiveLaw(machine, self.supervisor.preload.now, self._force_control.forces)
         self._tuning = Tuning(machine, self._law.laws, loads)
@@ -303,8 +302,8 @@ class Tick:
             disturbance.update(self.supervisor.course.law, self._now.v, dt)
         if self._presses:
             self._force_control.sense(inputs, dt)
-        if self._frames is not None:
-            self._frames.update(inputs.input, dt, fresh=inputs.fresh, connected=inputs.connected)
+        if (frames := self.supervisor.course.frames) is not None:
+            frames.update(inputs.input, dt, fresh=inputs.fresh, connected=inputs.connected)
         if self._bearings is not None and self._bearings.gauged:
             self._bearings.read(inputs.force_measured)
 

@@ -31,7 +31,8 @@ CAP_FALL, CAP_LEAST, CAP_RISE_S = 0.8, 0.02, 0.5
 """The share of a coordinate's velocity limit in use: how it falls in a tick in which a limit of the pose
 stops the coordinate, its least value, and the time in which it rises from 0 to 1."""
 _BIG = (1e3, 1e4, 1e6)
-"""Limits of velocity, acceleration and jerk of coordinates that hold, where the machine file gives none."""
+"""Limits of velocity, acceleration and jerk of coordinates for which the machine file gives none; those of
+acceleration and jerk become what the motors allow."""
 
 
 class StreamLimiter:
@@ -66,6 +67,7 @@ class StreamLimiter:
             next_effort=np.zeros(motors),
             kept=np.zeros(motors),
             push=np.zeros(motors),
+            gain=np.zeros((k, motors)),
             reserve=np.zeros(motors),
             next_reserve=np.zeros(motors),
             rest=np.zeros(motors),

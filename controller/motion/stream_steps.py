@@ -94,6 +94,10 @@ RESERVE_SHARE = 0.05
 """Share of the acceleration limits that the motors keep in reserve for feedback, in all coordinates at once.
 In a weak pose a small acceleration needs much effort: without the reserve, a machine that is a little off
 its reference there cannot come back, and gravity takes it further into the weak pose."""
+UNLIMITED = 5e3
+"""Acceleration limit from which a coordinate counts as one without."""
+RISE_S = 0.05
+"""Time in which the acceleration of such a coordinate reaches its limit."""
 SAMPLE_S, MOST_SAMPLES = 0.025, 6
 """Longest interval between the poses that are checked along a stop, and their largest number."""
 CLOSE = 1e-10
@@ -170,6 +174,7 @@ class StreamStep(NamedTuple):
     next_effort: Annotated[Floats, "motors"]
     kept: Annotated[Floats, "motors"]
     push: Annotated[Floats, "motors"]
+    gain: Annotated[Floats, "k", "motors"]
     reserve: Annotated[Floats, "motors"]
     next_reserve: Annotated[Floats, "motors"]
     rest: Annotated[Floats, "motors"]
@@ -571,11 +576,11 @@ def _motor_efforts(g: StreamStep, states: Floats) -> bool:
 
 @part
 def _accelerations(g: StreamStep, states: Floats, basis: Floats) -> None:
-    """After the efforts: write to `push` (motors) those for the accelerations in column 2 of `states` alone,
-    and to `kept` those that `RESERVE_SHARE` of all acceleration limits needs.
+    """After the efforts: write to `gain` (k × motors) the efforts for each acceleration of 1, to `push`
+    (motors) those for the accelerations in column 2 of `states` alone, and to `kept` (motors) those that
+    `RESERVE_SHARE` of all acceleration limits needs.
 
-    The motors' efforts are linear in the coordinates' accelerations. Each acceleration of the share may have
-    either sign, so that the sizes of its efforts add up.
+    Each acceleration of the share may have either sign, so that the sizes of its efforts add up.
     """
     t, w = g.t, g.w
     nv, k, closes = t[NV], len(g.chosen), t[N_ROWS] > 0
@@ -583,9 +588,8 @@ def _accelerations(g: StreamStep, states: Floats, basis: Floats) -> None:
     fill(g.kept, 0.0)
     fill(g.push, 0.0)
     for j in range(k):
-        reserve = RESERVE_SHARE * g.limits[j, 1]
         fill(z, 0.0)
-        z[j] = reserve
+        z[j] = 1.0
         lu_apply(g.held, g.pivots, z)
         for c in range(nv):
             u[c] = 0.0
@@ -603,8 +607,9 @@ def _accelerations(g: StreamStep, states: Floats, basis: Floats) -> None:
             fill(change, 0.0)
             solved(basis, g.motor, g.weight, g.levers[: k * k], z, change)
         for m in range(len(g.motor)):
-            g.kept[m] += abs(change[g.motor[m]])
-            g.push[m] += change[g.motor[m]] * states[j, 2] / reserve
+            g.gain[j, m] = change[g.motor[m]]
+            g.kept[m] += abs(g.gain[j, m]) * RESERVE_SHARE * g.limits[j, 1]
+            g.push[m] += g.gain[j, m] * states[j, 2]
 
 
 @part
@@ -688,16 +693,19 @@ def _blocked(g: StreamStep, period: float, least_hold: float, least_lever: float
         return int(why)
     for i in range(len(g.goal)):
         copy(g.basis[i], g.next_basis[i])
-    length = 0.0
+    length = hardest = 0.0
     for i in range(len(g.goal)):
         _, first, second, third = stop_phases(g.tried[i, 1], g.tried[i, 2], g.limits[i, 1], g.limits[i, 2])
-        length = max(length, first + second + third)
+        if first + second + third > length:
+            length, hardest = first + second + third, first + second
     count = min(1 + int(np.ceil(length / SAMPLE_S)), MOST_SAMPLES)
     before = 0.0
     copy(g.next_pose, g.last_pose)
     copy(g.next_rates, g.last_rates)
     for n in range(count):
         after = length * ((n + 1) / count) ** 2  # denser where it is fast
+        if n + 2 == count and hardest > before:
+            after = hardest  # the largest deceleration
         move(t, q, v, (1.0 if n + 1 < count else 0.5) * (after - before))
         for i in range(len(g.goal)):
             state = g.tried[i]
@@ -795,6 +803,22 @@ def stream_step(
     _accept(g, g.stop)
 
 
+@part
+def _limit_by_motors(g: StreamStep) -> None:
+    """Give coordinates without limits of acceleration and jerk those that the motors allow at this pose:
+    all of them together need half of the effort that holding leaves.
+    """
+    k = len(g.chosen)
+    for j in range(k):
+        if g.limits[j, 1] >= UNLIMITED:
+            most = UNLIMITED
+            for m in range(len(g.motor)):
+                free = max(EFFORT_SHARE * g.most[m] - abs(g.force[g.motor[m]]), 0.1 * g.most[m])
+                most = min(most, 0.5 * free / (k * max(abs(g.gain[j, m]), 1e-12)))
+            g.limits[j, 1] = most
+            g.limits[j, 2] = min(g.limits[j, 2], most / RISE_S)
+
+
 @kernel(int64(BUNDLE, float64))
 def begin_stream(bundle: Integers, least_lever: float) -> int:
     """Find the pose of `state` from `pose`, and its distances from singular poses; 0 where it has none.
@@ -815,6 +839,8 @@ def begin_stream(bundle: Integers, least_lever: float) -> int:
         g.told[LEVER] = leverage(g.basis, vector(g.t, g.p, COLUMN_SCALE), g.motor, g.levers)
     if not _motor_efforts(g, g.state):
         return 0
+    _limit_by_motors(g)
+    _accelerations(g, g.state, block(g.w, g.t[BASIS], len(g.chosen), g.t[NV]) if g.t[N_ROWS] > 0 else g.basis)
     for m in range(len(g.motor)):
         g.effort[m], g.reserve[m] = abs(g.force[g.motor[m]]), g.kept[m]
         g.rest[m] = g.effort[m] + g.kept[m]

@@ -14,9 +14,10 @@ import pytest
 from benchmarks.in_process import with_encoders
 from linkwork.controller.laws import laws_of
 from linkwork.controller.laws.closed_chain import Motors, evaluate_closed
+from linkwork.controller.motion.effort_limits import Limited
 from linkwork.controller.motion.motion_executor import LONGEST_DAMPING_S
 from linkwork.controller.motion.reference import GoalStatus
-from linkwork.controller.orders import ChooseLaw, Disable, EmergencyStop, OrderOutcome, Stop
+from linkwork.controller.orders import ChooseLaw, Disable, EmergencyStop, JogCoordinates, OrderOutcome, Stop
 from linkwork.controller.planning.planner import plan
 from linkwork.controller.planning.planner_start import Start
 from linkwork.controller.supervision.state_machine import State
@@ -110,6 +111,21 @@ def test_exact_positions_of_the_motors_tell_the_joints_without_sensors_exactly(n
         sample = rig.tick()
         np.testing.assert_allclose(sample["q"], before[0], atol=1e-10)
         np.testing.assert_allclose(sample["v"], before[1], atol=1e-8)
+
+
+def test_a_jog_stays_where_the_motors_control_the_machine() -> None:
+    """Regression: jogged apart, the motors lost the five-bar in a singular pose (BRANCH_FLIP)."""
+    rig = InProcess(load("five_bar"))
+    rig.enable()
+    samples = []
+    for n in range(600):
+        jog = JogCoordinates(((0, 2.0), (1, -2.0)))
+        samples.append(rig.order(jog) if n % 100 == 0 else rig.tick())
+    assert samples[-1]["state"] == State.ACTIVE
+    assert samples[-1]["sigma_motors"] < 0.2
+    assert any(int(sample["limited"]) & Limited.JOG_POSE for sample in samples)
+    off = [np.abs(sample["reference"][:2] - sample["coordinate"][:2]).max() for sample in samples]
+    assert max(off) < 1e-4
 
 
 def test_the_slider_crank_goes_through_its_branch_pose() -> None:
