@@ -12,6 +12,7 @@ from linkwork.machine import Machine, load
 from linkwork.machine.catalogue import shipped
 from linkwork.multibody.formulations.evaluation import constraint_evaluation
 from linkwork.multibody.functions import bias, mass_matrix
+from linkwork.multibody.kernels.layout import ALONG
 from tests.command import linkwork
 
 ROBOTS = Path(__file__).parent / "robots"
@@ -69,7 +70,9 @@ def _same_closures(machine: Machine, old, new, mine, theirs) -> None:  # type: i
     idle = {motion.row.name for motion in machine.assembly.idle}
     one, two = (
         {
-            constraint.name: np.linalg.norm(phi[first : first + 3])
+            constraint.name: np.linalg.norm(
+                [phi[first + k] for k, row in enumerate(constraint.rows) if row.kind == ALONG]
+            )
             for constraint, first, phi in _rows(mechanism, state)
             if constraint.name not in idle and len(constraint.rows) >= 3
         }
@@ -133,6 +136,91 @@ def test_a_joint_that_a_format_lacks_cannot_be_left_out(tmp_path: Path) -> None:
     for to in ("urdf", "mjcf"):
         with pytest.raises(UnwritableMachine, match="no screws, as thread is"):
             written(machine, to)  # type: ignore[arg-type]
+
+
+GEARS = """
+name: gears
+bodies:
+  a: &wheel {mass_kg: 1, com_m: [0.1, 0, 0], inertia_kg_m2: {xx: 2.0e-3, yy: 2.0e-3, zz: 3.0e-3}}
+  b: *wheel
+  c: *wheel
+  d: *wheel
+joints:
+  ja: {type: revolute, parent: world, child: a, axis: [0, 0, 1]}
+  jb: {type: revolute, parent: world, child: b, at_m: [1, 0, 0], axis: [0, 0, 1]}
+  jc: {type: prismatic, parent: world, child: c, at_m: [2, 0, 0], axis: [0, 0, 1]}
+  jd: {type: revolute, parent: c, child: d, at_m: [3, 0, 0], axis: [1, 0, 0]}
+constraints:
+  differential: {type: coupling, factors: {ja: 2, jb: -3, jc: 0.5}, equals: 0.25}
+  first: {type: coupling, factors: {jd: 1, ja: 2}, equals: 0.1}
+  second: {type: coupling, factors: {jd: 1, jb: -1}, equals: 0}
+"""
+
+
+def test_couplings_of_many_joints_are_tendons_of_mujoco(tmp_path: Path) -> None:
+    """MuJoCo's residuals are those of the constraints, divided by the factor of each first joint."""
+    import mujoco
+
+    (tmp_path / "gears.yaml").write_text(GEARS)
+    machine = load(tmp_path / "gears.yaml")
+    text, found = written(machine, "mjcf")
+    assert found.losses == []
+    returned(machine, "mjcf", tmp_path)
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    data.qpos[:] = q = np.array([0.3, -0.4, 0.7, 0.9])
+    mujoco.mj_forward(model, data)
+    wanted = constraint_evaluation(machine.mechanism, q, np.zeros(4)).phi / [2.0, 1.0, 1.0]
+    residuals = dict(zip(data.efc_id[:3].tolist(), data.efc_pos[:3].tolist(), strict=True))
+    places = {model.equality(name).id: k for k, name in enumerate(("differential", "first", "second"))}
+    for equality, residual in residuals.items():
+        assert residual == pytest.approx(wanted[places[equality]], abs=1e-12)
+    _, of_urdf = written(machine, "urdf")
+    assert [loss.split(":")[0] for loss in of_urdf.losses] == ["the constraint differential"]
+    assert [(each.joint, each.other) for each in of_urdf.robot.couplings] == [("jd", "ja"), ("jb", "jd")]
+    returned(machine, "urdf", tmp_path)
+
+
+SLIDES = """
+name: slides
+bodies:
+  a: &part {mass_kg: 1, com_m: [0.1, 0, 0.1], inertia_kg_m2: {xx: 2.0e-3, yy: 2.0e-3, zz: 3.0e-3}}
+  b: *part
+  c: *part
+joints:
+  ja: {type: revolute, parent: world, child: a, rpy_deg: [20, 0, 0], axis: [0, 0, 1]}
+  jb: {type: revolute, parent: a, child: b, at_m: [0.5, 0, 0], axis: [0, 0, 1]}
+  jc: {type: revolute, parent: world, child: c, at_m: [0.3, 0.1, 0.2], axis: [0, 1, 0]}
+constraints:
+  guide:
+    {type: prismatic, a: {body: a, at_m: [0.1, 0, 0]}, b: {body: b, at_m: [OFFSET, 0, 0]}, axis: [1, 0, 0]}
+  cross:
+    {type: universal, a: {body: b, at_m: [-0.5, 0, 0], axis: [0, 0, 1]}, b: {body: world, axis: [1, 0, 0]}}
+"""
+
+
+def test_slides_and_universal_joints_close_loops_in_sdf(tmp_path: Path) -> None:
+    """They are written where the loop is closed at the zero pose, in which SDF gives a joint's frame."""
+    (tmp_path / "slides.yaml").write_text(SLIDES.replace("OFFSET", "-0.3"))
+    machine = load(tmp_path / "slides.yaml")
+    text, found = written(machine, "sdf")
+    assert found.losses == []
+    assert text.count('type="prismatic"') == text.count('type="universal"') == 1
+    returned(machine, "sdf", tmp_path)
+    again = import_robot(tmp_path / "slides.sdf", ImportOptions(literal=True)).machine.mechanism
+    types = {one.name: type(one).__name__ for one in again.constraints}
+    assert types == {"guide": "PrismaticClosure", "cross": "UniversalClosure"}
+
+
+def test_a_slide_that_is_open_at_zero_is_refused_in_sdf(tmp_path: Path) -> None:
+    """The guide is turned by 20°, so that the second joint stands at -20°."""
+    turned = SLIDES.replace("[0.1, 0, 0]", "[0.5, 0, 0]").replace(
+        "[OFFSET, 0, 0]", "[0, 0, 0], rpy_deg: [0, 0, 20]"
+    )
+    (tmp_path / "slides.yaml").write_text(turned[: turned.index("  cross:")])
+    _, found = written(load(tmp_path / "slides.yaml"), "sdf")
+    (loss,) = found.losses
+    assert loss.startswith("the closure guide: a prismatic joint of SDF closes a loop in the pose")
 
 
 def test_mujoco_and_pinocchio_read_what_is_written(tmp_path: Path) -> None:

@@ -46,8 +46,12 @@ _KNOWN: dict[SourceFormat, frozenset[ClosureType]] = {
         {"point", "pin", "revolute", "weld", "cylindrical", "prismatic", "universal", "distance"}
     ),
     "mjcf": frozenset({"point", "revolute", "weld"}),
-    "sdf": frozenset({"point", "revolute", "weld"}),
+    "sdf": frozenset({"point", "revolute", "weld", "prismatic", "universal"}),
 }
+CLOSED_BY_SDF_JOINTS: frozenset[ClosureType] = frozenset({"prismatic", "universal"})
+"""Closures that SDF has as joints, in the pose that the file describes, and not as ball constraints."""
+_CLOSED = 1e-12
+"""Largest gap (m, rad) of a loop that counts as closed."""
 _TITLES: dict[SourceFormat, str] = {"urdf": "URDF", "mjcf": "MJCF", "sdf": "SDF"}
 _SMOOTH = 1e-3
 _SEVERAL = ("spherical", "floating", "universal")
@@ -212,7 +216,9 @@ class _Exporter:
         if isinstance(constraint, CouplingConstraint | CoordinateConstraint):
             coupling = self._coupling(constraint)
             if coupling is None:
-                self._loses(f"the constraint {name}: {title} couples coordinates of two joints only")
+                mimic = "a joint only to one other, which it follows"
+                known = "hinges and slides only" if self._to == "mjcf" else mimic
+                self._loses(f"the constraint {name}: {title} couples {known}")
             else:
                 self.found.robot.couplings.append(coupling)
             return
@@ -240,27 +246,57 @@ class _Exporter:
         if kind == "universal":
             closure.b_axis = np.array([0.0, 0.0, 1.0])
         closure.distance = getattr(constraint, "distance_m", 0.0)
+        if self._to == "sdf" and kind in CLOSED_BY_SDF_JOINTS and not self._is_closed_at_zero(closure):
+            self._loses(
+                f"the closure {name}: a {kind} joint of SDF closes a loop in the pose of the file, where all "
+                "joints are at zero, and there this loop is open"
+            )
+            return
+        taken = {*self.found.robot.links, *self.found.robot.joints}
+        if self._to == "sdf" and name in taken:
+            closure.name = f"{name}_closure"  # SDF has one set of names for links and joints
         self.found.robot.closures.append(closure)
 
     def _coupling(self, constraint: CouplingConstraint | CoordinateConstraint) -> SourceCoupling | None:
-        """Return a coupling of one or two joints as a polynomial; None where the format has none."""
+        """Return a coupling of joints as a polynomial; None where the format has none."""
         factors: dict[str, float] = (
             {constraint.of: 1.0} if isinstance(constraint, CoordinateConstraint) else dict(constraint.factors)
         )
         names = list(self._mechanism.joint_names)
-        if len(factors) > 2 or not set(factors) <= set(names):
+        if not set(factors) <= set(names):
             return None
-        joints = [self.found.dofs[names.index(name)][0] for name in factors]
-        if any(self.found.robot.joints[each].type == "universal" for each in joints):
+        of_joint = {self.found.dofs[names.index(name)][0]: factor for name, factor in factors.items()}
+        if len(of_joint) < len(factors) or any(
+            self.found.robot.joints[joint].type in _SEVERAL for joint in of_joint
+        ):
             return None
-        first, *rest = factors.values()
-        if not rest:
-            if self._to != "mjcf":
+        if self._to != "mjcf":
+            followers = {each.joint for each in self.found.robot.couplings}
+            leading = [joint for joint in of_joint if joint in followers]
+            if len(of_joint) != 2 or len(leading) == 2:
                 return None
-            return SourceCoupling(constraint.name, joints[0], None, (constraint.value / first,))
-        return SourceCoupling(
-            constraint.name, joints[0], joints[1], (constraint.value / first, -rest[0] / first)
-        )
+            of_joint = dict(sorted(of_joint.items(), key=lambda item: item[0] in leading))
+        (joint, first), *rest = of_joint.items()
+        terms = {other: -factor / first for other, factor in rest}
+        other = next(iter(terms), None)
+        linear = () if other is None else (terms.pop(other),)
+        coefficients = (constraint.value / first, *linear)
+        return SourceCoupling(constraint.name, joint, other, coefficients, more=terms)
+
+    def _is_closed_at_zero(self, closure: SourceClosure) -> bool:
+        """Whether a slide or a universal joint is closed where all joints are at zero."""
+        at_a, at_b = self._at_zero(closure.a) @ closure.a_pose, self._at_zero(closure.b) @ closure.b_pose
+        gap = at_a.inverse() @ at_b
+        if closure.type == "prismatic":
+            off = [*gap.at[:2], *(gap.rotation - np.eye(3)).ravel()]
+        else:
+            off = [*gap.at, gap.rotation[2, 2]]
+        return bool(np.abs(off).max() < _CLOSED)
+
+    def _at_zero(self, link: str) -> FramePose:
+        """Return a link's frame in the world with all joints at zero."""
+        joint = self.found.robot.carrier(link)
+        return FramePose() if joint is None else self._at_zero(joint.parent) @ joint.pose
 
     def _is_planar(self, constraint: PinClosure) -> bool:
         """Whether the joints keep the points of a pin in its plane, at the start."""

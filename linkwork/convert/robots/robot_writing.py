@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 
 from linkwork.arrays import Floats
 from linkwork.convert.robots.examination import mended_moments
-from linkwork.convert.robots.exporting import Exported
+from linkwork.convert.robots.exporting import CLOSED_BY_SDF_JOINTS, Exported
 from linkwork.convert.robots.machine_writing import rpy_of
 from linkwork.convert.robots.robot_model import (
     FramePose,
@@ -146,14 +146,12 @@ def mjcf_text(found: Exported) -> str:
     equality = Element("equality")
     for closure in robot.closures:
         _mjcf_closure(equality, bodies, closure)
+    tendons = Element("tendon")
     for coupling in robot.couplings:
-        words = {"joint1": coupling.joint} | ({"joint2": coupling.other} if coupling.other else {})
-        polynomial = [*coupling.coefficients, *[0.0] * (5 - len(coupling.coefficients))]
-        SubElement(equality, "joint", words, name=coupling.name, polycoef=_numbers(polynomial))
-    if len(equality):
-        root.append(equality)
-    if robot.springs:
-        _mjcf_tendons(root, bodies, robot.springs)
+        _mjcf_coupling(equality, tendons, coupling)
+    for spring in robot.springs:
+        _mjcf_spring(tendons, bodies, spring)
+    root.extend(each for each in (tendons, equality) if len(each))
     if robot.motors:
         actuators = SubElement(root, "actuator")
         for name in robot.motors:
@@ -228,17 +226,31 @@ def _mjcf_closure(equality: Element, bodies: dict[str, Element], closure: Source
         SubElement(equality, tag, sites, name=f"{closure.name}{suffix}")
 
 
-def _mjcf_tendons(root: Element, bodies: dict[str, Element], springs: list[SourceSpring]) -> None:
-    tendons = SubElement(root, "tendon")
-    for spring in springs:
-        words = {key: _numbers([value]) for key, value in (
-            ("stiffness", spring.stiffness), ("damping", spring.damping), ("springlength", spring.rest),
-        )}  # fmt: skip
-        tendon = SubElement(tendons, "spatial", words, name=spring.name)
-        for end, link, at in (("a", spring.a, spring.a_at), ("b", spring.b, spring.b_at)):
-            site = f"{spring.name}_end_{end}"
-            SubElement(bodies[link], "site", name=site, pos=_numbers(at))
-            SubElement(tendon, "site", site=site)
+def _mjcf_coupling(equality: Element, tendons: Element, coupling: SourceCoupling) -> None:
+    """Write a coupling of two joints as an equality of joints, of more as one of a tendon of joints."""
+    offset, *powers = coupling.coefficients
+    polynomial = [offset, *powers, *[0.0] * (4 - len(powers))]
+    if not coupling.more:
+        words = {"joint1": coupling.joint} | ({"joint2": coupling.other} if coupling.other else {})
+        SubElement(equality, "joint", words, name=coupling.name, polycoef=_numbers(polynomial))
+        return
+    tendon = SubElement(tendons, "fixed", name=f"{coupling.name}_sum")
+    factors = {coupling.joint: -1.0, str(coupling.other): powers[0]} | coupling.more
+    for joint, factor in factors.items():
+        SubElement(tendon, "joint", joint=joint, coef=_numbers([-factor]))
+    constant = _numbers([offset, 0.0, 0.0, 0.0, 0.0])
+    SubElement(equality, "tendon", name=coupling.name, tendon1=f"{coupling.name}_sum", polycoef=constant)
+
+
+def _mjcf_spring(tendons: Element, bodies: dict[str, Element], spring: SourceSpring) -> None:
+    words = {key: _numbers([value]) for key, value in (
+        ("stiffness", spring.stiffness), ("damping", spring.damping), ("springlength", spring.rest),
+    )}  # fmt: skip
+    tendon = SubElement(tendons, "spatial", words, name=spring.name)
+    for end, link, at in (("a", spring.a, spring.a_at), ("b", spring.b, spring.b_at)):
+        site = f"{spring.name}_end_{end}"
+        SubElement(bodies[link], "site", name=site, pos=_numbers(at))
+        SubElement(tendon, "site", site=site)
 
 
 def _points(closure: SourceClosure) -> list[Floats]:
@@ -248,7 +260,10 @@ def _points(closure: SourceClosure) -> list[Floats]:
 
 
 def sdf_text(found: Exported) -> str:
-    """Return SDF; closures are Drake's ball constraints: a hinge is two, a weld three of them."""
+    """Return SDF; closures are Drake's ball constraints: a hinge is two, a weld three of them.
+
+    Slides and universal joints that close loops are joints, as SDF describes a graph.
+    """
     robot = found.robot
     root = Element("sdf", {"version": "1.11", "xmlns:drake": _DRAKE})
     world = SubElement(root, "world", name=f"{robot.name}_world")
@@ -275,6 +290,9 @@ def sdf_text(found: Exported) -> str:
         if joint.type != "floating":
             _sdf_joint(model, joint, mimics)
     for closure in robot.closures:
+        if closure.type in CLOSED_BY_SDF_JOINTS:
+            _sdf_closing_joint(model, closure)
+            continue
         for number, along in enumerate(_points(closure)):
             ball = SubElement(model, "drake:ball_constraint")
             ball.set("name", closure.name if number == 0 else f"{closure.name}_{number + 1}")
@@ -319,6 +337,21 @@ def _sdf_joint(model: Element, joint: SourceJoint, mimics: dict[str, SourceCoupl
     if joint.armature:
         SubElement(element, "drake:rotor_inertia").text = _numbers([joint.armature])
         SubElement(element, "drake:gear_ratio").text = "1"
+
+
+def _sdf_closing_joint(model: Element, closure: SourceClosure) -> None:
+    """Write a joint at b's frame: in a's it is displaced along a slide, which changes no residual."""
+    element = SubElement(model, "joint", name=closure.name, type=closure.type)
+    SubElement(element, "parent").text = closure.a
+    SubElement(element, "child").text = closure.b
+    _sdf_pose(element, closure.b_pose, "__model__" if closure.b == WORLD else closure.b)
+    axes = [("axis", closure.a, closure.a_pose, closure.axis)]
+    if closure.b_axis is not None:
+        axes.append(("axis2", closure.b, closure.b_pose, closure.b_axis))
+    for tag, link, pose, axis in axes:
+        frame = "__model__" if link == WORLD else link
+        direction = SubElement(SubElement(element, tag), "xyz", expressed_in=frame)
+        direction.text = _numbers(pose.rotation @ axis)
 
 
 def _values(axis: Element, tag: str, values: dict[str, float | None]) -> None:
