@@ -7,6 +7,7 @@ from typing import Any
 
 from linkwork.controller.records import RecordLayout
 from linkwork.machine import Machine
+from linkwork.machine.alias_text import with_own_names
 from linkwork.machine.nearest_name import nearest
 from linkwork.machine.signal_values import Signal, SignalValueError
 from linkwork.multibody.expressions import ExpressionError
@@ -67,12 +68,15 @@ def _refusal(name: str, known: list[str], kind: str, what: str, where: Where) ->
 
 
 def read_condition(machine: Machine, layout: RecordLayout, text: str, where: Where) -> Condition:
-    """Parse a condition. Raises RequestError with the field and the position of the error in the text."""
+    """Parse a condition, which may have aliases.
+
+    Raises RequestError with the field and the position of the error in the text.
+    """
     places = quantities(layout)
     switches = [signal.name for signal in machine.signals if signal.is_digital]
     field = spelled(where)
     try:
-        condition = parse_condition(text, switches)
+        condition = parse_condition(with_own_names(text, machine.aliases), switches)
     except ExpressionError as error:
         raise RequestError(RequestCode.INVALID_PARAMS, f"{field}: {error}", where) from None
     for name in condition.names:

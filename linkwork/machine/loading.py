@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from linkwork.arrays import Floats
+from linkwork.machine.alias_text import without_aliases
 from linkwork.machine.building import mechanism_builder as building
 from linkwork.machine.building.bound_sections import regions
 from linkwork.machine.building.contact_parameters import check_steps, with_compliance
@@ -58,7 +59,7 @@ def load(source: str | Path, plant_set: Sequence[str] = ()) -> Machine:
 
 def machine_in(document: Document, plant_set: Sequence[str] = ()) -> Machine:
     """Build the machine of a document that has been read; see `load`."""
-    document = with_new_keys(document)
+    document = without_aliases(with_new_keys(document))
     file = _checked(document.data, document)
     mechanism = _built(file, document)
     plant_file, plant_mechanism = _plant(file, mechanism, document, plant_set)
@@ -139,7 +140,7 @@ def mechanism_of(text: str) -> Mechanism:
 
     Raises MachineError with every problem found.
     """
-    document = with_new_keys(parse_yaml(text, "machine.yaml"))
+    document = without_aliases(with_new_keys(parse_yaml(text, "machine.yaml")))
     return _built(_checked(document.data, document), document)
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import cast
 
 from linkwork.machine import Machine
+from linkwork.machine.alias_text import with_own_names
 from linkwork.machine.nearest_name import meant
 from linkwork.multibody.expressions import ExpressionError, names_in, parse
 from linkwork.multibody.expressions.text import RATE_OF
@@ -28,6 +29,7 @@ def with_forces(machine: Machine, forces: Mapping[str, float | str]) -> Machine:
     if not forces:
         return machine
     given = machine.plant_mechanism
+    forces = {name: _with_own_names(value, machine.aliases) for name, value in forces.items()}
     added = [_force(given, machine.aliases.get(name, name), value) for name, value in forces.items()]
     try:
         mechanism = given.changed(
@@ -67,6 +69,10 @@ def _more_coordinates(mechanism: Mechanism, values: Iterable[float | str]) -> li
             if name not in mechanism.coordinate_names and point in mechanism.point_names and axis in _KINDS:
                 found[name] = Coordinate(name, cast(CoordinateKind, axis), point)
     return list(found.values())
+
+
+def _with_own_names(value: float | str, aliases: Mapping[str, str]) -> float | str:
+    return with_own_names(value, aliases) if isinstance(value, str) else value
 
 
 def _number(value: float | str) -> float | str:

@@ -7,8 +7,10 @@ from pathlib import Path
 import msgpack
 import pytest
 
+from linkwork.controller.named_signals import read_condition
 from linkwork.controller.planning.planner import plan
 from linkwork.controller.planning.planner_start import Start
+from linkwork.controller.records import layout_for
 from linkwork.convert.robots.importing import import_robot
 from linkwork.machine import Machine, MachineError, check, load, shipped_path
 from linkwork.machine.yaml import parse_yaml
@@ -116,6 +118,33 @@ def test_fault_time_lines_accept_either_name(machine: Machine) -> None:
     text += '  - {at_s: 0, mechanism: payload, of: "arm/upper link", mass_kg: 1}\n'
     line = check_timeline(parse_yaml(text), machine, hardware=False)
     assert [entry.about for entry in line.entries] == ["elbow", "shoulder_link"]
+
+
+def test_expressions_of_the_file_accept_either_name(file: Path, tmp_path: Path) -> None:
+    more = """
+forces:
+  push: {joint: wrist, torque_N_m: "-0.1 * rate(ELBOW) + sin(SHOULDER)"}
+signals:
+  near: {direction: input, type: digital, simulated: "SHOULDER.position > 0.3 and ELBOW < 1"}
+"""
+    machines = []
+    for shoulder, elbow in ((f"'{SHOULDER}'", f"'{LONG}'"), ("shoulder", "elbow")):
+        text = file.read_text(encoding="utf-8") + more.replace("SHOULDER", shoulder).replace("ELBOW", elbow)
+        path = tmp_path / "scara.yaml"
+        path.write_text(text, encoding="utf-8")
+        machines.append(load(path))
+    assert machines[0].model_hash == machines[1].model_hash
+    assert machines[0].signals[-1] == machines[1].signals[-1]
+    assert "shoulder.position > 0.3" in machines[0].signals[-1].simulated
+
+
+def test_conditions_of_requests_accept_either_name(machine: Machine) -> None:
+    layout = layout_for(machine)
+    text = f"'{SHOULDER}'.position > 0.3 and time_s < 9"
+    condition = read_condition(machine, layout, text, ("until",))
+    assert list(condition.names) == ["shoulder.position", "time_s"]
+    with pytest.raises(RequestError, match="until: "):
+        read_condition(machine, layout, "'no such name'.position > 0.3", ("until",))
 
 
 def test_an_import_writes_the_names_of_the_source(tmp_path: Path) -> None:

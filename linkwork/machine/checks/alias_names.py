@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from linkwork.machine.alias_text import ALIASED
 from linkwork.machine.building.dof_names import coordinates, degrees_of_freedom
 from linkwork.machine.problems import Problem
 from linkwork.machine.sections.file import MachineFile
 from linkwork.machine.yaml import Document
 
 POINT_COORDINATES = ("x", "y", "z", "roll", "pitch", "yaw")
-_SECTIONS = ("joints", "points", "constraints", "task", "signals")
 
 
 def aliases_of(file: MachineFile) -> dict[str, str]:
@@ -23,7 +23,7 @@ def aliases_of(file: MachineFile) -> dict[str, str]:
         "points": [f"{point}.{axis}" for point in file.points for axis in POINT_COORDINATES],
     }
     found: dict[str, str] = {}
-    for section in _SECTIONS:
+    for section in ALIASED:
         for name, alias in _given(file, section).items():
             found[alias] = name
             for part in parts.get(section, ()):
@@ -37,7 +37,7 @@ def aliases_of(file: MachineFile) -> dict[str, str]:
 
 def check_aliases(file: MachineFile, document: Document) -> Iterator[Problem]:
     """Return a problem for each alias that means something else, too."""
-    for sections in (("bodies",), _SECTIONS):
+    for sections in (("bodies",), ALIASED):
         own = set(file.bodies) if sections == ("bodies",) else _own_names(file)
         seen: dict[str, str] = {}
         for section in sections:
@@ -51,7 +51,7 @@ def check_aliases(file: MachineFile, document: Document) -> Iterator[Problem]:
 
 def _own_names(file: MachineFile) -> set[str]:
     """Return the names that requests may give, without those of bodies."""
-    return {name for section in _SECTIONS for name in getattr(file, section)} | set(coordinates(file))
+    return {name for section in ALIASED for name in getattr(file, section)} | set(coordinates(file))
 
 
 def _given(file: MachineFile, section: str) -> Mapping[str, str]:
