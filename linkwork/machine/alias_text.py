@@ -58,10 +58,8 @@ def _rows(section: Any) -> dict[Any, Any]:
 
 def _replaced(value: Any, aliases: Mapping[str, str], key: str = "") -> Any:
     if isinstance(value, dict):
-        formulas = key in ("coordinates", "factors")
-        return {
-            name: _replaced(each, aliases, "equals" if formulas else str(name)) for name, each in value.items()
-        }
+        inner = "equals" if key in ("coordinates", "factors") else ""  # their values are formulas
+        return {name: _replaced(each, aliases, inner or str(name)) for name, each in value.items()}
     if isinstance(value, list):
         return [_replaced(each, aliases, key) for each in value]
     return with_own_names(value, aliases) if isinstance(value, str) and key in _EXPRESSIONS else value
