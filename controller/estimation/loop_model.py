@@ -160,7 +160,8 @@ def foresee_tree(bundle: Integers, sent: Floats, seconds: float) -> None:
     the mean acceleration is (a₀ + 3 a₁) / 4 (Radau's rule), and for the way (a₀ + a₁) / 2. j, which `ahead`
     keeps, replaces a third evaluation.
     """
-    p, t, now, ahead, motor, felt = read_outlook(bundle)
+    given = read_outlook(bundle)
+    p, t, now, ahead, motor, felt = given.p, given.t, given.now, given.ahead, given.motor, given.felt
     q, v, first, mean = vector(t, now, Q), vector(t, now, V), vector(t, now, VDOT), vector(t, now, SUM_V)
     ahead_q, ahead_v, last = vector(t, ahead, Q), vector(t, ahead, V), vector(t, ahead, VDOT)
     jerk, h = vector(t, ahead, SECOND), seconds / 1.5
@@ -208,7 +209,9 @@ def observe_tree(
 
     bundle: `TreeObservation`.
     """
-    p, t, now, joint, has_velocity, table, balls = read_observation(bundle)
+    given = read_observation(bundle)
+    p, t, now, joint = given.p, given.t, given.now, given.joint
+    has_velocity, table, balls = given.has_velocity, given.table, given.balls
     q, v = vector(t, now, Q), vector(t, now, V)
     bad: int = read_sensors(
         q_measured, v_measured, joint, has_velocity, table, balls, dt, cut_off_hz, bandwidth,

@@ -154,7 +154,9 @@ def foresee_closed(bundle: Integers, sent: Floats, stands: bool, period: float, 
     already has the terms of the motion close to `now`. It then has those next to its own state, with the
     constraints' multipliers. ahead is then what this kernel left a period ago, or the law after it.
     """
-    p, t, now, near, ahead, motor, felt = read_outlook(bundle)
+    given = read_outlook(bundle)
+    p, t, now, near = given.p, given.t, given.now, given.near
+    ahead, motor, felt = given.ahead, given.motor, given.felt
     act(t, now, motor, sent, felt)
     effort = vector(t, now, EFFORT)
     nv = t[NV]

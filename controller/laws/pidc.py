@@ -62,7 +62,8 @@ def inverse_dynamics(
     unchanged.
     """
     n = t[NV]
-    motor, most, pivots, room, share = read_drive(bundle)
+    given = read_drive(bundle)
+    motor, most, pivots, room, share = given.motor, given.most, given.pivots, given.room, given.share
     rows, vectors = block(room, 0, n, n), block(room, n * n, 3, n)
     task, u, coasting = vectors[0], vectors[1], vectors[2]
     M, h, friction = matrix(t, w, MASSES, n), vector(t, w, H), vector(t, w, FRICTION)

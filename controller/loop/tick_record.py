@@ -54,7 +54,8 @@ def publish(
     bundle: `Estimated`; q_measured, v_measured (sensors); effort, device_effort, temperature (motors).
     reference and velocity (k) go to the coordinates `index`; the others are NaN.
     """
-    q, v, theta = read_estimated(bundle)
+    given = read_estimated(bundle)
+    q, v, theta = given.q, given.v, given.theta
     at = _append(q_measured, out, 0)
     at = _append(v_measured, out, at)
     at = _append(q, out, at)

@@ -73,7 +73,9 @@ def limit_effort(
     finite.
     """
     limited = 0
-    force, motor, most, largest_step, disturbance, level, lead, wanted = read_limits(bundle)
+    given = read_limits(bundle)
+    force, motor, most, largest_step = given.force, given.motor, given.most, given.step
+    disturbance, level, lead, wanted = given.disturbance, given.level, given.lead, given.wanted
     for i in range(len(motor)):
         effort = (force[motor[i]] - disturbance[i] + lag * acted[i]) / (1.0 + lag)
         wanted[i] = share * ((effort - level[i]) * lead[i] + level[i])

@@ -29,7 +29,7 @@ import numpy as np
 
 from linkwork.arrays import Floats, Integers
 from linkwork.multibody.kernels.compiling import INTEGERS, part
-from linkwork.multibody.kernels.numba_backend import array_at, floats_at, integers_at
+from linkwork.multibody.kernels.numba_backend import MODE, array_at, arrays_of, floats_at, integers_at
 
 BUNDLE = INTEGERS
 """The type of a bundle in a kernel's signature."""
@@ -91,6 +91,12 @@ def reader(declared: type[Arrays]) -> Callable[[Integers], Arrays]:
     """Return the function with which a kernel gets the declared arrays by name: views, of their own shapes,
     at no cost.
     """
+    names: dict[str, Any]
+    if MODE == "tuned":
+        layout = " ".join(f"{each.name}:{each.number.kind}:{len(each.lengths)}" for each in _fields(declared))
+        names = {"arrays_of": arrays_of, "__name__": declared.__module__}
+        exec(f"def read(bundle):\n    return arrays_of(bundle, {layout!r})\n", names)
+        return cast(Callable[[Integers], Arrays], part(names["read"]))
     entries: list[str] = []
     at = 0
     for field in _fields(declared):
@@ -98,7 +104,7 @@ def reader(declared: type[Arrays]) -> Callable[[Integers], Arrays]:
         shape = "".join(f"bundle[{at + 1 + i}], " for i in range(len(field.lengths)))
         entries.append(f"array_at({address}(bundle[{at}]), ({shape}))")
         at += 1 + len(field.lengths)
-    names: dict[str, Any] = {
+    names = {
         "declared": declared,
         "array_at": array_at,
         "floats_at": floats_at,

@@ -39,9 +39,12 @@ __all__ = [
     "PLAIN_VARIABLE",
     "TESTED",
     "VERSION",
-    "floats_at",
-    "integers_at",
+    "arrays_of",
     "array_at",
+    "floats_at",
+    "floats_from",
+    "integers_at",
+    "integers_from",
     "boolean",
     "cache_entry",
     "cache_misses",
@@ -69,6 +72,7 @@ DEBUG_VARIABLE: Final = "LINKWORK_DEBUG_KERNELS"
 _numba: Any = numba
 _types: Any = types
 _public: dict[str, Any] = {"error_model": "numpy"}
+_called_only: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def mode_for(numba_version: str, environment: Any) -> Mode:
@@ -91,9 +95,16 @@ if MODE == "plain":
     sys.stderr.write(f"linkwork: kernels are compiled plainly, {reason}; start and ticks take longer\n")
 if MODE == "tuned":
     from llvmlite import binding
+    from llvmlite import ir
     from numba.core import caching as numba_caching
-    from numba.core import config
+    from numba.core import codegen as numba_codegen
+    from numba.core import cgutils, config
+    from numba.core.registry import cpu_target
+    from numba.core.typed_passes import NopythonTypeInference
+    from numba.core.typing.templates import AttributeTemplate, infer_getattr
     from numba.cpython import slicing
+    from numba.extending import lower_getattr_generic, models, register_model
+    from numba.np.arrayobj import make_array, populate_array
 
     caching: Any = numba_caching
     _config: Any = config
@@ -111,9 +122,11 @@ def compiled_part(function: Callable[..., Any]) -> Any:
         return function
     if MODE == "plain":
         return _numba.njit(**_public)(function)
-    dispatcher: Any = _numba.njit(_nrt=True, **_public)(function)
-    template, general = dispatcher.get_call_template, _types.unliteral
+    dispatcher: Any = _numba.njit(**_public)(function)
+    inside: Any = _numba.njit(_nrt=False, **_called_only, **_public)(function)
+    template, general = inside.get_call_template, _types.unliteral
     dispatcher.get_call_template = lambda given, names: template(tuple(map(general, given)), names)
+    dispatcher.get_overload = inside.get_overload
     return dispatcher
 
 
@@ -135,7 +148,7 @@ def compiled_kernel(
     """
     if MODE == "debug":
         return _checked(function, signature)
-    options = _public if MODE == "plain" else {**_public, "_nrt": allocates}
+    options = _public if MODE == "plain" else {**_public, "_nrt": allocates, "no_cfunc_wrapper": True}
     if concurrent:
         options = {**options, "nogil": True}
     dispatcher: Any = _numba.njit(**options)(function)
@@ -248,7 +261,7 @@ def _separate(
         if dispatcher not in _opened:
             _opened.add(dispatcher)
             dispatcher._cache = KernelCache(function, folder, cache_entry(dispatcher), missed)
-        with fetching(dispatcher), _for_small_arrays():
+        with fetching(dispatcher), _for_small_arrays(), _linked_only_beside(function.__qualname__):
             return fetch(signature if wanted == signature.args else wanted)
 
     def call_from_kernel(types_given: Any, names_given: Any) -> Any:
@@ -360,14 +373,101 @@ def _for_small_arrays() -> Iterator[None]:
     wrapping, vectorizing = _slicing.fix_index, _config.LOOP_VECTORIZE
     _config.LOOP_VECTORIZE = 0
     _slicing.fix_index = lambda _builder, index, _size: index
+    infer = NopythonTypeInference.run_pass
+
+    def infer_with_views(self: Any, state: Any) -> Any:
+        given, state.targetctx = state.targetctx, state.targetctx.subtarget(enable_nrt=True)
+        try:
+            return infer(self, state)
+        finally:
+            state.targetctx = given
+
+    NopythonTypeInference.run_pass = infer_with_views
     try:
         yield
     finally:
+        NopythonTypeInference.run_pass = infer
         _config.LOOP_VECTORIZE = vectorizing
         _slicing.fix_index = wrapping
 
 
+if MODE == "tuned":
+
+    class _KernelLibrary(numba_codegen.JITCodeLibrary):  # type: ignore[misc]
+        """Code of one function; machine code is made of kernels only.
+
+        What a kernel calls is linked into its module, and optimized and translated there.
+        """
+
+        def finalize(self) -> None:
+            """Link what this function calls; then optimize it and make machine code if it is the kernel."""
+            if self.name == _in_compilation[-1]:
+                super().finalize()
+                return
+            self._raise_if_finalized()
+            for library in dict.fromkeys(self._linking_libraries):
+                self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+            self._final_module.verify()
+            self._finalized = True
+
+
+_in_compilation: list[str] = []
+
+
+@contextlib.contextmanager
+def _linked_only_beside(kernel: str) -> Iterator[None]:
+    """Make no machine code of other functions than the kernel meanwhile."""
+    codegen: Any = cpu_target.target_context.codegen()
+    library, set_environment = codegen._library_class, codegen.set_env
+
+    def set_known(name: str, environment: Any) -> None:
+        if codegen._engine.is_symbol_defined(name):
+            set_environment(name, environment)
+
+    codegen._library_class, codegen.set_env = _KernelLibrary, set_known
+    _in_compilation.append(kernel)
+    try:
+        yield
+    finally:
+        _in_compilation.pop()
+        codegen._library_class = library
+        if _in_compilation:
+            codegen.set_env = set_environment
+        else:
+            del codegen.set_env
+
+
 # Arrays at an address
+
+
+def _array_from(context: Any, builder: Any, kind: Any, pointer: Any, lengths: list[Any]) -> Any:
+    """Generate code for an array of this type at a pointer, row-major, without an owner."""
+    array = make_array(kind)(context, builder)
+    itemsize = context.get_abi_sizeof(context.get_data_type(kind.dtype))
+    strides = [cgutils.intp_t(itemsize)]
+    for length in reversed(lengths[1:]):
+        strides.insert(0, builder.mul(strides[0], length))
+    populate_array(
+        array, data=pointer, shape=lengths, strides=strides, itemsize=cgutils.intp_t(itemsize), meminfo=None
+    )
+    return array._getvalue()
+
+
+def _view_as(element: Any) -> Any:
+    """Return a compiler intrinsic: the array of this shape that begins at an entry of a flat array."""
+
+    def view(typing_context: Any, flat: Any, start: Any, shape: Any) -> Any:  # noqa: ARG001
+        kind = _types.Array(element, len(shape), "C")
+        integers = _types.UniTuple(_types.intp, len(shape))
+
+        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            data = make_array(signature.args[0])(context, builder, arguments[0]).data
+            pointer = builder.gep(data, [arguments[1]])
+            return _array_from(context, builder, kind, pointer, cgutils.unpack_tuple(builder, arguments[2]))
+
+        return kind(flat, _types.intp, integers), code
+
+    return intrinsic(view)
 
 
 def _pointer_to(element: Any) -> Any:
@@ -442,7 +542,77 @@ if MODE == "debug":
     floats_at: Any = functools.partial(_address, ctypes.c_double)
     integers_at: Any = functools.partial(_address, ctypes.c_int64)
     array_at: Any = _checked_array
-else:
+    floats_from = integers_from = arrays_of = None
+elif MODE == "plain":
     floats_at = _pointer_to(_types.float64)
     integers_at = _pointer_to(_types.int64)
     array_at = _numba.carray
+    arrays_of = None
+
+    @_numba.njit
+    def floats_from(flat: Any, start: int, shape: Any) -> Any:
+        """Return the float64 array of this shape that begins at flat[start]."""
+        return _numba.carray(floats_at(flat.ctypes.data + 8 * start), shape)
+
+    @_numba.njit
+    def integers_from(flat: Any, start: int, shape: Any) -> Any:
+        """Return the int64 array of this shape that begins at flat[start]."""
+        return _numba.carray(integers_at(flat.ctypes.data + 8 * start), shape)
+
+else:
+    floats_at = integers_at = array_at = None
+    floats_from, integers_from = _view_as(_types.float64), _view_as(_types.int64)
+
+    class ArraysType(_types.Type):  # type: ignore[misc]
+        """The arrays of a bundle in kernels: a pointer to its words; an array is read where it is named.
+
+        layout: for each array its name, `f` or `i` and the number of dimensions.
+        """
+
+        def __init__(self, layout: str) -> None:
+            self.places: dict[str, tuple[Any, int]] = {}
+            at = 0
+            for field in layout.split():
+                name, kind, dimensions = field.split(":")
+                element = _types.float64 if kind == "f" else _types.int64
+                self.places[name] = _types.Array(element, int(dimensions), "C"), at
+                at += 1 + int(dimensions)
+            super().__init__(f"Arrays({layout})")
+
+    @register_model(ArraysType)
+    class ArraysModel(models.PrimitiveModel):  # type: ignore[misc]
+        """A pointer to 64-bit integers."""
+
+        def __init__(self, manager: Any, kind: Any) -> None:
+            super().__init__(manager, kind, ir.IntType(64).as_pointer())
+
+    @infer_getattr
+    class ArraysAttributes(AttributeTemplate):  # type: ignore[misc]
+        """Types of a bundle's arrays."""
+
+        key = ArraysType
+
+        def generic_resolve(self, arrays: Any, name: str) -> Any:
+            """Return the type of the array of this name, None if there is none."""
+            return arrays.places[name][0] if name in arrays.places else None
+
+    @lower_getattr_generic(ArraysType)
+    def _named_array(context: Any, builder: Any, arrays: Any, words: Any, name: str) -> Any:
+        kind, at = arrays.places[name]
+        constant = builder.module.add_metadata([])
+        found = []
+        for place in range(at, at + 1 + kind.ndim):
+            word = builder.load(builder.gep(words, [ir.Constant(ir.IntType(32), place)]))
+            word.set_metadata("invariant.load", constant)
+            found.append(word)
+        pointer = builder.inttoptr(found[0], context.get_data_type(kind.dtype).as_pointer())
+        return _array_from(context, builder, kind, pointer, found[1:])
+
+    @intrinsic(prefer_literal=True)
+    def arrays_of(typing_context: Any, bundle: Any, layout: Any) -> Any:  # noqa: ARG001
+        """Return the arrays of a bundle with this layout (`ArraysType`)."""
+
+        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return make_array(signature.args[0])(context, builder, arguments[0]).data
+
+        return ArraysType(layout.literal_value)(bundle, layout), code

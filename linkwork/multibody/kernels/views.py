@@ -7,14 +7,14 @@ from typing import Any
 
 from linkwork.arrays import Floats, Integers
 from linkwork.multibody.kernels.compiling import part
-from linkwork.multibody.kernels.numba_backend import MODE, array_at, floats_at, integers_at
+from linkwork.multibody.kernels.numba_backend import MODE, floats_from, integers_from
 
 
 @part
 def vector(t: Integers, a: Floats, field: int) -> Floats:
     """Return a field of a (p or w, flat) as a float64 vector (n)."""
     start, end = t[field], t[field + 1]
-    values: Floats = array_at(floats_at(a.ctypes.data + 8 * start), (end - start,))
+    values: Floats = floats_from(a, start, (end - start,))
     return values
 
 
@@ -22,14 +22,14 @@ def vector(t: Integers, a: Floats, field: int) -> Floats:
 def matrix(t: Integers, a: Floats, field: int, columns: int) -> Floats:
     """Return a field of a (p or w, flat) as a float64 matrix (rows × columns), row-major."""
     start, end = t[field], t[field + 1]
-    values: Floats = array_at(floats_at(a.ctypes.data + 8 * start), ((end - start) // columns, columns))
+    values: Floats = floats_from(a, start, ((end - start) // columns, columns))
     return values
 
 
 @part
 def block(a: Floats, start: int, rows: int, columns: int) -> Floats:
     """Return the matrix (rows × columns) that begins at a[start]."""
-    values: Floats = array_at(floats_at(a.ctypes.data + 8 * start), (rows, columns))
+    values: Floats = floats_from(a, start, (rows, columns))
     return values
 
 
@@ -37,7 +37,7 @@ def block(a: Floats, start: int, rows: int, columns: int) -> Floats:
 def table(t: Integers, field: int, columns: int) -> Integers:
     """Return a table in t as an int64 matrix (rows × columns)."""
     start, end = t[field], t[field + 1]
-    values: Integers = array_at(integers_at(t.ctypes.data + 8 * start), ((end - start) // columns, columns))
+    values: Integers = integers_from(t, start, ((end - start) // columns, columns))
     return values
 
 
