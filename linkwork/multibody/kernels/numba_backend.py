@@ -101,6 +101,7 @@ if MODE == "tuned":
     from numba.core import cgutils, config
     from numba.core.registry import cpu_target
     from numba.core.typed_passes import NopythonTypeInference
+    from numba.core.types.functions import BaseFunction
     from numba.core.typing.templates import AttributeTemplate, infer_getattr
     from numba.cpython import slicing
     from numba.extending import lower_getattr_generic, models, register_model
@@ -373,7 +374,7 @@ def _for_small_arrays() -> Iterator[None]:
     wrapping, vectorizing = _slicing.fix_index, _config.LOOP_VECTORIZE
     _config.LOOP_VECTORIZE = 0
     _slicing.fix_index = lambda _builder, index, _size: index
-    infer = NopythonTypeInference.run_pass
+    infer, resolve = NopythonTypeInference.run_pass, BaseFunction.get_call_type
 
     def infer_with_views(self: Any, state: Any) -> Any:
         given, state.targetctx = state.targetctx, state.targetctx.subtarget(enable_nrt=True)
@@ -382,10 +383,19 @@ def _for_small_arrays() -> Iterator[None]:
         finally:
             state.targetctx = given
 
-    NopythonTypeInference.run_pass = infer_with_views
+    def resolve_once(self: Any, context: Any, given: Any, names: Any) -> Any:
+        if names or not all(isinstance(each, _types.Number) for each in given):
+            return resolve(self, context, given, names)
+        found = _resolved.get((self, given))
+        if found is None:
+            found = _resolved[self, given] = resolve(self, context, given, names)
+        return found
+
+    NopythonTypeInference.run_pass, BaseFunction.get_call_type = infer_with_views, resolve_once
     try:
         yield
     finally:
+        BaseFunction.get_call_type = resolve
         NopythonTypeInference.run_pass = infer
         _config.LOOP_VECTORIZE = vectorizing
         _slicing.fix_index = wrapping
@@ -410,8 +420,21 @@ if MODE == "tuned":
             self._final_module.verify()
             self._finalized = True
 
+        def _optimize_functions(self, module: Any) -> None:
+            module.data_layout = self._codegen._data_layout
+            manager, builder = self._codegen._function_pass_manager()
+            for function in module.functions:
+                if not function.is_declaration:
+                    manager.run(function, builder)
+
+        def _optimize_final_module(self) -> None:
+            manager, builder = self._codegen._module_pass_manager()
+            manager.run(self._final_module, builder)
+
 
 _in_compilation: list[str] = []
+_resolved: dict[Any, Any] = {}
+"""Signatures of numba's functions for numbers: numba tries some dozen candidates for each operator."""
 
 
 @contextlib.contextmanager
