@@ -1,63 +1,54 @@
-"""Compile the kernels of every process (`linkwork.machine.kernel_registry`) before any daemon starts."""
+"""Compile kernels on all processors before any daemon starts (`linkwork.machine.kernel_pool`)."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from linkwork.machine.kernel_registry import common_cached, prepare_common
+from linkwork.machine.kernel_registry import prepare_common, prepare_machine
 
 if TYPE_CHECKING:
+    from linkwork.machine.description import Machine
     from linkwork.multibody.kernels.compiling import WarmReport
 
-_MOST_PROCESSES = 4
-"""More would mostly wait for kernels that others compile, and each takes some 300 MB."""
 
-
-def have_kernels(console: Console) -> None:
-    """Compile the kernels unless all of them are in the cache already."""
-    if not common_cached():
-        warm_kernels(console)
+def have_kernels(console: Console, machines: Iterable[Machine]) -> None:
+    """Compile what the daemons of these machines call, unless the cache has it."""
+    with _bar(console) as show:
+        for machine in machines:
+            prepare_machine(machine, show)
 
 
 def warm_kernels(console: Console) -> WarmReport:
-    """Compiles, or loads from the cache, every kernel; says so on the console when it has to compile."""
-    from linkwork.multibody.kernels.compiling import COMPILING
-
-    if common_cached():
-        return prepare_common()
-    line = f"compiling the kernels, {COMPILING}"
-    with console.status(line) as status:
-        if not console.is_terminal:
-            console.print(line)
-
-        def show(done: int, total: int, name: str) -> None:
-            status.update(f"{line}: {done} of {total}, {name}")
-
-        with _helpers():
-            return prepare_common(show)
+    """Compiles, or loads from the cache, every kernel; shows a bar on the console when it has to compile."""
+    with _bar(console) as show:
+        return prepare_common(show)
 
 
 @contextmanager
-def _helpers() -> Iterator[None]:
-    """Processes that compile beside this one, as many as there are processors, at most four in all."""
-    count = min(len(os.sched_getaffinity(0)), _MOST_PROCESSES) - 1
-    command = [sys.executable, "-m", "linkwork.launch.warm"]
-    none = subprocess.DEVNULL
-    helpers = [subprocess.Popen(command, stdin=none, stdout=none, stderr=none) for _ in range(count)]
+def _bar(console: Console) -> Iterator[Callable[[int, int, str], None]]:
+    """Yield a function that shows how many kernels of how many are compiled; the first call shows the bar."""
+    from linkwork.multibody.kernels.compiling import COMPILING, when_compiling
+
+    columns = (TextColumn("compiling the kernels"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    bar = Progress(*columns, TextColumn("{task.description}"), console=console, transient=True)
+    task = bar.add_task("")
+
+    def begin() -> None:
+        if console.is_terminal:
+            bar.start()
+        else:
+            console.print(f"compiling the kernels, {COMPILING}")
+
+    def show(done: int, total: int, name: str) -> None:
+        bar.update(task, completed=done, total=total, description=name)
+
+    when_compiling(begin)
     try:
-        yield
+        yield show
     finally:
-        for helper in helpers:
-            helper.terminate()
-            helper.wait()
-
-
-if __name__ == "__main__":
-    prepare_common()
+        bar.stop()

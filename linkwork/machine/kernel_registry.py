@@ -11,6 +11,7 @@ machine's chain (chains.py) or the table of laws (`protocol.laws`) names its mod
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import fields
@@ -205,22 +206,40 @@ def prepare_common(progress: Callable[[int, int, str], None] | None = None) -> W
     return _warmed(common_modules(), progress)
 
 
-def common_cached() -> bool:
-    """Return whether `prepare_common` would find all kernels in the cache."""
-    from linkwork.multibody.kernels.compiling import cached
+def prepare_closures() -> None:
+    """Compile the kernels that put a closed chain together, on all processors, if the cache lacks them.
 
-    modules = common_modules()
-    for module in modules:
+    They are loaded when they are called.
+    """
+    from linkwork.machine.kernel_pool import compile_missing
+
+    for module in _CLOSURES:
         import_module(module)
-    return cached(modules)
+    compile_missing(_CLOSURES)
+
+
+def prepare_machine(machine: Machine, progress: Callable[[int, int, str], None] | None = None) -> int:
+    """Compile the kernels of all daemons of a machine, on all processors; return how many were missing."""
+    from linkwork.machine.kernel_pool import compile_missing
+
+    daemons = (KernelProcess.PLANT, KernelProcess.LOOP, KernelProcess.PLANNER)
+    modules = frozenset[str]().union(*(modules_for(process, machine) for process in daemons))
+    for module in sorted(modules):
+        import_module(module)
+    return compile_missing(modules, progress)
 
 
 def _warmed(modules: frozenset[str], progress: Callable[[int, int, str], None] | None) -> WarmReport:
-    from linkwork.multibody.kernels.compiling import warm
+    from linkwork.machine.kernel_pool import compile_missing
+    from linkwork.multibody.kernels.compiling import WarmReport, warm
 
     for module in sorted(modules):
         import_module(module)
-    return warm(modules, progress)
+    began = os.times().elapsed
+    before = compile_missing(modules, progress)
+    report = warm(modules, None if before else progress)
+    compiled = before + report.compiled
+    return WarmReport(compiled, os.times().elapsed - began, compiled == 0)
 
 
 def _report_late(process: KernelProcess, name: str) -> None:

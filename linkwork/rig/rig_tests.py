@@ -51,7 +51,7 @@ def run_all(tests: RigTests, console: Console, words: Sequence[str], seconds: Ca
     """
     tests.folder.mkdir(parents=True, exist_ok=True)
     if tests.run.controller is None:
-        have_kernels(console)
+        have_kernels(console, (machine for _, machine in tests.machines))
     reports: list[MachineReport] = []
     statuses: list[int] = []
     with _interruptible():

@@ -27,6 +27,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TextIO, TypeVar, cast
 
@@ -44,6 +45,7 @@ from linkwork.multibody.kernels.numba_backend import (
     is_cached,
     is_compiled,
     is_dispatcher,
+    kernels_called,
     types,
     void,
 )
@@ -59,14 +61,17 @@ __all__ = [
     "THREE",
     "TOPOLOGY",
     "VECTOR",
+    "MissingKernel",
     "WarmReport",
     "boolean",
-    "cached",
+    "compile_named",
     "fetched",
     "float64",
     "int64",
     "kernel",
+    "missing",
     "part",
+    "report_compiling",
     "void",
     "warm",
     "when_compiling",
@@ -176,7 +181,7 @@ def kernel(
             signature,
             CACHE_FOLDER,
             _compiling_alone,
-            _report_miss,
+            report_compiling,
             allocates=allocates,
             concurrent=concurrent,
         )
@@ -200,7 +205,8 @@ def when_late(listener: Callable[[str], None]) -> None:
     _report_late = listener
 
 
-def _report_miss() -> None:
+def report_compiling() -> None:
+    """Call the listeners of `when_compiling`: this process or one that it starts compiles kernels."""
     while _listeners:
         _listeners.pop()()
 
@@ -237,11 +243,6 @@ def part(function: Function) -> Function:
     It is compiled for types of arguments, not again for each constant that is given as one.
     """
     return cast(Function, compiled_part(function))
-
-
-def cached(modules: Collection[str] | None = None) -> bool:
-    """Whether every kernel of these modules (None: declared so far) has been compiled on this computer."""
-    return all(is_cached(dispatcher, CACHE_FOLDER) for dispatcher, _ in _kernels_in(modules))
 
 
 def _kernels_in(modules: Collection[str] | None) -> list[tuple[Any, Any]]:
@@ -299,6 +300,35 @@ def warm(
 def fetched() -> set[str]:
     """Return the kernels that this process has compiled or loaded, as `module:name`."""
     return {_full_name(dispatcher) for dispatcher, _ in _kernels_in(None) if is_compiled(dispatcher)}
+
+
+@dataclass(frozen=True)
+class MissingKernel:
+    """A kernel that is not in the cache. calls: kernels as `module:name`; size: bytes of its Python code."""
+
+    calls: frozenset[str]
+    size: int
+
+
+def missing(modules: Collection[str]) -> dict[str, MissingKernel]:
+    """Return the kernels of these modules, and those that they call, which the cache lacks, by name."""
+    found: dict[str, MissingKernel] = {}
+    seen = [dispatcher for dispatcher, _ in _kernels_in(modules)]
+    for dispatcher in seen:  # grows meanwhile
+        called, size = kernels_called(dispatcher)
+        seen += [each for each in called if each not in seen]
+        if not is_compiled(dispatcher) and not is_cached(dispatcher, CACHE_FOLDER):
+            found[_full_name(dispatcher)] = MissingKernel(frozenset(map(_full_name, called)), size)
+    return found
+
+
+def compile_named(name: str) -> None:
+    """Compile, or load from the cache, the kernel `module:name`, whose module is imported first."""
+    module, _, function = name.partition(":")
+    import_module(module)
+    for dispatcher, signature in _kernels_in((module,)):
+        if dispatcher.py_func.__qualname__ == function:
+            dispatcher.compile(signature)
 
 
 def _full_name(dispatcher: Any) -> str:

@@ -23,9 +23,9 @@ import sys
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
-from types import CodeType
 from typing import Any, Final, Literal
 
+import llvmlite
 import numba
 import numpy as np
 from numba import boolean, float64, int64, types, void
@@ -56,6 +56,7 @@ __all__ = [
     "is_cached",
     "is_compiled",
     "is_dispatcher",
+    "kernels_called",
     "mode_for",
     "name_in_cache",
     "types",
@@ -70,6 +71,7 @@ PLAIN_VARIABLE: Final = "LINKWORK_PLAIN_KERNELS"
 DEBUG_VARIABLE: Final = "LINKWORK_DEBUG_KERNELS"
 
 _numba: Any = numba
+_llvmlite: Any = llvmlite
 _types: Any = types
 _public: dict[str, Any] = {"error_model": "numpy"}
 _called_only: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
@@ -94,22 +96,27 @@ if MODE == "plain":
     )
     sys.stderr.write(f"linkwork: kernels are compiled plainly, {reason}; start and ticks take longer\n")
 if MODE == "tuned":
-    from llvmlite import binding
-    from llvmlite import ir
-    from numba.core import caching as numba_caching
-    from numba.core import codegen as numba_codegen
-    from numba.core import cgutils, config
-    from numba.core.registry import cpu_target
-    from numba.core.typed_passes import NopythonTypeInference
-    from numba.core.types.functions import BaseFunction
-    from numba.core.typing.templates import AttributeTemplate, infer_getattr
-    from numba.cpython import slicing
-    from numba.extending import lower_getattr_generic, models, register_model
-    from numba.np.arrayobj import make_array, populate_array
+    import llvmlite.binding
+    import llvmlite.ir
+    import numba.core.caching
+    import numba.core.cgutils
+    import numba.core.codegen
+    import numba.core.registry
+    import numba.core.typed_passes
+    import numba.core.types.functions
+    import numba.core.typing.templates
+    import numba.cpython.slicing
+    import numba.extending
+    import numba.np.arrayobj
 
-    caching: Any = numba_caching
-    _config: Any = config
-    _slicing: Any = slicing
+    binding, ir, core = _llvmlite.binding, _llvmlite.ir, _numba.core
+    cgutils, arrayobj = core.cgutils, _numba.np.arrayobj
+    caching: Any = core.caching
+    codegen: Any = core.codegen
+    extending: Any = _numba.extending
+    templates: Any = core.typing.templates
+    _config, _slicing = core.config, _numba.cpython.slicing
+    _inference, _functions = core.typed_passes.NopythonTypeInference, core.types.functions.BaseFunction
 else:
     _config = _numba.config
 
@@ -257,8 +264,8 @@ def _separate(
 
     def fetch_after_called(wanted: Any) -> Any:
         """Use one cache entry: numba would keep one for the signature and one for the arguments."""
-        for called in _called(function.__code__, function.__globals__):
-            called()
+        for called in kernels_called(dispatcher)[0]:
+            _placing[called]()
         if dispatcher not in _opened:
             _opened.add(dispatcher)
             dispatcher._cache = KernelCache(function, folder, cache_entry(dispatcher), missed)
@@ -293,18 +300,23 @@ def _separate(
     _placing[dispatcher] = place
 
 
-def _called(code: CodeType, names: dict[str, Any]) -> list[Callable[[], None]]:
-    """Return the calls that fetch the kernels which a function calls itself or through its parts."""
-    found: list[Callable[[], None]] = []
-    for name in code.co_names:
-        value: Any = names.get(name)
-        if not hasattr(value, "py_func"):
-            continue
-        if value in _placing:
-            found.append(_placing[value])
-        else:
-            found.extend(_called(value.py_func.__code__, value.py_func.__globals__))
-    return found
+def kernels_called(dispatcher: Any) -> tuple[list[Any], int]:
+    """Return the kernels that a kernel calls itself or through its parts, and the bytes of their Python code.
+
+    In plain mode, kernels contain those that they call: there are none.
+    """
+    found: list[Any] = []
+    parts = [dispatcher]
+    for part in parts:  # grows meanwhile
+        for name in part.py_func.__code__.co_names:
+            value: Any = part.py_func.__globals__.get(name)
+            if value in found or value in parts or not hasattr(value, "py_func"):
+                continue
+            if value in _placing:
+                found.append(value)
+            elif MODE == "tuned":
+                parts.append(value)
+    return found, sum(len(each.py_func.__code__.co_code) for each in parts)
 
 
 if MODE == "tuned":
@@ -374,7 +386,7 @@ def _for_small_arrays() -> Iterator[None]:
     wrapping, vectorizing = _slicing.fix_index, _config.LOOP_VECTORIZE
     _config.LOOP_VECTORIZE = 0
     _slicing.fix_index = lambda _builder, index, _size: index
-    infer, resolve = NopythonTypeInference.run_pass, BaseFunction.get_call_type
+    infer, resolve = _inference.run_pass, _functions.get_call_type
 
     def infer_with_views(self: Any, state: Any) -> Any:
         given, state.targetctx = state.targetctx, state.targetctx.subtarget(enable_nrt=True)
@@ -391,19 +403,19 @@ def _for_small_arrays() -> Iterator[None]:
             found = _resolved[self, given] = resolve(self, context, given, names)
         return found
 
-    NopythonTypeInference.run_pass, BaseFunction.get_call_type = infer_with_views, resolve_once
+    _inference.run_pass, _functions.get_call_type = infer_with_views, resolve_once
     try:
         yield
     finally:
-        BaseFunction.get_call_type = resolve
-        NopythonTypeInference.run_pass = infer
+        _functions.get_call_type = resolve
+        _inference.run_pass = infer
         _config.LOOP_VECTORIZE = vectorizing
         _slicing.fix_index = wrapping
 
 
 if MODE == "tuned":
 
-    class _KernelLibrary(numba_codegen.JITCodeLibrary):  # type: ignore[misc]
+    class _KernelLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
         """Code of one function; machine code is made of kernels only.
 
         What a kernel calls is linked into its module, and optimized and translated there.
@@ -440,24 +452,24 @@ _resolved: dict[Any, Any] = {}
 @contextlib.contextmanager
 def _linked_only_beside(kernel: str) -> Iterator[None]:
     """Make no machine code of other functions than the kernel meanwhile."""
-    codegen: Any = cpu_target.target_context.codegen()
-    library, set_environment = codegen._library_class, codegen.set_env
+    compiler = core.registry.cpu_target.target_context.codegen()
+    library, set_environment = compiler._library_class, compiler.set_env
 
     def set_known(name: str, environment: Any) -> None:
-        if codegen._engine.is_symbol_defined(name):
+        if compiler._engine.is_symbol_defined(name):
             set_environment(name, environment)
 
-    codegen._library_class, codegen.set_env = _KernelLibrary, set_known
+    compiler._library_class, compiler.set_env = _KernelLibrary, set_known
     _in_compilation.append(kernel)
     try:
         yield
     finally:
         _in_compilation.pop()
-        codegen._library_class = library
+        compiler._library_class = library
         if _in_compilation:
-            codegen.set_env = set_environment
+            compiler.set_env = set_environment
         else:
-            del codegen.set_env
+            del compiler.set_env
 
 
 # Arrays at an address
@@ -465,12 +477,12 @@ def _linked_only_beside(kernel: str) -> Iterator[None]:
 
 def _array_from(context: Any, builder: Any, kind: Any, pointer: Any, lengths: list[Any]) -> Any:
     """Generate code for an array of this type at a pointer, row-major, without an owner."""
-    array = make_array(kind)(context, builder)
+    array = arrayobj.make_array(kind)(context, builder)
     itemsize = context.get_abi_sizeof(context.get_data_type(kind.dtype))
     strides = [cgutils.intp_t(itemsize)]
     for length in reversed(lengths[1:]):
         strides.insert(0, builder.mul(strides[0], length))
-    populate_array(
+    arrayobj.populate_array(
         array, data=pointer, shape=lengths, strides=strides, itemsize=cgutils.intp_t(itemsize), meminfo=None
     )
     return array._getvalue()
@@ -484,7 +496,7 @@ def _view_as(element: Any) -> Any:
         integers = _types.UniTuple(_types.intp, len(shape))
 
         def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            data = make_array(signature.args[0])(context, builder, arguments[0]).data
+            data = arrayobj.make_array(signature.args[0])(context, builder, arguments[0]).data
             pointer = builder.gep(data, [arguments[1]])
             return _array_from(context, builder, kind, pointer, cgutils.unpack_tuple(builder, arguments[2]))
 
@@ -565,23 +577,24 @@ if MODE == "debug":
     floats_at: Any = functools.partial(_address, ctypes.c_double)
     integers_at: Any = functools.partial(_address, ctypes.c_int64)
     array_at: Any = _checked_array
-    floats_from = integers_from = arrays_of = None
+    floats_from: Any = None
+    integers_from: Any = None
+    arrays_of: Any = None
 elif MODE == "plain":
     floats_at = _pointer_to(_types.float64)
     integers_at = _pointer_to(_types.int64)
     array_at = _numba.carray
     arrays_of = None
 
-    @_numba.njit
-    def floats_from(flat: Any, start: int, shape: Any) -> Any:
+    def _floats_from(flat: Any, start: int, shape: Any) -> Any:
         """Return the float64 array of this shape that begins at flat[start]."""
-        return _numba.carray(floats_at(flat.ctypes.data + 8 * start), shape)
+        return array_at(floats_at(flat.ctypes.data + 8 * start), shape)
 
-    @_numba.njit
-    def integers_from(flat: Any, start: int, shape: Any) -> Any:
+    def _integers_from(flat: Any, start: int, shape: Any) -> Any:
         """Return the int64 array of this shape that begins at flat[start]."""
-        return _numba.carray(integers_at(flat.ctypes.data + 8 * start), shape)
+        return array_at(integers_at(flat.ctypes.data + 8 * start), shape)
 
+    floats_from, integers_from = _numba.njit(_floats_from), _numba.njit(_integers_from)
 else:
     floats_at = integers_at = array_at = None
     floats_from, integers_from = _view_as(_types.float64), _view_as(_types.int64)
@@ -602,15 +615,15 @@ else:
                 at += 1 + int(dimensions)
             super().__init__(f"Arrays({layout})")
 
-    @register_model(ArraysType)
-    class ArraysModel(models.PrimitiveModel):  # type: ignore[misc]
+    @extending.register_model(ArraysType)
+    class ArraysModel(extending.models.PrimitiveModel):  # type: ignore[misc]
         """A pointer to 64-bit integers."""
 
         def __init__(self, manager: Any, kind: Any) -> None:
             super().__init__(manager, kind, ir.IntType(64).as_pointer())
 
-    @infer_getattr
-    class ArraysAttributes(AttributeTemplate):  # type: ignore[misc]
+    @templates.infer_getattr
+    class ArraysAttributes(templates.AttributeTemplate):  # type: ignore[misc]
         """Types of a bundle's arrays."""
 
         key = ArraysType
@@ -619,7 +632,6 @@ else:
             """Return the type of the array of this name, None if there is none."""
             return arrays.places[name][0] if name in arrays.places else None
 
-    @lower_getattr_generic(ArraysType)
     def _named_array(context: Any, builder: Any, arrays: Any, words: Any, name: str) -> Any:
         kind, at = arrays.places[name]
         constant = builder.module.add_metadata([])
@@ -631,11 +643,14 @@ else:
         pointer = builder.inttoptr(found[0], context.get_data_type(kind.dtype).as_pointer())
         return _array_from(context, builder, kind, pointer, found[1:])
 
-    @intrinsic(prefer_literal=True)
-    def arrays_of(typing_context: Any, bundle: Any, layout: Any) -> Any:  # noqa: ARG001
+    extending.lower_getattr_generic(ArraysType)(_named_array)
+
+    def _arrays_of(typing_context: Any, bundle: Any, layout: Any) -> Any:  # noqa: ARG001
         """Return the arrays of a bundle with this layout (`ArraysType`)."""
 
         def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return make_array(signature.args[0])(context, builder, arguments[0]).data
+            return arrayobj.make_array(signature.args[0])(context, builder, arguments[0]).data
 
         return ArraysType(layout.literal_value)(bundle, layout), code
+
+    arrays_of = intrinsic(prefer_literal=True)(_arrays_of)
