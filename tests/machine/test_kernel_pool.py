@@ -22,9 +22,7 @@ print(len(wanted), count, len(said), shown == [(i + 1, count) for i in range(cou
 """
 
 
-@pytest.mark.skipif(
-    len(os.sched_getaffinity(0)) < 2, reason="needs two processors"
-)
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two processors")
 def test_processes_compile_each_missing_kernel_once(tmp_path: Path):
     environment = {key: value for key, value in os.environ.items() if not key.startswith("NUMBA_")}
     environment["XDG_CACHE_HOME"] = str(tmp_path)
