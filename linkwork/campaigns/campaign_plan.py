@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +10,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from ruamel.yaml import YAML
 
 from linkwork.campaigns.campaign_file import (
     MOST_RUNS,
@@ -22,7 +20,7 @@ from linkwork.campaigns.campaign_file import (
 )
 from linkwork.campaigns.design import Design, design_of
 from linkwork.campaigns.in_process import MotionRequest
-from linkwork.campaigns.machine_patches import merged, place_of, replaced
+from linkwork.campaigns.machine_patches import as_yaml, merged, place_of, replaced
 from linkwork.campaigns.merit import figure_names
 from linkwork.campaigns.run_faults import faults_with
 from linkwork.controller.configuration import configured
@@ -53,7 +51,7 @@ class RunRecipe:
     """Plain data from which workers carry out runs; it is sent with every task.
 
     machines: by variant, the text of its machine file. motions: by trajectory, the requests in their order.
-    measured: coordinates with figures of their errors.
+    measured: coordinates with figures of their errors. daemons: whether whole daemons carry out each run.
     """
 
     identity: str
@@ -64,6 +62,7 @@ class RunRecipe:
     parameter_names: tuple[str, ...]
     faults: tuple[Mapping[str, Any], ...]
     measured: tuple[str, ...]
+    daemons: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,9 +176,7 @@ def _patched(base: Machine, patch: Mapping[str, Any], document: Document, place:
 
 def patched_text(document: Document, patch: Mapping[str, Any]) -> str:
     """Return the text of a machine file with a part of it replaced."""
-    stream = io.StringIO()
-    YAML(typ="safe", pure=True).dump(merged(document.data, patch), stream)
-    return stream.getvalue()
+    return as_yaml(merged(document.data, patch))
 
 
 def blamed(problem: Problem, patch: Mapping[str, Any], document: Document, place: Place) -> Problem:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import copy
+import io
 import re
 from collections.abc import Mapping
 from typing import Any
+
+from ruamel.yaml import YAML
 
 from linkwork.machine.problems import Place
 
@@ -30,6 +33,15 @@ def replaced(data: Any, key: str, value: Any) -> Any:
     if first not in data:
         raise KeyError(", ".join(map(str, data)))
     return {**data, first: replaced(data[first], rest, value)}
+
+
+def as_yaml(data: Any) -> str:
+    """Return plain data as YAML, keys in their order: it is that of the joints, motors and sensors."""
+    writer: Any = YAML(typ="safe", pure=True)
+    writer.sort_base_mapping_type_on_output = False
+    stream = io.StringIO()
+    writer.dump(data, stream)
+    return stream.getvalue()
 
 
 def nested(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -67,7 +67,8 @@ class MeritRecorder:
         self._error_max, self._error_square, self._error_ticks = np.zeros((3, count))
         self._error_end = np.full(count, np.nan)
         self._effort_max, self._effort_square = np.zeros((2, len(motors)))
-        self._speed = self._energy = self._residual = 0.0
+        self._work = np.zeros(len(motors))
+        self._speed = self._residual = 0.0
         self._ticks = self._settling = self._limited = 0
         self._code: int | None = None
         self._fault = self._lost = 0
@@ -91,13 +92,14 @@ class MeritRecorder:
         error = np.abs(error)
         known = np.isfinite(error)
         self._error_max = np.fmax(self._error_max, np.where(known, error, 0.0).max(axis=0))
-        self._error_square += np.where(known, error, 0.0).__pow__(2).sum(axis=0)
+        self._error_square = _added(self._error_square, np.square(np.where(known, error, 0.0)))
         self._error_ticks += known.sum(axis=0)
         self._error_end = np.where(known[-1], error[-1], self._error_end)
         effort, acting = np.abs(table["effort"]), table["device_effort"]
         self._effort_max = np.maximum(self._effort_max, effort.max(axis=0))
-        self._effort_square += np.square(effort).sum(axis=0)
-        self._energy += float(np.abs(acting * table["v"][:, self._motor_index]).sum()) * period_s
+        self._effort_square = _added(self._effort_square, np.square(effort))
+        power = np.abs(acting * table["v"][:, self._motor_index])
+        self._work = _added(self._work, power * period_s)
         share = np.abs(table["v"]) / self._most_speed
         self._speed = max(self._speed, float(share.max()))
         residual = table["closure_residual"]
@@ -123,7 +125,7 @@ class MeritRecorder:
         rest = (
             float((self._effort_max / self._most_effort).max(initial=0.0)),
             self._speed,
-            self._energy,
+            float(self._work.sum()),
             ticks * period_s,
             self._settling * period_s,
             self._limited * period_s,
@@ -131,6 +133,12 @@ class MeritRecorder:
             float(self._lost),
         )
         return Merit(result, fault, (*errors.ravel().tolist(), *efforts.ravel().tolist(), *rest))
+
+
+def _added(total: Floats, rows: Floats) -> Floats:
+    """Return a sum (n,) with rows (m, n) added one by one: the same however a run is cut into batches."""
+    whole: Floats = np.add.accumulate(np.vstack([total, rows]))[-1]
+    return whole
 
 
 class _TrueCoordinates:

@@ -7,7 +7,6 @@ is seeded and its evaluations are recorded, so that an interrupted search repeat
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import math
 import os
@@ -17,7 +16,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from ruamel.yaml import YAML
 
 from linkwork.arrays import Floats
 from linkwork.campaigns.campaign_file import TuneSection, read_campaign_file
@@ -31,7 +29,7 @@ from linkwork.campaigns.campaign_plan import (
     read_campaign,
 )
 from linkwork.campaigns.carrying_out import LocalWorkers
-from linkwork.campaigns.machine_patches import nested
+from linkwork.campaigns.machine_patches import as_yaml, nested
 from linkwork.campaigns.merit import SUCCESSFUL
 from linkwork.campaigns.result_store import ResultStore
 from linkwork.machine import Machine, MachineError, for_controller
@@ -302,8 +300,7 @@ def compared(tuning: TuningPlan, best: Candidate, folder: Path) -> CampaignPlan:
     }
     data |= {"variants": {BEFORE: {}, AFTER: tuning.patch(_rounded(best))}, "seed": tuning.plan.file.seed + 1}
     path = folder / COMPARISON
-    with path.open("w", encoding="utf-8") as stream:
-        YAML(typ="safe", pure=True).dump(data, stream)
+    path.write_text(as_yaml(data), encoding="utf-8")
     return read_campaign(path)
 
 
@@ -320,8 +317,6 @@ def _rounded(best: Candidate) -> list[float]:
 
 def write_patch(tuning: TuningPlan, best: Candidate, folder: Path) -> Path:
     """Write the settings as a part of a machine file; return its path."""
-    stream = io.StringIO()
-    YAML(typ="safe", pure=True).dump(tuning.patch(_rounded(best)), stream)
     section = tuning.section
     head = (
         f"# Settings for {tuning.plan.machine.name}: linkwork tune {tuning.plan.path.name}\n"
@@ -329,5 +324,5 @@ def write_patch(tuning: TuningPlan, best: Candidate, folder: Path) -> Path:
         f" {best.value:.6g} {tuning.plan.figures[section.minimise]}\n"
     )
     path = folder / PATCH
-    path.write_text(head + stream.getvalue(), encoding="utf-8")
+    path.write_text(head + as_yaml(tuning.patch(_rounded(best))), encoding="utf-8")
     return path

@@ -6,6 +6,7 @@ import math
 import shlex
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -33,6 +34,9 @@ def campaign(
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder of the results. Default: in linkwork-out.")
     ] = None,
+    daemons: Annotated[
+        bool, typer.Option("--daemons", help="Carry out each run with whole daemons: seconds for each.")
+    ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only say how many runs there are, and how long they take.")
     ] = False,
@@ -57,8 +61,12 @@ def campaign(
     if log is not None and run is None:
         raise Misuse("--log is for one run: add --run N")
     plan = read_campaign(file)
+    if daemons:
+        plan = replace(plan, recipe=replace(plan.recipe, daemons=True))
     folder = out or Path("linkwork-out") / f"campaign-{plan.file.name}"
     if run is not None:
+        if daemons:
+            raise Misuse("--run carries out a run in this process, which gives the same; leave --daemons out")
         return _one(plan, run, log, as_json=as_json)
     options = CampaignOptions(folder, workers or processors(), on)
     if dry_run:

@@ -16,7 +16,7 @@ from linkwork.client.goal import GoalFailed
 from linkwork.client.robot import Robot
 from linkwork.demos.demo import Demo
 from linkwork.demos.demo_figures import DemoRun, recorded
-from linkwork.demos.simulated_error import read_truth, with_truth
+from linkwork.demos.simulated_error import with_truth
 from linkwork.demos.stage import DemoOptions, DemoStep, Stage
 from linkwork.demos.variants import exact_sensors, forces_by_model, moved_by_hand
 from linkwork.launch.daemons import Rig, stamp
@@ -27,6 +27,7 @@ from linkwork.protocol.errors import RequestError
 from linkwork.recordings.log_file import Ticks, read_ticks
 from linkwork.recordings.log_follower import first_segment
 from linkwork.recordings.recording import segments_of
+from linkwork.recordings.truth_file import read_truth
 from linkwork.terminal.failures import Misuse
 
 Show = Callable[[int, float], None]

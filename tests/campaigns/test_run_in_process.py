@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,7 @@ def test_the_log_of_a_run_replays_to_the_last_bit(tmp_path: Path) -> None:
     (tmp_path / "machine.yaml").write_text(recording.machine_file)
     machine = configured(str(tmp_path / "machine.yaml"))
     assert machine.controller.bandwidth_rad_s == 10.0
+    assert [joint.name for joint in machine.joints] == [joint.name for joint in plan.machine.joints]
     replayed = replay(recording, machine)
     assert (replayed.difference, replayed.ended) == (None, "")
     assert replayed.ticks == len(recording.table)
@@ -105,3 +107,11 @@ def test_figures_follow_from_the_physics(tmp_path: Path) -> None:
     largest = max(exact["effort_peak.left"], exact["effort_peak.right"])
     assert exact["effort_share"] == pytest.approx(largest / 10.0)
     assert exact["energy"] > 0.0
+
+
+@pytest.mark.slow
+def test_runs_by_daemons_have_the_same_results(tmp_path: Path) -> None:
+    plan = small_campaign.planned(tmp_path)
+    daemons = RunWorker(replace(plan.recipe, daemons=True))
+    for run, line in enumerate(small_campaign.lines(plan)):
+        assert daemons.line(plan.task(run)) == line

@@ -20,12 +20,13 @@ from linkwork.controller.planning.planner_start import Start
 from linkwork.controller.records import CHANNELS
 from linkwork.demos.demo import Demo
 from linkwork.demos.demo_figures import DemoRun, recorded
-from linkwork.demos.simulated_error import Truth, with_truth
+from linkwork.demos.simulated_error import with_truth
 from linkwork.demos.stage import DemoOptions, Stage
 from linkwork.machine import Machine
 from linkwork.protocol.codes import Pace, ResultCode
 from linkwork.protocol.results import InputEdge
 from linkwork.recordings.log_file import Ticks
+from linkwork.recordings.truth_file import Truth
 from tests.controller.loop.in_process import InProcess, Sample
 
 

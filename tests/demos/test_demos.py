@@ -16,11 +16,11 @@ from benchmarks.in_process import with_encoders
 from linkwork.demos import DEMOS, demo_named
 from linkwork.demos.demo_figures import DemoRun, tracking_figures
 from linkwork.demos.demo_picture import draw_recording
-from linkwork.demos.simulated_error import read_truth
 from linkwork.demos.waypoints import along, begin
 from linkwork.machine import load
 from linkwork.plant.truth import RecordedSimulator
 from linkwork.protocol.trajectory import read_trajectory
+from linkwork.recordings.truth_file import read_truth
 from tests.client.in_process_robot import perform
 
 CLOSED = ("five_bar", "delta", "platform_3rrs", "slider_crank", "four_bar")
