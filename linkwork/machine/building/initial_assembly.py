@@ -221,6 +221,11 @@ def independent(mechanism: Mechanism, tangents: Floats, names: Sequence[str]) ->
     )
 
 
+def independent_values(mechanism: Mechanism, tangents: Floats, q: Floats, names: Sequence[str]) -> list[str]:
+    """Return the first of these values at q (nq; kept_values.py) that move independently in `tangents`."""
+    return _first_independent(tangents, directions(mechanism, q, names))
+
+
 def _own_rows(mechanism: Mechanism, names: Sequence[str]) -> Iterator[tuple[str, Floats]]:
     """Return the degrees of freedom among the names, once each, and their unit vectors (nv)."""
     for name in dict.fromkeys(names):

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from linkwork.arrays import Floats
-from linkwork.machine.building.initial_assembly import admitted, independent
+from linkwork.machine.building.initial_assembly import admitted, independent_values
 from linkwork.machine.building.kept_values import Ball, balls, keeping, values_of
 from linkwork.machine.checks.assembly_modes import hinge_senses, within_limits
 from linkwork.machine.checks.mode_places import ModePlaces, same_mode
@@ -139,11 +139,12 @@ class _Search:
         self.machine, self._rng = machine, rng
         first = [*given, *(motor.joint for motor in machine.motors), *machine.assembly.kept]
         ways = admitted(mechanism, machine.initial_q)
-        names = independent(mechanism, ways, [*first, *mechanism.joint_names])
+        values = values_of(mechanism, machine.initial_q)
+        names = independent_values(mechanism, ways, machine.initial_q, [*first, *values])
         excess = tuple(name for name in given if name not in names)
         if excess:
             raise ValuesDepend(excess, machine.dof)
-        values = values_of(mechanism, machine.initial_q) | dict(given)
+        values |= given
         self.held = {name: values[name] for name in names}
         self.mechanism = keeping(mechanism, names, self.held)
         self._work = self.mechanism.workspace()
@@ -166,9 +167,11 @@ class _Search:
             q[k] = self._rng.uniform(begin, end)
         for ball in self._balls:
             turned = self._rng.normal(size=4)
-            q[[ball.scalar, ball.place, ball.place + 1, ball.place + 2]] = turned / np.linalg.norm(turned)
-        for name, value in self.held.items():
-            q[mechanism.joint_index(name)] = value
+            own = [ball.scalar, ball.place, ball.place + 1, ball.place + 2]
+            is_held = self.held.keys() >= set(ball.values())
+            q[own] = self.machine.initial_q[own] if is_held else turned / np.linalg.norm(turned)
+        for name in self.held.keys() & set(mechanism.joint_names):
+            q[mechanism.joint_index(name)] = self.held[name]
         return q
 
     def start_from(self, q: Floats) -> None:
