@@ -35,6 +35,23 @@ def test_macros_of_a_package_are_expanded(tmp_path: Path) -> None:
         read_robot(path)
 
 
+def test_relative_includes_are_those_beside_the_file(tmp_path: Path) -> None:
+    """Properties, an argument with a default, a condition and a macro in a folder beside the file."""
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "rod.xacro").write_text(ROD)
+    path = tmp_path / "arm.urdf.xacro"
+    text = ROBOT.replace("$(find parts)", "parts").replace('"${2*0.3}"', "\"${l['a']}\"")
+    more = '<xacro:arg name="side" default="left"/><xacro:property name="l" value="${dict(a=0.6)}"/>'
+    lower = '<xacro:rod name="lower" parent="upper" length="0.4"/>'
+    text = text.replace("<link", f"{more}<link", 1).replace(
+        lower, f"<xacro:if value=\"${{'$(arg side)' == 'left'}}\">{lower}</xacro:if>"
+    )
+    path.write_text(text)
+    found = import_robot(path)
+    assert found.machine.dof == 2
+    assert found.source.links["upper"].com.tolist() == [0.3, 0.0, 0.0]
+
+
 def test_broken_xacro_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "arm.xacro"
     path.write_text(ROBOT.replace("<xacro:include", "<!--").replace('rod.xacro"/>', "-->"))

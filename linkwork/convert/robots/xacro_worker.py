@@ -5,6 +5,8 @@ xacro evaluates Python expressions: a .xacro file is a program, and is read only
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
 from linkwork.convert.robots.limited_child import WorkerProblem
@@ -14,6 +16,7 @@ def expanded(request: dict[str, Any]) -> str:
     """Return the text that request["file"] expands to; request["packages"]: folders by names."""
     import xacrodoc
 
+    os.chdir(Path(request["file"]).parent)  # xacro includes relative files from here
     try:
         xacrodoc.packages.update_package_cache(request["packages"])
         document = xacrodoc.XacroDoc.from_file(request["file"], walk_up=False)
