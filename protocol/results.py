@@ -609,6 +609,14 @@ class DescribedSet(TypedDict):
     """Why the controller cannot run it."""
 
 
+class DescribedFile(TypedDict):
+    """The machine file that the controller runs."""
+
+    path: str
+    """Where the controller read it; meshes lie relative to it."""
+    text: str
+
+
 class DescribeResult(TypedDict):
     """Answer of describe."""
 
@@ -641,6 +649,7 @@ class DescribeResult(TypedDict):
     model: str
     config: str
     """Hashes, hex."""
+    file: DescribedFile
     role: str
     """Role of the client's key; `service` where the socket has no keys."""
     roles: dict[str, str]

@@ -45,7 +45,7 @@ from linkwork.multibody import Workspace
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.laws import FREE_LAWS, REST_LAWS, LawKind, law_named
 
-JOG_DEAD_MAN_S = 0.25
+JOG_DEAD_MAN_S = 0.2
 _MOVING = Follow | Jog | StreamedReference
 AT_REST_VELOCITY = 1e-3
 """rad/s or m/s below which damping has brought the machine to rest."""

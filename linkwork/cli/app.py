@@ -17,6 +17,9 @@ from linkwork.cli import (
     conformance_command as conformance,
 )
 from linkwork.cli import (
+    console_command as consoles,
+)
+from linkwork.cli import (
     convert_command as converting,
 )
 from linkwork.cli import (
@@ -84,7 +87,7 @@ from linkwork.plant.__main__ import plant
 from linkwork.terminal.output import say
 
 _PANELS: dict[str, tuple[Any, ...]] = {
-    "Start": (daemons.demo, groups.up, groups.down, groups.logs, plant, controller),
+    "Start": (daemons.demo, groups.up, groups.down, groups.logs, consoles.console, plant, controller),
     "Look": (looking.status, looking.state, looking.watch, looking.describe, faults.faults),
     "Move": (
         motion.move,

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import closing, suppress
+from contextlib import closing, nullcontext, suppress
 from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
@@ -40,6 +40,9 @@ def up(
     restart: Annotated[
         RestartChoice, typer.Option(help="Start a daemon again when it has crashed, or end both.")
     ] = RestartChoice.ON_FAILURE,
+    console_too: Annotated[
+        bool, typer.Option("--console", help="Serve `linkwork console` for it, too, until it is down.")
+    ] = False,
     as_json: AsJson = False,
 ) -> int:
     """Start plant and controller of a machine together, and supervise them until Ctrl-C or `linkwork down`.
@@ -50,13 +53,17 @@ def up(
     """
     name = _machine_name(config)
     if detach:
+        if console_too:
+            raise Misuse("with --detach, start the console by itself: linkwork console")
         return _detached(name, [*words.given, "--restart", restart.value], as_json=as_json)
+    from linkwork.launch.console_process import console_beside
     from linkwork.launch.group import Group, GroupFailed, GroupOptions
 
     options = GroupOptions(name, words.plant, words.controller, restart is RestartChoice.ON_FAILURE)
     show = _ignored if as_json else _shown
     try:
-        Group(options, show).run()
+        with console_beside([name]) if console_too else nullcontext():
+            Group(options, show).run()
     except GroupFailed as failed:
         if sys.stdout.isatty() and not as_json:
             raise  # the daemon's own words stand above

@@ -52,6 +52,9 @@ def _command(name: str, about: str) -> Callable[..., int]:
             bool,
             typer.Option("--force-sensor/--no-force-sensor", help="Forces from sensors, or from the model."),
         ] = True,
+        console_too: Annotated[
+            bool, typer.Option("--console", help="Serve `linkwork console` for it while it runs.")
+        ] = False,
         write: Annotated[
             Path | None,
             typer.Option(
@@ -78,6 +81,7 @@ def _command(name: str, about: str) -> Callable[..., int]:
             exact=exact,
             plant_set=tuple(plant_set or ()),
             force_sensor=force_sensor,
+            console=console_too,
         )
         summary = run_demo(demo_named(name), options, console)
         if as_json:

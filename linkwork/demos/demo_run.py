@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from linkwork.demos.demo_figures import DemoRun, recorded
 from linkwork.demos.simulated_error import with_truth
 from linkwork.demos.stage import DemoOptions, DemoStep, Stage
 from linkwork.demos.variants import exact_sensors, forces_by_model, moved_by_hand
+from linkwork.launch.console_process import console_beside
 from linkwork.launch.daemons import Rig, stamp
 from linkwork.launch.warm import have_kernels
 from linkwork.machine.loading import name_in
@@ -86,7 +87,8 @@ def _run(
         name = name_in(machine) or machine
         with Rig(name, plant, controller) as rig, _leader(demo, options, console) as leader:
             _wait(rig, console)
-            with Robot(endpoint=rig.requests) as robot, _bar(console, steps) as show:
+            page = console_beside(["--endpoint", rig.requests]) if options.console else nullcontext()
+            with page, Robot(endpoint=rig.requests) as robot, _bar(console, steps) as show:
                 summary["log"] = robot.status["log"]
                 summary |= {} if leader is None else {"leader_log": leader.status["log"]}
                 units = {each["name"]: each["unit"] for each in robot.describe()["coordinates"]}

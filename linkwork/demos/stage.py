@@ -30,6 +30,8 @@ class DemoOptions:
     """Settings in which the plant differs from the model: "upper_arm.mass_kg=+20%"."""
     force_sensor: bool = True
     """Whether forces are taken from force sensors, where the machine has some, or from the model."""
+    console: bool = False
+    """Whether `linkwork console` is served while the demo runs."""
 
 
 @dataclass(frozen=True)

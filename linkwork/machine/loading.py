@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,9 +40,11 @@ from linkwork.machine.hashes import fingerprint
 from linkwork.machine.nearest_name import nearest
 from linkwork.machine.problems import MachineError, Problem
 from linkwork.machine.sections.angle_or_length import mark_kinds
+from linkwork.machine.sections.bounds import Region
 from linkwork.machine.sections.fields import NAME_PATTERN
 from linkwork.machine.sections.file import MachineFile
 from linkwork.machine.sections.twin_section import twin_settings_of
+from linkwork.machine.visuals import VisualShape
 from linkwork.machine.yaml import Document, parse_yaml, read_yaml
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import ModelError
@@ -129,7 +131,7 @@ def machine_in(document: Document, plant_set: Sequence[str] = ()) -> Machine:
         closed_when=tuple(file.constraints[name].closed_when for name in switchable),
         signals=signals,
         scene=None if plant_file.scene is None else plant_file.scene.make(),
-        visuals=tuple(shape.make(name) for name, body in file.bodies.items() for shape in body.visual),
+        visuals=_visuals(file),
         frames=moving_frames(file, mechanism),
         aliases=aliases_of(file),
     )
@@ -140,8 +142,30 @@ def mechanism_of(text: str) -> Mechanism:
 
     Raises MachineError with every problem found.
     """
+    return drawable(text).mechanism
+
+
+@dataclass(frozen=True, eq=False)
+class Drawable:
+    """The parts of a machine that a drawing needs, without an initial pose."""
+
+    mechanism: Mechanism
+    visuals: tuple[VisualShape, ...]
+    regions: tuple[Region, ...]
+
+
+def drawable(text: str) -> Drawable:
+    """Build what a drawing needs of the text of a machine file; nothing is assembled.
+
+    Raises MachineError with every problem found.
+    """
     document = without_aliases(with_new_keys(parse_yaml(text, "machine.yaml")))
-    return _built(_checked(document.data, document), document)
+    file = _checked(document.data, document)
+    return Drawable(_built(file, document), _visuals(file), regions(file))
+
+
+def _visuals(file: MachineFile) -> tuple[VisualShape, ...]:
+    return tuple(shape.make(name) for name, body in file.bodies.items() for shape in body.visual)
 
 
 def plant_mechanism_with(machine: Machine, plant_set: Sequence[str]) -> Mechanism:

@@ -82,6 +82,7 @@ def describe(
         "interface": machine.interface_hash,
         "model": machine.model_hash,
         "config": machine.config_hash,
+        "file": {"path": machine.path, "text": machine.source_text},
         "role": "" if role is None else role.word,
         "roles": {name: request.role.word for name, request in REQUESTS.items()},
         "methods": {name: request.about for name, request in REQUESTS.items()},  # type: ignore[typeddict-unknown-key]

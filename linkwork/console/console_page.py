@@ -1,0 +1,122 @@
+"""The page: header with STOP, the machine in 3-D, and the views beside it."""
+
+from __future__ import annotations
+
+import json
+from typing import Final
+
+from nicegui import ui
+
+from linkwork.console.console_service import ConsoleService
+from linkwork.console.move_view import MoveView
+from linkwork.console.page_elements import LAYERS, LivePlot, MachineView
+from linkwork.console.page_parts import PageActions, card
+from linkwork.console.state_view import StateView
+from linkwork.console.state_words import doing, limited_by
+
+REFRESH_S: Final = 0.2
+_STOP_LINE = "Space or Escape, too. No safety function: use the emergency stop of the machine."
+
+
+def build_page(service: ConsoleService) -> None:
+    """Build one page; each browser tab has its own."""
+    ConsolePage(service)
+
+
+class ConsolePage:
+    """The elements of one page, refreshed from the service."""
+
+    def __init__(self, service: ConsoleService) -> None:
+        self._service = service
+        self._page = ui.context.client.id
+        actions = PageActions(service, self._page)
+        ui.add_head_html('<link rel="stylesheet" href="/console/console.css">')
+        ui.add_body_html(
+            "<script type='module'>import { link } from 'linkwork-console'; "
+            f"link.connect({json.dumps(self._page)});</script>"
+        )
+        self._dark = ui.dark_mode(None)
+        self._header()
+        with ui.element("main").classes("main"):
+            with ui.element("div").classes("left"):
+                self._scene()
+                with card("Plots"):
+                    self._plots = [LivePlot([]), LivePlot([])]
+            with ui.element("div").classes("right"):
+                with ui.tabs().props("no-caps inline-label").classes("card") as tabs:
+                    state_tab, move_tab = ui.tab("State"), ui.tab("Move")
+                with ui.tab_panels(tabs, value=state_tab, animated=False, keep_alive=True):
+                    with ui.tab_panel(state_tab).classes("right"):
+                        self._state = StateView(actions)
+                    with ui.tab_panel(move_tab).classes("right"):
+                        self._move = MoveView(actions)
+        ui.timer(REFRESH_S, self._refresh)
+        self._refresh()
+
+    def _header(self) -> None:
+        with ui.element("header").classes("top"):
+            with ui.element("div").classes("doing"):
+                with ui.element("h1"):
+                    self._title = ui.label("linkwork console")
+                self._doing = ui.label().props("role=status")
+                self._limited = ui.label().classes("limited")
+            self._chip = ui.label().classes("chip")
+            self._operate = ui.button("Operate", on_click=self._change_seat).props("no-caps outline")
+            ui.button("dark / light", on_click=self._change_colors).props("no-caps flat")
+            with (
+                ui.element("button")
+                .classes("stop")
+                .props('data-stop type="button" aria-label="STOP the machine"')
+            ):
+                ui.label("STOP")
+            with ui.element("p").classes("stop-line"):
+                ui.label(_STOP_LINE)
+        with ui.element("div").classes("banner").props("role=alert"):
+            ui.label("The connection to the console is lost. What you see is old. The jog has ended.")
+
+    def _scene(self) -> None:
+        with ui.element("section").classes("card scene-card").props('aria-label="Machine"'):
+            self._view = MachineView()
+            with ui.element("div").classes("scene-tools"):
+                for layer, (text, on) in LAYERS.items():
+                    ui.checkbox(
+                        text,
+                        value=on,
+                        on_change=lambda event, layer=layer: self._view.switch(layer, on=bool(event.value)),
+                    ).props("dense")
+                for text, view in (("all", ""), ("front", "front"), ("top", "top"), ("side", "side")):
+                    ui.button(text, on_click=lambda view=view: self._view.run_method("look", view)).props(
+                        f'no-caps flat dense aria-label="view {text}"'
+                    )
+                ui.button("clear path", on_click=lambda: self._view.run_method("forgetTrail")).props(
+                    "no-caps flat dense"
+                )
+
+    def _change_seat(self) -> None:
+        service = self._service
+        if service.seat.held_by(self._page):
+            service.leave_seat(self._page)
+        elif not service.seat.take(self._page):
+            ui.notify("this console was started with --observe", type="warning")
+        self._refresh()
+
+    async def _change_colors(self) -> None:
+        dark = await ui.run_javascript("document.body.classList.contains('body--dark')")
+        self._dark.set_value(not dark)
+        for plot in self._plots:
+            plot.darken(dark=not dark)
+
+    def _refresh(self) -> None:
+        known, operates = self._service.feed.known, self._service.seat.held_by(self._page)
+        state = known.state
+        name = "lost" if state is None else str(state["state"])
+        if known.content is not None:
+            self._title.set_text(f"linkwork · {known.content.described['machine']}")
+        self._doing.set_text(doing(state, known.problem))
+        limited = limited_by(state)
+        self._limited.set_text(f"limited: {limited}" if limited else "")
+        self._chip.set_text("no controller" if state is None else name)
+        self._chip.classes(replace=f"chip {name}")
+        self._operate.set_text("Operating: leave" if operates else "Operate")
+        self._state.refresh(known)
+        self._move.refresh(known, operates=operates)

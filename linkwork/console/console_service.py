@@ -1,0 +1,182 @@
+"""The service behind all pages of a console: the machine's feed, the jog, the seat, and requests."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import threading
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Final
+
+from starlette.websockets import WebSocket
+
+from linkwork.console.held_jog import HeldControl, JogSender
+from linkwork.console.machine_feed import Address, MachineFeed
+from linkwork.console.page_link import PageLink
+from linkwork.console.seat import Seat
+from linkwork.protocol.errors import EndpointError, NobodyThere, RequestError
+from linkwork.protocol.request_client import RequestClient
+
+JOG_MOST: Final = {"m": 0.25, "rad": 1.0}
+"""Largest jog speeds (m/s, rad/s): the reduced speed of ISO 10218-1, and a turn in six seconds."""
+_STOP_ANSWER_S: Final = 2.0
+_ANSWER_S: Final = 10.0
+_PLAN_S: Final = 120.0
+_ANYONE: Final = ("estop", "check")
+"""Requests that pages which only observe may send, too."""
+_PLANNED: Final = ("move", "send", "append", "check", "speed", "switch")
+
+
+class ConsoleService:
+    """One machine, any number of pages."""
+
+    def __init__(self, address: Address, owner: str, *, observe_only: bool = False) -> None:
+        self.owner = owner
+        self.seat = Seat(observe_only=observe_only)
+        self.feed = MachineFeed(address, self._show, self._describe)
+        self._address = address
+        self._jog = JogSender(address.client, owner, self._jog_ended)
+        self._links: set[PageLink] = set()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stopper: RequestClient | None = None
+        self._stop_lock = threading.Lock()
+        self._stop_threads = ThreadPoolExecutor(4, "stop")
+        self._request_threads = ThreadPoolExecutor(8, "request")
+
+    def start(self) -> None:
+        """Start the threads; call it in the event loop that serves the pages."""
+        self._loop = asyncio.get_running_loop()
+        self.feed.start()
+        self._jog.start()
+
+    def close(self) -> None:
+        """End the jog and all threads."""
+        self._jog.close()
+        self.feed.close()
+        self._stop_threads.shutdown(wait=False, cancel_futures=True)
+        self._request_threads.shutdown(wait=False, cancel_futures=True)
+        if self._stopper is not None:
+            self._stopper.close()
+
+    # Pages.
+
+    async def serve_link(self, socket: WebSocket) -> None:
+        """Serve the connection of a page; its end ends the page's jog and frees the seat."""
+        await socket.accept()
+        link = PageLink(socket, socket.query_params.get("page", ""), self)
+        self._links.add(link)
+        message = self.feed.message()
+        if message is not None:
+            link.tell(message)
+        try:
+            await link.run()
+        finally:
+            self._links.discard(link)
+            if not any(other.page == link.page for other in self._links):
+                self._jog.forget(link.page)
+                self.seat.leave(link.page)
+
+    def _show(self, number: int, picture: bytes) -> None:
+        if self._loop is not None and self._links:
+            self._loop.call_soon_threadsafe(self._spread, number, picture)
+
+    def _spread(self, number: int, picture: bytes) -> None:
+        for link in self._links:
+            link.show(number, picture)
+
+    def _describe(self, content: dict[str, Any]) -> None:
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._tell, content, None)
+
+    def _jog_ended(self, page: str, text: str) -> None:
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._tell, {"type": "jog", "press": 0, "text": text}, page)
+
+    def _tell(self, content: dict[str, Any], page: str | None) -> None:
+        for link in self._links:
+            if page in (None, link.page):
+                link.tell(content)
+
+    # Commands of pages.
+
+    def hold(self, hold: HeldControl, picture_age_s: float) -> str:
+        """Jog at shares (-1 … 1) of the largest jog speeds; return why nothing moves, else ''."""
+        if not self.seat.held_by(hold.page):
+            return "this page only observes"
+        most = self.jog_speeds()
+        velocity = {}
+        for name, share in hold.velocity.items():
+            if name not in most or not math.isfinite(share):
+                return f"there is no coordinate {name!r} to jog"
+            velocity[name] = max(-1.0, min(1.0, share)) * most[name]
+        if not velocity:
+            return "nothing is held"
+        return self._jog.held(HeldControl(hold.page, hold.press, velocity), picture_age_s)
+
+    def release(self, page: str, press: int) -> None:
+        """End the jog of a page."""
+        self._jog.release(page, press)
+
+    def mesh(self, name: str) -> Path | None:
+        """Return the file of a mesh of the machine, `NUMBER.suffix`; None where there is none."""
+        from linkwork.machine.visuals import mesh_path
+
+        content = self.feed.known.content
+        number, _, suffix = name.partition(".")
+        if content is None or not number.isdecimal() or int(number) >= len(content.drawn.visuals):
+            return None
+        shape = content.drawn.visuals[int(number)]
+        path = mesh_path(content.described["file"]["path"], shape)
+        known = shape.kind == "mesh" and path.suffix.lower() == f".{suffix}"
+        return path if known and path.is_file() else None
+
+    def leave_seat(self, page: str) -> None:
+        """Let a page observe only; its jog ends."""
+        self._jog.release(page)
+        self.seat.leave(page)
+
+    def jog_speeds(self) -> dict[str, float]:
+        """Return the largest jog speed (rad/s or m/s) by coordinate."""
+        content = self.feed.known.content
+        coordinates = [] if content is None else content.described["coordinates"]
+        return {
+            each["name"]: min(each["limits"]["velocity"] or math.inf, JOG_MOST[each["unit"]])
+            for each in coordinates
+        }
+
+    async def stop(self) -> str:
+        """Stop the machine and end every jog; return what the controller answered."""
+        self._jog.break_all()
+        return await asyncio.get_running_loop().run_in_executor(self._stop_threads, self._stop)
+
+    def _stop(self) -> str:
+        with self._stop_lock:
+            try:
+                if self._stopper is None:
+                    self._stopper = self._address.client()
+                answer = self._stopper.request("stop", {"as": self.owner}, _STOP_ANSWER_S)
+            except (NobodyThere, EndpointError, RequestError) as error:
+                if self._stopper is not None:
+                    self._stopper.close()
+                    self._stopper = None
+                return f"STOP was not confirmed: {error}"
+        return f"stop: {answer['text'] or answer['state']}"
+
+    async def ask(self, page: str, method: str, params: Mapping[str, Any] | None = None) -> Any:
+        """Send a request of a page that operates. Raises RequestError, NobodyThere, EndpointError."""
+        if method not in _ANYONE and not self.seat.held_by(page):
+            raise NotOperating("this page only observes: choose Operate first")
+        return await asyncio.get_running_loop().run_in_executor(
+            self._request_threads, self._ask, method, dict(params or {})
+        )
+
+    def _ask(self, method: str, params: dict[str, Any]) -> Any:
+        with self._address.client() as client:
+            limit_s = _PLAN_S if method in _PLANNED else _ANSWER_S
+            return client.request(method, {"as": self.owner, **params}, limit_s)
+
+
+class NotOperating(Exception):
+    """A page that only observes asked for something that changes the machine."""

@@ -1,0 +1,238 @@
+"""Telemetry, state and status of the machine, kept current by two threads."""
+
+from __future__ import annotations
+
+import logging
+import math
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from linkwork.arrays import Floats
+from linkwork.client.connection import find_controller
+from linkwork.console.jog_groups import jog_groups
+from linkwork.protocol.errors import EndpointError, NobodyThere, ProtocolError, RequestError
+from linkwork.protocol.keys import ClientKeys
+from linkwork.protocol.request_client import RequestClient
+from linkwork.protocol.sockets import Subscriber
+from linkwork.protocol.telemetry import TELEMETRY_TOPIC, read_telemetry
+
+if TYPE_CHECKING:
+    from linkwork.drawing.body_frames import BodyFrames
+    from linkwork.machine.loading import Drawable
+
+FRAME_S: Final = 0.025
+"""Between two pictures."""
+_POLL_S, _STATUS_S, _RETRY_S, _ANSWER_S = 0.2, 1.0, 0.5, 2.0
+HEADER: Final = 4
+"""Numbers before the bodies of a picture: version of the content, number, timestamp (s), number of bodies."""
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Address:
+    """Address of the controller: a machine's name or an endpoint, and keys where it wants them."""
+
+    name: str | None = None
+    endpoint: str | None = None
+    keys: ClientKeys | None = None
+
+    def client(self) -> RequestClient:
+        """Return a new connection. Raises NobodyThere, EndpointError."""
+        return RequestClient(self.endpoint or find_controller(self.name).requests, self.keys)
+
+
+@dataclass(frozen=True, eq=False)
+class Content:
+    """The machine as `describe` gave it, and what the page draws of it."""
+
+    version: int
+    described: Mapping[str, Any]
+    scene: Mapping[str, Any]
+    frames: BodyFrames
+    drawn: Drawable
+
+
+@dataclass
+class Known:
+    """The latest answers; None where there is none now. problem: why the machine is not reached."""
+
+    content: Content | None = None
+    state: Mapping[str, Any] | None = None
+    status: Mapping[str, Any] | None = None
+    faults: list[Mapping[str, Any]] = field(default_factory=list)
+    sample: Mapping[str, Any] | None = None
+    problem: str = "looking for the controller"
+
+
+class MachineFeed:
+    """Keeps `known` current and hands pictures on.
+
+    show: called from a thread with the number of a picture and its bytes, 40 times a second while a machine
+    is reached; describe: called with the content when the machine or its channels change.
+    """
+
+    def __init__(
+        self, address: Address, show: Callable[[int, bytes], None], describe: Callable[[dict[str, Any]], None]
+    ) -> None:
+        self.known = Known()
+        self._address, self._show, self._describe = address, show, describe
+        self._leaving = threading.Event()
+        self._channels: list[str] = []
+        self._version = self._number = 0
+        self._threads = [
+            threading.Thread(target=self._poll, name="state", daemon=True),
+            threading.Thread(target=self._listen, name="telemetry", daemon=True),
+        ]
+
+    def start(self) -> None:
+        """Start both threads."""
+        for thread in self._threads:
+            thread.start()
+
+    def close(self) -> None:
+        """End both threads."""
+        self._leaving.set()
+        for thread in self._threads:
+            thread.join(3.0)
+
+    def message(self) -> dict[str, Any] | None:
+        """Return the content as the page gets it, None where no machine is known."""
+        content = self.known.content
+        if content is None:
+            return None
+        described = {key: content.described[key] for key in ("machine", "coordinates", "goal_coordinates")}
+        return {
+            "type": "machine",
+            "version": self._version,
+            **described,
+            "jog": jog_groups(content.described),
+            "scene": content.scene,
+            "channels": self._channels,
+        }
+
+    # Answers.
+
+    def _poll(self) -> None:
+        while not self._leaving.is_set():
+            try:
+                with self._address.client() as client:
+                    self._follow(client)
+            except (NobodyThere, EndpointError, RequestError, ProtocolError) as error:
+                self.known.problem, self.known.state, self.known.status = str(error), None, None
+            except Exception:
+                _log.exception("reading the state of the machine")
+            self._leaving.wait(_RETRY_S)
+
+    def _follow(self, client: RequestClient) -> None:
+        """Poll one controller until it does not answer."""
+        described: Mapping[str, Any] = client.request("describe", timeout_s=_ANSWER_S)
+        self._learn(described)
+        gateway, due = None, 0.0
+        while not self._leaving.is_set():
+            if time.monotonic() >= due:
+                status = client.request("status", timeout_s=_ANSWER_S)
+                if gateway not in (None, status["gateway_pid"]):
+                    return  # another controller answers: describe it first
+                gateway, self.known.status = status["gateway_pid"], status
+                self.known.faults = client.request("faults", {"limit": 20}, _ANSWER_S)["faults"]
+                due = time.monotonic() + _STATUS_S
+            self.known.state = client.request("state", timeout_s=_ANSWER_S)
+            self.known.problem = ""
+            self._leaving.wait(_POLL_S)
+
+    def _learn(self, described: Mapping[str, Any]) -> None:
+        known = self.known.content
+        if known is not None and known.described["config"] == described["config"]:
+            return
+        from linkwork.console.scene_content import scene_content
+        from linkwork.drawing.body_frames import BodyFrames
+        from linkwork.machine.loading import drawable
+
+        if "file" not in described:
+            raise ProtocolError("this controller is of an older linkwork: restart it", "file")
+        drawn = drawable(described["file"]["text"])
+        scene = scene_content(drawn, dict(described))
+        self._version += 1
+        self.known.content = Content(self._version, described, scene, BodyFrames(drawn.mechanism), drawn)
+        self._announce()
+
+    def _announce(self) -> None:
+        message = self.message()
+        if message is not None:
+            self._describe(message)
+
+    # Pictures.
+
+    def _listen(self) -> None:
+        while not self._leaving.is_set():
+            status = self.known.status
+            if status is None or self.known.content is None:
+                self._leaving.wait(FRAME_S)
+                continue
+            endpoint = status["telemetry"]
+            try:
+                with Subscriber(endpoint, (TELEMETRY_TOPIC,), self._address.keys) as subscriber:
+                    self._pictures(subscriber, endpoint)
+            except (EndpointError, OSError) as error:
+                self.known.problem = str(error)
+                self._leaving.wait(_RETRY_S)
+            except Exception:
+                _log.exception("drawing the machine")
+                self._leaving.wait(_RETRY_S)
+
+    def _pictures(self, subscriber: Subscriber, endpoint: str) -> None:
+        due = time.monotonic()
+        while not self._leaving.is_set():
+            status = self.known.status
+            if status is None or status["telemetry"] != endpoint:
+                return
+            newest: bytes | None = None
+            while (left_s := due - time.monotonic()) > 0.0:
+                message = subscriber.receive(max(1, math.ceil(1e3 * left_s)))
+                newest = message[1] if message is not None else newest
+            due = max(due + FRAME_S, time.monotonic())
+            if newest is not None:
+                with suppress(ProtocolError):
+                    self.known.sample = read_telemetry(newest)
+            self._picture()
+
+    def _picture(self) -> None:
+        content, sample, state = self.known.content, self.known.sample, self.known.state
+        if sample is None and state is not None:  # lockstep time stands: there is no telemetry yet
+            sample = {"timestamp": 0.0, "q": state["q"], "coordinate": state["coordinates"]}
+        if content is None or sample is None:
+            return
+        q = np.fromiter(sample["q"].values(), float)
+        if len(q) != content.frames.positions or not np.isfinite(q).all():
+            return
+        names, values = flat(sample)
+        if names != self._channels:
+            self._channels = names
+            self._version += 1
+            self._announce()
+        self._number += 1
+        bodies = content.frames.frames_at(q)
+        head = (self._version, self._number, sample["timestamp"], len(bodies))
+        self._show(self._number, np.concatenate([head, bodies.ravel(), values]).tobytes())
+
+
+def flat(sample: Mapping[str, Any]) -> tuple[list[str], Floats]:
+    """Return the names (`q/shoulder`, `path_s`) and values (n) of all numbers of a telemetry map."""
+    names: list[str] = []
+    values: list[float] = []
+    for key, value in sample.items():
+        if isinstance(value, Mapping):
+            for name, each in value.items():
+                if isinstance(each, (int, float)):
+                    names.append(f"{key}/{name}")
+                    values.append(each)
+        elif isinstance(value, (int, float)) and key != "timestamp":
+            names.append(key)
+            values.append(value)
+    return names, np.array(values, dtype=np.float64)

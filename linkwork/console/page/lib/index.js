@@ -1,0 +1,160 @@
+// The one connection of the page: pictures and texts from the console, held keys and STOP to it.
+// Every component uses `link`; nothing else opens a socket to the machine.
+
+const HEADER = 4; // numbers before the bodies of a picture: version, number, timestamp, bodies
+const FRAME = 12; // numbers of a body: x, y and z axis, origin
+const RETRY_MS = 500;
+const SILENT_MS = 1000;
+
+class Link extends EventTarget {
+  machine = null; // the latest description
+  picture = null; // {version, number, timestamp, bodies, values}
+  drawn = null; // number of the picture drawn last
+  delays = []; // ms from telemetry to the drawn frame, the latest 600
+  costs = []; // ms of page time of a scene update, the latest 600
+
+  connect(page) {
+    if (this.page) return;
+    this.page = page;
+    this.#open();
+    setInterval(() => this.#watch(), 250);
+  }
+
+  get live() {
+    return this.socket?.readyState === WebSocket.OPEN && performance.now() - this.heard < SILENT_MS;
+  }
+
+  send(message) {
+    if (this.socket?.readyState !== WebSocket.OPEN) return false;
+    this.socket.send(JSON.stringify(message));
+    return true;
+  }
+
+  // STOP takes both ways, so that a stalled socket does not keep it.
+  stop() {
+    this.dispatchEvent(new CustomEvent("stop"));
+    const sent = this.live && this.send({ type: "stop" });
+    if (sent) return;
+    fetch("/console/stop", { method: "POST", keepalive: true })
+      .then((answer) => answer.text())
+      .then((text) => this.#tell("stopped", { text }))
+      .catch(() => this.#tell("stopped", { text: "STOP was not sent: the console does not answer" }));
+  }
+
+  // Components call this after each frame that shows a new picture.
+  seen(picture, cost) {
+    if (picture.number === this.drawn) return;
+    this.drawn = picture.number;
+    this.send({ type: "seen", picture: picture.number });
+    this.delays.push(Date.now() - 1e3 * picture.timestamp);
+    this.costs.push(cost);
+    if (this.delays.length > 600) this.delays.shift(), this.costs.shift();
+  }
+
+  #open() {
+    const scheme = location.protocol === "https:" ? "wss" : "ws";
+    const socket = new WebSocket(`${scheme}://${location.host}/console/link?page=${this.page}`);
+    socket.binaryType = "arraybuffer";
+    this.socket = socket;
+    this.heard = performance.now();
+    socket.onmessage = (event) => {
+      this.heard = performance.now();
+      if (typeof event.data === "string") this.#read(JSON.parse(event.data));
+      else this.#show(new Float64Array(event.data));
+    };
+    socket.onclose = () => {
+      this.dispatchEvent(new CustomEvent("lost"));
+      setTimeout(() => this.#open(), RETRY_MS);
+    };
+  }
+
+  #read(message) {
+    if (message.type === "machine") this.machine = message;
+    this.#tell(message.type, message);
+  }
+
+  #show(numbers) {
+    const bodies = numbers[3];
+    const end = HEADER + FRAME * bodies;
+    this.picture = {
+      version: numbers[0],
+      number: numbers[1],
+      timestamp: numbers[2],
+      bodies: numbers.subarray(HEADER, end),
+      values: numbers.subarray(end),
+    };
+    this.#tell("picture", this.picture);
+  }
+
+  #watch() {
+    const live = this.live;
+    if (live !== this.wasLive) this.#tell("live", { live });
+    this.wasLive = live;
+    document.documentElement.classList.toggle("link-lost", !live);
+  }
+
+  #tell(type, detail) {
+    this.dispatchEvent(new CustomEvent(type, { detail }));
+  }
+}
+
+export const link = new Link();
+
+// Index of a channel in the values of a picture, -1 where there is none.
+export function channel(name) {
+  return link.machine ? link.machine.channels.indexOf(name) : -1;
+}
+
+export function value(name) {
+  const index = channel(name);
+  return index < 0 || !link.picture ? NaN : link.picture.values[index];
+}
+
+export function isTextField(element) {
+  if (!element) return false;
+  if (element.isContentEditable || element.tagName === "TEXTAREA") return true;
+  const plain = ["button", "checkbox", "radio", "range", "submit", "reset", "file", "color"];
+  return element.tagName === "INPUT" && !plain.includes(element.type);
+}
+
+// STOP: space and Escape wherever the focus is, except in a text field; and every element marked data-stop.
+let swallowed = false;
+window.addEventListener(
+  "keydown",
+  (event) => {
+    if (event.key !== " " && event.key !== "Escape") return;
+    if (isTextField(event.target)) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    swallowed = true;
+    if (!event.repeat) link.stop();
+  },
+  true,
+);
+window.addEventListener(
+  "keyup",
+  (event) => {
+    if (!swallowed || (event.key !== " " && event.key !== "Escape")) return;
+    swallowed = false;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+  },
+  true,
+);
+window.addEventListener(
+  "pointerdown",
+  (event) => {
+    if (event.target.closest?.("[data-stop]")) link.stop();
+  },
+  true,
+);
+window.addEventListener(
+  "click",
+  (event) => {
+    // Enter on the button, and assistive technology, click without a pointer.
+    if (event.detail === 0 && event.target.closest?.("[data-stop]")) link.stop();
+  },
+  true,
+);
+
+window.linkwork = { link, value };

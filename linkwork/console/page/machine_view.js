@@ -1,0 +1,448 @@
+// The machine in 3-D: one group for each body, moved by one message for each picture.
+import { OrbitControls, THREE, GLTFLoader, STLLoader } from "nicegui-scene";
+import { channel, link } from "linkwork-console";
+
+const TRAIL = 3000;
+const LINK_COLORS = [0x0072b2, 0xe69f00, 0x009e73, 0xcc79a7, 0x56b4e9, 0xd55e00, 0x8c8c8c, 0xf0e442];
+const GOOD = new THREE.Color(0x009e73);
+const BAD = new THREE.Color(0xd55e00);
+const UP = new THREE.Vector3(0, 1, 0);
+
+export default {
+  template: `
+    <div class="machine-view">
+      <canvas tabindex="0" aria-label="The machine in 3-D. Drag to turn, scroll to zoom." role="img"></canvas>
+      <p class="machine-view-note" role="status"></p>
+    </div>`,
+  props: { layers: Object, ghost: Object },
+  mounted() {
+    this.canvas = this.$el.querySelector("canvas");
+    this.note = this.$el.querySelector("p");
+    const graphics = graphicsOf();
+    if (!graphics) {
+      this.note.textContent = "This browser has no WebGL: the machine is not drawn.";
+      link.addEventListener("picture", (event) => link.seen(event.detail, 0));
+      if (link.picture) link.seen(link.picture, 0);
+      return;
+    }
+    const antialias = graphics === "hardware"; // in software, smooth edges cost most of the frame rate
+    this.renderer = new THREE.WebGLRenderer({ canvas: this.canvas, antialias, alpha: true });
+    this.scene = new THREE.Scene();
+    this.camera = new THREE.PerspectiveCamera(40, 1, 0.001, 100);
+    this.camera.up.set(0, 0, 1);
+    this.controls = new OrbitControls(this.camera, this.canvas);
+    this.controls.addEventListener("change", () => (this.dirty = true));
+    this.scene.add(new THREE.HemisphereLight(0xffffff, 0x667788, 2.2));
+    const sun = new THREE.DirectionalLight(0xffffff, 1.6);
+    sun.position.set(1, -2, 3);
+    this.scene.add(sun);
+    this.observer = new ResizeObserver(() => this.resize());
+    this.observer.observe(this.$el);
+    this.onMachine = () => this.build();
+    link.addEventListener("machine", this.onMachine);
+    if (link.machine) this.build();
+    const frame = () => {
+      if (this.gone) return;
+      requestAnimationFrame(frame);
+      this.draw();
+    };
+    requestAnimationFrame(frame);
+  },
+  beforeUnmount() {
+    this.gone = true;
+    link.removeEventListener("machine", this.onMachine);
+    this.observer?.disconnect();
+    this.renderer?.dispose();
+  },
+  watch: {
+    layers: {
+      deep: true,
+      handler() {
+        this.show();
+      },
+    },
+    ghost() {
+      this.place();
+    },
+  },
+  methods: {
+    resize() {
+      const { clientWidth: width, clientHeight: height } = this.$el;
+      if (!width || !height) return;
+      this.renderer.setPixelRatio(Math.min(window.devicePixelRatio, 2));
+      this.renderer.setSize(width, height, false);
+      this.camera.aspect = width / height;
+      this.camera.updateProjectionMatrix();
+      this.dirty = true;
+    },
+    build() {
+      const { scene, machine } = link.machine;
+      if (this.built === machine + JSON.stringify(scene)) {
+        this.findChannels();
+        return; // only the channels have changed
+      }
+      this.built = machine + JSON.stringify(scene);
+      if (this.world) this.scene.remove(this.world);
+      this.world = new THREE.Group();
+      this.scene.add(this.world);
+      this.bodies = scene.bodies.map(() => this.group(this.world));
+      this.index = Object.fromEntries(scene.bodies.map((body, k) => [body.name, k]));
+      this.extras = { frames: [], axes: [], forces: [], efforts: [], trail: [], regions: [], names: [] };
+      this.size = this.sizeOf(scene);
+      this.ghostBodies = this.buildLinks(scene, true);
+      this.buildLinks(scene, false);
+      this.buildShapes(scene);
+      this.buildExtras(scene);
+      this.findChannels();
+      this.framed = false;
+      this.show();
+      this.place();
+    },
+    group(parent) {
+      const group = new THREE.Group();
+      group.matrixAutoUpdate = false;
+      parent.add(group);
+      return group;
+    },
+    sizeOf(scene) {
+      const lengths = scene.bodies.flatMap((body) => body.ends.map((end) => Math.hypot(...end)));
+      lengths.push(...scene.world.map((end) => Math.hypot(...end)));
+      return Math.max(0.02, ...lengths);
+    },
+    bodyOf(name) {
+      return name in this.index ? this.bodies[this.index[name]] : this.world;
+    },
+    buildLinks(scene, asGhost) {
+      const radius = 0.018 * this.size;
+      const groups = asGhost ? scene.bodies.map(() => this.group(this.world)) : this.bodies;
+      const shaped = new Set(scene.shapes.map((shape) => shape.body));
+      scene.bodies.forEach((body, k) => {
+        if (shaped.has(body.name) && !asGhost) return;
+        const color = asGhost ? 0x56b4e9 : LINK_COLORS[k % LINK_COLORS.length];
+        const material = new THREE.MeshLambertMaterial({
+          color,
+          transparent: asGhost,
+          opacity: asGhost ? 0.35 : 1,
+          depthWrite: !asGhost,
+        });
+        const parts = body.ends.map((end) => rod(new THREE.Vector3(...end), radius, material));
+        for (const part of parts) if (part) groups[k].add(part);
+        if (!groups[k].children.length) groups[k].add(ball(radius * 1.6, material));
+      });
+      if (!asGhost) {
+        const base = new THREE.MeshLambertMaterial({ color: 0x777777 });
+        for (const end of scene.world) {
+          const foot = ball(radius * 1.5, base);
+          foot.position.set(...end);
+          this.world.add(foot);
+        }
+        this.grid = new THREE.GridHelper(4 * this.size, 16, 0x888888, 0x888888);
+        this.grid.material.transparent = true;
+        this.grid.material.opacity = 0.25;
+        this.grid.rotateX(Math.PI / 2);
+        this.world.add(this.grid);
+      } else for (const group of groups) group.visible = false;
+      return groups;
+    },
+    buildShapes(scene) {
+      for (const shape of scene.shapes) {
+        const color = shape.color ?? "#9aa4ad";
+        const opacity = color.length === 9 ? parseInt(color.slice(7), 16) / 255 : 1;
+        const material = new THREE.MeshLambertMaterial({
+          color: color.slice(0, 7),
+          opacity,
+          transparent: opacity < 1,
+        });
+        const holder = this.group(this.bodyOf(shape.body));
+        setFrame(holder, [...shape.axes.flat(), ...shape.at]);
+        this.fill(holder, shape, material);
+      }
+    },
+    fill(holder, shape, material) {
+      const sizes = shape.sizes;
+      if (shape.kind === "box") holder.add(new THREE.Mesh(new THREE.BoxGeometry(...sizes), material));
+      else if (shape.kind === "sphere") holder.add(ball(sizes[0], material));
+      else if (shape.kind === "mesh") this.load(holder, shape, material);
+      else {
+        const kind = shape.kind === "capsule" ? THREE.CapsuleGeometry : null;
+        const geometry = kind
+          ? new kind(sizes[0], sizes[1], 8, 24)
+          : new THREE.CylinderGeometry(sizes[0], sizes[0], sizes[1], 32);
+        geometry.rotateX(Math.PI / 2); // along z
+        holder.add(new THREE.Mesh(geometry, material));
+      }
+    },
+    load(holder, shape, material) {
+      const add = (object) => {
+        object.scale.set(...shape.sizes);
+        holder.add(object);
+        this.dirty = true;
+      };
+      const failed = () => (this.note.textContent = `A mesh of ${shape.body} could not be read.`);
+      if (shape.mesh.endsWith(".stl")) {
+        new STLLoader().load(shape.mesh, (found) => add(new THREE.Mesh(found, material)), undefined, failed);
+      } else if (shape.mesh.endsWith(".glb") || shape.mesh.endsWith(".gltf")) {
+        new GLTFLoader().load(shape.mesh, (found) => add(found.scene), undefined, failed);
+      } else failed();
+    },
+    buildExtras(scene) {
+      const size = this.size;
+      for (const body of this.bodies) {
+        const axes = new THREE.AxesHelper(0.2 * size);
+        axes.material.depthTest = false;
+        body.add(axes);
+        this.extras.frames.push(axes);
+      }
+      for (const joint of scene.joints) {
+        if (joint.kind === "other") continue;
+        const axis = new THREE.Vector3(...joint.axis).multiplyScalar(0.16 * size);
+        const ends = [axis.clone().negate(), axis];
+        const line = new THREE.Line(
+          new THREE.BufferGeometry().setFromPoints(ends),
+          new THREE.LineBasicMaterial({ color: 0xd55e00 }),
+        );
+        this.bodyOf(joint.child).add(line); // the axis passes through the child's origin
+        this.extras.axes.push(line);
+        if (!joint.most) continue;
+        const gauge = effortGauge(joint, size);
+        this.bodyOf(joint.child).add(gauge.object);
+        gauge.name = joint.name;
+        gauge.most = joint.most;
+        this.extras.efforts.push(gauge);
+      }
+      for (const closure of scene.closures) {
+        const holder = this.group(this.bodyOf(closure.body));
+        setFrame(holder, [...closure.axes.flat(), ...closure.at]);
+        const arrow = new THREE.ArrowHelper(UP.clone(), new THREE.Vector3(), 0.2 * size, 0xcc3377);
+        holder.add(arrow);
+        this.extras.forces.push({ name: closure.name, arrow });
+      }
+      scene.points.forEach((point, k) => {
+        const color = k === scene.points.length - 1 ? 0xcc79a7 : 0x999999;
+        const mark = ball(0.026 * size, new THREE.MeshLambertMaterial({ color }));
+        mark.position.set(...point.at);
+        this.bodyOf(point.body).add(mark);
+        point.mark = mark;
+      });
+      this.tool = scene.points.at(-1) ?? { body: scene.bodies.at(-1).name, at: scene.bodies.at(-1).com };
+      this.trail = polyline(TRAIL, 0xcc79a7);
+      this.world.add(this.trail);
+      this.coming = polyline(TRAIL, 0x0072b2);
+      this.world.add(this.coming);
+      for (const region of scene.regions) this.buildRegion(region);
+      this.trailCount = 0;
+    },
+    buildRegion(region) {
+      const far = 2 * this.size;
+      const low = new THREE.Vector3(...region.low.map((x) => x ?? -far));
+      const high = new THREE.Vector3(...region.high.map((x) => x ?? far));
+      const box = new THREE.Box3Helper(new THREE.Box3(low, high), 0xe69f00);
+      this.world.add(box);
+      this.extras.regions.push(box);
+    },
+    findChannels() {
+      for (const gauge of this.extras.efforts) gauge.channel = channel(`effort/${gauge.name}`);
+      for (const force of this.extras.forces) {
+        force.channels = ["x", "y", "z"].map((row) => channel(`constraint_force/${force.name}.${row}`));
+      }
+      this.sigma = channel("sigma_motors");
+    },
+    show() {
+      if (!this.extras) return;
+      const on = this.layers ?? {};
+      for (const each of this.extras.frames) each.visible = !!on.frames;
+      for (const each of this.extras.axes) each.visible = !!on.axes;
+      for (const each of this.extras.regions) each.visible = !!on.regions;
+      for (const each of this.extras.efforts) each.object.visible = !!on.efforts;
+      for (const each of this.extras.forces) each.arrow.visible = false;
+      this.trail.visible = !!on.trail;
+      this.coming.visible = !!on.coming;
+      this.grid.visible = on.grid !== false;
+      this.dirty = true;
+    },
+    // The ghost: frames of all bodies where a goal would lead, and the tool's way there.
+    place() {
+      if (!this.ghostBodies) return;
+      const frames = this.ghost?.frames;
+      this.ghostBodies.forEach((group, k) => {
+        group.visible = !!frames;
+        if (frames) setFrame(group, frames.slice(12 * k, 12 * k + 12));
+      });
+      const way = this.ghost?.way ?? [];
+      setPolyline(this.coming, way);
+      this.dirty = true;
+    },
+    draw() {
+      const picture = link.picture;
+      const fresh = picture && picture.number !== link.drawn && this.bodies?.length * 12 === picture.bodies.length;
+      if (!fresh && !this.dirty) return;
+      const begin = performance.now();
+      if (fresh) this.move(picture);
+      this.controls.update();
+      this.renderer.render(this.scene, this.camera);
+      this.dirty = false;
+      if (fresh) link.seen(picture, performance.now() - begin);
+    },
+    move(picture) {
+      this.bodies.forEach((group, k) => setFrame(group, picture.bodies, 12 * k));
+      if (!this.framed) this.frameAll();
+      const tool = new THREE.Vector3(...this.tool.at).applyMatrix4(this.bodyOf(this.tool.body).matrix);
+      if (!this.last || this.last.distanceTo(tool) > 2e-4 * this.size) this.lengthen(tool);
+      const on = this.layers ?? {};
+      if (on.efforts) {
+        for (const gauge of this.extras.efforts) gauge.set(picture.values[gauge.channel] / gauge.most);
+      }
+      if (on.forces) this.drawForces(picture.values);
+      if (this.tool.mark) {
+        const sigma = this.sigma < 0 ? NaN : picture.values[this.sigma];
+        const material = this.tool.mark.material;
+        if (on.conditioning && Number.isFinite(sigma)) material.color.lerpColors(BAD, GOOD, Math.min(1, sigma * 2));
+        else material.color.set(0xcc79a7);
+      }
+    },
+    drawForces(values) {
+      const forces = this.extras.forces.map(
+        (each) => new THREE.Vector3(...each.channels.map((k) => (k < 0 ? 0 : values[k]))),
+      );
+      const largest = Math.max(1, ...forces.map((force) => force.length() || 0));
+      this.extras.forces.forEach((each, k) => {
+        const length = forces[k].length();
+        each.arrow.visible = length > 1e-3 * largest;
+        if (!each.arrow.visible) return;
+        each.arrow.setDirection(forces[k].clone().normalize());
+        each.arrow.setLength((0.5 * this.size * length) / largest);
+      });
+    },
+    lengthen(place) {
+      this.last = place.clone();
+      const position = this.trail.geometry.attributes.position;
+      if (this.trailCount === TRAIL) {
+        position.array.copyWithin(0, 3);
+        this.trailCount--;
+      }
+      position.setXYZ(this.trailCount++, place.x, place.y, place.z);
+      position.needsUpdate = true;
+      this.trail.geometry.setDrawRange(0, this.trailCount);
+    },
+    forgetTrail() {
+      this.trailCount = 0;
+      this.trail.geometry.setDrawRange(0, 0);
+      this.dirty = true;
+    },
+    look(from) {
+      this.from = from;
+      this.frameAll();
+      this.dirty = true;
+    },
+    // A camera that shows all bodies; a machine that lies in a plane is seen from the plane's side.
+    frameAll() {
+      this.framed = true;
+      const box = new THREE.Box3();
+      this.scene.updateMatrixWorld(true);
+      for (const group of this.bodies) {
+        box.expandByPoint(new THREE.Vector3().setFromMatrixPosition(group.matrix));
+        for (const child of group.children) if (child.isMesh || child.isGroup) box.expandByObject(child);
+      }
+      const { world } = link.machine.scene;
+      for (const end of world) box.expandByPoint(new THREE.Vector3(...end));
+      const middle = box.getCenter(new THREE.Vector3());
+      const extent = box.getSize(new THREE.Vector3());
+      const reach = Math.max(extent.length(), 0.05);
+      this.grid.position.set(middle.x, middle.y, box.min.z);
+      const flat = Math.min(extent.x, extent.y, extent.z) < 0.2 * reach;
+      let from = new THREE.Vector3(0.9, -1.1, 0.7);
+      if (flat && extent.z <= Math.min(extent.x, extent.y)) from = new THREE.Vector3(0.25, -0.7, 1.3);
+      else if (flat && extent.y <= Math.min(extent.x, extent.z)) from = new THREE.Vector3(0.35, -1.3, 0.45);
+      else if (flat) from = new THREE.Vector3(1.3, -0.35, 0.45);
+      const named = { front: [0, -1, 0], top: [0, -0.001, 1], side: [1, 0, 0] }[this.from];
+      if (named) from = new THREE.Vector3(...named);
+      from.normalize().multiplyScalar((1.25 * reach) / Math.min(1, this.camera.aspect));
+      this.camera.position.copy(middle).add(from);
+      this.camera.near = 0.01 * reach;
+      this.camera.far = 50 * reach;
+      this.camera.updateProjectionMatrix();
+      this.controls.target.copy(middle);
+      this.controls.update();
+    },
+  },
+};
+
+function setFrame(group, numbers, begin = 0) {
+  const n = (k) => numbers[begin + k];
+  // prettier-ignore
+  group.matrix.set(
+    n(0), n(3), n(6), n(9),
+    n(1), n(4), n(7), n(10),
+    n(2), n(5), n(8), n(11),
+    0, 0, 0, 1,
+  );
+  group.matrixWorldNeedsUpdate = true;
+}
+
+function ball(radius, material) {
+  return new THREE.Mesh(new THREE.SphereGeometry(radius, 24, 16), material);
+}
+
+function rod(end, radius, material) {
+  const length = end.length();
+  if (length < 1e-6) return null;
+  const mesh = new THREE.Mesh(new THREE.CapsuleGeometry(radius, length, 6, 16), material);
+  mesh.position.copy(end).multiplyScalar(0.5);
+  mesh.quaternion.setFromUnitVectors(UP, end.clone().normalize());
+  return mesh;
+}
+
+function polyline(count, color) {
+  const geometry = new THREE.BufferGeometry();
+  geometry.setAttribute("position", new THREE.BufferAttribute(new Float32Array(3 * count), 3));
+  geometry.setDrawRange(0, 0);
+  const line = new THREE.Line(geometry, new THREE.LineBasicMaterial({ color }));
+  line.frustumCulled = false;
+  return line;
+}
+
+function setPolyline(line, places) {
+  const position = line.geometry.attributes.position;
+  const count = Math.min(places.length, TRAIL);
+  for (let k = 0; k < count; k++) position.setXYZ(k, ...places[k]);
+  position.needsUpdate = true;
+  line.geometry.setDrawRange(0, count);
+}
+
+// An arc about a turning axis, or a bar along a sliding one: its length is the share of the largest effort.
+function effortGauge(joint, size) {
+  const steps = 48;
+  const points = [];
+  for (let k = 0; k <= 2 * steps; k++) {
+    const share = k / steps - 1; // -1 … 1
+    if (joint.kind === "slides") points.push(new THREE.Vector3(0.06 * size, 0, 0.3 * size * share));
+    else {
+      const angle = 0.75 * Math.PI * share;
+      points.push(new THREE.Vector3(Math.sin(angle), Math.cos(angle), 0).multiplyScalar(0.1 * size));
+    }
+  }
+  const curve = new THREE.CatmullRomCurve3(points);
+  const geometry = new THREE.TubeGeometry(curve, 2 * steps, 0.012 * size, 6);
+  const object = new THREE.Mesh(geometry, new THREE.MeshBasicMaterial({ color: 0xe69f00 }));
+  object.quaternion.setFromUnitVectors(new THREE.Vector3(0, 0, 1), new THREE.Vector3(...joint.axis));
+  const ring = 36; // indices of one ring of the tube: 6 sides, 2 triangles
+  return {
+    object,
+    set(share) {
+      const bounded = Math.max(-1, Math.min(1, Number.isFinite(share) ? share : 0));
+      const count = Math.round(Math.abs(bounded) * steps);
+      geometry.setDrawRange(ring * (bounded < 0 ? steps - count : steps), ring * count);
+      object.material.color.set(Math.abs(bounded) > 0.9 ? 0xd55e00 : 0xe69f00);
+    },
+  };
+}
+
+// What WebGL runs on: "hardware", "software", or "" where there is none.
+function graphicsOf() {
+  const gl = document.createElement("canvas").getContext("webgl2");
+  if (!gl) return "";
+  const info = gl.getExtension("WEBGL_debug_renderer_info");
+  const name = info ? gl.getParameter(info.UNMASKED_RENDERER_WEBGL) : "";
+  gl.getExtension("WEBGL_lose_context")?.loseContext();
+  return /swiftshader|llvmpipe|software/i.test(name) ? "software" : "hardware";
+}

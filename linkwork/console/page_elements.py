@@ -1,0 +1,71 @@
+"""The page's own elements: scene, jog and plot. Each is a Vue component beside this file, in `page`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import nicegui.elements.echart
+import nicegui.elements.scene  # noqa: F401 - both offer their libraries, three.js and ECharts, to the page
+from nicegui.element import Element
+
+_PAGE: Final = Path(__file__).parent / "page"
+LAYERS: Final = {
+    "trail": ("path walked", True),
+    "coming": ("path to come", True),
+    "efforts": ("motor efforts", True),
+    "forces": ("closure forces", False),
+    "axes": ("joint axes", False),
+    "frames": ("frames", False),
+    "regions": ("workspace limits", True),
+    "conditioning": ("conditioning", False),
+    "grid": ("grid", True),
+}
+"""What can be switched on and off in the scene, with its label, and whether it is on at first."""
+
+
+class MachineView(Element, component=_PAGE / "machine_view.js", esm={"linkwork-console": str(_PAGE / "lib")}):
+    """The machine in 3-D, moved by the pictures of the page's connection."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._props["layers"] = {name: on for name, (_, on) in LAYERS.items()}
+        self._props["ghost"] = None
+
+    def switch(self, layer: str, *, on: bool) -> None:
+        """Show or hide one of LAYERS."""
+        self._props["layers"] = {**self._props["layers"], layer: on}
+        self.update()
+
+    def show_ghost(self, ghost: dict[str, Any] | None) -> None:
+        """Draw a second machine; `frames`: 12 numbers for each body, `way`: places of the tool (m)."""
+        self._props["ghost"] = ghost
+        self.update()
+
+
+class JogPad(Element, component=_PAGE / "jog_pad.js"):
+    """Held buttons, keys and a pad that jog the machine."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._props["enabled"], self._props["mode"] = False, ""
+
+    def allow(self, mode: str, *, enabled: bool) -> None:
+        """Say whether the page may jog, and in which state the machine is; a change ends the jog."""
+        if (self._props["enabled"], self._props["mode"]) != (enabled, mode):
+            self._props["enabled"], self._props["mode"] = enabled, mode
+            self.update()
+
+
+class LivePlot(Element, component=_PAGE / "live_plot.js"):
+    """Values of telemetry channels over time."""
+
+    def __init__(self, channels: Sequence[str]) -> None:
+        super().__init__()
+        self._props["channels"], self._props["dark"] = list(channels), False
+
+    def darken(self, *, dark: bool) -> None:
+        """Choose the colors for a dark or a light page."""
+        self._props["dark"] = dark
+        self.update()

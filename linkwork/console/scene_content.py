@@ -1,0 +1,102 @@
+"""Content of the 3-D view of a machine: one group for each body, all places in the body's own frame."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from linkwork.machine.loading import Drawable
+from linkwork.multibody.constraints import Closure
+from linkwork.multibody.model import WORLD
+
+_TURNS = ("revolute", "screw", "cylindrical", "universal")
+_SLIDES = ("prismatic",)
+
+
+def scene_content(drawable: Drawable, described: dict[str, Any]) -> dict[str, Any]:
+    """Return bodies, joints, closures, points and regions as plain data for the page (m, body frames).
+
+    Shapes stand at the index of their body; joints stand on their parent, closures on body a; `rows` are
+    the names of a closure's multipliers along the x, y and z axis of its frame.
+    """
+    mechanism = drawable.mechanism
+    motors = {motor["name"]: motor["limits"]["effort"] for motor in described["motors"]}
+    return {
+        "bodies": [
+            {"name": body.name, "ends": _ends(drawable, body.name), "com": _list(body.com_m)}
+            for body in mechanism.bodies
+        ],
+        "world": _ends(drawable, WORLD),
+        "shapes": [_shape(shape, k) for k, shape in enumerate(drawable.visuals)],
+        "joints": [
+            {
+                "name": joint.name,
+                "kind": "turns" if joint.kind in _TURNS else "slides" if joint.kind in _SLIDES else "other",
+                "child": joint.child,
+                "parent": joint.parent,
+                "at": _list(joint.at_m),
+                "axis": _list(joint.axis),
+                "most": motors.get(joint.name),
+            }
+            for joint in mechanism.joints
+        ],
+        "closures": [
+            {
+                "name": constraint.name,
+                "body": constraint.a.body,
+                "at": _list(constraint.a.at_m),
+                "axes": _list(np.asarray(constraint.a.rotation).T),
+            }
+            for constraint in mechanism.constraints
+            if isinstance(constraint, Closure)
+        ],
+        "points": [
+            {"name": point.name, "body": point.body, "at": _list(point.at_m)} for point in mechanism.points
+        ],
+        "regions": [
+            {"point": region.point, "low": _bounded(region.low), "high": _bounded(region.high)}
+            for region in drawable.regions
+        ],
+    }
+
+
+def _ends(drawable: Drawable, body: str) -> list[Any]:
+    """Return the places on a body (m) to which it is drawn from its origin, without repetitions."""
+    mechanism = drawable.mechanism
+    places = [joint.at_m for joint in mechanism.joints if joint.parent == body]
+    for constraint in mechanism.constraints:
+        if isinstance(constraint, Closure):
+            places += [frame.at_m for frame in (constraint.a, constraint.b) if frame.body == body]
+    places += [point.at_m for point in mechanism.points if point.body == body]
+    if not places and body != WORLD:
+        places = [each.com_m for each in mechanism.bodies if each.name == body]
+    distinct: list[Any] = []
+    for place in map(_list, places):
+        if place not in distinct:
+            distinct.append(place)
+    return distinct
+
+
+def _shape(shape: Any, number: int) -> dict[str, Any]:
+    return {
+        "body": shape.body,
+        "kind": shape.kind,
+        "sizes": list(shape.sizes),
+        "at": _list(shape.at_m),
+        "axes": _list(np.asarray(shape.rotation).T),
+        "color": shape.color,
+        "mesh": f"/console/mesh/{number}{_suffix(shape.file)}" if shape.kind == "mesh" else None,
+    }
+
+
+def _suffix(file: str | None) -> str:
+    return "." + (file or "").rpartition(".")[2].lower()
+
+
+def _list(value: Any) -> Any:
+    return np.asarray(value, dtype=np.float64).round(9).tolist()
+
+
+def _bounded(place: tuple[float, float, float]) -> list[float | None]:
+    return [value if np.isfinite(value) else None for value in place]

@@ -1,0 +1,91 @@
+"""The state of a machine in words: what it does, what limits it, what clears a fault."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Final
+
+_STATES: Final = {
+    "unconfigured": "waits for its plant",
+    "inactive": "braked; enable it to move it",
+    "active": "holds its position",
+    "stopping": "comes to rest",
+    "fault": "braked by a fault",
+    "estop": "braked by an emergency stop",
+}
+_GOALS: Final = {
+    "running": "moves along goal {goal}",
+    "settling": "settles at the end of goal {goal}",
+    "paused": "pauses on the path of goal {goal}",
+    "stopping": "comes to rest on the path of goal {goal}",
+}
+_LIMITED: Final = {
+    "effort": "a motor is at its largest effort",
+    "effort_rate": "a motor's effort changes at its largest rate",
+    "jog_velocity": "the jog is slowed down to the speed limits",
+    "jog_position": "the jog has reached a position limit or the edge of the workspace",
+    "leverage": "near a pose in which the motors cannot control one motion",
+    "path_rate": "the goal is slowed down until the motors can follow it",
+    "constraint_force": "the load on a constraint is above its limit",
+    "stream": "a stream is held back from its set-points",
+}
+_BUTTONS: Final = {"fault": "recover", "estop": "reset"}
+"""Request that clears a latched state."""
+
+
+def doing(state: Mapping[str, Any] | None, problem: str) -> str:
+    """Return what the machine does, as the end of a sentence; the problem where it is not known."""
+    if state is None:
+        return problem or "no answer"
+    goal = state["goal"]
+    if goal is not None and goal["status"] in _GOALS:
+        return _GOALS[goal["status"]].format(**goal)
+    if state["state"] == "active" and state["stream"] is not None:
+        return f"follows set-points ({state['stream']['status']})"
+    if state["state"] == "active" and any(abs(rate) > 1e-3 for rate in state["v"].values()):
+        return "moves by hand or by a jog"
+    return _STATES.get(state["state"], str(state["state"]))
+
+
+def limited_by(state: Mapping[str, Any] | None) -> str:
+    """Return what limits the machine now, '' without a limit."""
+    limits = [] if state is None else state["limited"]
+    return "; ".join(_LIMITED.get(name, name.replace("_", " ")) for name in limits)
+
+
+def clearing(state: Mapping[str, Any] | None) -> str | None:
+    """Return the request that clears the latched state, None where nothing is latched."""
+    return None if state is None else _BUTTONS.get(state["state"])
+
+
+def shown(value: float | None, unit: str) -> str:
+    """Return a value in the units of people: degrees and millimetres."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    factor, name = SHOWN_IN.get(unit, (1.0, unit))
+    return f"{round(value * factor, 3) + 0.0:.3f} {name}".rstrip()
+
+
+SHOWN_IN: Final = {
+    "rad": (180.0 / math.pi, "°"),
+    "m": (1e3, "mm"),
+    "rad/s": (180.0 / math.pi, "°/s"),
+    "m/s": (1e3, "mm/s"),
+}
+"""Factor and unit in which the page shows a quantity."""
+
+
+def fault_lines(fault: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the rows of a fault's card: heading and text, without empty ones."""
+    unit = fault["unit"]
+    rows = [
+        ("cause", fault["text"]),
+        ("where", fault["where"] or ""),
+        ("value", "" if fault["value"] is None else f"{fault['value']:.6g} {unit}"),
+        ("limit", "" if fault["limit"] is None else f"{fault['limit']:.6g} {unit}"),
+        ("at", f"{fault['time_s']:.3f} s, tick {fault['tick']}"),
+        ("clears when", fault["clears_when"]),
+        ("flight record", fault["record"] or ""),
+    ]
+    return [(heading, text) for heading, text in rows if text]

@@ -1,0 +1,287 @@
+"""The console in a real browser, with a real controller and plant: buttons, STOP, and jogs that end.
+
+Screenshots go to the folder in LINKWORK_SCREENSHOTS, else to the test's own.
+"""
+
+import os
+import signal
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("nicegui", reason="the console's extra is not installed")
+pytest.importorskip("playwright", reason="playwright is not installed")
+
+from linkwork import Robot
+from linkwork.launch.daemons import Rig
+from tests.console.browsing import UNDRAWN, Watched, chromium, console_of, own_browser
+from tests.system.running import patient_five_bar
+from tests.waiting import wait_for
+
+pytestmark = pytest.mark.timeout(600)
+
+
+@pytest.fixture(scope="module")
+def rig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
+    with tempfile.TemporaryDirectory(prefix="lw-", dir="/tmp") as made:
+        path = str(patient_five_bar(tmp_path_factory.mktemp("machine")))
+        words = [path, "--realtime", "ignore"]
+        with Rig("five_bar", words, [*words, "--no-log"], Path(made)) as rig:
+            rig.wait_ready(lambda _: None)
+            yield rig
+
+
+@pytest.fixture(scope="module")
+def robot(rig: Rig) -> Iterator[Robot]:
+    with Robot(endpoint=rig.requests, lease=False) as robot:
+        yield robot
+
+
+@pytest.fixture(scope="module")
+def served(rig: Rig) -> Iterator[str]:
+    with console_of(rig) as (_, address):
+        yield address
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium(UNDRAWN) as browser:
+        yield browser
+
+
+@pytest.fixture
+def drawing() -> Iterator[Any]:
+    with chromium() as browser:
+        yield browser
+
+
+@pytest.fixture
+def watched(browser: Any, served: str) -> Iterator[Watched]:
+    page = Watched(browser, served, viewport={"width": 1440, "height": 900})
+    yield page
+    page.close()
+    assert page.errors == []
+    assert page.foreign == []
+
+
+@pytest.fixture
+def operating(watched: Watched, robot: Robot) -> Any:
+    """A page that operates an enabled machine, with the jog in view."""
+    robot.enable()
+    page = watched.page
+    page.get_by_role("button", name="Operate", exact=True).click()
+    page.get_by_role("tab", name="Move").click()
+    page.wait_for_selector("[data-jog='x+']:not([disabled])")
+    page.get_by_label("Share of the largest jog speed").fill("40")
+    return page
+
+
+def screenshot(page: Any, name: str, tmp_path: Path) -> None:
+    folder = Path(os.environ.get("LINKWORK_SCREENSHOTS", tmp_path))
+    folder.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=folder / f"{name}.png")
+
+
+def jogging(robot: Robot) -> bool:
+    return max(map(abs, robot.state["v"].values())) > 1e-3
+
+
+def at_rest(robot: Robot) -> bool:
+    return not jogging(robot)
+
+
+def press(page: Any, robot: Robot) -> None:
+    """Holds the button x+ until the machine moves; a busy computer interrupts jogs, so it may press again."""
+    button = page.locator("[data-jog='x+']")
+    button.scroll_into_view_if_needed()
+    box = button.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    deadline = time.monotonic() + 60.0
+    while time.monotonic() < deadline:
+        page.mouse.down()
+        until = time.monotonic() + 1.0
+        while time.monotonic() < until:
+            if jogging(robot):
+                return
+        page.mouse.up()
+    raise AssertionError(page.locator(".jog-note").inner_text())
+
+
+def ended(robot: Robot, lost: Callable[[], Any]) -> dict[str, float]:
+    """Loses the jog in some way; the travel (m) and time (s) until rest, by the machine's own clock."""
+    before = robot.state
+    lost()
+    after = wait_for(lambda: at_rest(robot) and robot.state, "rest")
+    time.sleep(0.3)
+    still = robot.state
+    assert still["coordinates"]["x"] == pytest.approx(after["coordinates"]["x"], abs=1e-4)
+    return {
+        "travel_m": abs(after["coordinates"]["x"] - before["coordinates"]["x"]),
+        "time_s": after["time_s"] - before["time_s"],
+    }
+
+
+LOSSES: dict[str, Callable[[Any], Any]] = {
+    "the button is released": lambda page: page.mouse.up(),
+    "the window loses focus (linuxcnc 1511)": lambda page: page.evaluate(
+        "window.dispatchEvent(new Event('blur'))"
+    ),
+    "the tab is hidden": lambda page: page.evaluate(
+        "Object.defineProperty(document, 'hidden', {value: true, configurable: true});"
+        "document.dispatchEvent(new Event('visibilitychange'))"
+    ),
+    "the pointer is lost": lambda page: page.evaluate(
+        "window.dispatchEvent(new PointerEvent('pointercancel', {pointerId: 1}))"
+    ),
+    "a second pointer comes down": lambda page: page.evaluate(
+        "window.dispatchEvent(new PointerEvent('pointerdown', {pointerId: 7}))"
+    ),
+    "another key is pressed": lambda page: page.keyboard.press("a"),
+    "STOP by the space bar": lambda page: page.keyboard.press("Space"),
+    "the step is changed": lambda page: page.evaluate(
+        "document.querySelector('input[name=jog-fine][value=true]').click()"
+    ),
+    "the socket stalls": lambda page: page.evaluate("window.linkwork.link.send = () => true"),
+    "the socket is cut": lambda page: page.evaluate("window.linkwork.link.socket.close()"),
+    "the page stands still": lambda page: page.evaluate(
+        "(() => { const end = performance.now() + 1500; while (performance.now() < end); })()"
+    ),
+    "the window is closed": lambda page: page.close(),
+}
+
+
+@pytest.mark.parametrize("how", LOSSES)
+def test_a_jog_ends_when(how: str, operating: Any, robot: Robot, record_property: Any) -> None:
+    press(operating, robot)
+    found = ended(robot, lambda: LOSSES[how](operating))
+    record_property("travel_mm", 1e3 * found["travel_m"])
+    print(f"{how}: {1e3 * found['travel_m']:.1f} mm in {found['time_s']:.3f} s")
+
+
+@pytest.mark.parametrize("number", [signal.SIGSTOP, signal.SIGKILL])
+def test_a_jog_ends_when_the_browser_is_stopped_or_killed(
+    number: signal.Signals, served: str, robot: Robot
+) -> None:
+    robot.enable()
+    with chromium(UNDRAWN) as browser:
+        watched = Watched(browser, served)
+        page = watched.page
+        page.get_by_role("button", name="Operate", exact=True).click()
+        page.get_by_role("tab", name="Move").click()
+        page.wait_for_selector("[data-jog='x+']:not([disabled])")
+        others = set(own_browser())
+        press(page, robot)
+        try:
+            found = ended(robot, lambda: [os.kill(pid, number) for pid in others])
+        finally:
+            for pid in others:
+                if number == signal.SIGSTOP:
+                    os.kill(pid, signal.SIGCONT)
+        print(f"{number.name}: {1e3 * found['travel_m']:.1f} mm in {found['time_s']:.3f} s")
+        time.sleep(0.5)
+        assert at_rest(robot)
+
+
+def test_a_jog_ends_when_the_console_is_killed_and_nothing_else_does(
+    browser: Any, rig: Rig, robot: Robot
+) -> None:
+    robot.enable()
+    with console_of(rig) as (process, address):
+        watched = Watched(browser, address)
+        page = watched.page
+        page.get_by_role("button", name="Operate", exact=True).click()
+        page.get_by_role("tab", name="Move").click()
+        page.wait_for_selector("[data-jog='x+']:not([disabled])")
+        press(page, robot)
+        found = ended(robot, process.kill)
+        assert robot.state["state"] == "active"
+        page.wait_for_selector(".banner:visible")
+        watched.context.close()
+    print(f"console killed: {1e3 * found['travel_m']:.1f} mm in {found['time_s']:.3f} s")
+
+
+def test_a_held_key_moves_the_machine_and_its_release_stops_it(operating: Any, robot: Robot) -> None:
+    operating.get_by_role("button", name="1 x").focus()
+    operating.keyboard.down("ArrowRight")
+    wait_for(lambda: jogging(robot), "the jog")
+    operating.keyboard.up("ArrowRight")
+    wait_for(lambda: at_rest(robot), "rest")
+
+
+def test_a_page_that_observes_moves_nothing_and_stops_everything(
+    watched: Watched, operating: Any, browser: Any, served: str, robot: Robot
+) -> None:
+    second = Watched(browser, served)
+    press(operating, robot)
+    refused = second.page.evaluate(
+        "new Promise(done => { window.linkwork.link.addEventListener('jog', e => done(e.detail.text));"
+        "window.linkwork.link.send({type: 'held', press: 1, picture: window.linkwork.link.picture.number,"
+        "velocity: {x: 1}}) })"
+    )
+    assert "observes" in refused
+    assert jogging(robot)
+    second.page.get_by_role("button", name="STOP the machine").click()
+    wait_for(lambda: at_rest(robot), "rest")
+    operating.mouse.up()
+    second.close()
+
+
+def test_space_in_a_text_field_is_a_space(operating: Any) -> None:
+    operating.evaluate(
+        "window.stops = 0; window.linkwork.link.addEventListener('stop', () => window.stops++)"
+    )
+    field = operating.locator(".plot input").first
+    field.click()
+    field.press("Space")
+    field.press("Escape")
+    assert operating.evaluate("window.stops") == 0
+    operating.get_by_role("tab", name="State").focus()
+    operating.keyboard.press("Space")
+    operating.keyboard.press("Escape")
+    assert operating.evaluate("window.stops") == 2
+
+
+def test_move_to_numbers_reaches_them(operating: Any, robot: Robot) -> None:
+    there = robot.state["coordinates"]["x"]
+    operating.get_by_role("button", name="present values").click()
+    field = operating.get_by_label("x, mm")
+    wait_for(lambda: field.input_value() not in ("",), "the present values")
+    field.fill(f"{1e3 * there + 5.0:.3f}")
+    field.press("Tab")
+    operating.get_by_role("button", name="move", exact=True).click()
+    wait_for(lambda: abs(robot.state["coordinates"]["x"] - there - 5e-3) < 5e-4, "the target")
+
+
+def test_a_fault_shows_its_cause_and_a_button_that_clears_it(
+    operating: Any, robot: Robot, tmp_path: Path
+) -> None:
+    robot.estop()
+    operating.get_by_role("tab", name="State").click()
+    operating.get_by_role("button", name="reset").click()
+    wait_for(lambda: robot.state["state"] == "inactive", "the reset")
+    screenshot(operating, "state", tmp_path)
+
+
+def test_the_views_in_dark_at_twice_the_size_and_on_a_tablet(
+    drawing: Any, served: str, tmp_path: Path
+) -> None:
+    for name, options in {
+        "light": {"viewport": {"width": 1440, "height": 900}},
+        "dark": {"viewport": {"width": 1440, "height": 900}, "color_scheme": "dark"},
+        "zoomed": {"viewport": {"width": 720, "height": 450}, "device_scale_factor": 2},
+        "tablet": {"viewport": {"width": 820, "height": 1180}, "has_touch": True},
+    }.items():
+        watched = Watched(drawing, served, **options)  # type: ignore[arg-type]
+        page = watched.page
+        page.get_by_role("tab", name="Move").click()
+        page.wait_for_timeout(500)
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth + 1"), name
+        assert page.get_by_role("button", name="STOP the machine").is_visible()
+        screenshot(page, name, tmp_path)
+        assert watched.errors == []
+        assert watched.foreign == []
+        watched.close()
