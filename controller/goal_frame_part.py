@@ -6,7 +6,7 @@
     word 6            displacement of the frame (m) for which the path is
     words 7, 8        smallest and largest speed (m/s) of the frame for which the goal is admitted
     words 9, 10       smallest and largest position (m) along it while the goal is in the frame
-    word 11           how long after its planning the goal may begin (s)
+    words 11, 12      how long after its planning the goal begins at the earliest, and at the latest (s)
     k                 change of each coordinate of the goal per metre of the frame's motion
 
 The path holds the goal coordinates as if the frame stood at that displacement. Of the frame's motion since
@@ -21,8 +21,8 @@ import numpy as np
 
 from linkwork.arrays import Floats
 
-VERSION = 2
-_HEADER = 12
+VERSION = 3
+_HEADER = 13
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class FramePart:
     origin_m: float
     speed_m_s: tuple[float, float]
     window_m: tuple[float, float]
-    begin_within_s: float
+    begins_s: tuple[float, float]
     gains: Floats
 
     def weight(self, s: float) -> tuple[float, float, float]:
@@ -67,17 +67,15 @@ class FramePart:
     def words(self) -> Floats:
         """Return the part as a flat array, to be read by `from_words`."""
         times, ranges = (*self.enters_s, *self.leaves_s), (*self.speed_m_s, *self.window_m)
-        return np.array(
-            [VERSION, self.frame, *times, self.origin_m, *ranges, self.begin_within_s, *self.gains]
-        )
+        return np.array([VERSION, self.frame, *times, self.origin_m, *ranges, *self.begins_s, *self.gains])
 
     @classmethod
     def from_words(cls, words: Floats) -> FramePart:
         """Return the part in a flat array. Raises ValueError when it holds none."""
         if len(words) <= _HEADER or words[0] != VERSION or not np.all(np.isfinite(words)):
             raise ValueError("the frame part of the goal has another version")
-        a, b, c, d, origin, slow, fast, low, high, within = words[2:_HEADER].tolist()
+        a, b, c, d, origin, slow, fast, low, high, after, within = words[2:_HEADER].tolist()
         if not 0.0 <= a < b <= c < d:
             raise ValueError(f"the goal enters its frame at {a} … {b} s and leaves it at {c} … {d} s")
         gains = words[_HEADER:].copy()
-        return cls(int(words[1]), (a, b), (c, d), origin, (slow, fast), (low, high), within, gains)
+        return cls(int(words[1]), (a, b), (c, d), origin, (slow, fast), (low, high), (after, within), gains)

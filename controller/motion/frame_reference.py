@@ -47,10 +47,10 @@ class FollowInFrame(Follow):
     @staticmethod
     def may_begin(part: FramePart, track: FrameTracker) -> bool:
         """Whether the frame is where admission expected it at the begin."""
-        low, high = part.speed_m_s
-        moved, late_s = track.displacement_m - part.origin_m, part.begin_within_s + SPARE_S
+        (low, high), (early_s, late_s) = part.speed_m_s, part.begins_s
+        moved, late_s = track.displacement_m - part.origin_m, late_s + SPARE_S
         slack = SLACK_M + 0.01 * max(abs(low), abs(high)) * late_s
-        least, most = min(low * late_s, 0.0), max(high * late_s, 0.0)
+        least, most = min(low * early_s, low * late_s), max(high * early_s, high * late_s)
         return track.known and least - slack <= moved <= most + slack
 
     def evaluate(self, ahead_s: float, theta: Floats, velocity: Floats, acceleration: Floats) -> None:

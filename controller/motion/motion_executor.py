@@ -447,7 +447,7 @@ class MotionExecutor:
         except BlockError:
             return  # refused when its time comes
         goal.leaves_s = begin.s
-        if np.array_equal(block.coordinates, goal.index) and block.frame is None:
+        if np.array_equal(block.coordinates, goal.index):
             goal.following = Following(block, begin.s, begin.rate)
 
     def forget_following(self) -> None:

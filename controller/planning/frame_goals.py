@@ -9,14 +9,14 @@ acceleration in the middle of the part in the frame.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from linkwork.arrays import Floats
-from linkwork.controller.goal_block import evaluate
 from linkwork.controller.goal_frame_part import FramePart
 from linkwork.controller.planning.admission import Admitted, admit
+from linkwork.controller.planning.frame_motion import FrameMotion, path_with
 from linkwork.controller.planning.path import Path
 from linkwork.controller.planning.planner_start import Start
 from linkwork.machine import Machine
@@ -27,47 +27,8 @@ from linkwork.protocol.trajectory import FrameRange, Trajectory, Waypoint
 
 LATEST_BEGIN_S = 0.25
 """Unless a goal states less, its begin may be this much later than its planning."""
-STEP_S = 0.01
-"""Length of the pieces by which the path with the frame's motion is approximated."""
 LEAST_GAIN = 0.999
 """Share of the frame's motion that the coordinates of a goal have to follow."""
-
-
-@dataclass(frozen=True)
-class FrameMotion:
-    """A motion of the frame (m) from the displacement of the plan on: `first` m/s, later `last` m/s.
-
-    The speed changes between `begin_s` and `end_s` as 10 x³ - 15 x⁴ + 6 x⁵. `moved_m`: before the goal
-    began.
-    """
-
-    first: float
-    last: float
-    begin_s: float
-    end_s: float
-    moved_m: float
-
-    @property
-    def about(self) -> str:
-        """The motion in words."""
-        late = " and a late begin" if self.moved_m else ""
-        if self.first == self.last:
-            return f"at {self.first:g} m/s of the frame{late}"
-        return f"while the frame changes from {self.first:g} to {self.last:g} m/s"
-
-    def at(self, t: float) -> tuple[float, float, float]:
-        """Return displacement (m), speed and acceleration at the time t (s) of the goal."""
-        length, change = self.end_s - self.begin_s, self.last - self.first
-        way = self.moved_m + self.first * t
-        if t <= self.begin_s:
-            return way, self.first, 0.0
-        x = min((t - self.begin_s) / length, 1.0)
-        way += change * length * x**4 * (2.5 - 3.0 * x + x * x)
-        if t >= self.end_s:
-            return way + change * (t - self.end_s), self.last, 0.0
-        speed = x**3 * (10.0 - 15.0 * x + 6.0 * x * x)
-        slope = 30.0 * x * x * (1.0 - x) ** 2 / length
-        return way, self.first + change * speed, change * slope
 
 
 def in_world(
@@ -90,11 +51,12 @@ def in_world(
     given = trajectory.frame or FrameRange()
     speeds, window = (_within(frame, key, getattr(given, key)) for key in ("speed_m_s", "window_m"))
     late_s = LATEST_BEGIN_S if given.begin_within_s is None else given.begin_within_s
+    begins_s = start.ahead_s, start.ahead_s + late_s
     origin = start.inputs[frame.input] * frame.m_per_unit if start.inputs else 0.0
     times = [0.0, *(point.time_from_start_s for point in points)]
     first, last = within[0], within[-1]
     enters, leaves = (times[first], times[first + 1]), (times[last + 1], times[last + 2])
-    part = FramePart(number, enters, leaves, origin, speeds, window, late_s, gains)
+    part = FramePart(number, enters, leaves, origin, speeds, window, begins_s, gains)
     moved = [
         point if point.frame is None
         else point.model_copy(update={"positions": (np.array(point.positions) + gains * origin).tolist()})
@@ -112,14 +74,14 @@ def _frame_of(machine: Machine, points: Sequence[Waypoint], at: int) -> tuple[in
     raise RequestError(ResultCode.INVALID_GOAL, text, ("trajectory", "points", at, "in"))
 
 
-def refuse_behind_another(trajectory: Trajectory) -> None:
-    """Refuse a goal in a frame that is to take over from another goal, or to follow it.
-
-    How far the frame has moved when it begins is known too little.
-    """
+def refuse_behind_waiting(trajectory: Trajectory) -> None:
+    """Refuse a goal in a frame behind a goal that waits: when it begins is not known."""
     within = [index for index, point in enumerate(trajectory.points or ()) if point.frame is not None]
     if within:
-        text = "a goal in a moving frame begins at rest: send it when the active goal has ended"
+        text = (
+            "a goal in a moving frame follows the active goal, or none: how far the frame has moved when a"
+            " goal that waits has ended is not known; send it when the active goal has ended"
+        )
         raise RequestError(ResultCode.INVALID_GOAL, text, ("trajectory", "points", within[0], "in"))
 
 
@@ -173,36 +135,14 @@ def frame_motions(frame: MovingFrame, part: FramePart) -> Iterator[FrameMotion]:
     """Yield the motions of the frame for which a goal is admitted."""
     (low, high), end = part.speed_m_s, part.leaves_s[1]
     for speed in (low, high):
-        for late in sorted({0.0, part.begin_within_s}):
-            yield FrameMotion(speed, speed, end, end + 1.0, speed * late)
+        for late_s in sorted(set(part.begins_s)):
+            late = late_s > part.begins_s[0]
+            yield FrameMotion(speed, speed, end, end + 1.0, speed * late_s, late)
     length = 1.875 * (high - low) / frame.acceleration_m_s2
     middle = 0.5 * (part.enters_s[1] + part.leaves_s[0])
     for first, last in ((low, high), (high, low)):
-        yield FrameMotion(first, last, middle - 0.5 * length, middle + 0.5 * length, 0.0)
-
-
-def path_with(path: Path, motion: FrameMotion) -> Path:
-    """Return the path in the world for this motion of its frame, in short pieces of the same order."""
-    part = path.frame
-    assert part is not None, "the path has a frame"
-    begin, end = part.enters_s[0], part.leaves_s[1]
-    count = max(2, int(np.ceil((end - begin) / STEP_S)) + 1)
-    marks = [*part.enters_s, *part.leaves_s, *np.linspace(begin, end, count)]
-    knots = np.unique(np.concatenate([path.knots, [mark for mark in marks if mark < path.duration_s]]))
-    kept = np.concatenate([[True], np.diff(knots) > 1e-4])
-    kept[np.isin(knots, path.knots)] = True
-    near = np.flatnonzero(np.diff(knots) <= 1e-4)
-    kept[[index for index in near if not np.isin(knots[index], path.knots)]] = False
-    knots = knots[kept]
-    values, words = np.empty((len(knots), 3, len(path.coordinates))), path.packed()
-    for place, s in enumerate(knots):
-        evaluate(words, min(s, path.duration_s), *values[place])
-        w, w1, w2 = part.weight(s)
-        d, v, a = motion.at(s)
-        change = (w * d, w1 * d + w * v, w2 * d + 2.0 * w1 * v + w * a)
-        values[place] += np.outer(change, part.gains)
-    rows = path.values.shape[1]  # cubics keep the steps of their acceleration between pieces
-    return replace(path, knots=knots, values=np.ascontiguousarray(values[:, :rows]), frame=None)
+        moved = first * part.begins_s[0]
+        yield FrameMotion(first, last, middle - 0.5 * length, middle + 0.5 * length, moved)
 
 
 def admit_in_frame(machine: Machine, path: Path, start: Start) -> Admitted:
@@ -257,4 +197,4 @@ def _latest_begin(frame: MovingFrame, world: Path, part: FramePart, motion: Fram
         raise RequestError(ResultCode.INFEASIBLE, text, (), data)
     fastest = max(abs(part.speed_m_s[0]), abs(part.speed_m_s[1]))
     ahead = high - along if part.speed_m_s[1] > 0.0 else along - low
-    return float(ahead.min()) / fastest + (part.begin_within_s if motion.moved_m else 0.0)
+    return float(ahead.min()) / fastest + part.begins_s[1 if motion.late else 0]

@@ -15,6 +15,7 @@ import numpy as np
 from linkwork.arrays import Floats
 from linkwork.controller.goal_block import BlockError
 from linkwork.controller.planning.force_goals import with_gaps
+from linkwork.controller.planning.frame_motion import expected
 from linkwork.controller.planning.path import Path
 from linkwork.controller.planning.planner_messages import GoalBefore
 from linkwork.controller.planning.planner_start import Start
@@ -29,13 +30,16 @@ Words = Callable[[int, int], Floats]
 """(slot, length) → the words of a goal's block."""
 
 _LEAST_WAY_S = 1e-3
+_LEAST_RATE = 1e-3
 
 
 @dataclass(frozen=True)
 class GoalInMotion:
     """The goal before a new one: its number, path (with the gaps of pressed contacts), the joints `q` at
     its parameter `at_s`, and the junction at `s` with the rate `rate`; `own`: the speed, as a fraction of the
-    goal's own, that the block is for; `time_s`: machine time at `at_s`.
+    goal's own, that the block is for; `time_s`: machine time at `at_s`; `inputs`: the input signals then.
+    `begun`: whether it is under way. `framed`: it is in a moving frame, and `path` is for its expected
+    motion.
     """
 
     goal: int
@@ -47,10 +51,18 @@ class GoalInMotion:
     rate: float
     own: float
     time_s: float = 0.0
+    inputs: tuple[float, ...] = ()
+    begun: bool = True
+    framed: bool = False
 
     @classmethod
     def from_message(
-        cls, machine: Machine, before: GoalBefore, words: Words, time_s: float = 0.0
+        cls,
+        machine: Machine,
+        before: GoalBefore,
+        words: Words,
+        time_s: float = 0.0,
+        inputs: tuple[float, ...] = (),
     ) -> GoalInMotion:
         """The goal that the gateway names, with its block read. Raises RequestError (INTERNAL)."""
         q = np.array(before.q, dtype=np.float64)
@@ -60,11 +72,14 @@ class GoalInMotion:
         except (BlockError, ValueError) as error:
             text = f"the active goal cannot be read: {type(error).__name__} {error}"
             raise RequestError(RequestCode.INTERNAL, text) from None
+        framed = path.frame is not None
         if path.frame is not None:
-            text = "the active goal is in a moving frame: wait until it has ended, or cancel it"
-            raise RequestError(RequestCode.BUSY, text)
+            path = expected(machine, path, path.frame, before.at_s, inputs if before.begun else ())
         s = min(before.s, path.duration_s)
-        return cls(before.goal, block, path, q, before.at_s, s, before.rate, before.own, time_s)
+        return cls(
+            before.goal, block, path, q, before.at_s, s, before.rate, before.own, time_s, inputs,
+            before.begun, framed,
+        )  # fmt: skip
 
     def start(self, machine: Machine, s: float | None = None, rate: float | None = None) -> Start:
         """The state at the junction, or at another point of the path ahead, at this rate or another one.
@@ -95,6 +110,8 @@ class GoalInMotion:
             reference_rate=tuple((first[:motion] * rate).tolist()),
             reference_acceleration=tuple((second[:motion] * rate**2).tolist()),
             time_s=self.time_s + s - self.at_s,
+            inputs=self.inputs,
+            ahead_s=(s - self.at_s) / max(self.rate, _LEAST_RATE),
         )
 
     def _joints(self, machine: Machine, s: float) -> tuple[Floats, Floats, Floats]:

@@ -26,10 +26,10 @@ from linkwork.controller.planning.frame_goals import (
     admit_in_frame,
     frame_motions,
     in_world,
-    path_with,
-    refuse_behind_another,
+    refuse_behind_waiting,
     with_frame,
 )
+from linkwork.controller.planning.frame_motion import path_with
 from linkwork.controller.planning.goal_in_motion import GoalInMotion
 from linkwork.controller.planning.goal_set import complete, index_of
 from linkwork.controller.planning.moves import path_to
@@ -112,6 +112,9 @@ def plan(
     params: plain data, or the method's validated model. Raises RequestError: INVALID_PARAMS, INVALID_GOAL,
     INVALID_COORDINATES or INFEASIBLE.
     """
+    if running is not None and running.framed and method != "append":
+        text = "the active goal is in a moving frame: append behind it, wait until it has ended, or cancel it"
+        raise RequestError(RequestCode.BUSY, text)
     if method == "rewalk" and running is not None:
         return _retimed(machine, rewalk(machine, running), running.goal, keep_speed=True)
     known = isinstance(params, MoveParams | SendParams | AppendParams | SpeedParams)
@@ -172,7 +175,8 @@ def _junction(machine: Machine, params: object, running: GoalInMotion) -> tuple[
     where: tuple[str, ...] = ("trajectory",)
     if isinstance(params, SendParams | AppendParams):
         force, guard = dict(params.trajectory.force), params.trajectory.guard
-        refuse_behind_another(params.trajectory)
+        if not running.begun:
+            refuse_behind_waiting(params.trajectory)
     elif isinstance(params, MoveParams):
         guard, where = params.until_force, ()
     if isinstance(params, AppendParams):
@@ -182,7 +186,10 @@ def _junction(machine: Machine, params: object, running: GoalInMotion) -> tuple[
                 " goal after it has ended"
             )
             raise RequestError(ResultCode.INVALID_GOAL, text, where)
-        start, s = appended_start(machine, params.trajectory, running)
+        if running.framed:
+            start, s = running.start(machine, end), end
+        else:
+            start, s = appended_start(machine, params.trajectory, running)
         done = s >= running.path.full_speed[1] - _SAME_PLACE_S
         code = ResultCode.SUCCESSFUL if done else ResultCode.REPLACED
     else:

@@ -29,6 +29,7 @@ class GoalBefore:
 
     words: length of the block. own: the speed that the block is for, as a fraction of the goal's own. q:
     joints (nq, rad or m) at the path parameter at_s. s, rate: path parameter and path rate of the junction.
+    begun: whether it is under way.
     """
 
     goal: int
@@ -39,6 +40,7 @@ class GoalBefore:
     at_s: float
     s: float
     rate: float
+    begun: bool = True
 
 
 @dataclass(frozen=True, slots=True)

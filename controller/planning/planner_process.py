@@ -129,7 +129,9 @@ def _result(sets: Sets, job: PlanJob, keep: Store, read: Words) -> PlanResult:
     start, params = Start.from_message(machine, job.start), _params(job, machine.aliases)
     if job.method == "check":
         return Verdict(judge(params, machine, start))
-    running = None if before is None else GoalInMotion.from_message(machine, before, read, job.start.time_s)
+    running = None
+    if before is not None:
+        running = GoalInMotion.from_message(machine, before, read, job.start.time_s, job.start.inputs)
     made = plan(job.method, params, machine, start, running)
     if job.slot >= 0:
         keep(job.slot, made.words)

@@ -56,7 +56,8 @@ class Start:
     coordinates in which the loop's reference stands, their values; empty when there is none. `moving`: the
     goal begins on the path of another one, with `acceleration` (nc), and `reference_rate` and
     `reference_acceleration` are those of the reference. `time_s`: machine time, for applied forces that
-    depend on it. `inputs`: values of the input signals, for moving frames.
+    depend on it. `inputs`: values of the input signals, for moving frames; `ahead_s`: how long after these
+    the goal begins.
     """
 
     q: Floats
@@ -71,6 +72,7 @@ class Start:
     reference_acceleration: tuple[float, ...] = ()
     time_s: float = 0.0
     inputs: tuple[float, ...] = ()
+    ahead_s: float = 0.0
 
     @classmethod
     def at_pose(

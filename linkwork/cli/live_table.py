@@ -24,6 +24,8 @@ from linkwork.terminal.output import console, number, table
 
 _REFRESH_S = 0.1
 _SILENT_S = 3.0
+_FIRST_S = 1.0
+"""Time that the first sample may take, also where less was asked for."""
 
 
 def watch_telemetry(
@@ -37,16 +39,19 @@ def watch_telemetry(
     show_all: bool = False,
     units: Mapping[str, str | None] | None = None,
 ) -> dict[str, Any]:
-    """Show telemetry until Ctrl-C or for the given time; return the last sample.
+    """Show telemetry until Ctrl-C or for the given time; return the last sample, empty without any.
 
     homing: how the device found its zeros, in words; show_all: passive joints too, however many there are.
     units: of the signals, None of a digital one.
 
     Raises NobodyThere when telemetry ends and the controller does not answer.
     """
-    end = None if seconds is None else time.monotonic() + seconds
+    heard = began = time.monotonic()
     sample: dict[str, Any] = {}
-    heard = time.monotonic()
+
+    def over() -> bool:
+        return seconds is not None and time.monotonic() - began >= max(seconds, 0.0 if sample else _FIRST_S)
+
     with (
         Subscriber(endpoint, (TELEMETRY_TOPIC, TWIN_TOPIC), keys) as subscriber,
         suppress(KeyboardInterrupt),
@@ -55,7 +60,7 @@ def watch_telemetry(
         try:
             if live is not None:
                 live.start()
-            while end is None or time.monotonic() < end or not sample:
+            while not over():
                 heard_now = _newest(subscriber)
                 if TELEMETRY_TOPIC in heard_now:
                     before = {"twin": sample["twin"]} if "twin" in sample else {}
@@ -72,7 +77,9 @@ def watch_telemetry(
         finally:
             if live is not None:
                 live.stop()
-    if show and sample and console.is_terminal:
+    if not sample:
+        console.print("no telemetry came: in lockstep there is none while time stands")
+    elif show and console.is_terminal:
         console.print(view(sample, homing, units, show_all=show_all))
     return sample
 

@@ -7,7 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
+from mcap.reader import make_reader
+from mcap_ros2.decoder import DecoderFactory
 
 from linkwork import RequestError, Robot
 from linkwork.launch.daemons import Rig
@@ -71,6 +74,7 @@ def test_signals_over_sockets(folder: Path) -> None:
         with pytest.raises(RequestError, match="no quantity 'lifft', did you mean 'lift'"):
             robot.wait("lifft > 0")
 
+        assert "while time stands" in linkwork(rig.runtime, "watch", "--for", "0.1").stderr
         robot.enable()
         met: list[float] = []
         waiting = threading.Thread(
@@ -98,6 +102,11 @@ def test_signals_over_sockets(folder: Path) -> None:
         }  # fmt: skip
         robot.reset()
     recording = read_recording(log_in(folder))
+    with log_in(folder).open("rb") as stream:  # by a reader that knows nothing of linkwork
+        decoded = make_reader(stream, decoder_factories=[DecoderFactory()])
+        ticks = [value for *_, value in decoded.iter_decoded_messages(topics=["tick"])]
+    for name in ("input", "output", "output_command"):
+        np.testing.assert_array_equal([getattr(each, name) for each in ticks], recording.table[name])
     changed = [(one["signal"], one["value"]) for one in recording.events if one["event"] == "signal.changed"]
     assert changed[:4] == [("gripper", True), ("flow", 1.5), ("lamp", True), ("flow", 0.25)]
     assert changed[4:] == [("part_present", True), ("lamp", False), ("lamp", True), ("flow", 0.0)]

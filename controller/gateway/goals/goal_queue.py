@@ -95,7 +95,7 @@ def junction(
     goal, slot, words, own = handed.goal, handed.slot, handed.words, handed.own
     if record is None or not handed.begun or int(record["goal_id"]) != handed.goal:
         ticks = 0 if at_tick is None or handed.at_tick is None else at_tick - handed.at_tick
-        return GoalBefore(goal, slot, words, own, handed.q, 0.0, max(0.0, ticks * period_s), 1.0)
+        return GoalBefore(goal, slot, words, own, handed.q, 0.0, max(0.0, ticks * period_s), 1.0, begun=False)
     s, rate = float(record["path_s"]), float(record["path_rate"])
     if at_tick is not None:
         ahead_s = (at_tick - int(record["tick"])) * period_s

@@ -36,13 +36,16 @@ class Planned:
         slot, waits = self.slot_of[self.goal], self.goal != goal.goal_id
         if waits:  # the last of several that wait for each other
             q = tuple(self.pose[self.goal].tolist())
-            before = GoalBefore(self.goal, slot, self.lengths[slot], 1.0, q, 0.0, 0.0, 1.0)
+            before = GoalBefore(self.goal, slot, self.lengths[slot], 1.0, q, 0.0, 0.0, 1.0, begun=False)
         else:
             q = tuple(rig.controller._now.q.tolist())
             words, s_then = self.lengths[slot], s + rate * lead_s
             before = GoalBefore(self.goal, slot, words, goal.own, q, s, s_then, rate)
         return GoalInMotion.from_message(
-            rig.machine, before, lambda number, length: rig.slot_of(number)[:length].copy()
+            rig.machine,
+            before,
+            lambda number, length: rig.slot_of(number)[:length].copy(),
+            inputs=tuple(rig.inputs.input.tolist()),
         )
 
     def plan(self, method: str, lead_s: float | None = None, **params: Any) -> Plan:

@@ -208,7 +208,7 @@ def test_a_goal_states_the_motion_of_the_frame_for_which_it_is_admitted(tmp_path
     made = planned(rig, near, frame=narrow)
     part = GoalBlock(made.words).frame
     assert part is not None
-    assert (part.speed_m_s, part.window_m, part.begin_within_s) == ((0.09, 0.11), (-0.1, 0.12), 0.0)
+    assert (part.speed_m_s, part.window_m, part.begins_s) == ((0.09, 0.11), (-0.1, 0.12), (0.0, 0.0))
     rig.run(0.05)
     assert rig.start_goal(made.words)["order_outcome"] == OrderOutcome.REFUSED_FRAME, "it began too late"
     rig.start_goal(planned(rig, points(-0.02 - belt(rig)), frame=narrow).words)
@@ -266,17 +266,54 @@ def test_events_are_set_at_places_of_a_path_in_a_frame(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("method", ["append", "send"])
-def test_goals_in_a_frame_neither_take_over_nor_are_taken_over_from(tmp_path: Path, method: str) -> None:
+def test_a_goal_in_a_frame_follows_or_replaces_another_one(tmp_path: Path, method: str) -> None:
+    """Appended at its end, or from its path in motion; the reference stays smooth."""
     rig = enabled(belt_machine(tmp_path))
-    chain, part = Planned(rig), -0.1 - belt(rig)
-    on_the_belt = {"coordinates": ["x", "y"], "points": points(part)}
-    chain.order(chain.plan("move", target={"x": 0.02, "y": 0.33}))
-    with pytest.raises(RequestError, match="begins at rest") as refused:
-        chain.plan(method, 0.05, trajectory=on_the_belt)
-    assert (refused.value.code, refused.value.path[-1]) == (ResultCode.INVALID_GOAL, "in")
-    rig.until(lambda sample: sample["goal_status"] == GoalStatus.SUCCEEDED)
+    chain = Planned(rig)
+    chain.order(chain.plan("move", target={"x": -0.06, "y": 0.31}))
+    rig.run(0.1)
+    goal = rig.supervisor.course.goal
+    assert goal is not None
+    left_s = goal.block.duration_s - 0.1 if method == "append" else 0.05
+    part = -0.1 - belt(rig) - 0.1 * left_s
+    given = {"coordinates": ["x", "y"], "points": points(part), "frame": {"speed_m_s": [0.09, 0.11]}}
+    chain.order(chain.plan(method, 0.05, trajectory=given))
+    samples = rig.until(lambda sample: sample["goal_id"] == 2, most_s=3.0)
+    samples += rig.until(lambda sample: sample["goal_status"] == GoalStatus.SUCCEEDED, most_s=3.0)
+    assert samples[-1]["replaced_code"] == (
+        ResultCode.SUCCESSFUL if method == "append" else ResultCode.REPLACED
+    )
+    off = within([each for each in samples if each["goal_id"] == 2], part)
+    assert len(off) > 300
+    assert np.abs(off).max() < 2e-5
+    velocity = np.array([sample["reference_velocity"][[X, Y]] for sample in samples[:-1]])
+    limits = rig.machine.coordinates[X]
+    assert np.abs(np.diff(velocity, axis=0)).max() / rig.period_s < 1.001 * limits.acceleration
+    assert np.abs(np.diff(velocity, 2, axis=0)).max() / rig.period_s**2 < 1.02 * limits.jerk
+
+
+def test_goals_follow_a_goal_in_a_frame_at_its_end(tmp_path: Path) -> None:
+    """In the world, and in the frame again; what would take over in motion is refused."""
+    rig = enabled(belt_machine(tmp_path))
+    chain = Planned(rig)
     chain.order(planned(rig, points(-0.1 - belt(rig))))
-    rig.run(0.2)
-    with pytest.raises(RequestError, match="wait until it has ended") as refused:
-        chain.plan(method, 0.05, trajectory={"coordinates": ["x", "y"], "points": points(0.0)[2:]})
+    rig.run(0.9)
+    back = {"coordinates": ["x", "y"], "points": points(0.0)[2:]}
+    with pytest.raises(RequestError, match="append behind it") as refused:
+        chain.plan("send", 0.05, trajectory=back)
     assert refused.value.code == RequestCode.BUSY
+    part = -0.1 - belt(rig) - 0.1 * (ENDS_S - 0.9)
+    again = {
+        "coordinates": ["x", "y"], "points": points(part), "frame": {"speed_m_s": [0.09, 0.11]},
+    }  # fmt: skip
+    chain.order(chain.plan("append", 0.05, trajectory=again))
+    with pytest.raises(RequestError, match="a goal that waits") as refused:
+        chain.plan("append", 0.05, trajectory=again)
+    assert refused.value.path[-1] == "in"
+    chain.order(chain.plan("append", 0.05, trajectory=back))
+    samples = rig.until(lambda sample: sample["goal_id"] == 3, most_s=5.0)
+    samples += rig.until(lambda sample: sample["goal_status"] == GoalStatus.SUCCEEDED, most_s=3.0)
+    off = within([each for each in samples if each["goal_id"] == 2], part)
+    assert len(off) > 300
+    assert np.abs(off).max() < 2e-5
+    assert samples[-1]["fault"] == 0
