@@ -121,7 +121,7 @@ def _replaced(data: bytes, pattern: bytes, by: list[bytes], rng: random.Random) 
 
 def sources() -> list[tuple[str, bytes]]:
     """Return ending and text of the robots that are mutated."""
-    from linkwork.convert.robots.exporting import written
+    from linkwork.convert.robots.robot_writing import written
 
     found = [("urdf", path.read_bytes()) for path in sorted(ROBOTS.glob("**/*.urdf"))]
     for name in shipped():

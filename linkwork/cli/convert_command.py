@@ -28,7 +28,8 @@ def convert(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing file.")] = False,
 ) -> None:
     """Write a machine as URDF, MJCF or SDF, with its closures; `linkwork import` reads the result back."""
-    from linkwork.convert.robots.exporting import UnwritableMachine, written
+    from linkwork.convert.robots.exporting import UnwritableMachine
+    from linkwork.convert.robots.robot_writing import written
     from linkwork.machine import load
 
     machine = load(config)

@@ -167,4 +167,4 @@ def _say_import(found: Imported, rows: list[ImportFinding], target: Path) -> Non
         say("names:")
     for old, new in found.renamed.items():
         say(f"  {old} → {new}")
-    say(f"look at it: linkwork model {target}; move it: linkwork simulate {target} --duration 1")
+    say(f"to show it: linkwork model {target}; to move it: linkwork simulate {target} --duration 1")

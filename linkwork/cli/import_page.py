@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from linkwork.convert.robots.import_report import ImportFinding, body_rows, joint_rows
+from linkwork.convert.robots.import_report import ImportFinding, body_rows, counted, joint_rows
 from linkwork.convert.robots.importing import Imported
 from linkwork.reports.document import definitions, document, plain_table
 from linkwork.reports.markup import Markup, element
@@ -20,7 +20,7 @@ def import_page(
     bad = sum(row.verdict == "bad" for row in rows) + sum(map(is_bad, found.remarks))
     verdict = element(
         "b",
-        f"✕ {bad} to look at" if bad else "✓ nothing to look at",
+        f"✕ {counted(bad, 'problem')}" if bad else "✓ no problems",
         class_="bad" if bad else "good",
     )
     header = element(
@@ -47,11 +47,9 @@ def import_page(
             element("h2", "Names"),
             plain_table(("in the source", "in the machine file"), list(found.renamed.items())),
         ]
-    told = [("command", provenance["command"]), ("system", provenance["system"])]
-    told.append(
-        ("versions", ", ".join(f"{name} {number}" for name, number in provenance["versions"].items()))
-    )
-    sections += [element("h2", "Provenance"), definitions(told)]
+    versions = ", ".join(f"{name} {number}" for name, number in provenance["versions"].items())
+    origin = [("command", provenance["command"]), ("system", provenance["system"]), ("versions", versions)]
+    sections += [element("h2", "Provenance"), definitions(origin)]
     return document(f"Import of {found.machine.name}", header, element("main", *sections))
 
 

@@ -6,8 +6,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from linkwork.convert.robots.exporting import UnwritableMachine, written
+from linkwork.convert.robots.exporting import UnwritableMachine
 from linkwork.convert.robots.importing import ImportOptions, import_robot
+from linkwork.convert.robots.robot_writing import written
 from linkwork.machine import Machine, load
 from linkwork.machine.catalogue import shipped
 from linkwork.multibody.formulations.evaluation import constraint_evaluation

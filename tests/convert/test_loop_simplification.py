@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from linkwork.convert.robots import pose_search
-from linkwork.convert.robots.exporting import written
 from linkwork.convert.robots.importing import Imported, ImportOptions, import_robot
 from linkwork.convert.robots.proof import prove
 from linkwork.convert.robots.robot_model import ImportProblem
+from linkwork.convert.robots.robot_writing import written
 from linkwork.convert.robots.same_motion import motion_difference
 from linkwork.machine import load
 from linkwork.machine.checks.controllability import why_not_controllable

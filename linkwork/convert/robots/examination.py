@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -103,18 +103,13 @@ def _units(robot: RobotModel, root: str) -> Iterator[str]:
 def missing_limits(robot: RobotModel) -> dict[str, list[str]]:
     """Return driven joints without a limit, by the kind of limit that is missing."""
     driven = [robot.joints[name] for name in robot.motors or () if name in robot.joints]
-    kinds = {
+    kinds: dict[str, Callable[[SourceJoint], bool]] = {
         "position": lambda joint: joint.type != "continuous" and (joint.lower is None or joint.upper is None),
         "speed": lambda joint: not joint.velocity,
         "effort": lambda joint: not joint.effort,
     }
-    found = {kind: _named(driven, lacks) for kind, lacks in kinds.items()}
+    found = {kind: [joint.name for joint in driven if lacks(joint)] for kind, lacks in kinds.items()}
     return {kind: names for kind, names in found.items() if names}
-
-
-def _named(joints: list[SourceJoint], lacks: object) -> list[str]:
-    assert callable(lacks)
-    return [joint.name for joint in joints if lacks(joint)]
 
 
 def massless(robot: RobotModel) -> list[str]:

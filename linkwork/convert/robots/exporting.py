@@ -6,7 +6,6 @@ What the formats have no words for is listed: `losses` change the motion, `notes
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -26,7 +25,7 @@ from linkwork.convert.robots.robot_model import (
 from linkwork.machine import Machine
 from linkwork.machine.building.initial_assembly import admitted_velocities
 from linkwork.multibody.constraints import Constraint
-from linkwork.multibody.constraints.closures import PinClosure
+from linkwork.multibody.constraints.closures import PinClosure, PointClosure
 from linkwork.multibody.constraints.constraint import Closure
 from linkwork.multibody.constraints.coordinate_constraints import CoordinateConstraint, CouplingConstraint
 from linkwork.multibody.forces import Spring
@@ -156,17 +155,15 @@ class _Exporter:
         """Return type, degrees of freedom, axis and pitch of each joint, from the parent on."""
         dof = dof_of(joint)
         if joint.kind == "fixed":
-            return [("fixed", [], np.array([0.0, 0.0, 1.0]), 0.0)]
+            return [("fixed", [], _Z, 0.0)]
         if joint.kind == "universal" and self._to == "sdf":
             return [("universal", [0, 1], np.asarray(joint.axis), 0.0)]
         if joint.kind == "free" and dof.has_ball:
-            return [("floating", list(range(6)), np.array([0.0, 0.0, 1.0]), 0.0)]
+            return [("floating", list(range(6)), _Z, 0.0)]
         found: list[tuple[JointType, list[int], Floats, float]] = []
         for member in dof.chain:
             if member.kind == BALL:
-                found.append(
-                    ("spherical", [member.place + k for k in range(3)], np.array([0.0, 0.0, 1.0]), 0.0)
-                )
+                found.append(("spherical", [member.place + k for k in range(3)], _Z, 0.0))
                 continue
             turn, slide = member.column[:3], member.column[3:]
             length = float(np.linalg.norm(turn)) or float(np.linalg.norm(slide))
@@ -244,7 +241,7 @@ class _Exporter:
         )
         closure = SourceClosure(name, kind, constraint.a.body, a, constraint.b.body, b)
         if kind == "universal":
-            closure.b_axis = np.array([0.0, 0.0, 1.0])
+            closure.b_axis = _Z
         closure.distance = getattr(constraint, "distance_m", 0.0)
         if self._to == "sdf" and kind in CLOSED_BY_SDF_JOINTS and not self._is_closed_at_zero(closure):
             self._loses(
@@ -300,8 +297,6 @@ class _Exporter:
 
     def _is_planar(self, constraint: PinClosure) -> bool:
         """Whether the joints keep the points of a pin in its plane, at the start."""
-        from linkwork.multibody.constraints.closures import PointClosure
-
         mechanism, q = self._mechanism, self._machine.initial_q
         point = PointClosure(constraint.name, a=constraint.a, b=constraint.b)
         others = [each for each in mechanism.constraints if each.name != constraint.name]
@@ -374,12 +369,3 @@ def _at(point: Point) -> Floats:
 
 def _suffix(name: str) -> str:
     return name.partition(".")[2] or name
-
-
-def written(machine: Machine, to: SourceFormat) -> tuple[str, Exported]:
-    """Return the text of a machine in a format, and what was exported. Raises UnwritableMachine."""
-    from linkwork.convert.robots.robot_writing import mjcf_text, sdf_text, urdf_text
-
-    found = exported(machine, to)
-    texts: dict[SourceFormat, Any] = {"urdf": urdf_text, "mjcf": mjcf_text, "sdf": sdf_text}
-    return texts[to](found), found

@@ -50,7 +50,7 @@ def report_rows(
         ImportFinding(
             "parts",
             ", ".join(
-                _counted(len(model[key]), one)
+                counted(len(model[key]), one)
                 for key, one in (("bodies", "body"), ("joints", "joint"), ("closures", "closure"))
             ),
         ),
@@ -117,7 +117,7 @@ def _modes(machine: Machine, modes: FoundModes | None) -> str:
 
 
 def _simplified(moved: float | None) -> list[ImportFinding]:
-    """Whether the simplified robot moves as the one that was read."""
+    """Return whether the simplified robot moves as the one that was read."""
     if moved is None:
         return []
     if np.isnan(moved):
@@ -138,7 +138,7 @@ def _motors(machine: Machine) -> ImportFinding:
 
 
 def _holding(machine: Machine) -> list[ImportFinding]:
-    """Whether the motors can hold the machine against gravity where it starts."""
+    """Return whether the motors can hold the machine against gravity where it starts."""
     if not machine.motors or machine.dof == 0:
         return []
     falling = unheld_joints(machine)
@@ -163,7 +163,8 @@ def _holding(machine: Machine) -> list[ImportFinding]:
     ]
 
 
-def _counted(number: int, one: str) -> str:
+def counted(number: int, one: str) -> str:
+    """Return a number with a noun in the singular or plural."""
     many = f"{one.removesuffix('y')}ies" if one.endswith("y") else f"{one}s"
     return f"{number} {one if number == 1 else many}"
 

@@ -94,7 +94,7 @@ def read_robot(path: Path, options: ImportOptions | None = None) -> RobotModel:
 
 
 def _expanded(path: Path, options: ImportOptions) -> XmlFile:
-    """Return what a xacro file expands to; lines are those of the expanded text."""
+    """Return the XML to which a xacro file expands; lines are those of the expanded text."""
     if not path.is_file():
         raise ImportProblem(str(path), 0, "cannot be read: no such file")
     folders = {name: str(folder.resolve()) for name, folder in options.packages.items()}

@@ -10,16 +10,18 @@ from scipy.spatial.transform import Rotation
 
 from linkwork.arrays import Floats
 from linkwork.convert.robots.examination import mended_moments
-from linkwork.convert.robots.exporting import CLOSED_BY_SDF_JOINTS, Exported
+from linkwork.convert.robots.exporting import CLOSED_BY_SDF_JOINTS, Exported, exported
 from linkwork.convert.robots.machine_writing import rpy_of
 from linkwork.convert.robots.robot_model import (
     FramePose,
     SourceClosure,
     SourceCoupling,
+    SourceFormat,
     SourceJoint,
     SourceLink,
     SourceSpring,
 )
+from linkwork.machine import Machine
 from linkwork.multibody.model import WORLD
 
 _DRAKE = "drake.mit.edu"
@@ -30,6 +32,13 @@ _THIN = 1e-13
 """Share of the largest moment that is added to those of a flat body, whose triangle inequality is sharp."""
 _ARM = 1.0
 """Distance (m) of the points that hold a hinge or a weld."""
+
+
+def written(machine: Machine, to: SourceFormat) -> tuple[str, Exported]:
+    """Return the text of a machine in a format, and what was exported. Raises UnwritableMachine."""
+    found = exported(machine, to)
+    texts = {"urdf": urdf_text, "mjcf": mjcf_text, "sdf": sdf_text}
+    return texts[to](found), found
 
 
 def _numbers(values: Iterable[float]) -> str:
