@@ -1,0 +1,369 @@
+"""Every figure that has a peer, beside its peers, in one run.
+
+    python -m benchmarks [NAME ...] [--list] [--quick] [--processes 3] [--json FILE] [--write-docs]
+
+Each benchmark runs several times, each time in a fresh process, in turns with the others. A figure is the
+median over these processes; its spread is the smallest and the largest ratio. The yardstick, a fixed piece of
+Python and numpy, is timed before each process: it shows how steady the computer was. A benchmark whose peer
+is not installed is left out, with the reason; `pip install linkwork[bench]` installs the peers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from platform import python_version
+from statistics import median
+from typing import Any
+
+import numpy as np
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "benchmarks.md"
+PACKAGES = ("linkwork", "numpy", "numba", "pin", "mujoco", "casadi", "exudyn", "drake")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One quantity of linkwork and of a peer, in `unit`; ratio: linkwork ÷ peer, as the benchmark pairs them.
+
+    low, high: smallest and largest ratio of the processes. error, peer_error: as `error_of` says, None where
+    nothing is approximated.
+    """
+
+    name: str
+    machine: str
+    quantity: str
+    unit: str
+    linkwork: float
+    peer: str
+    peer_value: float
+    ratio: float
+    error_of: str = ""
+    error: float | None = None
+    peer_error: float | None = None
+    low: float = 0.0
+    high: float = 0.0
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A script of this folder with `--json`, and how its result becomes figures.
+
+    arguments and quick: of a full and of a short run.
+    """
+
+    about: str
+    figures: Callable[[Any], Iterator[Figure]]
+    arguments: tuple[str, ...] = ()
+    quick: tuple[str, ...] = ()
+
+
+def _kernels(found: Any) -> Iterator[Figure]:
+    for one in found:
+        yield Figure(
+            "kernels",
+            one["machine"],
+            "constrained forward dynamics, called from Python",
+            "µs",
+            one["ours_us"]["median"],
+            "Pinocchio constraintDynamics",
+            one["pinocchio_us"]["median"],
+            one["ratio"]["median"],
+            "difference of the accelerations",
+            one["difference"],
+        )
+
+
+def _ladders(found: Any) -> Iterator[Figure]:
+    for one in found:
+        for peer, words in (
+            ("pinocchio", "Pinocchio constraintDynamics"),
+            ("mujoco", "MuJoCo mj_forward (soft)"),
+        ):
+            yield Figure(
+                "ladders",
+                f"ladder of {one['loops']} loops",
+                "constrained forward dynamics, called from Python",
+                "µs",
+                one["us"]["linkwork"],
+                words,
+                one["us"][peer],
+                one["ratio"][peer][1],
+                "closure residual of the accelerations",
+                one["off"]["linkwork"],
+                one["off"][peer],
+            )
+
+
+def _batch(found: Any) -> Iterator[Figure]:
+    seconds, ratio, error = found["seconds"], found["ratio"], found["error_rad"]
+    yield Figure(
+        "batch",
+        "slider_crank",
+        "1,000 machines × 1,000 ms in one call",
+        "s",
+        seconds["same_error"],
+        "MuJoCo rollout (soft)",
+        seconds["mujoco"],
+        ratio["same_error"][1],
+        "median error at the end, rad",
+        error["linkwork"],
+        error["mujoco"],
+    )
+
+
+def _tick_cost(found: Any) -> Iterator[Figure]:
+    yield Figure(
+        "tick_cost",
+        found["machine"],
+        "whole tick of the controller",
+        "µs",
+        found["tick_us"]["median"],
+        "one Pinocchio constraintDynamics",
+        found["pinocchio_us"]["median"],
+        found["ratio"]["median"],
+    )
+
+
+def _lockstep(found: Any) -> Iterator[Figure]:
+    rates = found["per_second"]
+    for name in ("holding", "following"):
+        yield Figure(
+            "lockstep",
+            "scara",
+            f"lockstep ticks, {name}",
+            "1/s",
+            rates[name]["median"],
+            "bare ZeroMQ round trips",
+            rates["ping_pong"]["median"],
+            found[f"{name}_to_ping_pong"]["median"],
+        )
+
+
+def _codegen(found: Any) -> Iterator[Figure]:
+    fastest = found["fastest_casadi"]
+    yield Figure(
+        "codegen",
+        found["machine"],
+        "generated C for M, h and A",
+        "ns",
+        found["ours_ns"],
+        f"CasADi, generated C ({fastest})",
+        found[f"casadi_{fastest}_ns"],
+        found["ratio"],
+    )
+
+
+def _simulators(found: Any) -> Iterator[Figure]:
+    peers = {"exudyn": "Exudyn", "drake": "Drake (nearly rigid closures)"}
+    for one in found:
+        peer = one["peer"]
+        yield Figure(
+            "simulators",
+            one["machine"],
+            "0.5 s of motion, each at the step that reaches the error",
+            "ms",
+            1e3 * one["seconds"]["linkwork"],
+            peers[peer],
+            1e3 * one["seconds"][peer],
+            one["ratio"][1],
+            "largest joint angle at the end, rad",
+            one["error_rad"]["linkwork"],
+            one["error_rad"][peer],
+        )
+
+
+COMPARISONS = {
+    "kernels": Comparison("shipped closed machines ÷ Pinocchio", _kernels, (), ("--rounds", "30")),
+    "ladders": Comparison(
+        "ladders of loops ÷ Pinocchio and MuJoCo",
+        _ladders,
+        ("--loops", "10,20,40,100"),
+        ("--loops", "10,20", "--rounds", "5"),
+    ),
+    "batch": Comparison(
+        "many machines in one call ÷ MuJoCo rollout, at the same error",
+        _batch,
+        (),
+        ("--rounds", "2"),
+    ),
+    "simulators": Comparison(
+        "simulated motion ÷ Exudyn and Drake, at the same error", _simulators, (), ("--rounds", "2")
+    ),
+    "tick_cost": Comparison(
+        "a controller's tick ÷ one call of Pinocchio", _tick_cost, (), ("--rounds", "15")
+    ),
+    "lockstep": Comparison("ticks in lockstep ÷ bare round trips", _lockstep, (), ("--rounds", "5")),
+    "codegen": Comparison("generated C ÷ CasADi's", _codegen),
+}
+
+
+def yardstick() -> float:
+    """Time a fixed piece of work, ms: Python instructions and small matrix products."""
+    matrix, total = np.eye(6) + 0.01, 0.0
+    began = time.perf_counter()
+    for i in range(20_000):
+        total += float((matrix @ matrix)[i % 6, 0])
+    return 1e3 * (time.perf_counter() - began)
+
+
+def measure(
+    names: Sequence[str], processes: int, *, quick: bool, say: Callable[[str], None]
+) -> dict[str, Any]:
+    """Run these benchmarks in turns; return `figures`, `yardstick_ms` and `left_out` (name → reason)."""
+    runs: dict[str, list[list[Figure]]] = {name: [] for name in names}
+    left_out: dict[str, str] = {}
+    marks = []
+    places = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(places)}
+    for turn in range(processes):
+        for name in names:
+            if name in left_out:
+                continue
+            comparison = COMPARISONS[name]
+            marks.append(yardstick())
+            say(f"{name}, process {turn + 1} of {processes}")
+            arguments = comparison.quick if quick else comparison.arguments
+            run = subprocess.run(
+                [sys.executable, str(ROOT / "benchmarks" / f"{name}.py"), *arguments, "--json"],
+                cwd=ROOT, env=environment, capture_output=True, text=True, check=False,
+            )  # fmt: skip
+            if run.returncode != 0:
+                lines = run.stderr.strip().splitlines()
+                left_out[name] = lines[-1] if lines else f"exit status {run.returncode}"
+                continue
+            runs[name].append(list(comparison.figures(json.loads(run.stdout))))
+    figures = [figure for name in names for figure in _combined(runs[name])]
+    return {"figures": figures, "yardstick_ms": sorted(marks), "left_out": left_out}
+
+
+def _combined(runs: list[list[Figure]]) -> Iterator[Figure]:
+    """Yield the medians over the processes."""
+    for same in zip(*runs, strict=True):
+        ratios = [figure.ratio for figure in same]
+        yield Figure(
+            **{
+                **asdict(same[0]),
+                "linkwork": median(figure.linkwork for figure in same),
+                "peer_value": median(figure.peer_value for figure in same),
+                "ratio": median(ratios),
+                "low": min(ratios),
+                "high": max(ratios),
+            }
+        )
+
+
+HEADINGS = ("machine", "linkwork", "peer", "ratio", "spread", "error", "peer's")
+
+
+def tables(figures: Sequence[Figure]) -> dict[str, list[tuple[str, ...]]]:
+    """Return the rows of cells of each table, by its title: quantity, peer, meaning of the errors."""
+    found: dict[str, list[tuple[str, ...]]] = {}
+    for each in figures:
+        title = f"{each.quantity} ÷ {each.peer}" + (f"; error: {each.error_of}" if each.error_of else "")
+        values = (f"{value:.3g} {each.unit}" for value in (each.linkwork, each.peer_value))
+        errors = ("-" if error is None else f"{error:.0e}" for error in (each.error, each.peer_error))
+        own, other = values
+        spread = f"{_short(each.low)}-{_short(each.high)}"
+        row = (each.machine, own, other, _short(each.ratio), spread, *errors)
+        found.setdefault(title, []).append(row)
+    return found
+
+
+def _short(ratio: float) -> str:
+    return f"{ratio:.2f}" if ratio >= 0.1 else f"{ratio:.1g}"
+
+
+def page(found: dict[str, Any], when: datetime) -> str:
+    """Return the page for the documentation."""
+    marks = found["yardstick_ms"]
+    versions = ", ".join(f"{name} {number}" for name, number in _versions().items())
+    lines = [
+        "# Benchmarks",
+        "",
+        "Written by `python -m benchmarks --write-docs`. A ratio is linkwork ÷ peer, both measured in turns",
+        "in the same processes; the spread is that of the processes. Absolute times vary with the computer.",
+        "",
+        f"{when:%d %B %Y}, {os.cpu_count()} processors, Python {python_version()}, {versions}.",
+        f"Yardstick: {median(marks):.0f} ms ({marks[0]:.0f} to {marks[-1]:.0f}).",
+        "",
+        "Speed counts at the error beside it. A peer marked as soft satisfies closures approximately: its",
+        "work is not the same.",
+    ]
+    for title, cells in tables(found["figures"]).items():
+        lines += ["", f"## {title[0].upper()}{title[1:]}", "", f"| {' | '.join(HEADINGS)} |"]
+        lines += [f"| {' | '.join('---' for _ in HEADINGS)} |", *(f"| {' | '.join(row)} |" for row in cells)]
+    for name, reason in found["left_out"].items():
+        lines += ["", f"Left out: {name} ({reason})."]
+    return "\n".join(lines) + "\n"
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def _show(found: dict[str, Any], console: Console) -> None:
+    marks = found["yardstick_ms"]
+    for title, cells in tables(found["figures"]).items():
+        table = Table(*HEADINGS, title=title, title_justify="left", box=box.SIMPLE_HEAD)
+        for row in cells:
+            table.add_row(*row)
+        console.print(table)
+    if marks:
+        console.print(f"yardstick {median(marks):.0f} ms ({marks[0]:.0f} to {marks[-1]:.0f})")
+    for name, reason in found["left_out"].items():
+        console.print(f"left out: {name}: {reason}")
+
+
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help="default: all of --list")
+    parser.add_argument("--list", action="store_true", help="list the benchmarks")
+    parser.add_argument("--quick", action="store_true", help="short runs, one process each")
+    parser.add_argument("--processes", type=int, help="processes of each benchmark (3; 1 with --quick)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to this file, too")
+    parser.add_argument("--write-docs", action="store_true", help="write docs/benchmarks.md")
+    options = parser.parse_args()
+    if options.list:
+        for name, comparison in COMPARISONS.items():
+            print(f"{name:<12}{comparison.about}")
+        return
+    unknown = [name for name in options.names if name not in COMPARISONS]
+    if unknown:
+        parser.error(f"no benchmark {', '.join(unknown)}; there are {', '.join(COMPARISONS)}")
+    processes = options.processes or (1 if options.quick else 3)
+    console = Console()
+    with Console(stderr=True).status("") as status:
+        found = measure(options.names or list(COMPARISONS), processes, quick=options.quick, say=status.update)
+    _show(found, console)
+    if options.json is not None:
+        figures = [asdict(figure) for figure in found["figures"]]
+        content = {**found, "figures": figures, "versions": _versions()}
+        options.json.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+    if options.write_docs:
+        PAGE.write_text(page(found, datetime.now(UTC)))
+        console.print(f"written: {PAGE.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()

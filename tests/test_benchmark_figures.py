@@ -1,0 +1,37 @@
+"""Figures of several processes become one table, with spread and errors, and a page of the documentation."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from benchmarks.__main__ import COMPARISONS, ROOT, Figure, _combined, main, page, tables
+
+FIGURE = Figure("kernels", "four_bar", "dynamics", "µs", 1.0, "Pinocchio", 2.0, 0.5, "residual", 1e-15, 2e-12)
+
+
+def test_medians_and_spread_of_the_processes():
+    runs = [[replace(FIGURE, linkwork=us, ratio=us / 2.0)] for us in (1.0, 3.0, 1.2)]
+    (found,) = _combined(runs)
+    assert (found.linkwork, found.ratio, found.low, found.high) == (1.2, 0.6, 0.5, 1.5)
+    title = "dynamics ÷ Pinocchio; error: residual"
+    assert tables([found]) == {title: [("four_bar", "1.2 µs", "2 µs", "0.60", "0.50-1.50", "1e-15", "2e-12")]}
+
+
+def test_the_page_names_date_versions_and_what_was_left_out():
+    found = {"figures": [FIGURE], "yardstick_ms": [30.0, 31.0], "left_out": {"codegen": "no casadi"}}
+    text = page(found, datetime(2026, 11, 24, tzinfo=UTC))
+    assert "24 November 2026" in text
+    assert "numba 0." in text
+    assert "| four_bar | 1 µs | 2 µs | 0.50 |" in text
+    assert "Left out: codegen (no casadi)." in text
+    assert str(Path.home()) not in text
+
+
+def test_every_comparison_is_a_script(capsys, monkeypatch):
+    assert all((ROOT / "benchmarks" / f"{name}.py").exists() for name in COMPARISONS)
+    monkeypatch.setattr("sys.argv", ["benchmarks", "nothing"])
+    with pytest.raises(SystemExit):
+        main()
+    assert "no benchmark nothing; there are kernels" in capsys.readouterr().err
