@@ -18,12 +18,12 @@ from linkwork.reports.markup import prose
 from linkwork.reports.provenance import provenance, without_folders, without_paths
 from linkwork.reports.quantities import amount
 from linkwork.rig.report.compare import NoReport, differences, read_report
+from linkwork.rig.report.fault_windows import fault_windows
 from linkwork.rig.report.junit import junit
 from linkwork.rig.report.logs import Logs
 from linkwork.rig.report.page import page
 from linkwork.rig.report.report_data import MachineReport, RigReport
 from linkwork.rig.report.report_files import Written, write_report
-from linkwork.rig.report.struck import struck
 from linkwork.terminal.failures import Misuse
 from tests.rig.rig_results import clocked_log, findings, reported, short_log
 
@@ -125,7 +125,7 @@ def test_around_a_fault_the_joint_concerned_is_drawn_with_what_happened_when(fol
     tests = findings(short_log(SCARA, folder / "around"), "shoulder")
     bias, drop = tests[1], tests[2]
     bias.spans = list(drop.spans)
-    [found, borne] = struck(SCARA, [bias, drop], Logs(folder))
+    [found, borne] = fault_windows(SCARA, [bias, drop], Logs(folder))
     assert (found.joint, found.found, found.unit) == ("elbow", "SENSOR_DISAGREES", "rad/s")
     assert 0.0 < found.detected_s < found.at_rest_s
     assert found.time_s[0] < 0.0 < found.time_s[-1]

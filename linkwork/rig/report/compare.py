@@ -31,7 +31,7 @@ class ChangedNumber:
 
     def __str__(self) -> str:
         """Return the difference as one line."""
-        return f"{self.place}: {_told(self.one)}, {_told(self.other)}"
+        return f"{self.place}: {_shown(self.one)}, {_shown(self.other)}"
 
 
 def read_report(path: Path) -> dict[str, Any]:
@@ -93,5 +93,5 @@ def _below(place: str, key: str) -> str:
     return f"{place} / {key}" if place and place != "machines" else key
 
 
-def _told(value: Any) -> str:
+def _shown(value: Any) -> str:
     return "not there" if value is _ABSENT else json.dumps(value, ensure_ascii=False)

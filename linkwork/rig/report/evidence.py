@@ -13,10 +13,10 @@ from linkwork.machine import Machine
 from linkwork.recordings.log_file import Ticks
 from linkwork.rig.collected import TestFindings
 from linkwork.rig.report.energy import Energy, balance
+from linkwork.rig.report.fault_windows import FaultWindow, fault_windows
 from linkwork.rig.report.following import Followed, followed
 from linkwork.rig.report.logs import Logs, has_clock, latencies_us, overruns, periods_us, phases_us
 from linkwork.rig.report.signals_over_time import SignalRun, signal_runs
-from linkwork.rig.report.struck import Struck, struck
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,18 +51,18 @@ class Closures:
 
 @dataclass
 class Evidence:
-    """Evidence of one machine. `energies` belongs to `motions`, one for one. timing: None in lockstep."""
+    """Evidence of one machine: `energies` has one entry for each of `motions`; timing is None in lockstep."""
 
     motions: list[Followed] = field(default_factory=list)
     energies: list[Energy] = field(default_factory=list)
-    struck: list[Struck] = field(default_factory=list)
+    fault_windows: list[FaultWindow] = field(default_factory=list)
     closures: Closures | None = None
     timing: TimingEvidence | None = None
     signals: list[SignalRun] = field(default_factory=list)
 
     def figures(self) -> dict[str, Any]:
         """The numbers as plain data, independent of the wall clock."""
-        told: dict[str, Any] = {
+        figures: dict[str, Any] = {
             "motions": [
                 {
                     "test": motion.node,
@@ -85,19 +85,21 @@ class Evidence:
             ]
         }
         if self.closures is not None:
-            told["closure_residual"] = {
+            figures["closure_residual"] = {
                 "max_without_injection": float(self.closures.moved.max(initial=0.0)),
                 "max": float(np.nanmax(self.closures.recorded, initial=0.0)),
                 "limit": self.closures.limit,
             }
         if self.signals:
-            told["signals"] = [run.figures() for run in self.signals]
-        return told
+            figures["signals"] = [run.figures() for run in self.signals]
+        return figures
 
 
 def evidence(machine: Machine, tests: Sequence[TestFindings], logs: Logs) -> Evidence:
     """Read the logs that the tests name. Missing ones are left out."""
-    found = Evidence(struck=struck(machine, tests, logs), signals=signal_runs(machine, tests, logs))
+    found = Evidence(
+        fault_windows=fault_windows(machine, tests, logs), signals=signal_runs(machine, tests, logs)
+    )
     for test in tests:
         if test.injected or test.faults:
             continue
@@ -124,14 +126,14 @@ def _logs_of(tests: Sequence[TestFindings]) -> list[str]:
 def _closures(machine: Machine, tests: Sequence[TestFindings], logs: Logs, runs: Sequence[Ticks]) -> Closures:
     residual = np.concatenate([run.table["closure_residual"] for run in runs])
     time_s = machine.controller.period_s * np.arange(len(residual), dtype=np.float64)
-    told = [
+    residuals = [
         (ticks.table["closure_residual"], not test.injected and not test.faults)
         for test in tests
         for span in test.spans
         if (ticks := logs.span(span)) is not None
     ]
-    recorded = np.concatenate([np.zeros(0), *(values for values, _ in told)])
-    moved = np.concatenate([np.zeros(0), *(values for values, calm in told if calm)])
+    recorded = np.concatenate([np.zeros(0), *(values for values, _ in residuals)])
+    moved = np.concatenate([np.zeros(0), *(values for values, calm in residuals if calm)])
     return Closures(time_s, residual, machine.controller.estimator.closure_residual_max, recorded, moved)
 
 

@@ -26,9 +26,9 @@ def junit(report: RigReport) -> str:
 def _suite(root: Element, machine: MachineReport) -> None:
     suite = SubElement(root, "testsuite", _attributes(machine.name, machine.counts, _seconds(machine)))
     plain = (str, int, float)
-    told = [(key, value) for key, value in machine.facts.items() if isinstance(value, plain) and value != ""]
-    if told:
-        _properties(suite, told)
+    named = [(key, value) for key, value in machine.facts.items() if isinstance(value, plain) and value != ""]
+    if named:
+        _properties(suite, named)
     for test in machine.tests:
         _case(suite, machine.name, test)
     if machine.problem:
@@ -43,7 +43,7 @@ def _case(suite: Element, machine: str, test: TestFindings) -> None:
         "testcase",
         {"classname": _clean(f"{machine}.{module}"), "name": _clean(name), "time": f"{test.seconds:.3f}"},
     )
-    _properties(case, _told(test))
+    _properties(case, _properties_of(test))
     text = _clean(test.text)
     if test.verdict == "skipped":
         SubElement(case, "skipped", {"type": "pytest.skip", "message": _clean(test.reason)})
@@ -53,17 +53,17 @@ def _case(suite: Element, machine: str, test: TestFindings) -> None:
         SubElement(case, "error", {"message": _message(test)}).text = text
 
 
-def _told(test: TestFindings) -> list[tuple[str, Any]]:
+def _properties_of(test: TestFindings) -> list[tuple[str, Any]]:
     """Requirement, numbers and faults as pairs of name and value."""
-    told: list[tuple[str, Any]] = [("requirement", test.requirement)]
+    named: list[tuple[str, Any]] = [("requirement", test.requirement)]
     for number in test.numbers:
         unit = f" {number.unit}" if number.unit else ""
-        told.append((number.name, f"{number.value:.9g}{unit} {number.relation} {number.limit:.9g}{unit}"))
+        named.append((number.name, f"{number.value:.9g}{unit} {number.relation} {number.limit:.9g}{unit}"))
     for fault in test.faults:
         after = "" if fault.delay_ticks is None else f" after {fault.delay_ticks} ticks"
-        told.append((_fault(fault.injected), f"{fault.found or 'nothing'}{after}"))
-    told += [(_fault(each.injected), f"tolerated: {each.because}") for each in test.tolerated]
-    return told
+        named.append((_fault(fault.injected), f"{fault.found or 'nothing'}{after}"))
+    named += [(_fault(each.injected), f"tolerated: {each.because}") for each in test.tolerated]
+    return named
 
 
 def _fault(injected: Mapping[str, Any]) -> str:
@@ -78,9 +78,9 @@ def _message(test: TestFindings) -> str:
     return _clean(test.reason or last or ", ".join(missed) or test.verdict)
 
 
-def _properties(parent: Element, told: Sequence[tuple[str, Any]]) -> None:
+def _properties(parent: Element, named: Sequence[tuple[str, Any]]) -> None:
     properties = SubElement(parent, "properties")
-    for name, value in told:
+    for name, value in named:
         SubElement(properties, "property", {"name": _clean(name), "value": _clean(str(value))})
 
 

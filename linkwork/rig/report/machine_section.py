@@ -12,10 +12,10 @@ from linkwork.reports.markup import Markup, element
 from linkwork.reports.quantities import amount, digits, scale
 from linkwork.rig.report.energy import Energy
 from linkwork.rig.report.evidence import Closures, TimingEvidence
+from linkwork.rig.report.fault_windows import FaultWindow
 from linkwork.rig.report.following import Followed, FollowedCoordinate
 from linkwork.rig.report.report_data import MachineReport, quantiles
 from linkwork.rig.report.signals_over_time import signal_section
-from linkwork.rig.report.struck import Struck
 from linkwork.rig.report.tables import faults, injected, requirements
 
 _HUES = 6
@@ -63,12 +63,12 @@ def _faults(report: MachineReport) -> list[Markup]:
     table = faults(report.tests, units, period_s)
     if table is None:
         return []
-    charts = [_around(each) for each in report.evidence.struck]
+    charts = [_around(each) for each in report.evidence.fault_windows]
     pictures = [element("div", *charts, class_="charts")] if charts else []
     return [element("h3", "Faults"), table, *pictures]
 
 
-def _around(one: Struck) -> Markup:
+def _around(one: FaultWindow) -> Markup:
     """The joint concerned around an injected fault: its velocity, with what happened when."""
     factor, shown = scale(float(np.nanmax(np.abs(one.velocity), initial=0.0)), one.unit)
     time_ms = 1e3 * one.time_s
@@ -140,10 +140,10 @@ def _errors(motion: Followed, mine: list[FollowedCoordinate], unit: str, title: 
         Limit(value, f"limit {amount(value, unit)}" if len(limits) == 1 else f"limit of {', '.join(names)}")
         for value, names in limits.items()
     ]
-    told = "; ".join(
+    note = "; ".join(
         f"{each.name} {amount(each.worst, unit)} max, {amount(each.rms, unit)} rms" for each in mine
     )
-    return Chart(title, "time / s", f"magnitude / {unit}", tuple(lines), tuple(shown), log=True, note=told)
+    return Chart(title, "time / s", f"magnitude / {unit}", tuple(lines), tuple(shown), log=True, note=note)
 
 
 def _effort(motion: Followed, report: MachineReport) -> Markup:
@@ -196,8 +196,8 @@ def _timing(timing: TimingEvidence | None, facts: dict[str, Any]) -> list[Markup
     if timing is None or not len(timing.period_us) or not len(timing.latency_us):
         if facts.get("pace") != "lockstep":
             return []
-        told = "Lockstep: no clock. The plant advances one period with each command, as fast as it comes."
-        return [element("h3", "Timing"), element("p", told, class_="quiet")]
+        note = "Lockstep: no clock. The plant advances one period with each command, as fast as it comes."
+        return [element("h3", "Timing"), element("p", note, class_="quiet")]
     rows = []
     measured = {"period": timing.period_us, "latency, state to command": timing.latency_us}
     measured |= {f"phase {name}": values for name, values in timing.phases_us.items()}
@@ -216,8 +216,8 @@ def _timing(timing: TimingEvidence | None, facts: dict[str, Any]) -> list[Markup
         histogram("Period", timing.period_us, "µs", period_us),
         histogram("Latency", timing.latency_us, "µs"),
     ]
-    told = f"{timing.ticks} ticks; {timing.lost} without a fresh state, {timing.missed} periods skipped."
+    note = f"{timing.ticks} ticks; {timing.lost} without a fresh state, {timing.missed} periods skipped."
     if timing.overruns:
         causes = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in timing.overruns.items())
-        told += f" Overruns by cause: {causes}."
-    return [element("h3", "Timing"), element("p", told), table, element("div", *charts, class_="charts")]
+        note += f" Overruns by cause: {causes}."
+    return [element("h3", "Timing"), element("p", note), table, element("div", *charts, class_="charts")]

@@ -80,13 +80,13 @@ def _machine(machine: MachineReport, counts: Counts, shown: list[Any]) -> Markup
 
 
 def _provenance(report: RigReport) -> Markup:
-    told = report.provenance
+    made = report.provenance
     rows: list[tuple[str, str]] = [
-        ("command", str(told["command"])),
-        ("made", f"{told['made']}, in {told['took_s']} s"),
-        ("versions", ", ".join(f"{name} {number}" for name, number in told["versions"].items())),
-        ("source", str(told["sources"])),
-        ("system", ", ".join(filter(None, (told["system"], told["processor"])))),
+        ("command", str(made["command"])),
+        ("made", f"{made['made']}, in {made['took_s']} s"),
+        ("versions", ", ".join(f"{name} {number}" for name, number in made["versions"].items())),
+        ("source", str(made["sources"])),
+        ("system", ", ".join(filter(None, (made["system"], made["processor"])))),
     ]
     parts: list[Markup] = [definitions(rows)]
     for each in report.machines:
@@ -100,7 +100,7 @@ def _rig(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
     rows = []
     for key, value in facts.items():
         if isinstance(value, Mapping):
-            rows += [(f"{key.replace('_', ' ')}, {part}", str(told)) for part, told in value.items()]
+            rows += [(f"{key.replace('_', ' ')}, {part}", str(each)) for part, each in value.items()]
         elif value not in (None, "", [], ()):
             rows.append((key.replace("_", " "), str(value)))
     return rows

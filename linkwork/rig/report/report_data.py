@@ -60,12 +60,12 @@ class RigReport:
 
     @property
     def passed(self) -> bool:
-        """Whether every machine did, and at least one test was passed."""
+        """Whether every machine passed, and at least one test did."""
         return all(machine.passed for machine in self.machines) and self.counts["passed"] > 0
 
 
 def count(tests: Sequence[TestFindings]) -> Counts:
-    """Tests by verdict, every verdict there."""
+    """Return the number of tests of each verdict."""
     return {verdict: sum(test.verdict == verdict for test in tests) for verdict in VERDICTS}
 
 
@@ -106,7 +106,7 @@ def as_data(report: RigReport) -> dict[str, Any]:
 
 
 def _machine(report: MachineReport) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    data: dict[str, Any] = {
         "name": report.name,
         "passed": report.passed,
         "problem": report.problem,
@@ -117,7 +117,7 @@ def _machine(report: MachineReport) -> dict[str, Any]:
     }
     timing = report.evidence.timing
     if timing is not None:
-        told["timing"] = {
+        data["timing"] = {
             "ticks": timing.ticks,
             "lost": timing.lost,
             "missed": timing.missed,
@@ -126,7 +126,7 @@ def _machine(report: MachineReport) -> dict[str, Any]:
             "phases_us": {name: quantiles(values) for name, values in timing.phases_us.items()},
             "overruns": dict(timing.overruns),
         }
-    return told
+    return data
 
 
 def quantiles(values: Any) -> Mapping[str, float]:
@@ -140,9 +140,9 @@ def quantiles(values: Any) -> Mapping[str, float]:
 
 
 def _test(test: TestFindings) -> dict[str, Any]:
-    told = asdict(test)
-    del told["seconds"]
-    told["spans"] = [
+    data = asdict(test)
+    del data["seconds"]
+    data["spans"] = [
         {"ticks": span.last_tick - span.first_tick + 1, "title": span.title} for span in test.spans
     ]
-    return told
+    return data

@@ -1,4 +1,4 @@
-"""Tables of a report: requirements with their numbers, faults with what came of them."""
+"""Tables of a report: requirements with their numbers, faults with detection and reaction."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ def _requirement(test: TestFindings) -> list[Markup | str]:
     if test.numbers:
         parts.append(numbers(test.numbers))
     if test.text:
-        told = element("summary", "what pytest says" + (f" ({test.stage})" if test.stage else ""))
-        parts.append(element("details", told, element("pre", test.text), open=""))
+        heading = element("summary", "output of pytest" + (f" ({test.stage})" if test.stage else ""))
+        parts.append(element("details", heading, element("pre", test.text), open=""))
     return parts
 
 
-def numbers(told: Sequence[Number]) -> Markup:
+def numbers(given: Sequence[Number]) -> Markup:
     """Numbers, aligned, with their limits and how much of each was used."""
     rows = [
         element(
@@ -74,7 +74,7 @@ def numbers(told: Sequence[Number]) -> Markup:
             element("td", _share(number), class_="bar"),
             element("td", None if number.holds else element("span", "✕", class_="bad")),
         )
-        for number in told
+        for number in given
     ]
     return element("table", *rows, class_="numbers")
 
@@ -183,13 +183,13 @@ def _row(
     )
 
 
-def injected(told: Mapping[str, Any]) -> list[Markup | str]:
+def injected(entry: Mapping[str, Any]) -> list[Markup | str]:
     """An injected fault in words: its kind, of what, and with what numbers."""
-    kind = str(told.get("kind") or next(iter(told), "fault")).replace(".", ": ").replace("_", " ")
-    of = told.get("of")
+    kind = str(entry.get("kind") or next(iter(entry), "fault")).replace(".", ": ").replace("_", " ")
+    of = entry.get("of")
     settings = [
         _setting(key, value)
-        for key, value in told.items()
+        for key, value in entry.items()
         if key not in _SHOWN and value is not None and not isinstance(value, (dict, list))
     ]
     small = ", ".join(settings)
@@ -206,8 +206,8 @@ def _setting(key: str, value: Any) -> str:
     return f"{what} {value:g}{THIN}{unit}".strip()
 
 
-def _ticks(told: Mapping[str, Any]) -> str:
-    begin = told.get("from_tick", told.get("at_tick"))
+def _ticks(entry: Mapping[str, Any]) -> str:
+    begin = entry.get("from_tick", entry.get("at_tick"))
     return DASH if begin is None else str(begin)
 
 
@@ -217,11 +217,11 @@ def stopping(
     """Time to rest, and the way of the joint that went furthest of each unit."""
     if seconds is None:
         return [DASH]
-    told: list[Markup | str] = [amount(seconds, "s")]
+    parts: list[Markup | str] = [amount(seconds, "s")]
     furthest: dict[str, tuple[str, float]] = {}
     for joint, way in ways.items():
         unit = units.get(joint, "rad")
         if abs(way) >= abs(furthest.get(unit, ("", 0.0))[1]):
             furthest[unit] = joint, way
-    told += [element("small", f"{amount(way, unit)}, {joint}") for unit, (joint, way) in furthest.items()]
-    return told
+    parts += [element("small", f"{amount(way, unit)}, {joint}") for unit, (joint, way) in furthest.items()]
+    return parts

@@ -23,8 +23,8 @@ MOST_S: Final = 1.5
 
 
 @dataclass(frozen=True, eq=False)
-class Struck:
-    """The ticks around one injected fault. Times (s) count from the injection, NaN where it did not happen.
+class FaultWindow:
+    """The ticks around one injected fault. Times (s) count from the injection, NaN for what did not happen.
 
     injected: the injected entry as text. joint: the one concerned, or the fastest one, with its velocity (n,)
     in `unit`: estimated from received states, predicted for lost ones. found: the code that was latched; ""
@@ -43,8 +43,8 @@ class Struck:
     at_rest_s: float
 
 
-def struck(machine: Machine, tests: Sequence[TestFindings], logs: Logs) -> list[Struck]:
-    """One for each fault that a test says something of, where its log is there."""
+def fault_windows(machine: Machine, tests: Sequence[TestFindings], logs: Logs) -> list[FaultWindow]:
+    """Return a window for each fault that a test judges, where its log exists."""
     return [
         window
         for test in tests
@@ -62,7 +62,7 @@ def _judged(test: TestFindings) -> Iterator[tuple[Mapping[str, Any], FaultSeen |
 
 def _window(
     machine: Machine, test: TestFindings, injected: Mapping[str, Any], seen: FaultSeen | None, logs: Logs
-) -> Struck | None:
+) -> FaultWindow | None:
     begin = injected.get("from_tick")
     if begin is None:
         return None
@@ -79,7 +79,7 @@ def _window(
 
 def _cut(
     happened: Happened, test: TestFindings, injected: Mapping[str, Any], seen: FaultSeen | None, row: int
-) -> Struck:
+) -> FaultWindow:
     machine, time_s = happened.machine, happened.time_s - happened.time_s[row]
     detected_s = at_rest_s = np.nan
     if seen is not None and seen.delay_ticks is not None:
@@ -96,7 +96,7 @@ def _cut(
     joint = injected.get("of") if injected.get("of") in names else names[int(np.argmax(shares))]
     at = names.index(str(joint))
     guessed = ~fresh & (table["connected"] == 1) & (table["state"] != State.FAULT)
-    return Struck(
+    return FaultWindow(
         injected,
         test.requirement,
         str(joint),
