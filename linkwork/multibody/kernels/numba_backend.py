@@ -310,7 +310,7 @@ def kernels_called(dispatcher: Any) -> tuple[list[Any], int]:
     for part in parts:  # grows meanwhile
         for name in part.py_func.__code__.co_names:
             value: Any = part.py_func.__globals__.get(name)
-            if value in found or value in parts or not hasattr(value, "py_func"):
+            if not hasattr(value, "py_func") or value in found or value in parts:
                 continue
             if value in _placing:
                 found.append(value)
@@ -381,7 +381,8 @@ def _for_small_arrays() -> Iterator[None]:
     """Compile without index wraparound and without loop vectorization meanwhile.
 
     numba tests each index for Python's a[-1]. No kernel has such indices, and loops of three, six or nine
-    turns lose by code for long ones. Together that is a quarter of a kernel's time.
+    turns lose by code for long ones. Together that is a quarter of a kernel's time. Functions that count no
+    references may return views, which numba forbids; operators on numbers are resolved once (`_resolved`).
     """
     wrapping, vectorizing = _slicing.fix_index, _config.LOOP_VECTORIZE
     _config.LOOP_VECTORIZE = 0
