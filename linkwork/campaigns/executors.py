@@ -40,7 +40,7 @@ def cluster(address: str, workers: int) -> Iterator[tuple[Executor, int]]:
     try:
         if address == "local":
             started = dask.LocalCluster(
-                n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None
+                n_workers=workers, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0"
             )
         client = dask.Client(started or address, timeout=10, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:

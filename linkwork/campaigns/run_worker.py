@@ -30,9 +30,19 @@ class RunWorker:
         self.recipe = recipe
         self._documents: dict[str, Document] = {}
         self._machines: dict[str, Machine] = {}
+        self._latest: dict[str, tuple[tuple[float, ...], Machine]] = {}
+        """By variant: values of the parameters that build a machine, and that machine."""
+        self._building = [place for place, each in enumerate(recipe.parameters) if each.plant or each.machine]
 
     def machine(self, task: RunTask) -> Machine:
         """Return the machine of a run, its plant included. Raises MachineError."""
+        built = tuple(task.values[place] for place in self._building)
+        known = self._latest.get(task.variant)
+        if known is None or known[0] != built:
+            known = self._latest[task.variant] = built, self._build(task)
+        return known[1]
+
+    def _build(self, task: RunTask) -> Machine:
         recipe, variant = self.recipe, task.variant
         if variant not in self._machines:
             self._documents[variant] = parse_yaml(recipe.machines[variant], "machine.yaml")
