@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
@@ -45,7 +45,8 @@ def chromium(*options: str) -> Iterator[Any]:
         try:
             yield browser
         finally:
-            browser.close()
+            with suppress(api.Error):  # it may have been killed
+                browser.close()
 
 
 class Watched:
