@@ -26,7 +26,7 @@ from typing import Any
 
 from linkwork import Robot
 from linkwork.launch.daemons import Rig
-from tests.console.browsing import UNDRAWN, Watched, chromium, console_of, own_browser
+from tests.console.browsing import UNDRAWN, Watched, chromium, console_of, own_browser, playwright
 
 PARTS = ("page", "delay", "jog", "load", "memory")
 FIGURES = """(() => {
@@ -50,7 +50,7 @@ def running(machine: str) -> Iterator[Rig]:
 def page_time(rig: Rig, times: int = 5) -> dict[str, Any]:
     """Seconds from starting the command until the machine is drawn, in a browser that runs already."""
     seconds, foreign = [], 0
-    with chromium() as browser:
+    with playwright() as started, chromium(started) as browser:
         for _ in range(times):
             began = time.monotonic()
             with console_of(rig) as (_, address):
@@ -71,7 +71,12 @@ def swing(robot: Robot, coordinate: str, seconds: float) -> None:
 
 def delay(machine: str, seconds: float = 20.0) -> dict[str, Any]:
     """Figures of the scene while the machine moves."""
-    with running(machine) as rig, console_of(rig) as (_, address), chromium() as browser:
+    with (
+        running(machine) as rig,
+        console_of(rig) as (_, address),
+        playwright() as started,
+        chromium(started) as browser,
+    ):
         watched = Watched(browser, address, viewport={"width": 1280, "height": 800})
         with Robot(endpoint=rig.requests) as robot:
             robot.enable()
@@ -87,7 +92,7 @@ def delay(machine: str, seconds: float = 20.0) -> dict[str, Any]:
 
 def lost_jog(rig: Rig, robot: Robot, how: str) -> dict[str, float]:
     """One jog at full jog speed that is lost in this way."""
-    with console_of(rig) as (_, address), chromium(UNDRAWN) as browser:
+    with console_of(rig) as (_, address), playwright() as started, chromium(started, UNDRAWN) as browser:
         watched = Watched(browser, address)
         page = watched.page
         page.get_by_role("button", name="Operate", exact=True).click()
@@ -170,7 +175,7 @@ def load(blocks: int = 8, seconds: float = 15.0) -> dict[str, Any]:
             without = block()
             with ExitStack() as stack:
                 _, address = stack.enter_context(console_of(rig))
-                browser = stack.enter_context(chromium())
+                browser = stack.enter_context(chromium(stack.enter_context(playwright())))
                 pages = [Watched(browser, address) for _ in range(5)]
                 differences.append(block() - without)
                 for page in pages:
@@ -181,7 +186,12 @@ def load(blocks: int = 8, seconds: float = 15.0) -> dict[str, Any]:
 def memory(minutes: float) -> dict[str, Any]:
     """Resident memory (MiB) of the console at tenths of the time, while one page gets every picture."""
     found = []
-    with running("delta") as rig, console_of(rig) as (process, address), chromium(UNDRAWN) as browser:
+    with (
+        running("delta") as rig,
+        console_of(rig) as (process, address),
+        playwright() as started,
+        chromium(started, UNDRAWN) as browser,
+    ):
         watched = Watched(browser, address)
         for _ in range(11):
             status = Path(f"/proc/{process.pid}/status").read_text()

@@ -35,18 +35,24 @@ def console_of(rig: Rig, *words: str) -> Iterator[tuple[subprocess.Popen[str], s
 
 
 @contextmanager
-def chromium(*options: str) -> Iterator[Any]:
-    """A headless browser; skips the test where there is none."""
+def playwright() -> Iterator[Any]:
+    """What starts browsers, once in a process; skips the test where it or Chromium is absent."""
     api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     if CHROMIUM is None:
         pytest.skip("there is no Chromium on this computer")
-    with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=[*OPTIONS, *options])
-        try:
-            yield browser
-        finally:
-            with suppress(api.Error):  # it may have been killed
-                browser.close()
+    with api.sync_playwright() as started:
+        yield started
+
+
+@contextmanager
+def chromium(started: Any, *options: str) -> Iterator[Any]:
+    """A headless browser."""
+    browser = started.chromium.launch(executable_path=CHROMIUM, args=[*OPTIONS, *options])
+    try:
+        yield browser
+    finally:
+        with suppress(Exception):  # it may have been killed
+            browser.close()
 
 
 class Watched:

@@ -18,7 +18,7 @@ pytest.importorskip("playwright", reason="playwright is not installed")
 
 from linkwork import Robot
 from linkwork.launch.daemons import Rig
-from tests.console.browsing import UNDRAWN, Watched, chromium, console_of, own_browser
+from tests.console.browsing import UNDRAWN, Watched, chromium, console_of, own_browser, playwright
 from tests.system.running import patient_five_bar
 from tests.waiting import wait_for
 
@@ -48,14 +48,20 @@ def served(rig: Rig) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium(UNDRAWN) as browser:
+def started() -> Iterator[Any]:
+    with playwright() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def browser(started: Any) -> Iterator[Any]:
+    with chromium(started, UNDRAWN) as browser:
         yield browser
 
 
 @pytest.fixture
-def drawing() -> Iterator[Any]:
-    with chromium() as browser:
+def drawing(started: Any) -> Iterator[Any]:
+    with chromium(started) as browser:
         yield browser
 
 
@@ -164,16 +170,17 @@ def test_a_jog_ends_when(how: str, operating: Any, robot: Robot, record_property
 
 @pytest.mark.parametrize("number", [signal.SIGSTOP, signal.SIGKILL])
 def test_a_jog_ends_when_the_browser_is_stopped_or_killed(
-    number: signal.Signals, served: str, robot: Robot
+    number: signal.Signals, started: Any, served: str, robot: Robot
 ) -> None:
     robot.enable()
-    with chromium(UNDRAWN) as browser:
+    before = set(own_browser())
+    with chromium(started, UNDRAWN) as browser:
         watched = Watched(browser, served)
         page = watched.page
         page.get_by_role("button", name="Operate", exact=True).click()
         page.get_by_role("tab", name="Move").click()
         page.wait_for_selector("[data-jog='x+']:not([disabled])")
-        others = set(own_browser())
+        others = set(own_browser()) - before
         press(page, robot)
         try:
             found = ended(robot, lambda: [os.kill(pid, number) for pid in others])

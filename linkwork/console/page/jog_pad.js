@@ -3,6 +3,7 @@
 import { isTextField, link } from "linkwork-console";
 
 const EVERY_MS = 50;
+const READ_MS = 150; // between two updates of the positions shown
 const LATE_MS = 150; // a timer as late as this means that the page was frozen
 const FORWARD = ["+", "=", "ArrowUp", "ArrowRight"];
 const BACK = ["-", "_", "ArrowDown", "ArrowLeft"];
@@ -209,6 +210,8 @@ export default {
       this.note = message.text;
     },
     read() {
+      if (!this.$el.offsetParent || performance.now() - (this.readAt ?? 0) < READ_MS) return;
+      this.readAt = performance.now();
       const { channels } = link.machine;
       const readings = {};
       for (const each of this.groups[this.chosen]?.coordinates ?? []) {

@@ -122,7 +122,7 @@ export default {
       return { name, type: "line", showSymbol: false, lineStyle: { type: dash, width: 1.6 }, data: this.points(name) };
     },
     draw() {
-      if (this.paused || !this.$el.offsetParent || this.times.at(-1) === this.drawn) return;
+      if (this.paused || !this.shown.length || !this.$el.offsetParent || this.times.at(-1) === this.drawn) return;
       this.drawn = this.times.at(-1);
       this.chart.setOption({
         xAxis: { min: -this.seconds },
