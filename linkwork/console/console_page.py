@@ -40,7 +40,7 @@ class ConsolePage:
         with ui.element("main").classes("main"):
             with ui.element("div").classes("left"):
                 self._scene()
-                with card("Plots"):
+                with card("Plots", "plots"):
                     self._plots = [LivePlot([]), LivePlot([])]
             with ui.element("div").classes("right"):
                 with ui.tabs().props("no-caps inline-label").classes("card") as tabs:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import nicegui.elements.echart
 import nicegui.elements.scene  # noqa: F401 - both offer their libraries, three.js and ECharts, to the page
@@ -13,7 +13,6 @@ from nicegui.element import Element
 _PAGE: Final = Path(__file__).parent / "page"
 LAYERS: Final = {
     "trail": ("path walked", True),
-    "coming": ("path to come", True),
     "efforts": ("motor efforts", True),
     "forces": ("closure forces", False),
     "axes": ("joint axes", False),
@@ -31,16 +30,10 @@ class MachineView(Element, component=_PAGE / "machine_view.js", esm={"linkwork-c
     def __init__(self) -> None:
         super().__init__()
         self._props["layers"] = {name: on for name, (_, on) in LAYERS.items()}
-        self._props["ghost"] = None
 
     def switch(self, layer: str, *, on: bool) -> None:
         """Show or hide one of LAYERS."""
         self._props["layers"] = {**self._props["layers"], layer: on}
-        self.update()
-
-    def show_ghost(self, ghost: dict[str, Any] | None) -> None:
-        """Draw a second machine; `frames`: 12 numbers for each body, `way`: places of the tool (m)."""
-        self._props["ghost"] = ghost
         self.update()
 
 

@@ -71,9 +71,9 @@ class StateView:
                     made.props("role=alert")
                     if latched is not None:
                         Rows().show(dict(fault_lines(latched)))
-                    ui.button(way_out, on_click=lambda: self._actions.effect(way_out)).props("no-caps").style(
-                        "align-self: start"
-                    )
+                    ui.button(way_out, on_click=lambda: self._actions.effect(way_out)).props(
+                        "no-caps outline"
+                    ).style("align-self: start")
             elif known.faults:
                 with ui.expansion(f"{len(known.faults)} earlier faults").classes("card"):
                     for fault in known.faults:

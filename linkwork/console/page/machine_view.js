@@ -14,7 +14,7 @@ export default {
       <canvas tabindex="0" aria-label="The machine in 3-D. Drag to turn, scroll to zoom." role="img"></canvas>
       <p class="machine-view-note" role="status"></p>
     </div>`,
-  props: { layers: Object, ghost: Object },
+  props: { layers: Object },
   mounted() {
     this.canvas = this.$el.querySelector("canvas");
     this.note = this.$el.querySelector("p");
@@ -61,9 +61,6 @@ export default {
         this.show();
       },
     },
-    ghost() {
-      this.place();
-    },
   },
   methods: {
     resize() {
@@ -89,14 +86,12 @@ export default {
       this.index = Object.fromEntries(scene.bodies.map((body, k) => [body.name, k]));
       this.extras = { frames: [], axes: [], forces: [], efforts: [], trail: [], regions: [], names: [] };
       this.size = this.sizeOf(scene);
-      this.ghostBodies = this.buildLinks(scene, true);
-      this.buildLinks(scene, false);
+      this.buildLinks(scene);
       this.buildShapes(scene);
       this.buildExtras(scene);
       this.findChannels();
       this.framed = false;
       this.show();
-      this.place();
     },
     group(parent) {
       const group = new THREE.Group();
@@ -112,37 +107,27 @@ export default {
     bodyOf(name) {
       return name in this.index ? this.bodies[this.index[name]] : this.world;
     },
-    buildLinks(scene, asGhost) {
+    buildLinks(scene) {
       const radius = 0.018 * this.size;
-      const groups = asGhost ? scene.bodies.map(() => this.group(this.world)) : this.bodies;
       const shaped = new Set(scene.shapes.map((shape) => shape.body));
       scene.bodies.forEach((body, k) => {
-        if (shaped.has(body.name) && !asGhost) return;
-        const color = asGhost ? 0x56b4e9 : LINK_COLORS[k % LINK_COLORS.length];
-        const material = new THREE.MeshLambertMaterial({
-          color,
-          transparent: asGhost,
-          opacity: asGhost ? 0.35 : 1,
-          depthWrite: !asGhost,
-        });
+        if (shaped.has(body.name)) return;
+        const material = new THREE.MeshLambertMaterial({ color: LINK_COLORS[k % LINK_COLORS.length] });
         const parts = body.ends.map((end) => rod(new THREE.Vector3(...end), radius, material));
-        for (const part of parts) if (part) groups[k].add(part);
-        if (!groups[k].children.length) groups[k].add(ball(radius * 1.6, material));
+        for (const part of parts) if (part) this.bodies[k].add(part);
+        if (!this.bodies[k].children.length) this.bodies[k].add(ball(radius * 1.6, material));
       });
-      if (!asGhost) {
-        const base = new THREE.MeshLambertMaterial({ color: 0x777777 });
-        for (const end of scene.world) {
-          const foot = ball(radius * 1.5, base);
-          foot.position.set(...end);
-          this.world.add(foot);
-        }
-        this.grid = new THREE.GridHelper(4 * this.size, 16, 0x888888, 0x888888);
-        this.grid.material.transparent = true;
-        this.grid.material.opacity = 0.25;
-        this.grid.rotateX(Math.PI / 2);
-        this.world.add(this.grid);
-      } else for (const group of groups) group.visible = false;
-      return groups;
+      const base = new THREE.MeshLambertMaterial({ color: 0x777777 });
+      for (const end of scene.world) {
+        const foot = ball(radius * 1.5, base);
+        foot.position.set(...end);
+        this.world.add(foot);
+      }
+      this.grid = new THREE.GridHelper(4 * this.size, 16, 0x888888, 0x888888);
+      this.grid.material.transparent = true;
+      this.grid.material.opacity = 0.25;
+      this.grid.rotateX(Math.PI / 2);
+      this.world.add(this.grid);
     },
     buildShapes(scene) {
       for (const shape of scene.shapes) {
@@ -227,8 +212,6 @@ export default {
       this.tool = scene.points.at(-1) ?? { body: scene.bodies.at(-1).name, at: scene.bodies.at(-1).com };
       this.trail = polyline(TRAIL, 0xcc79a7);
       this.world.add(this.trail);
-      this.coming = polyline(TRAIL, 0x0072b2);
-      this.world.add(this.coming);
       for (const region of scene.regions) this.buildRegion(region);
       this.trailCount = 0;
     },
@@ -256,20 +239,7 @@ export default {
       for (const each of this.extras.efforts) each.object.visible = !!on.efforts;
       for (const each of this.extras.forces) each.arrow.visible = false;
       this.trail.visible = !!on.trail;
-      this.coming.visible = !!on.coming;
       this.grid.visible = on.grid !== false;
-      this.dirty = true;
-    },
-    // The ghost: frames of all bodies where a goal would lead, and the tool's way there.
-    place() {
-      if (!this.ghostBodies) return;
-      const frames = this.ghost?.frames;
-      this.ghostBodies.forEach((group, k) => {
-        group.visible = !!frames;
-        if (frames) setFrame(group, frames.slice(12 * k, 12 * k + 12));
-      });
-      const way = this.ghost?.way ?? [];
-      setPolyline(this.coming, way);
       this.dirty = true;
     },
     draw() {
@@ -399,14 +369,6 @@ function polyline(count, color) {
   const line = new THREE.Line(geometry, new THREE.LineBasicMaterial({ color }));
   line.frustumCulled = false;
   return line;
-}
-
-function setPolyline(line, places) {
-  const position = line.geometry.attributes.position;
-  const count = Math.min(places.length, TRAIL);
-  for (let k = 0; k < count; k++) position.setXYZ(k, ...places[k]);
-  position.needsUpdate = true;
-  line.geometry.setDrawRange(0, count);
 }
 
 // An arc about a turning axis, or a bar along a sliding one: its length is the share of the largest effort.
