@@ -54,7 +54,6 @@ class Braking:
     rate: Floats
     seconds: float
     elapsed: float = 0.0
-    settled: bool = False
 
     def target(self, after: float, out: Floats) -> None:
         """Write the target (k × 3) that many seconds later.
@@ -195,10 +194,8 @@ class StreamedReference(PlannedReference):
         braking.target(0.0, limiter.now)
         braking.target(period, limiter.then)
         braking.elapsed += period
-        if not braking.settled and braking.elapsed > braking.seconds + SETTLE_S:
-            braking.settled = self.resting
-            if not braking.settled:
-                self._brake_from_state()
+        if braking.elapsed > braking.seconds + SETTLE_S and not self.resting:
+            self._brake_from_state()
 
     @property
     def playback_s(self) -> float:
