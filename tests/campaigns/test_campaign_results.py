@@ -17,6 +17,8 @@ from linkwork.campaigns.campaign_plan import CampaignPlan, read_campaign, tasks_
 from linkwork.campaigns.carrying_out import carry_out_on
 from linkwork.campaigns.result_store import FILE, ResultStore
 from linkwork.campaigns.results_table import ResultsTable, write_table
+from linkwork.campaigns.run_worker import RunWorker
+from linkwork.campaigns.tuning import read_tuning
 from linkwork.machine import MachineError
 from linkwork.reports.provenance import provenance
 from tests import command
@@ -134,3 +136,15 @@ def test_one_run_is_carried_out_and_shown_as_the_campaign_has_recorded_it(tmp_pa
     recorded = json.loads(small_campaign.lines(plan)[1])
     assert list(told["figures"].values()) == recorded["figures"]
     assert command.linkwork("campaign", str(path), "--run", "4").returncode == 2
+
+
+def test_the_example_shows_what_the_observer_is_worth() -> None:
+    example = Path(__file__).parents[2] / "docs" / "examples" / "five_bar_campaign.yaml"
+    assert read_tuning(example).plan.runs == 64
+    plan = read_campaign(example)
+    assert plan.variants == ("as_shipped", "observer")
+    worker = RunWorker(plan.recipe)
+    shipped, observer = (json.loads(worker.line(plan.task(run))) for run in (50, 51))
+    assert (shipped["result"], observer["result"]) == ("SUCCESSFUL", "SUCCESSFUL")
+    error = list(plan.figures).index("error_max.x")
+    assert observer["figures"][error] < 0.5 * shipped["figures"][error]
