@@ -49,14 +49,14 @@ WAYS = ("worker", "command", "all", "client")
 
 
 def campaign_file(folder: Path, runs: int) -> Path:
-    """Write a campaign of so many runs."""
+    """Write a campaign file with this number of runs."""
     path = folder / f"short_{runs}.yaml"
     path.write_text(TEXT.format(runs=runs))
     return path
 
 
 def start(path: Path, out: Path, *words: str) -> subprocess.Popen[bytes]:
-    """Start the command in a process group of its own."""
+    """Start the command in a new process group."""
     argv = [sys.executable, "-m", "linkwork", "campaign", str(path), "--out", str(out), *words]
     quiet = subprocess.DEVNULL
     return subprocess.Popen(argv, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True)
@@ -72,7 +72,7 @@ def finish(path: Path, out: Path, *words: str) -> float:
 
 @contextmanager
 def dask(workers: int) -> Iterator[str]:
-    """A Dask scheduler and so many worker processes; yield its address."""
+    """Start a Dask scheduler and its worker processes; yield the address."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

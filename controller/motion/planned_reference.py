@@ -6,6 +6,8 @@ of the hold of its command.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,7 +21,7 @@ MOST_MISSED = 50
 """Periods that are caught up in one tick at most, after ticks were missed."""
 
 
-class PlannedReference:
+class PlannedReference(ABC):
     """A reference that follows a target through `limiter`, one step a period; see `ReferenceMotion`.
 
     A subclass writes the target to `limiter.now` and `limiter.then` in `aim`.
@@ -50,9 +52,9 @@ class PlannedReference:
         self.time_s = self.planned_s = time_s
         return True
 
+    @abstractmethod
     def aim(self) -> bool:
         """Write the target now and a period later; return whether it is that of set-points."""
-        raise NotImplementedError
 
     def advance(self, time_s: float) -> None:
         """Move to the device time of this tick."""

@@ -27,7 +27,7 @@ Done = tuple[list[bytes], float]
 
 
 class WorkersEnded(RuntimeError):
-    """Workers end again and again; the text says what is known."""
+    """Raised when workers end repeatedly; the text gives the cause where it is known."""
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""A run with whole daemons, in lockstep: private processes, sockets, log and plant's record of its own."""
+"""A run with whole daemons, in lockstep, with private processes, sockets, log and record of the plant."""
 
 from __future__ import annotations
 

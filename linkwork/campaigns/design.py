@@ -58,7 +58,7 @@ def design_of(sampling: SamplingSection, parameters: Sequence[ParameterSection],
 
 
 def _repeated(values: Floats, streams: NDArray[np.int64], repeats: int) -> Design:
-    """Every sample so many times, with other streams."""
+    """Repeat every sample, each time with another random stream."""
     every = np.concatenate([streams + repeat * len(values) for repeat in range(repeats)])
     return Design(np.tile(values, (repeats, 1)), every)
 

@@ -1,6 +1,6 @@
 """Results of runs in the order in which they come: one file, one line each, appended by one write.
 
-A line that is complete is a recorded result, whatever ends the process at whatever moment; one that is cut
+A line that is complete is a recorded result, even if the process is killed right after it; one that is cut
 short is removed at the next start, and its run is carried out again.
 """
 

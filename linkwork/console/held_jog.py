@@ -3,7 +3,7 @@
 Three dead men follow each other. A message counts only if the picture that it names was sent a moment ago,
 so that messages which were held up on their way move nothing. Without such a message for `HELD_S` the console
 asks for velocity zero. Without a repeated request for 0.2 s the real-time loop itself brings the machine to
-rest, whatever became of console and gateway.
+rest, even if console and gateway have ended.
 """
 
 from __future__ import annotations
@@ -99,11 +99,17 @@ class DeadManSwitch:
 class JogSender:
     """Thread that repeats the jog request while a key is held, on a connection of its own.
 
-    say: called with a text for the page when a jog ends by itself, '' when one begins.
+    say: called with a text for the page when a jog ends by itself, '' when one begins. now: the clock, s.
     """
 
-    def __init__(self, connect: Connect, owner: str, say: Callable[[str, str], None]) -> None:
-        self._connect, self._owner, self._say = connect, owner, say
+    def __init__(
+        self,
+        connect: Connect,
+        owner: str,
+        say: Callable[[str, str], None],
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._connect, self._owner, self._say, self._now = connect, owner, say, now
         self._switch, self._lock = DeadManSwitch(), threading.Lock()
         self._wake, self._leaving = threading.Event(), threading.Event()
         self._page = ""
@@ -122,7 +128,7 @@ class JogSender:
     def held(self, hold: HeldControl, picture_age_s: float) -> str:
         """Register a message of a page; return why it moves nothing, '' where it does."""
         with self._lock:
-            refused = self._switch.held(hold, picture_age_s, time.monotonic())
+            refused = self._switch.held(hold, picture_age_s, self._now())
             self._page = hold.page
         self._wake.set()
         return refused
@@ -147,7 +153,7 @@ class JogSender:
 
     def _wanted(self) -> Mapping[str, float] | None:
         with self._lock:
-            return self._switch.wanted(time.monotonic())
+            return self._switch.wanted(self._now())
 
     def _run(self) -> None:
         moved: Mapping[str, float] | None = None

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from linkwork.campaigns.executors import cluster
 from linkwork.campaigns.result_store import FILE, ResultStore
 from linkwork.campaigns.results_table import write_table
 from tests.campaigns import small_campaign
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -56,9 +56,7 @@ def test_a_killed_command_continues_to_the_table_of_an_undisturbed_one(
     argv += ["--workers", "2"]
     for recorded in (1, 6):
         command = subprocess.Popen(argv, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-        while len(_recorded(folder)) < recorded:
-            assert command.poll() is None
-            time.sleep(0.01)
+        wait_for(lambda wanted=recorded: len(_recorded(folder)) >= wanted, "results")
         command.kill()
         command.wait()
     before = _recorded(folder)

@@ -119,9 +119,20 @@ class RecordingClient:
 
 
 @pytest.fixture
-def sender() -> Iterator[tuple[JogSender, RecordingClient, list[str]]]:
+def clock() -> list[float]:
+    """The time of the sender, which only a test advances."""
+    return [10.0]
+
+
+@pytest.fixture
+def sender(clock: list[float]) -> Iterator[tuple[JogSender, RecordingClient, list[str]]]:
     client, said = RecordingClient(), list[str]()
-    made = JogSender(lambda: client, "me", lambda _, text: said.append(text))  # type: ignore[arg-type,return-value]
+    made = JogSender(
+        lambda: client,  # type: ignore[arg-type,return-value]
+        "me",
+        lambda _, text: said.append(text),
+        lambda: clock[0],
+    )
     made.start()
     yield made, client, said
     made.close()
@@ -129,9 +140,9 @@ def sender() -> Iterator[tuple[JogSender, RecordingClient, list[str]]]:
 
 def test_requests_are_repeated_while_held_and_the_last_one_asks_for_rest(sender: Any) -> None:
     jog, client, _ = sender
-    for _ in range(6):
-        assert jog.held(hold(), 0.0) == ""
-        time.sleep(0.03)
+    assert jog.held(hold(), 0.0) == ""
+    wait_for(lambda: len(client.asked) >= 3, "repeated requests")
+    assert jog.held(hold(), 0.0) == ""
     jog.release("a")
     wait_for(lambda: client.asked and client.asked[-1][1] == 0.0, "rest")
     speeds = [speed for _, speed in client.asked]
@@ -139,9 +150,11 @@ def test_requests_are_repeated_while_held_and_the_last_one_asks_for_rest(sender:
     assert len(speeds) >= 4
 
 
-def test_a_page_that_falls_silent_is_stopped_by_the_console(sender: Any) -> None:
+def test_a_page_that_falls_silent_is_stopped_by_the_console(sender: Any, clock: list[float]) -> None:
     jog, client, _ = sender
     jog.held(hold(), 0.0)
+    wait_for(lambda: client.asked, "a request")
+    clock[0] += HELD_S
     wait_for(lambda: client.asked and client.asked[-1][1] == 0.0, "rest")
     assert "release" in jog.held(hold(), 0.0)
 
@@ -158,7 +171,7 @@ def test_a_controller_that_does_not_answer_breaks_the_jog(sender: Any) -> None:
 
 def test_closing_the_console_asks_for_rest() -> None:
     client = RecordingClient()
-    jog = JogSender(lambda: client, "me", lambda *_: None)  # type: ignore[arg-type,return-value]
+    jog = JogSender(lambda: client, "me", lambda *_: None, lambda: 10.0)  # type: ignore[arg-type,return-value]
     jog.start()
     jog.held(hold(), 0.0)
     wait_for(lambda: client.asked, "a request")
