@@ -32,6 +32,8 @@ from rich.table import Table
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "benchmarks.md"
+LEAST_WIDTH = 100
+"""Characters of a line in the terminal."""
 PACKAGES = ("linkwork", "numpy", "numba", "pin", "mujoco", "casadi", "exudyn", "drake")
 
 
@@ -59,16 +61,26 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """A script of this folder with `--json`, and how its result becomes figures.
+class Gap:
+    """A machine that has no figure beside this peer, with the reason."""
 
-    arguments and quick: of a full and of a short run.
+    machine: str
+    peer: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A script of this folder with `--json`, and how its result becomes figures and gaps.
+
+    arguments and quick: of a full and of a short run. remark: what a reader of the table should know.
     """
 
-    about: str
-    figures: Callable[[Any], Iterator[Figure]]
+    title: str
+    figures: Callable[[Any], Iterator[Figure | Gap]]
     arguments: tuple[str, ...] = ()
     quick: tuple[str, ...] = ()
+    remark: str = ""
 
 
 def _kernels(found: Any) -> Iterator[Figure]:
@@ -79,7 +91,7 @@ def _kernels(found: Any) -> Iterator[Figure]:
             "constrained forward dynamics, called from Python",
             "µs",
             one["ours_us"]["median"],
-            "Pinocchio constraintDynamics",
+            "Pinocchio",
             one["pinocchio_us"]["median"],
             one["ratio"]["median"],
             "difference of the accelerations",
@@ -90,8 +102,8 @@ def _kernels(found: Any) -> Iterator[Figure]:
 def _ladders(found: Any) -> Iterator[Figure]:
     for one in found:
         for peer, words in (
-            ("pinocchio", "Pinocchio constraintDynamics"),
-            ("mujoco", "MuJoCo mj_forward (soft)"),
+            ("pinocchio", "Pinocchio"),
+            ("mujoco", "MuJoCo (soft)"),
         ):
             yield Figure(
                 "ladders",
@@ -116,7 +128,7 @@ def _batch(found: Any) -> Iterator[Figure]:
         "1,000 machines × 1,000 ms in one call",
         "s",
         seconds["same_error"],
-        "MuJoCo rollout (soft)",
+        "MuJoCo (soft)",
         seconds["mujoco"],
         ratio["same_error"][1],
         "median error at the end, rad",
@@ -132,7 +144,7 @@ def _tick_cost(found: Any) -> Iterator[Figure]:
         "whole tick of the controller",
         "µs",
         found["tick_us"]["median"],
-        "one Pinocchio constraintDynamics",
+        "Pinocchio, dynamics alone",
         found["pinocchio_us"]["median"],
         found["ratio"]["median"],
     )
@@ -143,11 +155,11 @@ def _lockstep(found: Any) -> Iterator[Figure]:
     for name in ("holding", "following"):
         yield Figure(
             "lockstep",
-            "scara",
-            f"lockstep ticks, {name}",
+            f"scara, {name}",
+            "ticks in lockstep beside bare ZeroMQ round trips of the same bytes",
             "1/s",
             rates[name]["median"],
-            "bare ZeroMQ round trips",
+            "bare round trips",
             rates["ping_pong"]["median"],
             found[f"{name}_to_ping_pong"]["median"],
         )
@@ -161,16 +173,19 @@ def _codegen(found: Any) -> Iterator[Figure]:
         "generated C for M, h and A",
         "ns",
         found["ours_ns"],
-        f"CasADi, generated C ({fastest})",
+        f"CasADi ({fastest})",
         found[f"casadi_{fastest}_ns"],
         found["ratio"],
     )
 
 
-def _simulators(found: Any) -> Iterator[Figure]:
-    peers = {"exudyn": "Exudyn", "drake": "Drake (nearly rigid closures)"}
+def _simulators(found: Any) -> Iterator[Figure | Gap]:
+    peers = {"exudyn": "Exudyn", "drake": "Drake (soft)"}
     for one in found:
         peer = one["peer"]
+        if "reason" in one:
+            yield Gap(one["machine"], peers[peer], one["reason"])
+            continue
         yield Figure(
             "simulators",
             one["machine"],
@@ -187,27 +202,53 @@ def _simulators(found: Any) -> Iterator[Figure]:
 
 
 COMPARISONS = {
-    "kernels": Comparison("shipped closed machines ÷ Pinocchio", _kernels, (), ("--rounds", "30")),
+    "kernels": Comparison(
+        "Constrained forward dynamics of the closed machines",
+        _kernels,
+        ("--rounds", "100"),
+        ("--rounds", "30"),
+        "Pinocchio: `constraintDynamics`.",
+    ),
     "ladders": Comparison(
-        "ladders of loops ÷ Pinocchio and MuJoCo",
+        "Constrained forward dynamics of large mechanisms",
         _ladders,
-        ("--loops", "10,20,40,100"),
+        ("--loops", "10,20,40,80,100"),
         ("--loops", "10,20", "--rounds", "5"),
+        "A ladder of N loops has N + 1 rods on the ground and N couplers. Pinocchio: `constraintDynamics`;\n"
+        "MuJoCo: `mj_forward`.",
     ),
     "batch": Comparison(
-        "many machines in one call ÷ MuJoCo rollout, at the same error",
+        "Many machines in one call",
         _batch,
         (),
         ("--rounds", "2"),
+        "MuJoCo: `rollout` in steps of 1 ms; linkwork takes the longest step with which its error is at\n"
+        "most MuJoCo's.",
     ),
     "simulators": Comparison(
-        "simulated motion ÷ Exudyn and Drake, at the same error", _simulators, (), ("--rounds", "2")
+        "Simulated motion at the same error",
+        _simulators,
+        (),
+        ("--rounds", "2"),
+        "Each peer takes the longest step with which its error is at most 1e-4 rad, or the step of its\n"
+        "least error; linkwork takes the longest step with which its own error is at most the peer's.\n"
+        "Exudyn: generalized-alpha, exact closures. Drake: SAP, nearly rigid ball constraints.",
     ),
     "tick_cost": Comparison(
-        "a controller's tick ÷ one call of Pinocchio", _tick_cost, (), ("--rounds", "15")
+        "A whole tick of the controller",
+        _tick_cost,
+        (),
+        ("--rounds", "15"),
+        "Pinocchio: one call of `constraintDynamics`, which is a part of the tick's work.",
     ),
-    "lockstep": Comparison("ticks in lockstep ÷ bare round trips", _lockstep, (), ("--rounds", "5")),
-    "codegen": Comparison("generated C ÷ CasADi's", _codegen),
+    "lockstep": Comparison(
+        "Ticks of the daemons in lockstep",
+        _lockstep,
+        ("--rounds", "30"),
+        ("--rounds", "5"),
+        "These are rates: a ratio of 1 would mean a controller and a plant without any cost.",
+    ),
+    "codegen": Comparison("Generated C", _codegen, remark="CasADi: C that it generates from the same model."),
 }
 
 
@@ -224,8 +265,9 @@ def measure(
     names: Sequence[str], processes: int, *, quick: bool, say: Callable[[str], None]
 ) -> dict[str, Any]:
     """Run these benchmarks in turns; return `figures`, `yardstick_ms` and `left_out` (name → reason)."""
-    runs: dict[str, list[list[Figure]]] = {name: [] for name in names}
+    runs: dict[str, list[Figure]] = {name: [] for name in names}
     left_out: dict[str, str] = {}
+    gaps: dict[tuple[str, str, str], dict[str, None]] = {}
     marks = []
     places = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(places)}
@@ -245,14 +287,23 @@ def measure(
                 lines = run.stderr.strip().splitlines()
                 left_out[name] = lines[-1] if lines else f"exit status {run.returncode}"
                 continue
-            runs[name].append(list(comparison.figures(json.loads(run.stdout))))
+            for one in comparison.figures(json.loads(run.stdout)):
+                if isinstance(one, Gap):
+                    gaps.setdefault((name, one.peer, one.reason), {})[one.machine] = None
+                else:
+                    runs[name].append(one)
+    for (name, peer, reason), machines in gaps.items():
+        left_out[f"{name}, {peer}: {', '.join(machines)}"] = reason
     figures = [figure for name in names for figure in _combined(runs[name])]
     return {"figures": figures, "yardstick_ms": sorted(marks), "left_out": left_out}
 
 
-def _combined(runs: list[list[Figure]]) -> Iterator[Figure]:
-    """Yield the medians over the processes."""
-    for same in zip(*runs, strict=True):
+def _combined(runs: Sequence[Figure]) -> Iterator[Figure]:
+    """Yield the medians over the processes of each quantity, machine and peer."""
+    alike: dict[tuple[str, str, str], list[Figure]] = {}
+    for figure in runs:
+        alike.setdefault((figure.quantity, figure.machine, figure.peer), []).append(figure)
+    for same in alike.values():
         ratios = [figure.ratio for figure in same]
         yield Figure(
             **{
@@ -266,48 +317,64 @@ def _combined(runs: list[list[Figure]]) -> Iterator[Figure]:
         )
 
 
-HEADINGS = ("machine", "linkwork", "peer", "ratio", "spread", "error", "peer's")
+HEADINGS = ("machine", "peer", "linkwork", "peer's", "ratio", "spread", "error", "peer's error")
 
 
 def tables(figures: Sequence[Figure]) -> dict[str, list[tuple[str, ...]]]:
-    """Return the rows of cells of each table, by its title: quantity, peer, meaning of the errors."""
+    """Return the rows of cells (as `HEADINGS`) of each benchmark, by its name."""
     found: dict[str, list[tuple[str, ...]]] = {}
     for each in figures:
-        title = f"{each.quantity} ÷ {each.peer}" + (f"; error: {each.error_of}" if each.error_of else "")
-        values = (f"{value:.3g} {each.unit}" for value in (each.linkwork, each.peer_value))
+        values = (f"{_short(value)} {each.unit}" for value in (each.linkwork, each.peer_value))
         errors = ("-" if error is None else f"{error:.0e}" for error in (each.error, each.peer_error))
-        own, other = values
-        spread = f"{_short(each.low)}-{_short(each.high)}"
-        row = (each.machine, own, other, _short(each.ratio), spread, *errors)
-        found.setdefault(title, []).append(row)
+        spread = f"{_ratio(each.low)}-{_ratio(each.high)}"
+        row = (each.machine, each.peer, *values, _ratio(each.ratio), spread, *errors)
+        found.setdefault(each.name, []).append(row)
     return found
 
 
-def _short(ratio: float) -> str:
-    return f"{ratio:.2f}" if ratio >= 0.1 else f"{ratio:.1g}"
+def caption(figures: Sequence[Figure], name: str) -> str:
+    """Return what the figures of a benchmark measure."""
+    own = [figure for figure in figures if figure.name == name]
+    text = "; ".join(dict.fromkeys(figure.quantity for figure in own))
+    errors = "; ".join(dict.fromkeys(figure.error_of for figure in own if figure.error_of))
+    return f"{text}. Error: {errors}" if errors else text
+
+
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100.0 else f"{value:.3g}"
+
+
+def _ratio(ratio: float) -> str:
+    return f"{ratio:.2f}" if ratio >= 0.1 else f"{ratio:.3f}" if ratio >= 1e-3 else "<0.001"
 
 
 def page(found: dict[str, Any], when: datetime) -> str:
     """Return the page for the documentation."""
-    marks = found["yardstick_ms"]
+    marks, figures = found["yardstick_ms"], found["figures"]
     versions = ", ".join(f"{name} {number}" for name, number in _versions().items())
+    yardstick_ms = f"{median(marks):.0f} ms ({marks[0]:.0f} to {marks[-1]:.0f} ms)"
     lines = [
         "# Benchmarks",
         "",
-        "Written by `python -m benchmarks --write-docs`. A ratio is linkwork ÷ peer, both measured in turns",
-        "in the same processes; the spread is that of the processes. Absolute times vary with the computer.",
+        "linkwork beside other libraries, measured in turns. A ratio is linkwork's value over the peer's.",
+        "Each benchmark runs in several fresh processes: a value is their median, a spread their smallest",
+        "and largest ratio. Absolute times vary with the computer; ratios vary less.",
         "",
-        f"{when:%d %B %Y}, {os.cpu_count()} processors, Python {python_version()}, {versions}.",
-        f"Yardstick: {median(marks):.0f} ms ({marks[0]:.0f} to {marks[-1]:.0f}).",
+        "Speed counts at the error beside it. A peer marked as soft satisfies closures approximately, which",
+        "is less work.",
         "",
-        "Speed counts at the error beside it. A peer marked as soft satisfies closures approximately: its",
-        "work is not the same.",
+        f"Measured on {when:%d %B %Y}: {os.cpu_count()} processors, Python {python_version()}, {versions}.",
+        f"The yardstick, a fixed piece of Python and numpy, takes {yardstick_ms}.",
+        "`python -m benchmarks --write-docs` measures all of it again and writes this page.",
     ]
-    for title, cells in tables(found["figures"]).items():
-        lines += ["", f"## {title[0].upper()}{title[1:]}", "", f"| {' | '.join(HEADINGS)} |"]
-        lines += [f"| {' | '.join('---' for _ in HEADINGS)} |", *(f"| {' | '.join(row)} |" for row in cells)]
-    for name, reason in found["left_out"].items():
-        lines += ["", f"Left out: {name} ({reason})."]
+    for name, cells in tables(figures).items():
+        lines += ["", f"## {COMPARISONS[name].title}", "", f"{caption(figures, name)}.", ""]
+        lines += [f"{COMPARISONS[name].remark}", ""] if COMPARISONS[name].remark else []
+        lines += [f"| {' | '.join(HEADINGS)} |", f"| {' | '.join('---' for _ in HEADINGS)} |"]
+        lines += [f"| {' | '.join(row)} |" for row in cells]
+    if found["left_out"]:
+        lines += ["", "## Left out", ""]
+        lines += [f"- {what}: {reason}" for what, reason in found["left_out"].items()]
     return "\n".join(lines) + "\n"
 
 
@@ -322,16 +389,19 @@ def _versions() -> dict[str, str]:
 
 
 def _show(found: dict[str, Any], console: Console) -> None:
-    marks = found["yardstick_ms"]
-    for title, cells in tables(found["figures"]).items():
-        table = Table(*HEADINGS, title=title, title_justify="left", box=box.SIMPLE_HEAD)
+    marks, figures = found["yardstick_ms"], found["figures"]
+    for name, cells in tables(figures).items():
+        title = f"{name}: {caption(figures, name)}"
+        table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+        for heading in HEADINGS:
+            table.add_column(heading, no_wrap=True)
         for row in cells:
             table.add_row(*row)
         console.print(table)
     if marks:
         console.print(f"yardstick {median(marks):.0f} ms ({marks[0]:.0f} to {marks[-1]:.0f})")
     for name, reason in found["left_out"].items():
-        console.print(f"left out: {name}: {reason}")
+        console.print(f"left out: {name}: {reason}", markup=False)
 
 
 def main() -> None:
@@ -346,13 +416,13 @@ def main() -> None:
     options = parser.parse_args()
     if options.list:
         for name, comparison in COMPARISONS.items():
-            print(f"{name:<12}{comparison.about}")
+            print(f"{name:<12}{comparison.title}")
         return
     unknown = [name for name in options.names if name not in COMPARISONS]
     if unknown:
         parser.error(f"no benchmark {', '.join(unknown)}; there are {', '.join(COMPARISONS)}")
     processes = options.processes or (1 if options.quick else 3)
-    console = Console()
+    console = Console(width=max(LEAST_WIDTH, Console().width))
     with Console(stderr=True).status("") as status:
         found = measure(options.names or list(COMPARISONS), processes, quick=options.quick, say=status.update)
     _show(found, console)

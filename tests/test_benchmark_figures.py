@@ -12,11 +12,20 @@ FIGURE = Figure("kernels", "four_bar", "dynamics", "µs", 1.0, "Pinocchio", 2.0,
 
 
 def test_medians_and_spread_of_the_processes():
-    runs = [[replace(FIGURE, linkwork=us, ratio=us / 2.0)] for us in (1.0, 3.0, 1.2)]
+    runs = [replace(FIGURE, linkwork=us, ratio=us / 2.0) for us in (1.0, 3.0, 1.2)]
     (found,) = _combined(runs)
     assert (found.linkwork, found.ratio, found.low, found.high) == (1.2, 0.6, 0.5, 1.5)
-    title = "dynamics ÷ Pinocchio; error: residual"
-    assert tables([found]) == {title: [("four_bar", "1.2 µs", "2 µs", "0.60", "0.50-1.50", "1e-15", "2e-12")]}
+    row = ("four_bar", "Pinocchio", "1.2 µs", "2 µs", "0.60", "0.50-1.50", "1e-15", "2e-12")
+    assert tables([found]) == {"kernels": [row]}
+
+
+def test_a_quantity_that_one_process_lacks_has_the_figures_of_the_others():
+    other = replace(FIGURE, machine="delta", ratio=0.7)
+    found = list(_combined([FIGURE, other, replace(FIGURE, ratio=0.9)]))
+    assert [(figure.machine, figure.low, figure.high) for figure in found] == [
+        ("four_bar", 0.5, 0.9),
+        ("delta", 0.7, 0.7),
+    ]
 
 
 def test_the_page_names_date_versions_and_what_was_left_out():
@@ -24,8 +33,8 @@ def test_the_page_names_date_versions_and_what_was_left_out():
     text = page(found, datetime(2026, 11, 24, tzinfo=UTC))
     assert "24 November 2026" in text
     assert "numba 0." in text
-    assert "| four_bar | 1 µs | 2 µs | 0.50 |" in text
-    assert "Left out: codegen (no casadi)." in text
+    assert "| four_bar | Pinocchio | 1 µs | 2 µs | 0.50 |" in text
+    assert "- codegen: no casadi" in text
     assert str(Path.home()) not in text
 
 
