@@ -13,17 +13,21 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import time
+from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the loop in this process belongs to the tests
+
 import numpy as np
-from in_process import InProcess, with_encoders
 from numpy.typing import NDArray
 
 from linkwork.controller.gateway.twin.twin import asked_of
 from linkwork.controller.gateway.twin.twin_channels import TwinChannels
 from linkwork.machine import Machine, load
 from linkwork.plant.twin.twin_comparison import TwinComparison
+from tests.controller.loop.in_process import enabled, with_encoders
 
 MACHINES = ("scara", "five_bar", "delta", "platform_3rrs", "four_bar", "slider_crank")
 SECONDS, SWING, PUSH, PUSHED_AT_S = 2.0, 0.05, 0.2, 1.5
@@ -31,8 +35,8 @@ SECONDS, SWING, PUSH, PUSHED_AT_S = 2.0, 0.05, 0.2, 1.5
 
 def rows_of(machine: Machine, share: float) -> tuple[NDArray[Any], int]:
     """The ticks of a swing as the gateway sends them, and the tick from which a push acts."""
-    rig = InProcess(machine)
-    plant, period = rig.plant, rig.period_s
+    rig = enabled(machine)
+    plant, period = rig.simulator, rig.period_s
     names = machine.controller.goal_coordinates
     index = np.array([machine.coordinate_index(name) for name in names], np.int64)
     knots = np.linspace(0.0, SECONDS, 101)
@@ -53,8 +57,8 @@ def rows_of(machine: Machine, share: float) -> tuple[NDArray[Any], int]:
         latch(mode, effort + push if plant.tick >= begin else effort)
 
     plant.latch = pushed  # type: ignore[method-assign]
-    records = [rig.send(index, knots, values).tobytes()]
-    records += [rig.tick().tobytes() for _ in range(round(SECONDS / period))]
+    records = [rig.send(index, knots, values, path=1.0, goal=0.1).record.tobytes()]
+    records += [rig.tick().record.tobytes() for _ in range(round(SECONDS / period))]
     words = np.frombuffer(b"".join(records)).reshape(len(records), -1)
     layout = rig.controller.record.layout
     return asked_of(words, layout, TwinChannels(machine).words.asked, stamped=False), begin

@@ -27,11 +27,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.held_effort import Alone, ZeroOrderHold, double_integrator, sampled
-from benchmarks.in_process import InProcess, with_controller, with_encoders
 from benchmarks.tracking import MOVES, forth_and_back
 from linkwork.arrays import Floats
 from linkwork.controller.loop.tick import AHEAD
 from linkwork.machine import Machine, load
+from tests.controller.loop.in_process import enabled, with_controller, with_encoders
 
 FORMS = ("sampled", "steady", "continuous")
 BANDWIDTHS = [20.0, 50.0, 200.0, 500.0, 1000.0]
@@ -57,12 +57,12 @@ def run(machine: Machine, name: str, where: float | None, jump: float, ticks: in
 
     That of all ticks (…, 2, 3, k): θ, θ̇, θ̈ as the hold of the tick's command begins, and in its middle.
     """
-    rig, way = InProcess(machine), MOVES[name]
+    rig, way = enabled(machine), MOVES[name]
     index, lead = coordinates_of(machine, name), 1
     if where is not None:
         begin = rig.record["reference"][index].copy()
         knots, values = forth_and_back(begin, np.array(list(way.values())), JERK)
-        rig.send(index, knots, values)
+        rig.send(index, knots, values, path=1.0, goal=0.1)
         lead = round(0.5 * where * knots[-1] / rig.period_s)
     motion: Any = rig.controller.supervisor.course.motion
     at = motion.evaluate
@@ -75,11 +75,12 @@ def run(machine: Machine, name: str, where: float | None, jump: float, ticks: in
     for k in range(lead + ticks):
         if k == lead:
             motion.evaluate = shifted
+        q = rig.simulator.q[index].copy()
         record = rig.tick()
         assert not record["fault"]
         assert not record["limited"]
         if k >= lead:
-            error[k - lead] = record["reference"][index] - rig.q[index]
+            error[k - lead] = record["reference"][index] - q
         for place, ahead in enumerate((1.0, AHEAD)):
             at(ahead * rig.period_s, *reference[k, place])
     course = rig.controller.supervisor.course

@@ -20,8 +20,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.in_process import InProcess
 from linkwork.machine import load
+from tests.controller.loop.in_process import enabled
 
 LADDERS, BRANCHED = (10, 35, 64), (3, 10, 18)
 """Cells and legs: 21, 71 and 129 bodies; 21, 70 and 126."""
@@ -132,7 +132,7 @@ def measure(machine: dict[str, Any], folder: Path) -> dict[str, Any]:
     began = time.perf_counter()
     loaded = load(path)
     ready = time.perf_counter()
-    InProcess(loaded)  # ticks until it is enabled
+    enabled(loaded)
     done = time.perf_counter()
     _run("check", str(path))  # fetches kernels that were never compiled
     return {
@@ -164,7 +164,7 @@ def main() -> None:
     machines = [*map(ladder, LADDERS), *map(branched, BRANCHED)]
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        InProcess(load("five_bar")).tick()  # imports, and kernels of all closed machines
+        enabled(load("five_bar"))  # imports, and kernels of all closed machines
         found = [measure(machine, folder) for machine in machines]
         import_s = imported(branched(10), folder)
     if options.json:

@@ -81,11 +81,15 @@ class BenchRig:
         return words.view(self.layout.dtype)[:, 0], first + len(words)
 
     def forth_and_back(self, duration_s: float = 5.0) -> dict[str, Any]:
-        """A trajectory of so many seconds that ends where it began, to be sent again and again."""
+        """A trajectory of this duration that ends where it began, to be sent again and again.
+
+        Below one second its way shrinks with the cube of the duration, so that its jerk does not grow.
+        """
         names = [joint.name for joint in self.machine.joints][:2]
         q = self.robot.request("state")["q"]
         home = [float(q[name]) for name in names]
-        away = [home[0] + 0.06 * duration_s, home[1] - 0.06 * duration_s]
+        way = 0.06 * min(duration_s, duration_s**3)
+        away = [home[0] + way, home[1] - way]
         times = (0.0, 0.5 * duration_s, duration_s)
         points = [
             {"time_from_start_s": time_s, "positions": where, "velocities": [0.0, 0.0]}

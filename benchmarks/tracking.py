@@ -20,10 +20,10 @@ import sys
 
 import numpy as np
 
-from benchmarks.in_process import COUNTS, InProcess, with_controller, with_encoders
 from linkwork.arrays import Floats
 from linkwork.controller.motion.reference import GoalStatus
 from linkwork.machine import Machine, load
+from tests.controller.loop.in_process import COUNTS, enabled, with_controller, with_encoders
 
 MOVES: dict[str, dict[str, float]] = {
     "five_bar": {"left": -0.25, "right": 0.2},
@@ -56,17 +56,18 @@ def forth_and_back(begin: Floats, way: Floats, jerk: float) -> tuple[Floats, Flo
 
 def tracking_error(machine: Machine, way: dict[str, float], jerk: float) -> float:
     """Largest error of the goal coordinates on such a way, rad or m."""
-    rig = InProcess(machine)
+    rig = enabled(machine)
     index = np.array([machine.mechanism.joint_index(name) for name in way], np.int64)
     for _ in range(round(SETTLE_S / rig.period_s)):
         rig.tick()
     begin = rig.record["reference"][index].copy()
     knots, values = forth_and_back(begin, np.array(list(way.values())), jerk)
-    rig.send(index, knots, values)
+    rig.send(index, knots, values, path=1.0, goal=0.1)
     worst = 0.0
     for _ in range(round((knots[-1] + 2.0) / rig.period_s)):
+        q = rig.simulator.q[index].copy()
         record = rig.tick()
-        worst = max(worst, float(np.abs(record["reference"][index] - rig.q[index]).max()))
+        worst = max(worst, float(np.abs(record["reference"][index] - q).max()))
         if record["goal_status"] in (GoalStatus.SUCCEEDED, GoalStatus.ENDED):
             break
     if record["goal_status"] != GoalStatus.SUCCEEDED or record["fault"]:

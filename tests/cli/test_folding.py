@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from benchmarks.in_process import InProcess
 from benchmarks.large_machines import branched, ladder
 from linkwork.cli.live_table import view
 from linkwork.cli.status_commands import positions
 from linkwork.machine import load
 from linkwork.machine.checks.assembly_modes import other_assemblies
 from tests.command import linkwork
+from tests.controller.loop.in_process import enabled
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,7 @@ def test_check_shows_the_first_problems_of_a_kind(tmp_path: Path) -> None:
 
 
 def test_telemetry_counts_passive_joints_and_small_loads(file: Path) -> None:
-    rig = InProcess(load(file))
+    rig = enabled(load(file))
     rig.tick()
     sample = rig.controller.record.layout.as_map(rig.record) | {"timestamp": 0.0}
     short, full = (page(view(sample, show_all=show_all)) for show_all in (False, True))

@@ -6,14 +6,14 @@ import io
 
 from rich.console import Console
 
-from benchmarks.in_process import InProcess
 from linkwork.cli.live_table import view
 from linkwork.machine import load
+from tests.controller.loop.in_process import enabled
 
 
 def shown(name: str) -> str:
     """The live table of a machine that holds, as text."""
-    rig = InProcess(load(name))
+    rig = enabled(load(name))
     rig.tick()
     sample = rig.controller.record.layout.as_map(rig.record) | {"timestamp": 0.0}
     page = io.StringIO()
@@ -29,7 +29,7 @@ def test_a_closed_machine_shows_its_closures() -> None:
 
 
 def test_a_twin_shows_the_difference_of_every_motor() -> None:
-    rig = InProcess(load("scara"))
+    rig = enabled(load("scara"))
     rig.tick()
     sample = rig.controller.record.layout.as_map(rig.record) | {"timestamp": 0.0}
     efforts = {"shoulder": 1.25, "elbow": 0.0, "wrist": 0.0, "lift": 0.0}

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.in_process import with_encoders
 from linkwork.demos import DEMOS, demo_named
 from linkwork.demos.demo_figures import DemoRun, tracking_figures
 from linkwork.demos.demo_picture import draw_recording
@@ -22,6 +21,7 @@ from linkwork.plant.truth import RecordedSimulator
 from linkwork.protocol.trajectory import read_trajectory
 from linkwork.recordings.truth_file import read_truth
 from tests.client.in_process_robot import perform
+from tests.controller.loop.in_process import with_encoders
 
 CLOSED = ("five_bar", "delta", "platform_3rrs", "slider_crank", "four_bar")
 SECONDS = {"slider_crank": 3.0, "platform_3rrs": 2.0}

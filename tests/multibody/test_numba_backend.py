@@ -22,9 +22,9 @@ from linkwork.multibody.kernels.numba_backend import (
 
 ROOT = Path(__file__).parents[2]
 _TICKS = """
-from benchmarks.in_process import InProcess
+from tests.controller.loop.in_process import enabled
 from linkwork.machine import load
-process = InProcess(load("five_bar"))
+process = enabled(load("five_bar"))
 for _ in range(5):
     process.tick()
 print(process.record.tobytes().hex())

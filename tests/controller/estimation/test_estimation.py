@@ -7,11 +7,10 @@ import pytest
 
 from benchmarks.error_law import LIMIT, compare
 from benchmarks.held_effort import double_integrator, sampled
-from benchmarks.in_process import COUNTS, with_controller, with_encoders
 from benchmarks.tracking import MOVES, tracking_error, with_wrong_masses
 from linkwork.controller.laws.feedback import lag
 from linkwork.machine import load
-from tests.controller.loop.in_process import InProcess
+from tests.controller.loop.in_process import COUNTS, InProcess, with_controller, with_encoders
 
 SCARA = {"shoulder": 0.2, "elbow": -0.2, "wrist": 0.1, "lift": -0.03}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import zlib
 from dataclasses import dataclass, replace
 from typing import Any
@@ -24,6 +25,8 @@ from linkwork.plant.simulator import Simulator
 from linkwork.protocol.codes import DeviceStatus, Mode
 
 FRESH = Fresh()
+COUNTS = 2**20
+"""Encoder counts a turn; of a slide as many a metre."""
 
 
 @dataclass
@@ -90,6 +93,11 @@ class InProcess:
         figures = report.get("energy_loss_J", 0.0), report.get("impulse", []), report["residual"]
         self.inputs.switched = -number if "refused" in report else number
         self.inputs.switch_figures = (figures[0], float(np.linalg.norm(figures[1])), figures[2])
+
+    @property
+    def record(self) -> np.void:
+        """The last tick's record (a view)."""
+        return self.controller.record.record()
 
     @property
     def supervisor(self) -> Supervisor:
@@ -160,6 +168,32 @@ class InProcess:
         return np.arange(4), knots, values
 
 
-def with_controller(machine: Machine, **settings: object) -> Machine:
-    """The machine with other controller settings."""
-    return replace(machine, controller=replace(machine.controller, **settings))  # type: ignore[arg-type]
+def enabled(machine: Machine) -> InProcess:
+    """The machine, enabled and holding."""
+    rig = InProcess(machine)
+    rig.enable()
+    return rig
+
+
+def with_controller(machine: Machine, **settings: Any) -> Machine:
+    """The machine with other settings of its controller, or of the controller's estimator."""
+    own = machine.controller
+    estimator = {key: value for key, value in settings.items() if hasattr(own.estimator, key)}
+    rest = {key: value for key, value in settings.items() if key not in estimator}
+    changed = replace(own, estimator=replace(own.estimator, **estimator), **rest)
+    return replace(machine, controller=changed)
+
+
+def with_encoders(machine: Machine, counts: int) -> Machine:
+    """The machine with encoders of these counts and no measured velocities; 0 counts: exact positions."""
+    sensors = tuple(
+        replace(
+            sensor,
+            velocity=False,
+            noise=0.0,
+            counts_per_turn=counts if sensor.is_angle else 0,
+            resolution=(math.tau if sensor.is_angle else 1.0) / counts if counts else 0.0,
+        )
+        for sensor in machine.sensors
+    )
+    return replace(machine, sensors=sensors)

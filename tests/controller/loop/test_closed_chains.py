@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.in_process import with_encoders
 from linkwork.controller.laws import laws_of
 from linkwork.controller.laws.closed_chain import Motors, evaluate_closed
 from linkwork.controller.motion.effort_limits import Limited
@@ -29,7 +28,7 @@ from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.laws import LawKind
 from linkwork.protocol.requests import MoveParams
-from tests.controller.loop.in_process import InProcess, Sample
+from tests.controller.loop.in_process import InProcess, Sample, with_encoders
 
 MOVES = {
     "five_bar": {"left": 1.9, "right": 1.2},

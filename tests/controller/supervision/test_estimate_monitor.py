@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.in_process import with_controller
 from linkwork.controller.estimation.assembly_mode import Branch
 from linkwork.controller.estimation.redundant_sensors import told
 from linkwork.controller.faults import FaultCode
@@ -19,7 +18,7 @@ from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.formulations.rank import admitted, factor
 from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.plant.offline.run import simulate
-from tests.controller.loop.in_process import InProcess
+from tests.controller.loop.in_process import InProcess, with_controller
 
 
 def numbers_along(machine: Machine, poses: np.ndarray) -> list[int]:
