@@ -84,36 +84,41 @@ def host_clocked(loop: Loop, client: DeviceClient) -> None:
 
 
 def lockstep(loop: Loop, client: ControllerEnd) -> None:
+    """Lockstep with a plant in another process, with all threads of this one on one processor."""
+    with Together() as together:
+        take_turns(loop, client, together)
+
+
+def take_turns(loop: Loop, client: ControllerEnd, together: Callable[[], None] = lambda: None) -> None:
     """Lockstep: one command, one period, one state, as fast as both ends can. Time runs only during a motion.
 
     Exactly one message is outstanding; it is repeated byte for byte after a second of wall time. Where the
     plant says that a state is lost (faults are injected), the tick is made without it, as in real time, and
-    instead of a command only a message to continue is sent.
+    instead of a command only a message to continue is sent. together: called once a message.
     """
     fresh: bool | None = True
-    with Together() as together:
-        while not loop.done:
-            together()
-            connects = not loop.link.began
-            if connects:
-                fresh = _connect(loop, client)
-                if fresh is None:
-                    continue
-            elif not _await_reason(loop, client):
+    while not loop.done:
+        together()
+        connects = not loop.link.began
+        if connects:
+            fresh = _connect(loop, client)
+            if fresh is None:
                 continue
-            loop.tick(fresh=bool(fresh), received_ns=time.monotonic_ns(), orders=not connects)
-            if fresh:
-                loop.link.send()
-            else:
-                loop.link.pass_over()
-            loop.finish()
-            _await_gateway(loop)
-            if not loop.link.connected:  # given up in `finish`: a tick says so, and orders wait for the next
-                _tick_alone(loop, orders=False)
-            elif not loop.done:
-                fresh = _await_state(loop, client)
-                if fresh is None:
-                    _lose_plant(loop)
+        elif not _await_reason(loop, client):
+            continue
+        loop.tick(fresh=bool(fresh), received_ns=time.monotonic_ns(), orders=not connects)
+        if fresh:
+            loop.link.send()
+        else:
+            loop.link.pass_over()
+        loop.finish()
+        _await_gateway(loop)
+        if not loop.link.connected:  # given up in `finish`: a tick says so, and orders wait for the next
+            _tick_alone(loop, orders=False)
+        elif not loop.done:
+            fresh = _await_state(loop, client)
+            if fresh is None:
+                _lose_plant(loop)
 
 
 PACES: dict[Pace, Callable[[Loop, DeviceClient], None]] = {

@@ -95,6 +95,14 @@ class MotionSection(Section):
         return self
 
 
+class MarginSection(Section):
+    """Smallest allowed stability margins of each motor's position loop in the poses where motions end."""
+
+    gain: Number = entry("Factor by which the loop gain may rise or fall", default=2.0, ge=1.0)
+    phase_deg: Number = entry("Phase margin", "deg", 30.0, ge=0.0, lt=180.0)
+    delay_s: Number = entry("Delay margin, beyond the loop's own delay", "s", 0.0, ge=0.0)
+
+
 class TuneSection(Section):
     """Settings that `linkwork tune` searches, and the figure of merit."""
 
@@ -103,6 +111,7 @@ class TuneSection(Section):
     )
     logarithmic: list[str] = entry("Settings that are searched on a logarithmic scale", default=[])
     minimise: str = entry("Figure of merit")
+    stability_margin: MarginSection = entry("Smallest allowed stability margins", default=MarginSection())
     over: Literal["mean", "worst", "rms"] = entry("How the figures of all runs become one", default="rms")
     candidates: Count = entry("Candidates per generation and setting", default=5, ge=2, le=100)
     generations: Count = entry("Most generations", default=20, ge=1, le=10_000)

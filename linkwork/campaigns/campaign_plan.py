@@ -37,13 +37,17 @@ ONLY_VARIANT: Final = "as_in_the_file"
 
 @dataclass(frozen=True)
 class RunTask:
-    """One run: its number, and what differs from other runs. values: of the parameters, in their order."""
+    """One run: its number, and what differs from other runs. values: of the parameters, in their order.
+
+    margin: instead of a run, the stability margin in the pose where the motion ends.
+    """
 
     run: int
     variant: str
     trajectory: str
     stream: int
     values: tuple[float, ...]
+    margin: bool = False
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,8 @@ class CampaignPlan:
     path: Path
     file: CampaignFile
     recipe: RunRecipe
+    content: Mapping[str, Any]
+    """What determines the runs, as plain data: a folder of results belongs to one content."""
     design: Design
     machine: Machine
     figures: Mapping[str, str]
@@ -132,8 +138,9 @@ def plan_of(file: CampaignFile, document: Document) -> CampaignPlan:
     design = _design(file, document)
     names = tuple(file.parameters)
     texts = {name: each.source_text for name, each in machines.items()}
+    content = _content(file, texts, motions)
     recipe = RunRecipe(
-        _identity(file, texts, motions),
+        _hash(content),
         file.seed,
         texts,
         motions,
@@ -142,7 +149,7 @@ def plan_of(file: CampaignFile, document: Document) -> CampaignPlan:
         tuple(file.faults),
         measured,
     )
-    plan = CampaignPlan(Path(document.file), file, recipe, design, machine, figures)
+    plan = CampaignPlan(Path(document.file), file, recipe, content, design, machine, figures)
     _check_settings(plan, machines, document)
     return plan
 
@@ -355,11 +362,24 @@ def tasks_of(plan: CampaignPlan, done: np.ndarray[Any, np.dtype[np.bool_]]) -> I
             yield plan.task(run)
 
 
-def _identity(
+def _content(
     file: CampaignFile, machines: Mapping[str, str], motions: Mapping[str, Sequence[MotionRequest]]
-) -> str:
-    """Hash of everything that determines the runs; requirements and texts have no effect on them."""
-    told = file.model_dump(exclude={"requirements", "about", "tune", "trajectories", "machine"})
-    requests = {name: [[each.method, dict(each.params)] for each in of] for name, of in motions.items()}
-    whole = json.dumps([told, dict(machines), requests], sort_keys=True, default=str)
-    return hashlib.sha256(whole.encode()).hexdigest()
+) -> dict[str, Any]:
+    """Return what determines the runs, as plain data: requirements, units and texts do not."""
+    texts: Any = {"parameters": {"__all__": {"unit"}}}
+    left_out = dict.fromkeys(("name", "about", "machine", "trajectories", "requirements", "tune"), True)
+    told = file.model_dump(mode="json", exclude={**left_out, **texts}, exclude_none=True)
+    orders = {"variants": list(machines), "parameters": list(file.parameters), "trajectories": list(motions)}
+    return {
+        **told,
+        "machine": {name: _hash(text) for name, text in machines.items()},
+        "trajectories": {
+            name: [[each.method, _hash(each.params)] for each in requests]
+            for name, requests in motions.items()
+        },
+        "order": orders,
+    }
+
+
+def _hash(content: Any) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()[:16]

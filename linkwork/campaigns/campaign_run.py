@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
 from linkwork.campaigns.campaign_plan import CampaignPlan, tasks_of
-from linkwork.campaigns.carrying_out import LocalWorkers, carry_out_on
+from linkwork.campaigns.carrying_out import LocalWorkers, WorkersEnded, carry_out_on
 from linkwork.campaigns.executors import cluster
 from linkwork.campaigns.result_store import ResultStore
 from linkwork.campaigns.results_table import need_pyarrow, write_table
 from linkwork.campaigns.run_worker import RunWorker
+from linkwork.terminal.failures import Misuse
 
 MEASURED_RUNS = 3
 """Runs that a dry run measures."""
@@ -42,6 +43,20 @@ class Estimate:
     total_s: float
 
 
+@contextmanager
+def plain_failures(folder: Path) -> Iterator[None]:
+    """Raise Misuse where the workers end, or a file of the folder cannot be written."""
+    try:
+        yield
+    except WorkersEnded as error:
+        raise Misuse(str(error)) from None
+    except OSError as error:
+        if error.errno is None:
+            raise
+        text = f"{error.filename or folder}: {error.strerror}"
+        raise Misuse(f"{text}; recorded results are kept: the same command continues") from None
+
+
 def run_campaign(
     plan: CampaignPlan, options: CampaignOptions, advance: Advance = lambda _done, _all: None
 ) -> Path:
@@ -51,7 +66,7 @@ def run_campaign(
     WorkersEnded.
     """
     need_pyarrow()
-    with ResultStore(options.folder, plan.recipe.identity, plan.runs) as store:
+    with ResultStore(options.folder, plan.content, plan.runs) as store:
         done = int(store.done.sum())
         advance(done, plan.runs)
 
@@ -78,7 +93,7 @@ def estimate(plan: CampaignPlan, options: CampaignOptions) -> Estimate:
     left = plan.runs
     holder: AbstractContextManager[ResultStore | None] = nullcontext(None)
     if (options.folder / "results.jsonl").exists():
-        holder = ResultStore(options.folder, plan.recipe.identity, plan.runs)
+        holder = ResultStore(options.folder, plan.content, plan.runs)
     with holder as store:
         if store is not None:
             left = plan.runs - int(store.done.sum())

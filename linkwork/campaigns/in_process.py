@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from linkwork.arrays import Floats
 from linkwork.controller.loop.device_link import DeviceLink
 from linkwork.controller.loop.loop import Loop
-from linkwork.controller.loop.pacing import lockstep
+from linkwork.controller.loop.pacing import take_turns
 from linkwork.controller.motion.reference import GoalStatus
 from linkwork.controller.orders import Enable, Order, StartGoal
 from linkwork.controller.planning.planner_messages import MachineState, PlanJob, PlannedGoal
@@ -146,22 +146,24 @@ def prepare_kernels(machine: Machine, *, faults: bool) -> None:
 class InProcessRun:
     """One run: enables the machine, then carries out one request after another until the last goal ends.
 
-    machine: as both ends have it (`plant_mechanism` for the plant). seed: of the sensors' noise. faults: a
-    timeline; its machine must be pushable (`linkwork.plant.faults.pushes`). take: receives the records.
+    machine: as both ends have it (`plant_mechanism` for the plant). requests: each is asked for when the one
+    before it has ended. take: receives the records. seed: of the sensors' noise. faults: a timeline; its
+    machine must be pushable (`linkwork.plant.faults.pushes`). simulator: in place of the machine's own.
     """
 
     def __init__(
         self,
         machine: Machine,
-        requests: Sequence[MotionRequest],
+        requests: Iterable[MotionRequest],
         take: Take,
         seed: int = 0,
         faults: TimeLine | None = None,
+        simulator: WitnessedSimulator | None = None,
     ) -> None:
-        self._machine, self._requests, self._receive = machine, deque(requests), take
+        self._machine, self._requests, self._receive = machine, iter(requests), take
         self.layout: RecordLayout = layout_for(machine)
         self._plant_end, self._inbox = DirectPlantEnd(), _Inbox()
-        self._simulator = WitnessedSimulator(machine, seed)
+        self._simulator = simulator or WitnessedSimulator(machine, seed)
         self._device = _device(machine, self._simulator, self._plant_end, faults)
         self._session: LockstepSession | None = None
         self._shared = Shared.private(self.layout, machine.config_hash)
@@ -181,7 +183,7 @@ class InProcessRun:
         """Carry it out; call it once. Never raises for what the machine does."""
         try:
             with suppress(_RunOver):
-                lockstep(self._loop, self._end)
+                take_turns(self._loop, self._end)
         except MachineryFailed as diverged:
             self._name, self._text = "DIVERGED", str(diverged)
         self._hand_over()
@@ -238,8 +240,8 @@ class InProcessRun:
             self._name = "NOT_ENABLED"
             self._text = f"enabling ended in {State(int(record['state'])).name.lower()}"
             return
-        while self._requests:
-            planned = self._plan(self._requests.popleft())
+        for request in self._requests:
+            planned = self._plan(request)
             if planned is None:
                 return
             yield planned

@@ -6,9 +6,12 @@ short is removed at the next start, and its run is carried out again.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
+import textwrap
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
@@ -20,23 +23,25 @@ from linkwork.machine.problems import MachineError, Problem
 
 FILE: Final = "results.jsonl"
 _READ_BYTES: Final = 1 << 20
+_SHOWN: Final = 3
+"""Differences that a refusal names."""
 
 
 class ResultStore:
     """The results of one campaign in a folder. Use it as a context manager; one process at a time may.
 
-    identity: hash of what determines the runs. runs: their number. Raises MachineError for a folder with
-    results of another campaign, and for one that another process uses.
+    content: what determines the runs, as plain data. runs: their number. Raises MachineError for a folder
+    with results of another content, which names the differences, and for one that another process uses.
     """
 
-    def __init__(self, folder: Path, identity: str, runs: int) -> None:
+    def __init__(self, folder: Path, content: Mapping[str, Any], runs: int) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.path = folder / FILE
         self._at: NDArray[np.int64] = np.full(runs, -1, np.int64)
         self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
         try:
             self._claim()
-            self._end = self._begin(identity)
+            self._end = self._begin(json.loads(json.dumps(content)))
         except BaseException:
             os.close(self._fd)
             raise
@@ -80,7 +85,7 @@ class ResultStore:
                 "another process carries out this campaign in this folder", "wait for it, or give --out DIR"
             ) from None
 
-    def _begin(self, identity: str) -> int:
+    def _begin(self, content: dict[str, Any]) -> int:
         """Read what is there, and remove a last line that is not complete; return the end of the file."""
         end, rest = 0, b""
         head: dict[str, Any] | None = None
@@ -89,25 +94,27 @@ class ResultStore:
             rest = lines.pop()
             for line in lines:
                 if head is None:
-                    head = self._head(line, identity)
+                    head = self._head(line, content)
                 else:
                     self._note(line, end)
                 end += len(line) + 1
         os.ftruncate(self._fd, end)
         self._end = end
         if head is None:
-            self._write(json.dumps({"campaign": identity, "runs": len(self._at)}).encode() + b"\n")
+            self._write(json.dumps({"runs": len(self._at), "content": content}).encode() + b"\n")
         return self._end
 
-    def _head(self, line: bytes, identity: str) -> dict[str, Any]:
+    def _head(self, line: bytes, content: dict[str, Any]) -> dict[str, Any]:
         try:
             head: dict[str, Any] = json.loads(line)
-            known = head["campaign"]
+            runs, known = head["runs"], head["content"]
         except (ValueError, KeyError, TypeError):
             raise self._refusal("this is no file of results", "give another folder: --out DIR") from None
-        if known != identity or head["runs"] != len(self._at):
-            text = "these are results of another campaign, or of this one before its file was changed"
-            raise self._refusal(text, "give another folder: --out DIR, or remove this one")
+        changed = list(differences(known, content))
+        if changed or runs != len(self._at):
+            text = "these are results of another campaign, or of this one before a change"
+            found = "; ".join(changed[:_SHOWN] + ["…"] * (len(changed) > _SHOWN)) or f"{runs} runs then"
+            raise self._refusal(text, "give another folder: --out DIR, or remove this one", found)
         return head
 
     def _note(self, line: bytes, at: int) -> None:
@@ -119,11 +126,27 @@ class ResultStore:
             self._at[run] = at
 
     def _write(self, line: bytes) -> None:
-        written = os.write(self._fd, line)
+        try:
+            written = os.write(self._fd, line)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(self.path)) from None
         if written != len(line):  # a full disk: the line is removed, so that the next one begins a line
             os.ftruncate(self._fd, self._end)
-            raise OSError(28, "no space left on device", str(self.path))
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
         self._end += written
 
-    def _refusal(self, message: str, remedy: str) -> MachineError:
-        return MachineError([Problem(str(self.path), None, None, "", message, remedy=remedy)])
+    def _refusal(self, message: str, remedy: str, found: str = "") -> MachineError:
+        return MachineError([Problem(str(self.path), None, None, "", message, found=found, remedy=remedy)])
+
+
+def differences(was: Any, now: Any, key: str = "") -> Iterator[str]:
+    """Yield each difference of plain data: "parameters.mass.uniform was [0.7, 0.9], is [0.7, 1.1]"."""
+    if isinstance(was, dict) and isinstance(now, dict):
+        for name in {**was, **now}:
+            yield from differences(was.get(name), now.get(name), f"{key}.{name}" if key else name)
+    elif was != now:
+        yield f"{key} was {_shortened(was)}, is {_shortened(now)}"
+
+
+def _shortened(value: Any) -> str:
+    return "not given" if value is None else textwrap.shorten(json.dumps(value), 60, placeholder=" …")

@@ -8,14 +8,15 @@ import os
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
 from typing import Any
 
 from linkwork.campaigns.campaign_plan import RunRecipe, RunTask, keys_of, plant_settings
 from linkwork.campaigns.in_process import InProcessRun, RunEnd, Take, prepare_kernels
 from linkwork.campaigns.machine_patches import replaced
-from linkwork.campaigns.merit import Merit, MeritRecorder
+from linkwork.campaigns.merit import SUCCESSFUL, Merit, MeritRecorder
 from linkwork.campaigns.run_faults import faults_with, noise_seed
+from linkwork.campaigns.stability_margin import NotAtRest, ideal_machine, smallest, stability_margins
 from linkwork.machine import Machine, MachineError, for_controller
 from linkwork.machine.loading import machine_in, plant_mechanism_with
 from linkwork.machine.yaml import Document, parse_yaml
@@ -82,10 +83,21 @@ class RunWorker:
         end = run.run()
         return recorder.merit(end.name), end
 
+    def margin(self, task: RunTask) -> Merit:
+        """Return the smallest stability margins of all motors: gain, phase (deg), delay (s). Raises
+        NotAtRest.
+        """
+        machine = ideal_machine(self.recipe.machines[task.variant])
+        prepare_kernels(machine, faults=False)
+        found = smallest(stability_margins(machine, self.recipe.motions[task.trajectory]))
+        return Merit(SUCCESSFUL, "", astuple(found))
+
     def line(self, task: RunTask) -> bytes:
         """Carry out a run; return its result as one line of JSON."""
         try:
-            if self.recipe.daemons:
+            if task.margin:
+                merit, text = self.margin(task), ""
+            elif self.recipe.daemons:
                 from linkwork.campaigns.daemon_run import run_by_daemons  # for campaigns that ask for them
 
                 merit, text = run_by_daemons(self, task)
@@ -94,6 +106,11 @@ class RunWorker:
                 text = end.text
         except (MachineError, NotAssembled) as error:
             merit, text = Merit("NOT_BUILT", "", ()), str(error)
+        except NotAtRest as error:
+            merit, text = Merit("NOT_AT_REST", "", ()), str(error)
+        except Exception as error:
+            error.add_note(f"in run {task.run}; alone: linkwork campaign FILE --run {task.run}")
+            raise
         return result_line(task.run, merit, text)
 
 

@@ -11,7 +11,7 @@ import json
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,7 +22,6 @@ from linkwork.campaigns.campaign_file import TuneSection, read_campaign_file
 from linkwork.campaigns.campaign_plan import (
     CampaignPlan,
     RunRecipe,
-    RunTask,
     blamed,
     patched_text,
     plan_of,
@@ -32,6 +31,7 @@ from linkwork.campaigns.carrying_out import LocalWorkers
 from linkwork.campaigns.machine_patches import as_yaml, nested
 from linkwork.campaigns.merit import SUCCESSFUL
 from linkwork.campaigns.result_store import ResultStore
+from linkwork.campaigns.stability_margin import UNSTABLE, StabilityMargin, smallest
 from linkwork.machine import Machine, MachineError, for_controller
 from linkwork.machine.loading import machine_in
 from linkwork.machine.yaml import Document, parse_yaml
@@ -46,11 +46,15 @@ _BROKEN: Final = 1e12
 
 @dataclass(frozen=True)
 class Candidate:
-    """Settings, the figure of merit over all runs, and the share of runs that violate a limit or fail."""
+    """Settings, the figure of merit over all runs, and the smallest stability margins over all motions' ends.
+
+    broken: share of the runs that violate a limit or fail, and of the ends with too small a margin.
+    """
 
     settings: tuple[float, ...]
     value: float
     broken: float
+    margin: StabilityMargin
 
     @property
     def cost(self) -> float:
@@ -149,29 +153,25 @@ class CandidateRuns:
     def evaluate(self, settings: Iterable[Floats]) -> list[Candidate]:
         """Return the candidates with these settings, each an array (settings,)."""
         found = [tuple(np.asarray(each, float).tolist()) for each in settings]
-        first, fresh = len(self.candidates), []
-        done = self._store.done
-        for number, each in enumerate(found, first):
-            if number < len(done) and done[number]:
-                told = self._store.read(number)
-                if tuple(told["settings"]) == each:
-                    continue
-            fresh.append((number, each))
+        first = len(self.candidates)
+        known = {number: self._known(number, each) for number, each in enumerate(found, first)}
+        fresh = [(number, found[number - first]) for number, each in known.items() if each is None]
         measured = self._measured(fresh)
-        for number, each in enumerate(found, first):
-            if number in measured:
-                candidate = measured[number]
-            else:
-                told = self._store.read(number)
-                candidate = Candidate(each, told["value"] if told["value"] is not None else math.nan,
-                                      told["broken"])  # fmt: skip
+        for number, earlier in known.items():
+            candidate = earlier or measured[number]
             self.candidates.append(candidate)
-            if number in measured and number < len(done):
-                value = candidate.value if math.isfinite(candidate.value) else None
-                told = {"run": number, "settings": each, "value": value, "broken": candidate.broken}
-                self._store.append(json.dumps(told).encode() + b"\n")
+            if earlier is None and number < len(self._store.done):
+                self._store.append(json.dumps({"run": number, **_as_plain(candidate)}).encode() + b"\n")
         self._advance(len(self.candidates), self._tuning.most)
         return self.candidates[first:]
+
+    def _known(self, number: int, settings: tuple[float, ...]) -> Candidate | None:
+        """Return an earlier evaluation of these settings."""
+        done = self._store.done
+        if not (number < len(done) and done[number]):
+            return None
+        candidate = _from_plain(self._store.read(number))
+        return candidate if candidate.settings == settings else None
 
     def _measured(self, fresh: Sequence[tuple[int, tuple[float, ...]]]) -> dict[int, Candidate]:
         """Carry out the runs of candidates (number, settings)."""
@@ -181,35 +181,50 @@ class CandidateRuns:
         document = plan.machine.document
         texts = {f"c{number}": patched_text(document, self._tuning.patch(each)) for number, each in fresh}
         recipe = _recipe_with(plan.recipe, texts)
-        lines: dict[str, list[tuple[int, dict[str, Any]]]] = {name: [] for name in texts}
-        tasks: list[RunTask] = []
-        names = list(texts)
-        for name in names:
-            for run in range(plan.runs):
-                task = plan.task(run)
-                tasks.append(RunTask(len(tasks), name, task.trajectory, task.stream, task.values))
+        own = [plan.task(run) for run in range(plan.runs)]
+        own += [replace(plan.task(place), margin=True) for place in range(len(plan.trajectories))]
+        tasks = [
+            replace(task, run=len(own) * place + number, variant=name)
+            for place, name in enumerate(texts)
+            for number, task in enumerate(own)
+        ]
+        told: list[dict[str, Any]] = [{}] * len(tasks)
 
         def record(line: bytes) -> None:
-            told = json.loads(line)
-            lines[names[told["run"] // plan.runs]].append((told["run"], told))
+            result = json.loads(line)
+            told[result["run"]] = result
 
         self._workers.carry_out(recipe, tasks, record)
         return {
-            number: self._candidate(each, [told for _, told in sorted(lines[f"c{number}"], key=_first)])
-            for number, each in fresh
+            number: self._candidate(each, told[len(own) * place : len(own) * (place + 1)])
+            for place, (number, each) in enumerate(fresh)
         }
 
     def _candidate(self, settings: tuple[float, ...], told: Sequence[Mapping[str, Any]]) -> Candidate:
-        values = np.array([each["figures"][self._merit] if each["figures"] else None for each in told], float)
-        broken = float(np.mean([self._violates(each) for each in told]))
+        """Return a candidate from the results of its runs, and, after them, of its margins."""
+        runs, ends = told[: self._tuning.plan.runs], told[self._tuning.plan.runs :]
+        margins = [
+            StabilityMargin(*(math.inf if value is None else value for value in each["figures"]))
+            if each["result"] == SUCCESSFUL
+            else UNSTABLE
+            for each in ends
+        ]
+        values = np.array([each["figures"][self._merit] if each["figures"] else None for each in runs], float)
+        violations = [self._violates(each) for each in runs] + [self._too_small(each) for each in margins]
+        broken, margin = float(np.mean(violations)), smallest(margins)
         if not np.isfinite(values).all():
-            return Candidate(settings, math.nan, max(broken, 1.0 / len(told)))
+            return Candidate(settings, math.nan, max(broken, 1.0 / len(told)), margin)
         over = self._tuning.section.over
         if over == "worst":
             value = values.max()
         else:
             value = values.mean() if over == "mean" else math.sqrt(float(np.square(values).mean()))
-        return Candidate(settings, float(value), broken)
+        return Candidate(settings, float(value), broken, margin)
+
+    def _too_small(self, margin: StabilityMargin) -> bool:
+        required = self._tuning.section.stability_margin
+        enough = margin.gain >= required.gain and margin.phase_deg >= required.phase_deg
+        return not (enough and margin.delay_s >= required.delay_s and margin != UNSTABLE)
 
     def _violates(self, told: Mapping[str, Any]) -> bool:
         """Whether a run failed, was limited or too fast, or misses a requirement."""
@@ -221,8 +236,17 @@ class CandidateRuns:
         )
 
 
-def _first(pair: tuple[int, Any]) -> int:
-    return pair[0]
+def _as_plain(candidate: Candidate) -> dict[str, Any]:
+    """Return a candidate as plain data; null stands for a number that is not finite."""
+    told = asdict(candidate)
+    margin = {key: value if math.isfinite(value) else None for key, value in told["margin"].items()}
+    return {**told, "value": told["value"] if math.isfinite(told["value"]) else None, "margin": margin}
+
+
+def _from_plain(told: Mapping[str, Any]) -> Candidate:
+    value = math.nan if told["value"] is None else told["value"]
+    margin = {key: math.inf if each is None else each for key, each in told["margin"].items()}
+    return Candidate(tuple(told["settings"]), value, told["broken"], StabilityMargin(**margin))
 
 
 def _recipe_with(recipe: RunRecipe, machines: Mapping[str, str]) -> RunRecipe:
@@ -240,16 +264,18 @@ def tune(
     """
     from scipy.optimize import Bounds, differential_evolution
 
-    told = json.dumps([tuning.plan.recipe.identity, tuning.section.model_dump(),
-                       dict(tuning.plan.file.requirements)], sort_keys=True)  # fmt: skip
-    identity = hashlib.sha256(told.encode()).hexdigest()
+    content = {
+        **tuning.plan.content,
+        "requirements": dict(tuning.plan.file.requirements),
+        "tune": tuning.section.model_dump(mode="json"),
+    }
     logarithmic = np.array([key in tuning.section.logarithmic for key in tuning.keys])
     ends = np.array(list(tuning.section.settings.values()))
     ends[logarithmic] = np.log(ends[logarithmic])
     present = tuning.present()
     if present is not None:
         present[logarithmic] = np.log(present[logarithmic])
-    with ResultStore(folder / "search", identity, tuning.most) as store:
+    with ResultStore(folder / "search", content, tuning.most) as store:
         runs = CandidateRuns(tuning, workers, store, advance)
 
         def settings_of(x: Floats) -> Floats:

@@ -79,22 +79,22 @@ def campaign(
 def _carry_out(plan: CampaignPlan, options: CampaignOptions, file: str, *, as_json: bool) -> None:
     from linkwork.campaigns.analysis import analyse
     from linkwork.campaigns.campaign_page import write_page
-    from linkwork.campaigns.campaign_run import run_campaign
-    from linkwork.campaigns.carrying_out import WorkersEnded
+    from linkwork.campaigns.campaign_run import plain_failures, run_campaign
     from linkwork.campaigns.results_table import ResultsTable
+    from linkwork.launch.warm import have_kernels
     from linkwork.reports.provenance import provenance
     from linkwork.terminal.progress import run_bar
 
     begun = time.monotonic()
-    try:
+    if options.on in (None, "local"):
+        have_kernels(console, [plan.machine])
+    with plain_failures(options.folder):
         with run_bar(console, "runs") as progress:
             path = run_campaign(plan, options, progress)
-    except WorkersEnded as error:
-        raise Misuse(str(error)) from None
-    results = ResultsTable(path)
-    found = analyse(plan, results)
-    told = provenance(sys.argv[1:], time.monotonic() - begun)
-    page = write_page(plan, results, found, told, options.folder)
+        results = ResultsTable(path)
+        found = analyse(plan, results)
+        told = provenance(sys.argv[1:], time.monotonic() - begun)
+        page = write_page(plan, results, found, told, options.folder)
     if as_json:
         emit(_summary(plan, found, path, page))
     else:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from linkwork.cli.connected import AsJson
-from linkwork.terminal.failures import DONE, GOAL_FAILED, Misuse
+from linkwork.terminal.failures import DONE, GOAL_FAILED
 from linkwork.terminal.output import complain, console, emit, number, say, table
 
 if TYPE_CHECKING:
@@ -33,17 +33,19 @@ def tune(
 ) -> int:
     """Search settings of the controller; write them as a part of a machine file, with a report.
 
-    Settings with which any run fails, violates a limit or misses a requirement are rejected. An interrupted
-    search continues. Exit status: 0 found, 1 every candidate violates a limit, 2 wrong usage or file.
+    Settings with which any run fails, violates a limit or misses a requirement, or a stability margin is too
+    small, are rejected. An interrupted search continues. Exit status: 0 found, 1 every candidate is rejected,
+    2 wrong usage or file.
     """
     from linkwork.campaigns.analysis import analyse
     from linkwork.campaigns.campaign_page import write_page
-    from linkwork.campaigns.campaign_run import CampaignOptions, run_campaign
-    from linkwork.campaigns.carrying_out import LocalWorkers, WorkersEnded
+    from linkwork.campaigns.campaign_run import CampaignOptions, plain_failures, run_campaign
+    from linkwork.campaigns.carrying_out import LocalWorkers
     from linkwork.campaigns.executors import processors
     from linkwork.campaigns.results_table import ResultsTable, need_pyarrow
     from linkwork.campaigns.tuning import compared, read_tuning, write_patch
     from linkwork.campaigns.tuning import tune as search
+    from linkwork.launch.warm import have_kernels
     from linkwork.reports.provenance import provenance
     from linkwork.terminal.progress import run_bar
 
@@ -51,30 +53,30 @@ def tune(
     need_pyarrow()
     begun, count = time.monotonic(), workers or processors()
     folder = out or Path("linkwork-out") / f"tune-{tuning.plan.file.name}"
-    try:
+    have_kernels(console, [tuning.plan.machine])
+    with plain_failures(folder):
         with run_bar(console, "candidates") as progress, LocalWorkers(count) as pool:
             best, candidates = search(tuning, pool, folder, progress)
         if best.broken:
-            share = f"{100.0 * best.broken:.1f} % of its runs"
             complain(
-                f"every candidate fails, violates a limit or misses a requirement; the best one in {share}"
+                "every candidate fails, violates a limit, misses a requirement or has too small a stability"
+                f" margin; the best one in {100.0 * best.broken:.1f} % of its runs and poses"
             )
             return GOAL_FAILED
         patch = write_patch(tuning, best, folder)
         plan = compared(tuning, best, folder)
         with run_bar(console, "comparison") as progress:
             path = run_campaign(plan, CampaignOptions(folder / "comparison", count), progress)
-    except WorkersEnded as error:
-        raise Misuse(str(error)) from None
-    results = ResultsTable(path)
-    told = provenance(sys.argv[1:], time.monotonic() - begun)
-    shown = _evidence(tuning, best, candidates)
-    page = write_page(plan, results, analyse(plan, results), told, folder, shown)
+        results = ResultsTable(path)
+        told = provenance(sys.argv[1:], time.monotonic() - begun)
+        shown = _evidence(tuning, best, candidates)
+        page = write_page(plan, results, analyse(plan, results), told, folder, shown)
     if as_json:
         settings = dict(zip(tuning.keys, best.settings, strict=True))
         emit(
             {"settings": settings, "value": best.value, "before": _before(tuning, candidates),
-             "candidates": len(candidates), "patch": str(patch), "report": str(page)}
+             "margin": vars(best.margin), "candidates": len(candidates),
+             "patch": str(patch), "report": str(page)}
         )  # fmt: skip
     else:
         _show(tuning, best, candidates)
@@ -84,8 +86,35 @@ def tune(
 
 
 def _before(tuning: TuningPlan, candidates: Sequence[Candidate]) -> float | None:
-    """The figure of merit with the file's own settings, which are the first candidate where it gives them."""
-    return None if tuning.present() is None else candidates[0].value
+    """The figure of merit with the file's own settings."""
+    present = _present(tuning, candidates)
+    return None if present is None else present.value
+
+
+def _present(tuning: TuningPlan, candidates: Sequence[Candidate]) -> Candidate | None:
+    """The candidate with the file's own settings, the first one where the file gives them."""
+    return None if tuning.present() is None else candidates[0]
+
+
+def _margins(
+    tuning: TuningPlan, best: Candidate, candidates: Sequence[Candidate]
+) -> list[tuple[str, str, str, str]]:
+    """Rows: margin, in the file, found, required."""
+    present, required = _present(tuning, candidates), tuning.section.stability_margin
+
+    def row(name: str, key: str, factor: float, unit: str) -> tuple[str, str, str, str]:
+        def shown(margin: Any) -> str:
+            value = getattr(margin, key)
+            return "unlimited" if math.isinf(value) else f"{factor * value:.3g}{unit}"
+
+        before = "–" if present is None else shown(present.margin)
+        return f"{name} margin", before, shown(best.margin), f"≥ {shown(required)}"
+
+    return [
+        row("gain", "gain", 1.0, ""),
+        row("phase", "phase_deg", 1.0, " deg"),
+        row("delay", "delay_s", 1e3, " ms"),
+    ]
 
 
 def _rows(tuning: TuningPlan, best: Candidate) -> list[tuple[str, str, str, str]]:
@@ -100,6 +129,8 @@ def _rows(tuning: TuningPlan, best: Candidate) -> list[tuple[str, str, str, str]
 def _show(tuning: TuningPlan, best: Candidate, candidates: Sequence[Candidate]) -> None:
     rows: list[Sequence[str]] = list(_rows(tuning, best))
     console.print(table("settings", ("key", "in the file", "found", "searched"), rows))
+    margins: list[Sequence[str]] = list(_margins(tuning, best, candidates))
+    console.print(table("stability margins", ("margin", "in the file", "found", "required"), margins))
     section, before = tuning.section, _before(tuning, candidates)
     unit = tuning.plan.figures[section.minimise]
     was = f", before {number(before)} {unit}" if before is not None else ""
@@ -125,15 +156,23 @@ def _evidence(tuning: TuningPlan, best: Candidate, candidates: Sequence[Candidat
         ChartLine("candidate", numbers, values * factor, 2, dashed=True),
     )
     chart = Chart("Search", "candidate", f"{section.minimise} / {shown}", lines, log=True,
-                  note="gaps: a run fails, violates a limit or misses a requirement")  # fmt: skip
+                  note="gaps: a run fails or violates a limit, or a margin is too small")  # fmt: skip
     before = _before(tuning, candidates)
     told: list[Any] = [f"{section.minimise}, {section.over} of {tuning.plan.runs} runs"]
     told += ["–" if before is None else amount(before, unit), amount(best.value, unit), ""]
     rows: list[Any] = [*_rows(tuning, best), told]
+    margins: list[Any] = list(_margins(tuning, best, candidates))
     return element(
         "section",
         element("h2", "Settings"),
         plain_table(("key", "in the file", "found", "searched"), rows, (1, 2, 3)),
+        element("h3", "Stability margins"),
+        plain_table(("margin", "in the file", "found", "required"), margins, (1, 2, 3)),
+        element(
+            "p",
+            "Smallest margins of the motors' position loops in the poses where the motions end.",
+            class_="note",
+        ),
         element("p", "The comparison below uses samples that the search has not used.", class_="note"),
         element("div", figure(chart), class_="charts"),
     )

@@ -27,6 +27,21 @@ requirements: {error_max.left: 0.01}
 """
 
 
+FLYWHEEL = """\
+name: flywheel
+bodies:
+  wheel: {mass_kg: 2, com_m: [0, 0, 0], inertia_kg_m2: {xx: 0.01, yy: 0.01, zz: 0.02}}
+joints:
+  turn:
+    {type: revolute, parent: world, child: wheel, at_m: [0, 0, 0], axis: [0, 0, 1],
+     limits: {position_deg: [-170, 170], velocity_rad_s: 6, acceleration_rad_s2: 60, jerk_rad_s3: 2000}}
+motors: {turn: {max_torque_N_m: 10, max_speed_rad_s: 15, brake_torque_N_m: 6}}
+sensors: {turn: {position: {counts_per_turn: 4096}}}
+controller: {bandwidth_rad_s: 80, damping_ratio: 0.8}
+"""
+"""A machine of one joint."""
+
+
 def write(folder: Path, text: str = TEXT) -> Path:
     path = folder / "quick.yaml"
     path.write_text(text)

@@ -34,7 +34,7 @@ def test_whatever_is_left_of_the_file_every_whole_line_counts_once_and_the_rest_
     tmp_path: Path,
 ) -> None:
     whole = [_line(run, "é" * run) for run in (3, 0, 2, 1)]
-    with ResultStore(tmp_path, "abc", 5) as store:
+    with ResultStore(tmp_path, {"seed": 1}, 5) as store:
         for line in whole:
             assert store.append(line)
         assert not store.append(_line(2))
@@ -43,7 +43,7 @@ def test_whatever_is_left_of_the_file_every_whole_line_counts_once_and_the_rest_
     ends = np.cumsum([head, *map(len, whole)])
     for kept in range(len(data) + 1):
         (tmp_path / FILE).write_bytes(data[:kept])
-        with ResultStore(tmp_path, "abc", 5) as store:
+        with ResultStore(tmp_path, {"seed": 1}, 5) as store:
             known = int((ends[1:] <= kept).sum())
             assert np.flatnonzero(store.done).tolist() == sorted([3, 0, 2, 1][:known])
             for line in whole:
@@ -54,10 +54,10 @@ def test_whatever_is_left_of_the_file_every_whole_line_counts_once_and_the_rest_
 
 
 def test_results_of_another_campaign_and_a_folder_in_use_are_refused(tmp_path: Path) -> None:
-    with ResultStore(tmp_path, "abc", 5), pytest.raises(MachineError, match="another process"):
-        ResultStore(tmp_path, "abc", 5)
+    with ResultStore(tmp_path, {"seed": 1}, 5), pytest.raises(MachineError, match="another process"):
+        ResultStore(tmp_path, {"seed": 1}, 5)
     with pytest.raises(MachineError, match="another campaign"):
-        ResultStore(tmp_path, "abd", 5)
+        ResultStore(tmp_path, {"seed": 2}, 5)
 
 
 class _InThisProcess(Executor):
@@ -73,9 +73,9 @@ def test_the_table_of_an_interrupted_campaign_is_that_of_an_undisturbed_one(tmp_
     files = []
     for name, before in (("undisturbed", ()), ("resumed", (3, 1))):
         folder = tmp_path / name
-        with ResultStore(folder, plan.recipe.identity, plan.runs) as store:
+        with ResultStore(folder, plan.content, plan.runs) as store:
             carry_out_on(_InThisProcess(), plan.recipe, [plan.task(run) for run in before], 1, store.append)
-        with ResultStore(folder, plan.recipe.identity, plan.runs) as store:
+        with ResultStore(folder, plan.content, plan.runs) as store:
             tasks = tasks_of(plan, store.done)
             carry_out_on(_InThisProcess(), plan.recipe, tasks, 2, store.append)
             files.append(write_table(plan, store, folder))

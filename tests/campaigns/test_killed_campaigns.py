@@ -64,7 +64,7 @@ def test_a_killed_command_continues_to_the_table_of_an_undisturbed_one(
     after = _recorded(folder)
     assert after[: len(before)] == before
     assert sorted(json.loads(line)["run"] for line in after) == list(range(plan.runs))
-    with ResultStore(undisturbed, plan.recipe.identity, plan.runs) as store:
+    with ResultStore(undisturbed, plan.content, plan.runs) as store:
         for line in small_campaign.lines(plan):
             store.append(line)
         path = write_table(plan, store, undisturbed)

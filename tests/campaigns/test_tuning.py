@@ -2,30 +2,42 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from linkwork.campaigns.campaign_plan import RunRecipe, RunTask
 from linkwork.campaigns.carrying_out import LocalWorkers, Record
+from linkwork.campaigns.result_store import ResultStore
 from linkwork.campaigns.run_worker import carry_out
-from linkwork.campaigns.tuning import compared, read_tuning, tune, write_patch
+from linkwork.campaigns.tuning import CandidateRuns, compared, read_tuning, tune, write_patch
 from linkwork.machine import MachineError
 from tests.campaigns import small_campaign
 
-TEXT = (
-    small_campaign.TEXT.replace("choice: [0, 1]", "choice: [0]").replace("samples: 2", "samples: 1")
-    + """\
+TEXT = """\
+name: quick
+machine: flywheel.yaml
+seed: 5
+sampling: {method: latin_hypercube, samples: 1}
+parameters: {inertia: {plant: wheel.inertia_kg_m2, factor: true, choice: [1.2]}}
+trajectories: {there: {move: {turn: 0.3}}}
+requirements: {error_max.turn: 0.004}
 tune:
-  settings: {controller.bandwidth_rad_s: [5, 30]}
-  minimise: error_max.left
+  settings: {controller.bandwidth_rad_s: [20, 120]}
+  minimise: error_max.turn
   over: worst
   candidates: 5
   generations: 1
 """
-)
+
+
+def _written(folder: Path, text: str = TEXT) -> Path:
+    (folder / "flywheel.yaml").write_text(small_campaign.FLYWHEEL)
+    return small_campaign.write(folder, text)
 
 
 class _Here(LocalWorkers):
@@ -46,19 +58,20 @@ class _Here(LocalWorkers):
 
 def test_the_search_finds_quicker_settings_rejects_violations_and_continues(tmp_path: Path) -> None:
     here = _Here(1)
-    text = TEXT.replace("error_max.left: 0.01", "error_max.left: 0.0008")
-    path = small_campaign.write(tmp_path, text.replace("uniform: [0.7, 0.9]", "choice: [0.9]"))
-    tuning = read_tuning(path)
+    tuning = read_tuning(_written(tmp_path))
     seen: list[tuple[int, int]] = []
     best, candidates = tune(tuning, here, tmp_path, lambda done, most: seen.append((done, most)))
     assert seen[-1] == (len(candidates), tuning.most)
     assert best.broken == 0.0
     assert best.cost == min(each.cost for each in candidates)
-    for each in candidates:  # one run each: it violates its requirement just where the figure is above it
-        assert (each.broken == 1.0) == (each.value > 0.0008)
-        assert each.broken == 1.0 or each.settings[0] > 9.0
-        assert each.broken == 0.0 or each.settings[0] < 21.0
-    assert {each.broken for each in candidates} == {0.0, 1.0}
+    for each in (
+        candidates
+    ):  # one run and one margin each: the run violates its requirement where its figure is above it
+        assert (each.broken == 0.5) == (each.value > 0.004)
+        assert each.broken == 0.5 or each.settings[0] > 50.0
+        assert each.broken == 0.0 or each.settings[0] < 80.0
+        assert each.margin.gain > 4.0
+    assert {each.broken for each in candidates} == {0.0, 0.5}
 
     carried_out = here.carried_out
     again, repeated = tune(tuning, here, tmp_path, lambda _done, _most: None)
@@ -72,18 +85,34 @@ def test_the_search_finds_quicker_settings_rejects_violations_and_continues(tmp_
     assert plan.file.seed != tuning.plan.file.seed
 
 
+def test_a_candidate_with_too_small_a_stability_margin_is_rejected(tmp_path: Path) -> None:
+    """The gain margin falls as the bandwidth rises."""
+    text = TEXT.replace("  over: worst\n", "  over: worst\n  stability_margin: {gain: 6, phase_deg: 20}\n")
+    tuning = read_tuning(_written(tmp_path, text))
+    with ResultStore(tmp_path, {}, 2) as store:
+        runs = CandidateRuns(tuning, _Here(1), store, lambda _done, _most: None)
+        slow, quick = runs.evaluate([np.array([70.0]), np.array([110.0])])
+        assert slow.margin.gain > 6.0 > quick.margin.gain > 2.0
+        assert (slow.broken, quick.broken) == (0.0, 0.5)
+        assert slow.cost < quick.cost
+        again = CandidateRuns(tuning, _Here(1), store, lambda _done, _most: None)
+        assert again.evaluate([np.array([70.0]), np.array([110.0])]) == [slow, quick]
+
+
 @pytest.mark.parametrize(
     ("was", "written", "says"),
     [
         ("controller.bandwidth_rad_s", "controller.bandwith_rad_s", "write bandwidth_rad_s"),
-        ("[5, 30]", "[30, 5]", "below the second"),
-        ("minimise: error_max.left", "minimise: error_max.lift", "write error_max.left"),
+        ("[20, 120]", "[120, 20]", "below the second"),
+        ("over: worst", "stability_margin: {phase: 30}", "phase_deg"),
+        ("over: worst", "stability_margin: {gain: 0.5}", "1 or more"),
+        ("minimise: error_max.turn", "minimise: error_max.tern", "write error_max.turn"),
     ],
 )
 def test_a_mistake_in_the_section_is_shown_at_its_place(
     tmp_path: Path, was: str, written: str, says: Any
 ) -> None:
-    path = small_campaign.write(tmp_path, TEXT.replace(was, written))
+    path = _written(tmp_path, TEXT.replace(was, written))
     with pytest.raises(MachineError, match=says) as refused:
         read_tuning(path)
-    assert "quick.yaml:1" in str(refused.value)
+    assert re.search(r"quick.yaml:\d+:\d+", str(refused.value))
