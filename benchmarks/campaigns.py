@@ -1,14 +1,16 @@
 """Campaigns: throughput of workers and of a Dask cluster, kills at random moments, memory of the parent.
 
     python -m benchmarks.campaigns throughput [--runs 1000] [--rounds 3] [--json]
-    python -m benchmarks.campaigns kills [--runs 200] [--times 10] [--seed 1] [--json]
+    python -m benchmarks.campaigns kills [--runs 100] [--times 10] [--seed 1] [--json]
     python -m benchmarks.campaigns memory [--runs 100000] [--json]
 
 All run the command `linkwork campaign`. A run is a move of the five-bar of a quarter of a second, with noise
-and a delayed device link. *throughput*: runs per second of the whole command with one worker, two workers,
-and two worker processes of a Dask scheduler. *kills*: SIGKILL at random to a worker, to the command, to all
-processes of the command, and to the command while a Dask cluster carries out its runs; after each the same
-command continues. *memory*: resident memory of the command at a tenth of the runs and at the end.
+and a delayed device link; for *memory* it is a move of three hundredths, without either. *throughput*: runs
+per second of the whole command with one worker, two workers, and two worker processes of a Dask scheduler.
+*kills*: signals at random moments (`WAYS`); after each the same command continues. *memory*: resident memory
+of the command at shares of its runs, and the largest until its end, with table and report.
+
+On two free processors *throughput* takes about seven minutes, *kills* and *memory* fifteen each.
 """
 
 from __future__ import annotations
@@ -24,10 +26,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
+from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
+
+from distributed import Client
 
 TEXT = """\
 name: short_moves
@@ -45,7 +49,16 @@ trajectories:
 requirements: {{error_max.left: 0.001}}
 """
 LEAST_SPEED_UP, LEAST_DASK, MOST_GROWTH = 1.7, 0.9, 1.2
-WAYS = ("worker", "command", "all", "client")
+WAYS = {
+    "worker": "SIGKILL to a worker",
+    "command": "SIGKILL to the command",
+    "group": "SIGKILL to the command and its workers",
+    "client": "SIGKILL to the command, which runs on a Dask cluster",
+    "cluster worker": "SIGKILL to a worker of the Dask cluster",
+    "stopped worker": "SIGSTOP to a worker of the Dask cluster, SIGCONT after 5 s",
+    "scheduler": "SIGKILL to the scheduler of the Dask cluster",
+}
+STOPPED_S = 5.0
 
 
 def campaign_file(folder: Path, runs: int) -> Path:
@@ -70,34 +83,52 @@ def finish(path: Path, out: Path, *words: str) -> float:
     return time.monotonic() - begun
 
 
-@contextmanager
-def dask(workers: int) -> Iterator[str]:
-    """Start a Dask scheduler and its worker processes; yield the address."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    address, quiet = f"tcp://127.0.0.1:{port}", subprocess.DEVNULL
-    one = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-    scheduler = ["scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard"]
-    worker = ["worker", address, "--nthreads", "1", "--no-dashboard", "--no-nanny"]
-    begun = []
-    try:
-        for what, *words in (scheduler, *[worker] * workers):
-            argv = [sys.executable, "-m", f"distributed.cli.dask_{what}", *words]
-            begun.append(subprocess.Popen(argv, stdout=quiet, stderr=quiet, env={**os.environ, **one}))
-            time.sleep(1.0)
-        yield address
-    finally:
-        for process in reversed(begun):
+class DaskCluster:
+    """A Dask scheduler and its worker processes. Use it as a context manager."""
+
+    def __init__(self, workers: int) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        self.address = f"tcp://127.0.0.1:{port}"
+        worker = ["worker", self.address, "--nthreads", "1", "--no-dashboard", "--no-nanny"]
+        scheduler = ["scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard"]
+        self._commands = [scheduler, *[worker] * workers]
+        self.processes: list[subprocess.Popen[bytes]] = []
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for process in reversed(self.processes):
             process.kill()
             process.wait()
+
+    def start(self) -> None:
+        """Start what does not run, and wait until the scheduler knows all workers."""
+        if self.processes and self.processes[0].poll() is not None:  # workers of an earlier scheduler end
+            self.__exit__()
+        self.processes = [
+            process if process is not None and process.poll() is None else self._started(command)
+            for process, command in zip_longest(self.processes, self._commands)
+        ]
+        with Client(self.address, timeout=60, set_as_default=False) as client:
+            client.wait_for_workers(len(self._commands) - 1, timeout=60)
+
+    def _started(self, command: Sequence[str]) -> subprocess.Popen[bytes]:
+        what, *words = command
+        argv, quiet = [sys.executable, "-m", f"distributed.cli.dask_{what}", *words], subprocess.DEVNULL
+        one = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+        return subprocess.Popen(argv, stdout=quiet, stderr=quiet, env={**os.environ, **one})
 
 
 def throughput(folder: Path, runs: int, rounds: int) -> dict[str, Any]:
     """Runs per second of each way, rounds interleaved; the first start of workers is part of it."""
     path = campaign_file(folder, runs)
     seconds: dict[str, list[float]] = {"one": [], "two": [], "dask": []}
-    with dask(2) as address:
+    with DaskCluster(2) as cluster:
+        address = cluster.address
         finish(campaign_file(folder, 8), folder / "first", "--on", address)  # its workers load the kernels
         for number in range(rounds):
             seconds["one"].append(finish(path, folder / f"one{number}", "--workers", "1"))
@@ -114,17 +145,21 @@ def throughput(folder: Path, runs: int, rounds: int) -> dict[str, Any]:
 
 
 def kills(folder: Path, runs: int, times: int, seed: int) -> dict[str, Any]:
-    """Kill at random moments, continue, and compare table and results with those of an undisturbed run."""
+    """Disturb campaigns at random moments, continue, and compare them with an undisturbed one."""
     path, draw, wrong = campaign_file(folder, runs), random.Random(seed), []
     lasts_s = finish(path, folder / "undisturbed", "--workers", "2")
     wanted = (folder / "undisturbed" / "results.parquet").read_bytes()
-    with dask(2) as address:
+    recorded: dict[str, list[int]] = {way: [] for way in WAYS}
+    with DaskCluster(2) as cluster:
         for number in range(times):
             for way in WAYS:
                 out = folder / f"{way}{number}"
-                words = ("--on", address) if way == "client" else ("--workers", "2")
-                _disturb(path, out, words, way, draw.uniform(0.0, lasts_s), draw)
+                far = way in ("client", "cluster worker", "stopped worker", "scheduler")
+                words = ("--on", cluster.address) if far else ("--workers", "2")
+                _disturb(start(path, out, *words), way, draw.uniform(0.0, lasts_s), draw, cluster)
+                cluster.start()
                 before = _recorded(out)
+                recorded[way].append(len(before))
                 finish(path, out, *words)
                 after = _recorded(out)
                 same = (out / "results.parquet").read_bytes() == wanted
@@ -132,31 +167,45 @@ def kills(folder: Path, runs: int, times: int, seed: int) -> dict[str, Any]:
                 kept = all(after.get(run) == line for run, line in before.items())
                 if not (same and once and kept):
                     wrong.append({"way": way, "number": number, "same": same, "once": once, "kept": kept})
-    return {"runs": runs, "kills": times * len(WAYS), "wrong": wrong, "holds": not wrong}
+    return {
+        "runs": runs,
+        **{f"recorded, {way}": counts for way, counts in recorded.items()},
+        "kills": times * len(WAYS),
+        "wrong": wrong,
+        "holds": not wrong,
+    }
 
 
-def _disturb(path: Path, out: Path, words: tuple[str, ...], way: str, after_s: float, draw: Any) -> None:
-    """Start the command, and kill a part of it after so long; a killed worker leaves the command running."""
-    command = start(path, out, *words)
+def _disturb(
+    command: subprocess.Popen[bytes], way: str, after_s: float, draw: random.Random, cluster: DaskCluster
+) -> None:
+    """Disturb the command after a time, and wait until it ends."""
     time.sleep(after_s)
+    scheduler, *far = cluster.processes
     if way == "worker":
         workers = [pid for pid in children(command.pid) if b"spawn_main" in command_line(pid)]
         if workers:
-            kill(draw.choice(workers))
-        command.wait()
-    elif way == "all":
-        for pid in [*children(command.pid), command.pid]:
-            kill(pid)
-        command.wait()
+            send(draw.choice(workers), signal.SIGKILL)
+    elif way == "stopped worker":
+        stopped = draw.choice(far)
+        stopped.send_signal(signal.SIGSTOP)
+        time.sleep(STOPPED_S)
+        stopped.send_signal(signal.SIGCONT)
+    elif way in ("cluster worker", "scheduler"):
+        killed = scheduler if way == "scheduler" else draw.choice(far)
+        killed.kill()
+        killed.wait()
+    elif way == "group":
+        os.killpg(command.pid, signal.SIGKILL)
     else:
         command.kill()
-        command.wait()
+    command.wait(300.0)
 
 
-def kill(pid: int) -> None:
-    """End a process that this one has started."""
+def send(pid: int, number: signal.Signals) -> None:
+    """Send a signal to a process that this one has started."""
     try:
-        os.kill(pid, signal.SIGKILL)
+        os.kill(pid, number)
     except ProcessLookupError:
         return
 
@@ -233,7 +282,7 @@ def main() -> None:
         if given.what == "throughput":
             found = throughput(folder, given.runs or 1000, given.rounds)
         elif given.what == "kills":
-            found = kills(folder, given.runs or 200, given.times, given.seed)
+            found = kills(folder, given.runs or 100, given.times, given.seed)
         else:
             found = memory(folder, given.runs or 100_000)
     if given.json:
