@@ -166,14 +166,14 @@ class SwitchParams(TimedParams):
 
 
 class SetParams(TimedParams):
-    """Sets output signals; those that are not named stay as they are."""
+    """Set output signals; those that are not named stay as they are."""
 
     signals: Annotated[dict[Name, SignalValue], Field(min_length=1, max_length=12)]
     """Output signal → value: true or false, or a number in the signal's unit."""
 
 
 class WaitParams(OwnedParams):
-    """Waits until a condition holds."""
+    """Wait until a condition holds."""
 
     condition: Annotated[str, Field(min_length=1, max_length=1000)]
     """Comparisons, joined by `and` and `or`: "part_present and lift < 0.1"."""
@@ -411,7 +411,7 @@ class Notification:
 
 
 def read_request(data: bytes) -> RequestFrame:
-    """Reads a request; of a bulk one the envelope alone, and the rest of its parameters stays encoded.
+    """Read a request; of a bulk one the envelope alone, and the rest of its parameters stays encoded.
 
     Raises UnreadableRequest, which can be answered: `pack_error(error.msgid, error)`.
     """

@@ -59,7 +59,7 @@ def set_outputs(
     ],
     at_tick: AtTick = None,
 ) -> None:
-    """Sets output signals, all at one tick; also while the machine is disabled."""
+    """Set output signals, all at one tick; also while the machine is disabled."""
     found: dict[str, str] = {}
     for text in signals:
         name, sign, value = (part.strip() for part in text.partition("="))
@@ -85,7 +85,7 @@ def wait(
         float, typer.Option("--timeout", min=0.001, max=3600.0, help="Longest wait in seconds.")
     ] = 10.0,
 ) -> None:
-    """Waits until a condition on signals, coordinates or forces holds."""
+    """Wait until a condition on signals, coordinates or forces holds."""
     condition = " and ".join(f"({each})" if len(conditions) > 1 else each for each in conditions)
     found = link.ask("wait", timeout_s + 10.0, condition=condition, within_s=timeout_s)
     if link.as_json:

@@ -46,7 +46,7 @@ def stream(
     ] = None,
     on_stale: Annotated[str, typer.Option(help="Without set-points: hold (and wait), or end.")] = "hold",
 ) -> int:
-    """Follows set-points as they come, limited online. Ctrl-C stops the machine on the way it is going."""
+    """Follow set-points as they come, limited online. Ctrl-C stops the machine on the way it is going."""
     from linkwork.client.goal import GoalFailed
 
     try:
