@@ -5,10 +5,10 @@
     python -m benchmarks.campaigns memory [--runs 100000] [--json]
 
 All run the command `linkwork campaign`. A run is a move of the five-bar of a quarter of a second, with noise
-and a delayed device link; for *memory* it is a move of three hundredths, without either. *throughput*: runs
-per second of the whole command with one worker, two workers, and two worker processes of a Dask scheduler.
-*kills*: signals at random moments (`WAYS`); after each the same command continues. *memory*: resident memory
-of the command at shares of its runs, and the largest until its end, with table and report.
+and a delayed device link; for *memory* it is a very short move of one joint. *throughput*: runs per second of
+the whole command with one worker, two workers, and two worker processes of a Dask scheduler. *kills*: signals
+at random moments (`WAYS`); after each the same command continues. *memory*: resident memory of the command at
+shares of its runs, and the largest until its end, with table and report.
 
 On two free processors *throughput* takes about seven minutes, *kills* and *memory* fifteen each.
 """
@@ -29,7 +29,7 @@ import time
 from collections.abc import Sequence
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, BinaryIO, Self
 
 from distributed import Client
 
@@ -47,6 +47,31 @@ faults:
 trajectories:
   there: {{move: {{left: 2.12}}}}
 requirements: {{error_max.left: 0.001}}
+"""
+SHORTEST = """\
+name: shortest_moves
+machine: flywheel.yaml
+seed: 5
+sampling: {{method: latin_hypercube, samples: {runs}}}
+parameters:
+  noise: {{loguniform: [1.0e-7, 1.0e-5]}}
+faults:
+  - {{sensor: noise, of: turn, std_rad: $noise}}
+trajectories:
+  there: {{move: {{turn: 0.002}}}}
+requirements: {{error_max.turn: 0.001}}
+"""
+FLYWHEEL = """\
+name: flywheel
+bodies:
+  wheel: {mass_kg: 2, com_m: [0, 0, 0], inertia_kg_m2: {xx: 0.01, yy: 0.01, zz: 0.02}}
+joints:
+  turn:
+    {type: revolute, parent: world, child: wheel, at_m: [0, 0, 0], axis: [0, 0, 1],
+     limits: {position_deg: [-170, 170], velocity_rad_s: 6, acceleration_rad_s2: 600, jerk_rad_s3: 200000}}
+motors: {turn: {max_torque_N_m: 10, max_speed_rad_s: 15, brake_torque_N_m: 6, brake_release_s: 0}}
+sensors: {turn: {position: {counts_per_turn: 1048576}}}
+controller: {bandwidth_rad_s: 80}
 """
 LEAST_SPEED_UP, LEAST_DASK, MOST_GROWTH = 1.7, 0.9, 1.2
 WAYS = {
@@ -241,22 +266,58 @@ def _recorded(out: Path) -> dict[int, bytes]:
 
 
 def memory(folder: Path, runs: int) -> dict[str, Any]:
-    """Resident memory (MB) of the command at a tenth of its runs and at their end."""
-    path, out = campaign_file(folder, runs), folder / "memory"
-    command, sizes = start(path, out), {}
-    while command.poll() is None:
-        time.sleep(0.5)
-        done = len(_lines(out / "results.jsonl")) - 1
-        resident = _resident_mb(command.pid)
-        if resident and done >= runs // 10:
-            sizes.setdefault("at_a_tenth_mb", resident)
-            sizes["at_the_end_mb"] = resident
-    growth = sizes["at_the_end_mb"] / sizes["at_a_tenth_mb"]
-    return {"runs": runs, **sizes, "growth": growth, "holds": growth <= MOST_GROWTH}
+    """Resident memory (MB) of the command at 10, 50 and 100 % of its runs, and the most until its end."""
+    (folder / "flywheel.yaml").write_text(FLYWHEEL)
+    path, out = folder / "shortest.yaml", folder / "memory"
+    path.write_text(SHORTEST.format(runs=runs))
+    begun = time.monotonic()
+    command, sizes, done, ended_s = start(path, out), dict[str, float](), 0, 0.0
+    with _Lines(out / "results.jsonl") as lines:
+        while command.poll() is None:
+            time.sleep(0.05)
+            done = lines.count() - 1
+            resident = _resident_mb(command.pid)
+            for percent in (10, 50, 100):
+                if resident and 100 * done >= percent * runs:
+                    sizes.setdefault(f"at_{percent}_percent_mb", resident)
+            if done == runs and not ended_s:
+                ended_s = time.monotonic() - begun
+            sizes["most_mb"] = max(sizes.get("most_mb", 0.0), resident)
+    growth = sizes["at_100_percent_mb"] / sizes["at_10_percent_mb"]
+    return {
+        "runs": runs,
+        "status": command.returncode,
+        **sizes,
+        "growth": growth,
+        "runs_per_s": runs / ended_s,
+        "table_and_report_s": time.monotonic() - begun - ended_s,
+        "report_kB": (out / "report.html").stat().st_size / 1e3,
+        "holds": growth <= MOST_GROWTH and command.returncode == 0,
+    }
 
 
-def _lines(path: Path) -> list[bytes]:
-    return path.read_bytes().split(b"\n") if path.exists() else []
+class _Lines:
+    """Counts the lines of a growing file. Use it as a context manager."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._count = path, 0
+        self._file: BinaryIO | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def count(self) -> int:
+        """Return the number of whole lines; 0 while there is no file."""
+        if self._file is None and self._path.exists():
+            self._file = self._path.open("rb")
+        if self._file is not None:
+            while data := self._file.read(1 << 20):
+                self._count += data.count(b"\n")
+        return self._count
 
 
 def _resident_mb(pid: int) -> float:
