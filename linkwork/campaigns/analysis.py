@@ -45,7 +45,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class WorstCase:
-    """A run with one of the largest values of a figure."""
+    """A run with one of the largest values of a figure; or one that failed, with the reason as figure."""
 
     figure: str
     run: int
@@ -122,9 +122,17 @@ def analyse(plan: CampaignPlan, table: ResultsTable) -> Analysis:
             if plan.recipe.parameters:
                 first = next(iter(rows_of.values()))
                 sensitivities += _sensitivities(plan, name, values[first])
-    failures = np.flatnonzero(result != SUCCESSFUL)[:WORST]
-    failed = tuple(_case(plan, str(result[run]), int(run), math.nan) for run in failures)
+    failed = tuple(_failed(plan, table, np.flatnonzero(result != SUCCESSFUL)[:WORST]))
     return Analysis(tuple(groups), tuple(spreads), tuple(worst), failed, tuple(sensitivities))
+
+
+def _failed(plan: CampaignPlan, table: ResultsTable, runs: NDArray[np.intp]) -> Iterator[WorstCase]:
+    """Yield runs without success, with result, fault and text in place of a figure."""
+    if len(runs):
+        columns = [table.texts(name) for name in ("result", "fault", "text")]
+        for run in runs.tolist():
+            told = ": ".join(filter(None, (str(column[run]) for column in columns)))
+            yield _case(plan, told, run, math.nan)
 
 
 def shown_figures(plan: CampaignPlan) -> tuple[str, ...]:

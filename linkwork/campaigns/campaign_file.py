@@ -16,6 +16,7 @@ from linkwork.machine.yaml import Document, read_yaml
 MOST_RUNS = 10_000_000
 DISTRIBUTIONS = ("uniform", "normal", "loguniform", "choice")
 Keys = str | list[str]
+NotNegative = Annotated[Number, Field(ge=0.0)]
 Share = Annotated[float, Field(strict=True, gt=0.0, le=1.0)]
 
 
@@ -148,7 +149,9 @@ class CampaignFile(Section):
     trajectories: Annotated[dict[Name, MotionSection], Field(min_length=1)] = entry(
         "Motions; every sample runs each of them"
     )
-    requirements: dict[str, Number] = entry("Largest allowed values of figures", default={})
+    requirements: dict[str, Annotated[Number, Field(ge=0.0)]] = entry(
+        "Largest allowed values of figures", default={}
+    )
     tune: TuneSection | None = entry("Settings for linkwork tune", default=None)
 
 

@@ -43,7 +43,11 @@ def write_page(
     """Write the report, whole or not at all; return its path. told: provenance. evidence: shown first."""
     path = folder / FILE
     beside = path.with_name(f"{path.name}.part")
-    beside.write_text(campaign_page(plan, table, found, told, evidence), encoding="utf-8")
+    try:
+        beside.write_text(campaign_page(plan, table, found, told, evidence), encoding="utf-8")
+    except OSError as error:  # the system leaves out the name of the file
+        beside.unlink(missing_ok=True)
+        raise OSError(error.errno, error.strerror, str(path)) from None
     return beside.replace(path)
 
 

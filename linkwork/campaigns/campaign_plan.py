@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -33,6 +33,8 @@ from linkwork.trajectories.trajectory_file import read_trajectory_file
 
 ONLY_VARIANT: Final = "as_in_the_file"
 """Name of the variant of a campaign that gives none."""
+_ALL_CHECKED: Final = 8
+"""Number of values up to which all values of a parameter are checked."""
 
 
 @dataclass(frozen=True)
@@ -161,16 +163,25 @@ def _machines(file: CampaignFile, document: Document, folder: Path) -> dict[str,
     try:
         base = configured(source)
     except MachineError as error:
-        if any(problem.message == "no such file" for problem in error.problems):
-            found = error.problems[0]
-            raise MachineError(
-                [document.problem(("machine",), found.message, found=file.machine, allowed=found.allowed)]
-            ) from None
-        raise
+        raise _at_file(error, document, ("machine",), file.machine) from None
     machines: dict[str, Machine] = {}
     for name, patch in (file.variants or {ONLY_VARIANT: {}}).items():
         machines[name] = base if not patch else _patched(base, patch, document, ("variants", name))
     return machines
+
+
+def _at_file(error: MachineError, document: Document, place: Place, name: str) -> MachineError:
+    """Move the problems of a file that cannot be read to its name in the campaign file."""
+    return MachineError(
+        [
+            found
+            if found.line is not None
+            else document.problem(
+                place, found.message, found=name, allowed=found.allowed, remedy=found.remedy
+            )
+            for found in error.problems
+        ]
+    )
 
 
 def _patched(base: Machine, patch: Mapping[str, Any], document: Document, place: Place) -> Machine:
@@ -250,7 +261,7 @@ def _motions(
         place: Place = ("trajectories", name)
         requests = []
         if spec.approach:
-            _check_coordinates(spec.approach, document, (*place, "approach"), machine)
+            _check_target(spec.approach, document, (*place, "approach"), machine)
             requests.append(MotionRequest("move", {"target": spec.approach, "speed": spec.approach_speed}))
         request, coordinates = _measured(spec, document, place, folder, machine)
         requests.append(request)
@@ -264,12 +275,15 @@ def _measured(
 ) -> tuple[MotionRequest, list[str]]:
     """The request whose figures are taken, and its coordinates by the machine's names."""
     if spec.move is not None:
-        _check_coordinates(spec.move, document, (*place, "move"), machine)
+        _check_target(spec.move, document, (*place, "move"), machine)
         request = MotionRequest("move", {"target": spec.move, "speed": spec.speed})
         return request, [machine.aliases.get(name, name) for name in spec.move]
     if isinstance(spec.send, str):
-        read = read_trajectory_file(folder / spec.send)
-        trajectory, content = read.trajectory, read.trajectory.model_dump(exclude_none=True, by_alias=True)
+        try:
+            trajectory = read_trajectory_file(folder / spec.send).trajectory
+        except MachineError as error:
+            raise _at_file(error, document, (*place, "send"), spec.send) from None
+        content = trajectory.model_dump(exclude_none=True, by_alias=True)
     else:
         from linkwork.protocol.errors import RequestError
         from linkwork.protocol.trajectory import read_trajectory
@@ -283,6 +297,10 @@ def _measured(
     given = list(trajectory.coordinates) or list(trajectory.curve.of if trajectory.curve else ())
     coordinates = [machine.aliases.get(name, name) for name in given]
     _check_coordinates(dict.fromkeys(coordinates, 0.0), document, (*place, "send"), machine)
+    for index, point in enumerate(trajectory.points or ()):
+        if point.frame is None:
+            target = dict(zip(coordinates, point.positions, strict=True))
+            _check_target(target, document, (*place, "send", "points", index), machine)
     return MotionRequest("send", {"trajectory": content}), coordinates
 
 
@@ -293,6 +311,23 @@ def _check_coordinates(
     wrong = [name for name in named if name not in known]
     if wrong:
         raise MachineError([unknown(document, place, name, "coordinate", known) for name in wrong])
+
+
+def _check_target(target: Mapping[str, float], document: Document, place: Place, machine: Machine) -> None:
+    """Check the coordinates of a move, and their positions against the limits."""
+    _check_coordinates(target, document, place, machine)
+    limits = {each.name: each for each in machine.coordinates}
+    problems = []
+    for name, value in target.items():
+        each = limits[machine.aliases.get(name, name)]
+        low, high = each.position
+        if not low <= value <= high:
+            found, unit = f"{name} {value:.6g}", "rad" if each.is_angle else "m"
+            allowed = f"{low:.6g} to {high:.6g} {unit}"
+            text = "this position is beyond the limits"
+            problems.append(document.problem((*place, name), text, found=found, allowed=allowed))
+    if problems:
+        raise MachineError(problems)
 
 
 def _check_figures(file: CampaignFile, document: Document, figures: Mapping[str, str]) -> None:
@@ -324,26 +359,69 @@ def _design(file: CampaignFile, document: Document) -> Design:
 
 
 def _check_settings(plan: CampaignPlan, machines: Mapping[str, Machine], document: Document) -> None:
-    """Check the settings and faults of the first sample, so that a wrong name is found before any run."""
-    task = plan.task(0)
-    for name, each in plan.file.parameters.items():
-        value = task.values[list(plan.file.parameters).index(name)]
-        settings = plant_settings([each], [value])
-        try:
-            if settings:
-                plant_mechanism_with(plan.machine, settings)
-        except MachineError as error:
-            raise MachineError(
-                [
-                    document.problem(
-                        ("parameters", name, "plant"), found.message, found=found.found or found.key,
-                        allowed=found.allowed, remedy=found.remedy,
-                    )
-                    for found in error.problems
-                ]
-            ) from None  # fmt: skip
+    """Check settings and faults at the parameters' values, so that an error is found before any run.
+
+    The others have their values of the first sample meanwhile. Of many values these are the ends.
+    """
+    first = plan.task(0)
     for machine in machines.values():
-        faults_with(plan.recipe, task, machine, document)
+        faults_with(plan.recipe, first, machine, document)
+    for place, (name, each) in enumerate(plan.file.parameters.items()):
+        values = np.unique(plan.design.values[:, place])
+        for value in (values if len(values) <= _ALL_CHECKED else values[[0, -1]]).tolist():
+            _check_plant(plan.machine, name, each, value, document)
+            _check_machine(plan.machine, name, each, value, document)
+            changed = (*first.values[:place], value, *first.values[place + 1 :])
+            faults_with(plan.recipe, replace(first, values=changed), plan.machine, document)
+
+
+def _check_plant(
+    machine: Machine, name: str, parameter: ParameterSection, value: float, document: Document
+) -> None:
+    """Check the settings of the plant that a parameter makes."""
+    try:
+        if parameter.plant is not None:
+            plant_mechanism_with(machine, plant_settings([parameter], [value]))
+    except MachineError as error:
+        raise MachineError(
+            [
+                document.problem(
+                    ("parameters", name, "plant"), found.message, found=found.found or found.key,
+                    allowed=found.allowed, remedy=found.remedy,
+                )
+                for found in error.problems
+            ]
+        ) from None  # fmt: skip
+
+
+def _check_machine(
+    machine: Machine, name: str, parameter: ParameterSection, value: float, document: Document
+) -> None:
+    """Check the keys of the machine file that a parameter sets."""
+    try:
+        if parameter.machine is not None:
+            machine_in(changed_document(machine.document, [parameter], [value]))
+    except MachineError as error:
+        raise MachineError(
+            [
+                document.problem(
+                    ("parameters", name, "machine"), f"{found.key}: {found.message}",
+                    found=found.found, allowed=found.allowed, remedy=found.remedy,
+                )
+                for found in error.problems
+            ]
+        ) from None  # fmt: skip
+
+
+def changed_document(
+    document: Document, parameters: Sequence[ParameterSection], values: Sequence[float]
+) -> Document:
+    """Return a machine file with the values of the parameters that change it."""
+    data = document.data
+    for each, value in zip(parameters, values, strict=True):
+        for key in keys_of(each.machine):
+            data = replaced(data, key, int(value) if value == int(value) else value)
+    return Document(document.file, document.text, data, document.values, document.keys)
 
 
 def plant_settings(parameters: Sequence[ParameterSection], values: Sequence[float]) -> list[str]:

@@ -44,16 +44,15 @@ class Estimate:
 
 
 @contextmanager
-def plain_failures(folder: Path) -> Iterator[None]:
-    """Raise Misuse where the workers end, or a file of the folder cannot be written."""
+def plain_failures() -> Iterator[None]:
+    """Raise Misuse where the workers end, or the system refuses a file or memory."""
     try:
         yield
     except WorkersEnded as error:
         raise Misuse(str(error)) from None
     except OSError as error:
-        if error.errno is None:
-            raise
-        text = f"{error.filename or folder}: {error.strerror}"
+        where = [error.filename] if error.filename else getattr(error, "__notes__", [])
+        text = ": ".join(map(str, [*where, error.strerror or error]))
         raise Misuse(f"{text}; recorded results are kept: the same command continues") from None
 
 

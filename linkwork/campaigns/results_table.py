@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -40,11 +42,15 @@ def write_table(plan: CampaignPlan, store: ResultStore, folder: Path) -> Path:
     kinds |= {f"parameter.{name}": pa.float64() for name in plan.recipe.parameter_names}
     kinds |= dict.fromkeys(plan.figures, pa.float64())
     schema = pa.schema(list(kinds.items()))
-    with pq.ParquetWriter(new, schema, compression="zstd") as writer:
-        for first in range(0, plan.runs, ROWS):
-            rows = [_row(plan, store, run) for run in range(first, min(first + ROWS, plan.runs))]
-            columns = [pa.array([row[name] for row in rows], kind) for name, kind in kinds.items()]
-            writer.write_batch(pa.record_batch(columns, schema=schema))
+    try:
+        with pq.ParquetWriter(new, schema, compression="zstd") as writer:
+            for first in range(0, plan.runs, ROWS):
+                rows = [_row(plan, store, run) for run in range(first, min(first + ROWS, plan.runs))]
+                columns = [pa.array([row[name] for row in rows], kind) for name, kind in kinds.items()]
+                writer.write_batch(pa.record_batch(columns, schema=schema))
+    except OSError as error:  # pyarrow leaves out the name of the file
+        new.unlink(missing_ok=True)
+        raise OSError(error.errno, os.strerror(error.errno or errno.EIO), str(path)) from None
     return new.replace(path)
 
 

@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from dataclasses import astuple, replace
 from typing import Any
 
-from linkwork.campaigns.campaign_plan import RunRecipe, RunTask, keys_of, plant_settings
+from linkwork.campaigns.campaign_plan import RunRecipe, RunTask, changed_document, plant_settings
 from linkwork.campaigns.in_process import InProcessRun, RunEnd, Take, prepare_kernels
-from linkwork.campaigns.machine_patches import replaced
 from linkwork.campaigns.merit import SUCCESSFUL, Merit, MeritRecorder
 from linkwork.campaigns.run_faults import faults_with, noise_seed
 from linkwork.campaigns.stability_margin import NotAtRest, ideal_machine, smallest, stability_margins
@@ -51,21 +50,14 @@ class RunWorker:
             prepare_kernels(self._machines[variant], faults=bool(recipe.faults))
         machine = self._machines[variant]
         if any(each.machine for each in recipe.parameters):
-            machine = for_controller(machine_in(self._changed(task)))
+            machine = for_controller(
+                machine_in(changed_document(self._documents[variant], recipe.parameters, task.values))
+            )
         settings = plant_settings(recipe.parameters, task.values)
         if settings:
             mechanism = plant_mechanism_with(machine, settings)
             machine = replace(machine, plant_mechanism=mechanism, plant_set=tuple(settings))
         return pushable(machine) if recipe.faults else machine
-
-    def _changed(self, task: RunTask) -> Document:
-        """The machine file with the parameters that change it."""
-        document = self._documents[task.variant]
-        data = document.data
-        for each, value in zip(self.recipe.parameters, task.values, strict=True):
-            for key in keys_of(each.machine):
-                data = replaced(data, key, int(value) if value == int(value) else value)
-        return Document(document.file, document.text, data, document.values, document.keys)
 
     def run(self, task: RunTask, also: Take | None = None) -> tuple[Merit, RunEnd]:
         """Carry out a run; return its figures and its end. also: receives the records too."""

@@ -88,7 +88,7 @@ def _carry_out(plan: CampaignPlan, options: CampaignOptions, file: str, *, as_js
     begun = time.monotonic()
     if options.on in (None, "local"):
         have_kernels(console, [plan.machine])
-    with plain_failures(options.folder):
+    with plain_failures():
         with run_bar(console, "runs") as progress:
             path = run_campaign(plan, options, progress)
         results = ResultsTable(path)

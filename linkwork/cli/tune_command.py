@@ -54,7 +54,7 @@ def tune(
     begun, count = time.monotonic(), workers or processors()
     folder = out or Path("linkwork-out") / f"tune-{tuning.plan.file.name}"
     have_kernels(console, [tuning.plan.machine])
-    with plain_failures(folder):
+    with plain_failures():
         with run_bar(console, "candidates") as progress, LocalWorkers(count) as pool:
             best, candidates = search(tuning, pool, folder, progress)
         if best.broken:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import resource
 from concurrent.futures import Executor, Future
 from pathlib import Path
 from typing import Any
@@ -56,8 +57,26 @@ def test_whatever_is_left_of_the_file_every_whole_line_counts_once_and_the_rest_
 def test_results_of_another_campaign_and_a_folder_in_use_are_refused(tmp_path: Path) -> None:
     with ResultStore(tmp_path, {"seed": 1}, 5), pytest.raises(MachineError, match="another process"):
         ResultStore(tmp_path, {"seed": 1}, 5)
-    with pytest.raises(MachineError, match="another campaign"):
+    with pytest.raises(MachineError, match=r"another campaign(.|\n)*seed was 1, is 2"):
         ResultStore(tmp_path, {"seed": 2}, 5)
+
+
+def test_results_on_a_full_disk_stay_whole_and_continue(tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with ResultStore(tmp_path, {}, 9) as store:
+        room = len((tmp_path / FILE).read_bytes()) + 2 * len(_line(0)) + 10
+        try:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (room, hard))
+            assert store.append(_line(0))
+            assert store.append(_line(1))
+            with pytest.raises(OSError, match=FILE):
+                store.append(_line(2))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    with ResultStore(tmp_path, {}, 9) as store:
+        assert np.flatnonzero(store.done).tolist() == [0, 1]
+        assert store.append(_line(2))
+    assert (tmp_path / FILE).read_bytes().endswith(_line(0) + _line(1) + _line(2))
 
 
 class _InThisProcess(Executor):
@@ -113,6 +132,12 @@ def _check_page(plan: CampaignPlan, table: ResultsTable) -> None:
         ("error_max.left", "error_max.lift", "quick.yaml:16:32", "error_max.left"),
         ("machine: five_bar", "machine: fivebar", "quick.yaml:2:10", "five_bar"),
         ("{left: 2.12}", "{lift: 2.12}", "quick.yaml:15:17", "left"),
+        ("{left: 2.12}", "{left: 9}", "quick.yaml:15:24", "0.174533 to 4.18879 rad"),
+        ("wire: delay", "wire: delai", "quick.yaml:12:12", "write delay"),
+        ("choice: [0, 1]", "choice: [0, 0.5]", "quick.yaml:12:48", "an integer"),
+        ("mass_kg, uniform: [0.7,", "mass_kg, uniform: [-9,", "quick.yaml:9:17", "0 or more"),
+        ("plant: right_forearm.mass_kg", "machine: controller.mass", "quick.yaml:9:19", "bandwidth_rad_s"),
+        ("{move: {left: 2.12}}", "{send: none.yaml}", "quick.yaml:15:17", "no such file"),
     ],
 )
 def test_a_mistake_in_the_file_is_shown_at_its_place(
