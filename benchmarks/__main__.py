@@ -135,6 +135,16 @@ def _batch(found: Any) -> Iterator[Figure]:
         error["linkwork"],
         error["mujoco"],
     )
+    yield Figure(
+        "batch",
+        "slider_crank, 1,000 sets of parameters",
+        "1,000 machines × 1,000 ms on two processors",
+        "s",
+        seconds["parameters"],
+        "linkwork, one set",
+        seconds["same_step"],
+        ratio["parameters"][1],
+    )
 
 
 def _tick_cost(found: Any) -> Iterator[Figure]:
@@ -223,7 +233,7 @@ COMPARISONS = {
         (),
         ("--rounds", "2"),
         "MuJoCo: `rollout` in steps of 1 ms; linkwork takes the longest step with which its error is at\n"
-        "most MuJoCo's.",
+        "most MuJoCo's. With 1,000 sets of parameters, linkwork takes steps of 1 ms, as beside it.",
     ),
     "simulators": Comparison(
         "Simulated motion at the same error",

@@ -5,8 +5,8 @@
 Slider-cranks turn freely from different angles and speeds for `steps` ms. MuJoCo (`rollout`, one thread for
 each processor) takes steps of 1 ms with its soft closures. linkwork takes the longest step, a multiple of
 1 ms, with which its own error is at most MuJoCo's. Errors are medians over the cases, of the crank's angle at
-the end against linkwork with steps of 0.25 ms. Times are medians over rounds in turns; the last line is
-linkwork at MuJoCo's step.
+the end against linkwork with steps of 0.25 ms. Times are medians over rounds in turns; the last lines are
+linkwork at MuJoCo's step, and the same with another mass of the crank in each case beside it.
 """
 
 from __future__ import annotations
@@ -59,20 +59,29 @@ def measure(cases: int, steps: int, threads: int, rounds: int) -> dict[str, Any]
             machine, states, duration, dt_s=STEP_S, integrator="rk4", workers=threads
         ),
     }
+    masses = {"bodies.crank.mass_kg": np.linspace(0.9, 1.1, cases)}
+    calls["parameters"] = lambda: simulate_batch(
+        machine, states, duration, parameters=masses, dt_s=STEP_S, integrator="rk4", workers=threads
+    )
     times: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(rounds):
         for name, call in calls.items():
             began = time.perf_counter()
             call()
             times[name].append(time.perf_counter() - began)
+
+    def ratio(one: str, other: str) -> list[float]:
+        return quantiles([a / b for a, b in zip(times[one], times[other], strict=True)], n=4)
+
     return {
         "cases": cases,
         "seconds": {name: median(values) for name, values in times.items()},
         "error_rad": {"mujoco": error, "linkwork": own},
         "step_ms": step_ms,
         "ratio": {
-            name: quantiles([a / b for a, b in zip(times[name], times["mujoco"], strict=True)], n=4)
-            for name in ("same_error", "same_step")
+            "same_error": ratio("same_error", "mujoco"),
+            "same_step": ratio("same_step", "mujoco"),
+            "parameters": ratio("parameters", "same_step"),
         },
     }
 
@@ -141,6 +150,11 @@ def main() -> None:
             f"linkwork, steps of {step} ms: {seconds[name]:.2f} s, ratio {middle:.2f} ({low:.2f}-{high:.2f})"
             + (f", median error {error['linkwork']:.1e} rad" if name == "same_error" else "")
         )
+    low, middle, high = ratio["parameters"]
+    print(
+        f"{options.cases} sets of parameters, steps of 1 ms: {seconds['parameters']:.2f} s, "
+        f"{middle:.2f} of the same without ({low:.2f}-{high:.2f})"
+    )
 
 
 if __name__ == "__main__":

@@ -174,7 +174,7 @@ def plant_mechanism_with(machine: Machine, plant_set: Sequence[str]) -> Mechanis
     Raises MachineError with every problem found.
     """
     document = machine.document
-    file = _checked(document.data, document)
+    file = checked_file(machine)
     mechanism = _built(file, document)
     settings = [*machine.plant_set, *plant_set]
     plant_file, plant_mechanism = _plant(file, mechanism, document, settings)
@@ -182,9 +182,14 @@ def plant_mechanism_with(machine: Machine, plant_set: Sequence[str]) -> Mechanis
     return _touching(file, plant_file, mechanism, plant_mechanism, machine.initial_q)[1]
 
 
+def checked_file(machine: Machine) -> MachineFile:
+    """Return the checked sections of the file of a machine."""
+    return _checked(machine.document.data, machine.document)
+
+
 def given_state_of(machine: Machine) -> tuple[Floats, Floats]:
     """Return the initial q (nq) and v (nv) exactly as the file of a machine gives them."""
-    return given_state(_checked(machine.document.data, machine.document), machine.mechanism)
+    return given_state(checked_file(machine), machine.mechanism)
 
 
 def check(source: str | Path, plant_set: Sequence[str] = ()) -> tuple[Problem, ...]:

@@ -15,8 +15,10 @@ from linkwork.multibody.forces.elements import ForceElement, element_fields
 from linkwork.multibody.formulations.elimination_plan import planned, row_columns
 from linkwork.multibody.kernels import layout
 from linkwork.multibody.kernels.parameters import (
+    Demanded,
     constraint_fields,
     dof_with_coordinates,
+    inertial_parameters,
     scaling,
     tree_parameters,
 )
@@ -29,8 +31,8 @@ from linkwork.multibody.model import (
     Point,
     _frozen,
 )
-from linkwork.multibody.tree.link_tree import check_names, links_of, refuse_massless
-from linkwork.multibody.workspace import Workspace, lay_out
+from linkwork.multibody.tree.link_tree import Link, Places, check_names, links_of, refuse_massless
+from linkwork.multibody.workspace import Workspace, joined, lay_out
 
 _PARTS: Final = (
     "bodies",
@@ -110,64 +112,25 @@ class Mechanism:
                 f"the tolerance of the rank must lie between 0 and 1, found {rank_tolerance}",
                 ("rank_tolerance",),
             )
-        gravity = _frozen(gravity_m_s2, (3,), ("gravity_m_s2",))
-        links, seats, places = links_of(bodies, joints)
-        if not links:
-            raise ModelError(
-                "no joint has any degree of freedom, so nothing can move",
-                ("joints",),
-                "make one of them movable",
-            )
-        refuse_massless(links)
-        names = [name for each in places.dof.values() for name in each.names]
-        angles = [angle for each in places.dof.values() for angle in each.is_angle]
-        check_names("points", [point.name for point in points])
-        for point in points:
-            if point.body not in seats:
-                raise ModelError(
-                    f"there is no body {point.body!r}; known: {', '.join(seats)}",
-                    ("points", point.name, "body"),
-                )
-        scalars = [f"{name}.quaternion" for name in places.scalar]
-        own = {names[k]: k for k in dof_with_coordinates(links)}
-        everything = (*(Coordinate(name, "joint", name) for name in own), *coordinates)
-        check_names("coordinates", [c.name for c in everything])
-        rows = _coordinate_rows(everything, own, [point.name for point in points])
-        turning = {c.name for c in everything if c.kind in ANGLES}
-        programs = Programs([c.name for c in everything])
-        forces = element_fields(elements, names, own, points, seats, programs)
-        demanded = constraint_fields(constraints, seats, [c.name for c in everything], turning, programs)
-        coordinate_angles = {
-            c.name: angles[index] if kind == layout.ON_JOINT else c.kind in ANGLES
-            for c, (kind, index) in zip(everything, rows.tolist(), strict=True)
-        }
-        scales = scaling(links, constraints, demanded, angles, coordinate_angles, rank_tolerance)
-        seat_links = np.array([seats[point.body].link for point in points], dtype=np.int64)
-        plan = planned(row_columns(links, rows, seat_links, demanded.tables), places.nv)
-        compliant = compliance_fields(stops, contacts, own, [point.name for point in points])
-        parameters, topology = lay_out(
-            tree_parameters(links, points, seats, gravity)
-            | {layout.DIRECTIONS: np.array([_direction(c) for c in everything])}
-            | demanded.parameters
-            | scales
-            | forces.parameters
-            | compliant.parameters,
-            {
-                layout.LINKS: np.array([[k.parent, k.coordinate, k.place] for k in links]),
-                layout.POSES: np.array([[k.scalar, k.base] for k in links]),
-                layout.BALLS: np.array(
-                    [[k.coordinate, k.scalar] for k in links if k.scalar >= 0], dtype=np.int64
-                ).reshape(-1, 2),
-                layout.POINTS: seat_links,
-                layout.COORDINATES: rows,
-            }
-            | demanded.tables
-            | forces.tables
-            | compliant.tables
-            | plan.tables,
-            counts=(places.nq, places.nv, len(links), len(points), len(everything), *demanded.counts),
-            lists=(plan.fronts, plan.columns, plan.rows),
+        fields = _fields(
+            bodies, joints, gravity_m_s2, points, coordinates, constraints, stops, contacts,
+            rank_tolerance, elements,
+        )  # fmt: skip
+        refuse_massless(fields.links)
+        places, demanded, everything = fields.places, fields.demanded, fields.coordinates
+        tables = fields.tables
+        plan = planned(
+            row_columns(fields.links, tables[layout.COORDINATES], tables[layout.POINTS], demanded.tables),
+            places.nv,
         )
+        parameters, topology = lay_out(
+            fields.parameters,
+            tables | plan.tables,
+            counts=(
+                places.nq, places.nv, len(fields.links), len(points), len(everything), *demanded.counts,
+            ),
+            lists=(plan.fronts, plan.columns, plan.rows),
+        )  # fmt: skip
         return Mechanism(
             bodies=tuple(bodies),
             joints=tuple(joints),
@@ -177,16 +140,16 @@ class Mechanism:
             stops=tuple(stops),
             contacts=tuple(contacts),
             elements=tuple(elements),
-            gravity_m_s2=gravity,
+            gravity_m_s2=fields.parameters[layout.GRAVITY],
             nq=places.nq,
             nv=places.nv,
-            joint_names=tuple(names),
-            position_names=(*names, *scalars),
-            joint_is_angle=tuple(angles),
+            joint_names=fields.names,
+            position_names=(*fields.names, *(f"{name}.quaternion" for name in places.scalar)),
+            joint_is_angle=fields.is_angle,
             body_names=tuple(body.name for body in bodies),
             point_names=tuple(point.name for point in points),
             coordinate_names=tuple(c.name for c in everything),
-            coordinate_is_angle=tuple(coordinate_angles.values()),
+            coordinate_is_angle=fields.coordinate_is_angle,
             coordinate_wraps=tuple(c.kind in ANGLES for c in everything),
             constraint_names=tuple(c.name for c in constraints),
             row_names=tuple(f"{c.name}.{row.name}" for c in constraints for row in c.rows),
@@ -201,6 +164,28 @@ class Mechanism:
         Raises ModelError.
         """
         return Mechanism.build(**({name: getattr(self, name) for name in _PARTS} | parts))
+
+    def parameters_with(self, **parts: Any) -> Floats:
+        """Return p (n) as `changed(**parts)` has it, in less time, where the parts leave `topology` as it is.
+
+        n and the units are those of `parameters`. Not checked: that every motion of the joints moves mass.
+        Raises ModelError, and ValueError for another topology.
+        """
+        if parts.keys() == {"bodies"}:
+            p, t = self.parameters.copy(), self.topology
+            for field, values in inertial_parameters(links_of(parts["bodies"], self.joints)[0]).items():
+                p[t[field] : t[field + 1]] = values.ravel()
+            p.flags.writeable = False
+            return p
+        fields = _fields(**({name: getattr(self, name) for name in _PARTS} | parts))
+        parameters = joined(fields.parameters)
+        tables = np.concatenate([values.ravel() for values in fields.tables.values()])
+        end = layout.END_OF_HEADER + len(tables)
+        if len(parameters) != len(self.parameters) or not np.array_equal(
+            self.topology[layout.END_OF_HEADER : end], tables
+        ):
+            raise ValueError("these parts change the topology of the mechanism")
+        return parameters
 
     def bare(self, points: Sequence[Point]) -> "Mechanism":
         """Return the tree alone with these points, for its kinematics."""
@@ -234,6 +219,93 @@ class Mechanism:
     def target_index(self, name: str) -> int:
         """Place of a constraint's prescribed value in `target`. Raises ModelError with the known names."""
         return _index("prescribed value", name, self.target_names)
+
+
+@dataclass(frozen=True, eq=False)
+class _Fields:
+    """The fields of p, the tables of t without the elimination plan, and the parts that they come from."""
+
+    parameters: dict[int, Floats]
+    tables: dict[int, Integers]
+    links: list[Link]
+    places: Places
+    demanded: Demanded
+    coordinates: tuple[Coordinate, ...]
+    names: tuple[str, ...]
+    is_angle: tuple[bool, ...]
+    coordinate_is_angle: tuple[bool, ...]
+
+
+def _fields(
+    bodies: Sequence[Body],
+    joints: Sequence[Joint],
+    gravity_m_s2: npt.ArrayLike,
+    points: Sequence[Point],
+    coordinates: Sequence[Coordinate],
+    constraints: Sequence[Constraint],
+    stops: Sequence[JointStop],
+    contacts: Sequence[Contact],
+    rank_tolerance: float,
+    elements: Sequence[ForceElement],
+) -> _Fields:
+    """Look up everything that the parts name; arguments as `Mechanism.build`. Raises ModelError."""
+    gravity = _frozen(gravity_m_s2, (3,), ("gravity_m_s2",))
+    links, seats, places = links_of(bodies, joints)
+    if not links:
+        raise ModelError(
+            "no joint has any degree of freedom, so nothing can move",
+            ("joints",),
+            "make one of them movable",
+        )
+    names = [name for each in places.dof.values() for name in each.names]
+    angles = [angle for each in places.dof.values() for angle in each.is_angle]
+    check_names("points", [point.name for point in points])
+    for point in points:
+        if point.body not in seats:
+            raise ModelError(
+                f"there is no body {point.body!r}; known: {', '.join(seats)}",
+                ("points", point.name, "body"),
+            )
+    own = {names[k]: k for k in dof_with_coordinates(links)}
+    everything = (*(Coordinate(name, "joint", name) for name in own), *coordinates)
+    check_names("coordinates", [c.name for c in everything])
+    rows = _coordinate_rows(everything, own, [point.name for point in points])
+    turning = {c.name for c in everything if c.kind in ANGLES}
+    programs = Programs([c.name for c in everything])
+    forces = element_fields(elements, names, own, points, seats, programs)
+    demanded = constraint_fields(constraints, seats, [c.name for c in everything], turning, programs)
+    coordinate_angles = {
+        c.name: angles[index] if kind == layout.ON_JOINT else c.kind in ANGLES
+        for c, (kind, index) in zip(everything, rows.tolist(), strict=True)
+    }
+    compliant = compliance_fields(stops, contacts, own, [point.name for point in points])
+    return _Fields(
+        tree_parameters(links, points, seats, gravity)
+        | {layout.DIRECTIONS: np.array([_direction(c) for c in everything])}
+        | demanded.parameters
+        | scaling(links, constraints, demanded, angles, coordinate_angles, rank_tolerance)
+        | forces.parameters
+        | compliant.parameters,
+        {
+            layout.LINKS: np.array([[k.parent, k.coordinate, k.place] for k in links]),
+            layout.POSES: np.array([[k.scalar, k.base] for k in links]),
+            layout.BALLS: np.array(
+                [[k.coordinate, k.scalar] for k in links if k.scalar >= 0], dtype=np.int64
+            ).reshape(-1, 2),
+            layout.POINTS: np.array([seats[point.body].link for point in points], dtype=np.int64),
+            layout.COORDINATES: rows,
+        }
+        | demanded.tables
+        | forces.tables
+        | compliant.tables,
+        links,
+        places,
+        demanded,
+        everything,
+        tuple(names),
+        tuple(angles),
+        tuple(coordinate_angles.values()),
+    )
 
 
 def _index(kind: str, name: str, names: tuple[str, ...]) -> int:

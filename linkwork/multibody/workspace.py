@@ -120,6 +120,13 @@ def _sizes(
     }
 
 
+def joined(parameters: dict[int, Floats]) -> Floats:
+    """Return the read-only flat array p of these fields, in their order."""
+    p = np.concatenate([values.ravel() for values in parameters.values()]).astype(np.float64)
+    p.flags.writeable = False
+    return p
+
+
 def lay_out(
     parameters: dict[int, Floats],
     tables: dict[int, Integers],
@@ -142,9 +149,8 @@ def lay_out(
     place(_sizes(counts, stops, contacts, elements, lists), 0)
     place({field: values.size for field, values in parameters.items()}, 0)
     place({field: values.size for field, values in tables.items()}, layout.END_OF_HEADER)
-    p = np.concatenate([values.ravel() for values in parameters.values()]).astype(np.float64)
+    p = joined(parameters)
     t = np.concatenate([header, *(values.ravel() for values in tables.values())]).astype(np.int64)
-    p.flags.writeable = False
     t.flags.writeable = False
     return p, t
 

@@ -41,13 +41,13 @@ def with_idle(mechanism: Mechanism, motions: Sequence[IdleMotion], *, held: bool
     """Return the mechanism with light damping in its idle motions, and the rows that hold them, on or off."""
     if not motions:
         return mechanism
-    damping = {motion.joint: motion.damping for motion in motions}
     return mechanism.changed(
-        joints=[_damped(joint, damping.get(joint.name, 0.0)) for joint in mechanism.joints],
+        joints=[with_idle_damping(joint, motions) for joint in mechanism.joints],
         constraints=[*mechanism.constraints, *(replace(motion.row, on=held) for motion in motions)],
     )
 
 
-def _damped(joint: Joint, viscous: float) -> Joint:
-    """Return the joint with this viscous friction (N m s or N s/m), unless it has friction already."""
-    return joint if joint.viscous or joint.coulomb else replace(joint, viscous=viscous)
+def with_idle_damping(joint: Joint, motions: Sequence[IdleMotion]) -> Joint:
+    """Return the joint with the damping of its idle motion, unless it has friction already."""
+    own = [motion.damping for motion in motions if motion.joint == joint.name]
+    return replace(joint, viscous=own[-1]) if own and not (joint.viscous or joint.coulomb) else joint

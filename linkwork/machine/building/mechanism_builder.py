@@ -48,22 +48,12 @@ def build_mechanism(file: MachineFile, *, plant: bool = False) -> Mechanism:
 
     Raises multibody.ModelError.
     """
-    bodies = [
-        Body(
-            name,
-            spec.mass_kg,
-            np.array(spec.com_m, dtype=np.float64),
-            spec.inertia_kg_m2.matrix(),
-            spec.inertia_kg_m2.unphysical,
-        )
-        for name, spec in file.bodies.items()
-    ]
     points = [
         Point(name, spec.body, np.array(spec.at_m, dtype=np.float64)) for name, spec in file.points.items()
     ]
     return Mechanism.build(
-        bodies,
-        [_joint(file, name) for name in file.joints],
+        [body_of(file, name) for name in file.bodies],
+        [joint_of(file, name) for name in file.joints],
         np.array(file.gravity_m_s2, dtype=np.float64),
         points=points,
         coordinates=[
@@ -73,11 +63,18 @@ def build_mechanism(file: MachineFile, *, plant: bool = False) -> Mechanism:
         ],
         constraints=_constraints(file),
         rank_tolerance=file.rank_tolerance,
-        elements=_elements(file, plant=plant),
+        elements=elements_of(file, plant=plant),
     )
 
 
-def _elements(file: MachineFile, *, plant: bool) -> list[ForceElement]:
+def body_of(file: MachineFile, name: str) -> Body:
+    """Return a body."""
+    spec = file.bodies[name]
+    inertia, com = spec.inertia_kg_m2, np.array(spec.com_m, dtype=np.float64)
+    return Body(name, spec.mass_kg, com, inertia.matrix(), inertia.unphysical)
+
+
+def elements_of(file: MachineFile, *, plant: bool) -> list[ForceElement]:
     """The springs and applied forces: of the plant all, of the controller's model those that it knows."""
     called = unnamed_coordinates(file)
     known = {name: spec for name, spec in file.forces.items() if plant or not spec.plant_only}
@@ -113,7 +110,8 @@ def _renamed(spec: ConstraintOfFile, called: dict[str, str]) -> ConstraintOfFile
     return with_names(spec, called)
 
 
-def _joint(file: MachineFile, name: str) -> Joint:
+def joint_of(file: MachineFile, name: str) -> Joint:
+    """Return a joint with the friction and the rotor of its motor."""
     spec = file.joints[name]
     place: dict[str, Any] = {
         "name": name,
@@ -150,7 +148,7 @@ def model_problem(error: ModelError, document: Document) -> Problem:
 
 def physics(file: MachineFile, *, plant: bool = False) -> dict[str, Any]:
     """Return the quantities that determine the motion, in SI units, for the hash of the model."""
-    joints = {name: asdict(_joint(file, name)) for name in file.joints}
+    joints = {name: asdict(joint_of(file, name)) for name in file.joints}
     return {
         "gravity_m_s2": file.gravity_m_s2,
         "bodies": {
@@ -165,7 +163,7 @@ def physics(file: MachineFile, *, plant: bool = False) -> dict[str, Any]:
         },
         **({"constraints": _demands(file)} if file.constraints else {}),
         **_touch(file),
-        **({"elements": elements} if (elements := _elements(file, plant=plant)) else {}),
+        **({"elements": elements} if (elements := elements_of(file, plant=plant)) else {}),
         **({"scene": file.scene.model_dump()} if plant and file.scene else {}),
     }
 

@@ -99,7 +99,7 @@ def apply_settings(file: MachineFile, settings: Sequence[Setting], document: Doc
             continue
         value = _new_value(_get(model, place), setting, document, problems)
         if value is not None:
-            _put(data, place, value)
+            put(data, place, value)
     if problems:
         raise MachineError(problems)
     return data
@@ -232,12 +232,15 @@ def _get(data: Any, place: Place) -> Any:
     return data
 
 
-def _put(data: Any, place: Place, value: Any) -> None:
+def put(data: Any, place: Place, value: Any) -> None:
+    """Write a value at a place of a file's data; other spellings of the same quantity are removed."""
     *way, last = place
     for step in way:
         if isinstance(data, dict) and step in ("rpy_rad", "rpy_deg") and step not in data:
             data[step] = [0.0, 0.0, 0.0]
         data = data[step]
+    if isinstance(data, float):  # another setting replaced the whole list: the check of its type reports it
+        return
     for group in _SAME_THING:
         for other in group - {last} if last in group else ():
             data.pop(other, None)

@@ -35,12 +35,6 @@ def tree_parameters(
 ) -> dict[int, Floats]:
     """Return the fields of p that concern the tree and its points; gravity (3, m/s², world)."""
     by_velocity = [link.joint for link in sorted(links, key=lambda link: link.place)]
-    com = np.array([link.first / link.mass if link.mass > 0.0 else np.zeros(3) for link in links])
-    central = [
-        link.second - link.mass * (float(c @ c) * np.eye(3) - np.outer(c, c))
-        for link, c in zip(links, com, strict=True)
-    ]
-    upper = np.triu_indices(3)
     sitting = [seats[point.body] for point in points]
     return {
         layout.GRAVITY: gravity,
@@ -48,9 +42,7 @@ def tree_parameters(
         layout.FIXED_ORIGIN: np.array([link.origin for link in links]),
         layout.TURN: np.array([link.turn for link in links]),
         layout.TRAVEL: np.array([link.travel for link in links]),
-        layout.MASS: np.array([link.mass for link in links]),
-        layout.COM: com,
-        layout.INERTIA: np.array([inertia[upper] for inertia in central]),
+        **inertial_parameters(links),
         layout.ARMATURE: np.array([joint.armature for joint in by_velocity]),
         layout.VISCOUS: np.array([joint.viscous for joint in by_velocity]),
         layout.COULOMB: np.array([joint.coulomb for joint in by_velocity]),
@@ -59,6 +51,21 @@ def tree_parameters(
             [s.origin + s.axes @ np.asarray(p.at_m) for s, p in zip(sitting, points, strict=True)]
         ),
         layout.POINT_AXES: np.array([s.axes.T for s in sitting]),
+    }
+
+
+def inertial_parameters(links: Sequence[Link]) -> dict[int, Floats]:
+    """Return the fields of p that depend on the bodies' masses: mass, its centre and the inertia about it."""
+    com = np.array([link.first / link.mass if link.mass > 0.0 else np.zeros(3) for link in links])
+    central = [
+        link.second - link.mass * (float(c @ c) * np.eye(3) - np.outer(c, c))
+        for link, c in zip(links, com, strict=True)
+    ]
+    upper = np.triu_indices(3)
+    return {
+        layout.MASS: np.array([link.mass for link in links]),
+        layout.COM: com,
+        layout.INERTIA: np.array([inertia[upper] for inertia in central]),
     }
 
 

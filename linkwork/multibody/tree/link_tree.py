@@ -7,6 +7,7 @@ other axes.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 
@@ -185,12 +186,22 @@ def _grow(links: list[Link], seat: BodyPlacement, joint: Joint, places: Places) 
         if step.kind == BALL:
             seat = _grow_ball(links, seat, joint, first + step.place, places.scalar[joint.name])
             continue
-        direction, point, turn, travel = screw_of(step.column)
-        turned, place = onto_z(direction), first + step.place
+        turned, point, turn, travel = _along_z(np.asarray(step.column, dtype=np.float64).tobytes())
+        place = first + step.place
         axes, origin = seat.axes @ turned, seat.origin + seat.axes @ point
         links.append(Link(joint, seat.link, place, axes, origin, turn, travel, seat.link, place))
         seat = BodyPlacement(len(links) - 1, turned.T.copy(), -turned.T @ point)
     return seat
+
+
+@lru_cache(4096)
+def _along_z(column: bytes) -> tuple[Floats, Floats, float, float]:
+    """Return a rotation that turns a column's screw axis onto z, a point of it (m), and its turn and travel.
+
+    Many mechanisms share their joints' columns: the same machine with other parameters is built often.
+    """
+    direction, point, turn, travel = screw_of(np.frombuffer(column))
+    return onto_z(direction), point, turn, travel
 
 
 def _grow_ball(

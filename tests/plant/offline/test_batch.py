@@ -44,6 +44,8 @@ def test_parameters_and_efforts_differ_from_case_to_case() -> None:
     )
     for row, mass, effort in zip(found, masses, efforts, strict=True):
         other = load("slider_crank", [f"bodies.crank.mass_kg={mass}"])
+        alone = simulate_batch(other, state, 0.2, effort=effort, integrator="rk4")
+        assert np.array_equal(row, alone[0])
         motion = simulate(other, 0.2, effort=effort, integrator="rk4")
         assert np.allclose(row, np.concatenate([motion.q[-1], motion.v[-1]]), rtol=0.0, atol=1e-12)
     assert len({tuple(row) for row in found.tolist()}) == 3
