@@ -84,6 +84,8 @@ WAYS = {
     "scheduler": "SIGKILL to the scheduler of the Dask cluster",
 }
 STOPPED_S = 5.0
+MOST_LATER_S = 0.5
+"""Most time from a random number of results to the signal."""
 
 
 def campaign_file(folder: Path, runs: int) -> Path:
@@ -170,9 +172,9 @@ def throughput(folder: Path, runs: int, rounds: int) -> dict[str, Any]:
 
 
 def kills(folder: Path, runs: int, times: int, seed: int) -> dict[str, Any]:
-    """Disturb campaigns at random moments, continue, and compare them with an undisturbed one."""
+    """Disturb campaigns after random numbers of results, continue, and compare with an undisturbed one."""
     path, draw, wrong = campaign_file(folder, runs), random.Random(seed), []
-    lasts_s = finish(path, folder / "undisturbed", "--workers", "2")
+    finish(path, folder / "undisturbed", "--workers", "2")
     wanted = (folder / "undisturbed" / "results.parquet").read_bytes()
     recorded: dict[str, list[int]] = {way: [] for way in WAYS}
     with DaskCluster(2) as cluster:
@@ -181,7 +183,12 @@ def kills(folder: Path, runs: int, times: int, seed: int) -> dict[str, Any]:
                 out = folder / f"{way}{number}"
                 far = way in ("client", "cluster worker", "stopped worker", "scheduler")
                 words = ("--on", cluster.address) if far else ("--workers", "2")
-                _disturb(start(path, out, *words), way, draw.uniform(0.0, lasts_s), draw, cluster)
+                command = start(path, out, *words)
+                wanted_results = draw.randrange(runs)
+                while command.poll() is None and len(_recorded(out)) < wanted_results:
+                    time.sleep(0.02)
+                time.sleep(draw.uniform(0.0, MOST_LATER_S))
+                _disturb(command, way, draw, cluster)
                 cluster.start()
                 before = _recorded(out)
                 recorded[way].append(len(before))
@@ -201,11 +208,8 @@ def kills(folder: Path, runs: int, times: int, seed: int) -> dict[str, Any]:
     }
 
 
-def _disturb(
-    command: subprocess.Popen[bytes], way: str, after_s: float, draw: random.Random, cluster: DaskCluster
-) -> None:
-    """Disturb the command after a time, and wait until it ends."""
-    time.sleep(after_s)
+def _disturb(command: subprocess.Popen[bytes], way: str, draw: random.Random, cluster: DaskCluster) -> None:
+    """Disturb the command, and wait until it ends."""
     scheduler, *far = cluster.processes
     if way == "worker":
         workers = [pid for pid in children(command.pid) if b"spawn_main" in command_line(pid)]

@@ -16,9 +16,6 @@ from linkwork.campaigns.results_table import need_pyarrow, write_table
 from linkwork.campaigns.run_worker import RunWorker
 from linkwork.terminal.failures import Misuse
 
-MEASURED_RUNS = 3
-"""Runs that a dry run measures."""
-
 Advance = Callable[[int, int], None]
 """Receives the number of runs done, and of all."""
 
@@ -82,8 +79,8 @@ def run_campaign(
             with LocalWorkers(workers) as pool:
                 pool.carry_out(plan.recipe, tasks, record)
         else:
-            with cluster(options.on, options.workers) as (executor, threads):
-                carry_out_on(executor, plan.recipe, tasks, threads, record)
+            with cluster(options.on, options.workers) as found:
+                carry_out_on(found, plan.recipe, tasks, record)
         return write_table(plan, store, options.folder)
 
 
@@ -97,7 +94,7 @@ def estimate(plan: CampaignPlan, options: CampaignOptions) -> Estimate:
         if store is not None:
             left = plan.runs - int(store.done.sum())
     worker = RunWorker(plan.recipe)
-    chosen = [plan.task(int(share * (plan.runs - 1))) for share in (0.0, 0.5, 1.0)][:MEASURED_RUNS]
+    chosen = [plan.task(int(share * (plan.runs - 1))) for share in (0.0, 0.5, 1.0)]
     worker.line(chosen[0])  # the kernels are loaded now
     begun = time.monotonic()
     for task in chosen:

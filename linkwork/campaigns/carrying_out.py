@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from linkwork.campaigns.campaign_plan import RunRecipe, RunTask
-from linkwork.campaigns.executors import local_workers
+from linkwork.campaigns.executors import Cluster, local_workers
 from linkwork.campaigns.run_worker import carry_out
 
 AHEAD: Final = 2
@@ -19,6 +19,8 @@ AHEAD: Final = 2
 CHUNK_S: Final = 0.5
 """Time that a chunk of runs is to take: long beside its way to the worker, short beside a campaign."""
 MOST_IN_CHUNK: Final = 64
+UNMANNED_S: Final = 30.0
+"""Time without a result after which a cluster must have a worker."""
 MOST_ENDINGS: Final = 5
 """Times in a row that workers may end without any result between."""
 
@@ -83,23 +85,32 @@ class LocalWorkers:
             rest = itertools.chain(again, rest)
 
 
-def carry_out_on(
-    executor: Executor, recipe: RunRecipe, tasks: Iterable[RunTask], workers: int, record: Record
-) -> None:
-    """Carry out runs on an executor that replaces its workers itself. Raises WorkersEnded."""
+def carry_out_on(cluster: Cluster, recipe: RunRecipe, tasks: Iterable[RunTask], record: Record) -> None:
+    """Carry out runs on a cluster, which replaces its workers itself. Raises WorkersEnded."""
     try:
-        _on(executor, recipe, iter(tasks), workers, record)
+        _on(cluster.executor, recipe, iter(tasks), cluster.threads, record, cluster.manned)
     except Exception as error:  # the scheduler has gone, or gives a run up
-        if not (isinstance(error, OSError | CancelledError) or "distributed" in type(error).__module__):
+        if isinstance(error, CancelledError):
+            text = "the scheduler has ended"
+        elif isinstance(error, OSError) or "distributed" in type(error).__module__:
+            text = f"the cluster does not carry out the runs: {type(error).__name__} {error}"
+        else:
             raise
-        text = f"the cluster does not carry out the runs: {type(error).__name__} {error}"
-        raise WorkersEnded(f"{text}; the same command continues") from None
+        raise WorkersEnded(f"{text}; recorded results are kept: the same command continues") from None
 
 
 def _on(
-    executor: Executor, recipe: RunRecipe, rest: Iterator[RunTask], workers: int, record: Record
+    executor: Executor,
+    recipe: RunRecipe,
+    rest: Iterator[RunTask],
+    workers: int,
+    record: Record,
+    manned: Callable[[], bool] = lambda: True,
 ) -> list[RunTask]:
-    """Carry out runs; return those that were lost with the workers of a broken pool."""
+    """Carry out runs; return those that were lost with the workers of a broken pool.
+
+    manned: whether there is a worker. Raises WorkersEnded without any for a time.
+    """
     pace = _Pace()
     futures: dict[Future[Done], list[RunTask]] = {}
     lost: list[RunTask] = []
@@ -123,7 +134,10 @@ def _on(
                 break
         if not futures:
             break
-        for future in wait(futures, return_when=FIRST_COMPLETED).done:
+        done = wait(futures, UNMANNED_S, FIRST_COMPLETED).done
+        if not done and not manned():
+            raise WorkersEnded("the cluster has no workers left: start some; the same command continues")
+        for future in done:
             finish(future, futures.pop(future))
     for future, chunk in futures.items():  # a broken pool has ended all of them
         finish(future, chunk)

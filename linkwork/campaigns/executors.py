@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from multiprocessing import get_context
 from typing import Any
 
@@ -25,16 +28,29 @@ def local_workers(count: int) -> ProcessPoolExecutor:
     return ProcessPoolExecutor(count, get_context("spawn"), initializer=begin_worker)
 
 
+@dataclass(frozen=True)
+class Cluster:
+    """A Dask cluster. threads: their number at the start. manned: whether it has a worker now."""
+
+    executor: Executor
+    threads: int
+    manned: Callable[[], bool]
+
+
 @contextmanager
-def cluster(address: str, workers: int) -> Iterator[tuple[Executor, int]]:
-    """A Dask cluster and its number of threads. address: of its scheduler, or "local" for one that is started
-    and ended here with this many workers. Raises Misuse where it cannot be reached.
+def cluster(address: str, workers: int) -> Iterator[Cluster]:
+    """A Dask cluster. address: of its scheduler, or "local" for one that is started and ended here with this
+    many workers. Raises Misuse where it cannot be reached.
     """
     try:
         import distributed
     except ImportError:
         raise Misuse("--on needs Dask, which is not installed: pip install 'linkwork[campaign]'") from None
+    if address != "local" and not re.fullmatch(r"\w+://\S+:\d+", address):
+        raise Misuse(f"--on {address}: give the address of a scheduler, tcp://HOST:8786, or local")
     single_threaded_blas()
+    for name in ("distributed", "distributed.client", "tornado.application"):  # the caller shows failures
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     started: Any = None
     dask: Any = distributed
     try:
@@ -49,7 +65,7 @@ def cluster(address: str, workers: int) -> Iterator[tuple[Executor, int]]:
         threads = sum(client.nthreads().values())
         if not threads:
             raise Misuse(f"--on {address}: the scheduler has no workers: start some with `dask worker`")
-        yield client.get_executor(pure=False), threads
+        yield Cluster(client.get_executor(pure=False), threads, lambda: bool(client.nthreads()))
     finally:
         client.close()
         if started is not None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linkwork.machine import Machine, MachineError
+from linkwork.machine import Machine, MachineError, Problem
 from linkwork.machine.yaml import Document
 from linkwork.plant.faults.pushes import is_pushable, pushable
 from linkwork.plant.faults.timeline import TimeLine, check_timeline
@@ -63,16 +64,16 @@ def faults_with(
         raise MachineError([_placed(problem, document, kept) for problem in error.problems]) from None
 
 
-def _placed(problem: Any, document: Document, kept: list[int]) -> Any:
-    import re
-
+def _placed(problem: Problem, document: Document, kept: list[int]) -> Problem:
+    """Move a problem of a time line to the entry of the campaign file. kept: places of its entries there."""
     steps: list[str | int] = []
     for name, number in re.findall(r"([^.\[\]]+)|\[(\d+)\]", problem.key):
         steps.append(int(number) if number else name)
     if len(steps) > 1 and isinstance(steps[1], int) and steps[1] < len(kept):
         steps[1] = kept[steps[1]]
-    rest = {"found": problem.found, "allowed": problem.allowed, "remedy": problem.remedy}
-    return document.problem(steps, problem.message, **rest)
+    return document.problem(
+        steps, problem.message, found=problem.found, allowed=problem.allowed, remedy=problem.remedy
+    )
 
 
 def _has_zero(entry: Any, values: Mapping[str, float]) -> bool:

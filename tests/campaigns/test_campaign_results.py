@@ -15,7 +15,8 @@ import pytest
 from linkwork.campaigns.analysis import analyse
 from linkwork.campaigns.campaign_page import campaign_page
 from linkwork.campaigns.campaign_plan import CampaignPlan, read_campaign, tasks_of
-from linkwork.campaigns.carrying_out import carry_out_on
+from linkwork.campaigns.carrying_out import WorkersEnded, carry_out_on
+from linkwork.campaigns.executors import Cluster
 from linkwork.campaigns.result_store import FILE, ResultStore
 from linkwork.campaigns.results_table import ResultsTable, write_table
 from linkwork.campaigns.run_worker import RunWorker
@@ -86,17 +87,57 @@ class _InThisProcess(Executor):
         return future
 
 
+def test_results_of_a_changed_file_are_refused_where_the_change_has_an_effect(tmp_path: Path) -> None:
+    text, plan = small_campaign.TEXT, small_campaign.planned(tmp_path)
+    with ResultStore(tmp_path / "out", plan.content, plan.runs):
+        pass
+    for was, now in (("0.01", "0.02"), ("unit: kg", "unit: g"), ("name: quick", "name: other")):
+        same = small_campaign.planned(tmp_path, text.replace(was, now))
+        with ResultStore(tmp_path / "out", same.content, same.runs):
+            pass
+    rows = text.splitlines(keepends=True)
+    swapped = "".join([*rows[:5], rows[6], rows[5], *rows[7:]])
+    for changed, says in (
+        (
+            text.replace("[0.7, 0.9]", "[0.7, 0.95]"),
+            r"mass.uniform was \[0.7, 0.9\], is \[0.7, 0.95\]",
+        ),
+        (text.replace("left: 2.12", "left: 2.13"), "trajectories.there"),
+        (text.replace("std_rad: 1.0e-6", "std_rad: 2.0e-6"), "faults was"),
+        (swapped, "order.variants was .*shipped.*slow.*, is .*slow.*shipped"),
+    ):
+        other = small_campaign.planned(tmp_path, changed)
+        with pytest.raises(MachineError, match=says):
+            ResultStore(tmp_path / "out", other.content, other.runs)
+
+
+class _Silent(Executor):
+    def submit(self, function: Any, /, *words: Any, **named: Any) -> Future[Any]:
+        return Future()
+
+
+def test_a_cluster_without_workers_ends_the_campaign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("linkwork.campaigns.carrying_out.UNMANNED_S", 0.01)
+    plan, answers = small_campaign.planned(tmp_path), iter((True, True, False))
+    with pytest.raises(WorkersEnded, match="no workers left"):
+        carry_out_on(
+            Cluster(_Silent(), 1, lambda: next(answers)), plan.recipe, [plan.task(0)], lambda _: None
+        )
+    assert next(answers, None) is None
+
+
 def test_the_table_of_an_interrupted_campaign_is_that_of_an_undisturbed_one(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow", reason="the table of a campaign is written by pyarrow")
     plan = small_campaign.planned(tmp_path)
+    here = Cluster(_InThisProcess(), 2, lambda: True)
     files = []
     for name, before in (("undisturbed", ()), ("resumed", (3, 1))):
         folder = tmp_path / name
         with ResultStore(folder, plan.content, plan.runs) as store:
-            carry_out_on(_InThisProcess(), plan.recipe, [plan.task(run) for run in before], 1, store.append)
+            carry_out_on(here, plan.recipe, [plan.task(run) for run in before], store.append)
         with ResultStore(folder, plan.content, plan.runs) as store:
             tasks = tasks_of(plan, store.done)
-            carry_out_on(_InThisProcess(), plan.recipe, tasks, 2, store.append)
+            carry_out_on(here, plan.recipe, tasks, store.append)
             files.append(write_table(plan, store, folder))
     assert files[0].read_bytes() == files[1].read_bytes()
     table = ResultsTable(files[0])

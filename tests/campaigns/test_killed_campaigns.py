@@ -74,9 +74,9 @@ def test_a_killed_command_continues_to_the_table_of_an_undisturbed_one(
 def test_a_cluster_gives_the_same_results(plan: CampaignPlan) -> None:
     pytest.importorskip("distributed", reason="--on needs Dask")
     found: list[bytes] = []
-    with cluster("local", 2) as (executor, threads):
-        assert threads == 2
-        carry_out_on(executor, plan.recipe, map(plan.task, range(plan.runs)), threads, found.append)
+    with cluster("local", 2) as started:
+        assert started.threads == 2
+        carry_out_on(started, plan.recipe, map(plan.task, range(plan.runs)), found.append)
     assert sorted(found) == sorted(small_campaign.lines(plan))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -41,9 +42,15 @@ def test_a_run_in_one_process_is_that_of_lockstep_daemons_bit_for_bit(tmp_path: 
     machine = pushable(configured("five_bar"))
     prepare_kernels(machine, faults=True)
     tables: list[Any] = []
+    processors = os.sched_getaffinity(0)
+
+    def take(table: Any, _: Any) -> None:
+        tables.append(table.copy())
+        assert os.sched_getaffinity(0) == processors  # runs of other workers need the others
+
     request = MotionRequest("move", {"target": TARGET})
     timeline = read_timeline(line, machine, hardware=False)
-    end = InProcessRun(machine, [request], lambda table, _: tables.append(table.copy()), 7, timeline).run()
+    end = InProcessRun(machine, [request], take, 7, timeline).run()
     assert (end.goal, end.name) == (1, "")
     here = np.concatenate(tables)
 
