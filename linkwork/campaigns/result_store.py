@@ -31,14 +31,19 @@ class ResultStore:
     """The results of one campaign in a folder. Use it as a context manager; one process at a time may.
 
     content: what determines the runs, as plain data. runs: their number. Raises MachineError for a folder
-    with results of another content, which names the differences, and for one that another process uses.
+    with results of another content, which names the differences, for one that another process uses, and for
+    one that cannot be written.
     """
 
     def __init__(self, folder: Path, content: Mapping[str, Any], runs: int) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
         self.path = folder / FILE
         self._at: NDArray[np.int64] = np.full(runs, -1, np.int64)
-        self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            text = f"results cannot be written here: {error.strerror}"
+            raise self._refusal(text, "give another folder: --out DIR") from None
         try:
             self._claim()
             self._end = self._begin(json.loads(json.dumps(content)))
