@@ -27,7 +27,7 @@ parameters: {inertia: {plant: wheel.inertia_kg_m2, factor: true, choice: [1.2]}}
 trajectories: {there: {move: {turn: 0.3}}}
 requirements: {error_max.turn: 0.004}
 tune:
-  settings: {controller.bandwidth_rad_s: [20, 120]}
+  settings: {controller.bandwidth_rad_s: [40, 120]}
   minimise: error_max.turn
   over: worst
   candidates: 5
@@ -103,7 +103,7 @@ def test_a_candidate_with_too_small_a_stability_margin_is_rejected(tmp_path: Pat
     ("was", "written", "says"),
     [
         ("controller.bandwidth_rad_s", "controller.bandwith_rad_s", "write bandwidth_rad_s"),
-        ("[20, 120]", "[120, 20]", "below the second"),
+        ("[40, 120]", "[120, 40]", "below the second"),
         ("over: worst", "stability_margin: {phase: 30}", "phase_deg"),
         ("over: worst", "stability_margin: {gain: 0.5}", "1 or more"),
         ("minimise: error_max.turn", "minimise: error_max.tern", "write error_max.turn"),
