@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -32,7 +33,7 @@ from rich.table import Table
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "benchmarks.md"
-LEAST_WIDTH = 100
+LEAST_WIDTH = 110
 """Characters of a line in the terminal."""
 PACKAGES = ("linkwork", "numpy", "numba", "pin", "mujoco", "casadi", "exudyn", "drake")
 
@@ -94,8 +95,9 @@ def _kernels(found: Any) -> Iterator[Figure]:
             "Pinocchio",
             one["pinocchio_us"]["median"],
             one["ratio"]["median"],
-            "difference of the accelerations",
-            one["difference"],
+            "closure residual of the accelerations",
+            one["off"]["ours"],
+            one["off"]["pinocchio"],
         )
 
 
@@ -125,7 +127,7 @@ def _batch(found: Any) -> Iterator[Figure]:
     yield Figure(
         "batch",
         "slider_crank",
-        "1,000 machines × 1,000 ms in one call",
+        "1,000 machines × 1,000 ms on two processors",
         "s",
         seconds["same_error"],
         "MuJoCo (soft)",
@@ -137,11 +139,11 @@ def _batch(found: Any) -> Iterator[Figure]:
     )
     yield Figure(
         "batch",
-        "slider_crank, 1,000 sets of parameters",
+        "slider_crank, 1,000 parameter sets",
         "1,000 machines × 1,000 ms on two processors",
         "s",
         seconds["parameters"],
-        "linkwork, one set",
+        "linkwork, 1 set",
         seconds["same_step"],
         ratio["parameters"][1],
     )
@@ -151,7 +153,7 @@ def _tick_cost(found: Any) -> Iterator[Figure]:
     yield Figure(
         "tick_cost",
         found["machine"],
-        "whole tick of the controller",
+        "step of the controller, in a move back and forth",
         "µs",
         found["tick_us"]["median"],
         "Pinocchio, dynamics alone",
@@ -217,7 +219,7 @@ COMPARISONS = {
         _kernels,
         ("--rounds", "100"),
         ("--rounds", "30"),
-        "Pinocchio: `constraintDynamics`.",
+        "Pinocchio: `constraintDynamics`, which iterates where closures are redundant, as in the delta.",
     ),
     "ladders": Comparison(
         "Constrained forward dynamics of large mechanisms",
@@ -239,7 +241,7 @@ COMPARISONS = {
         "Simulated motion at the same error",
         _simulators,
         (),
-        ("--rounds", "2"),
+        ("--rounds", "3"),
         "Each peer takes the longest step with which its error is at most 1e-4 rad, or the step of its\n"
         "least error; linkwork takes the longest step with which its own error is at most the peer's.\n"
         "Exudyn: generalized-alpha, exact closures. Drake: SAP, nearly rigid ball constraints.",
@@ -294,8 +296,7 @@ def measure(
                 cwd=ROOT, env=environment, capture_output=True, text=True, check=False,
             )  # fmt: skip
             if run.returncode != 0:
-                lines = run.stderr.strip().splitlines()
-                left_out[name] = lines[-1] if lines else f"exit status {run.returncode}"
+                left_out[name] = _why(run.stderr) or f"exit status {run.returncode}"
                 continue
             for one in comparison.figures(json.loads(run.stdout)):
                 if isinstance(one, Gap):
@@ -306,6 +307,13 @@ def measure(
         left_out[f"{name}, {peer}: {', '.join(machines)}"] = reason
     figures = [figure for name in names for figure in _combined(runs[name])]
     return {"figures": figures, "yardstick_ms": sorted(marks), "left_out": left_out}
+
+
+def _why(stderr: str) -> str:
+    """Return the reason in the last line of a failed benchmark's output, "" where there is none."""
+    last = stderr.strip().rpartition("\n")[2]
+    missing = re.search(r"No module named '(\w+)", last)
+    return f"{missing[1]} is not installed: pip install 'linkwork[bench]'" if missing else last
 
 
 def _combined(runs: Sequence[Figure]) -> Iterator[Figure]:
@@ -336,7 +344,8 @@ def tables(figures: Sequence[Figure]) -> dict[str, list[tuple[str, ...]]]:
     for each in figures:
         values = (f"{_short(value)} {each.unit}" for value in (each.linkwork, each.peer_value))
         errors = ("-" if error is None else f"{error:.0e}" for error in (each.error, each.peer_error))
-        spread = f"{_ratio(each.low)}-{_ratio(each.high)}"
+        low, high = _ratio(each.low), _ratio(each.high)
+        spread = "-" if low == high else f"{low}-{high}"
         row = (each.machine, each.peer, *values, _ratio(each.ratio), spread, *errors)
         found.setdefault(each.name, []).append(row)
     return found
@@ -346,6 +355,7 @@ def caption(figures: Sequence[Figure], name: str) -> str:
     """Return what the figures of a benchmark measure."""
     own = [figure for figure in figures if figure.name == name]
     text = "; ".join(dict.fromkeys(figure.quantity for figure in own))
+    text = f"{text[0].upper()}{text[1:]}"
     errors = "; ".join(dict.fromkeys(figure.error_of for figure in own if figure.error_of))
     return f"{text}. Error: {errors}" if errors else text
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 
-from linkwork import Machine
+from linkwork import Machine, load, simulate
 from linkwork.arrays import Floats
 from linkwork.multibody.constraints import CoordinateConstraint, PointClosure, RevoluteClosure
 from linkwork.multibody.formulations.evaluation import constraint_evaluation
@@ -17,6 +17,10 @@ from linkwork.multibody.functions import point_jacobian, point_position
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import Joint, Point
 
+MACHINES = ("slider_crank", "four_bar", "five_bar", "platform_3rrs", "platform_huang", "delta")
+"""The closed machines that ship; `delta_gripper` and `five_bar_redundant` have the same mechanisms."""
+PUSH, PUSH_S = 0.05, 0.1
+"""Share of the motors' efforts, and its duration."""
 INDEPENDENT = 1e-6
 """Smallest pivot of an independent row, relative to the largest."""
 
@@ -49,6 +53,14 @@ class Tie:
     axes: tuple[int, ...]
 
 
+def in_motion(name: str) -> Machine:
+    """Return a machine with the state after a push by its motors as its initial state."""
+    machine = load(name)
+    efforts = [PUSH * motor.max_effort * (-0.5) ** k for k, motor in enumerate(machine.motors)]
+    pushed = simulate(machine, PUSH_S, PUSH_S, effort=efforts, integrator="dop853")
+    return replace(machine, initial_q=pushed.q[-1], initial_v=pushed.v[-1])
+
+
 def refuse_unknown(mechanism: Mechanism) -> None:
     """Raise NotCarried where the machine has parts that the benchmark does not translate."""
     for joint in mechanism.joints:
@@ -65,11 +77,10 @@ def hinges(mechanism: Mechanism) -> list[Joint]:
     return [joint for joint in mechanism.joints if joint.kind == "revolute"]
 
 
-def hinge_angles(machine: Machine, q: Floats) -> Floats:
-    """Return the angles of the hinges (rad) of a position q (nq)."""
+def hinge_places(machine: Machine) -> list[int]:
+    """Return the places of the hinges' angles in q."""
     mechanism = machine.plant_mechanism
-    angles: Floats = q[[mechanism.joint_index(joint.name) for joint in hinges(mechanism)]]
-    return angles
+    return [mechanism.joint_index(joint.name) for joint in hinges(mechanism)]
 
 
 def is_planar(mechanism: Mechanism) -> bool:

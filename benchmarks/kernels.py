@@ -5,7 +5,8 @@
 
 Both are called with a state that lies in memory; a round is a block of calls of ours and one of theirs, in
 turns. What counts is the ratio, median over the rounds. Where closures are redundant (a planar point in
-space), theirs iterates; its settings are those with which both agree to 1e-9. `--trees` compares M, h and
+space, a hinge that closes a loop of hinges), theirs iterates; its settings are those with which both agree to
+1e-9. `--trees` compares M, h and
 accelerations of random trees with Pinocchio and MuJoCo instead, and says the largest relative difference.
 """
 
@@ -24,20 +25,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the models for P
 
 import numpy as np
 
-from linkwork.machine import load
+from benchmarks.closed_for_peers import MACHINES, in_motion
 from linkwork.multibody.formulations.other_formulations import constrained_forward_dynamics
-from linkwork.plant.offline.run import begin, simulate
 from tests.verification.in_pinocchio import InPinocchio
-
-MACHINES = ("slider_crank", "four_bar", "platform_3rrs")
 
 
 def measure(name: str, rounds: int, calls: int) -> dict[str, Any]:
-    """Microseconds a call of both, and their ratio, along a state in motion."""
-    machine = load(name)
-    motion = simulate(machine, 0.2)
-    work = begin(machine, {})
-    work.q[:], work.v[:] = motion.q[-1], motion.v[-1]
+    """Microseconds a call of both, their ratio, difference and closure residuals, in a state of motion."""
+    machine = in_motion(name)
+    work = machine.plant_mechanism.workspace()
+    work.q[:], work.v[:] = machine.initial_q, machine.initial_v
     other = InPinocchio(machine.plant_mechanism)
     state, ours_given = other.state(work.q, work.v, work.effort), work.arguments
     theirs_given = (other.model, other.data, *state, other.models, other.datas, other.settings)
@@ -51,6 +48,10 @@ def measure(name: str, rounds: int, calls: int) -> dict[str, Any]:
 
     ours()
     theirs()
+    found = {"ours": work.vdot, "pinocchio": other.data.ddq[other.order]}
+    off = {
+        who: float(np.abs(work.A @ vdot - work.b).max() / np.abs(vdot).max()) for who, vdot in found.items()
+    }
     apart = float(np.abs(work.vdot - other.data.ddq[other.order]).max() / np.abs(work.vdot).max())
     times: dict[str, list[float]] = {"ours": [], "theirs": []}
     for _ in range(rounds):
@@ -63,6 +64,7 @@ def measure(name: str, rounds: int, calls: int) -> dict[str, Any]:
         "pinocchio_us": spread(times["theirs"]),
         "ratio": spread(ratios),
         "difference": apart,
+        "off": off,
     }
 
 

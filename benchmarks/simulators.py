@@ -18,53 +18,47 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from importlib.util import find_spec
 from statistics import median, quantiles
 from typing import Any
 
 import numpy as np
-from closed_for_peers import NotCarried, hinge_angles
+from closed_for_peers import MACHINES, NotCarried, hinge_places, in_motion
 from in_drake import in_drake
 from in_exudyn import in_exudyn
 
-from linkwork import Machine, load, simulate
+from linkwork import Machine, simulate
 from linkwork.arrays import Floats
 from linkwork.plant.offline.batch_kernels import sampled_steps
 from linkwork.plant.offline.start_state import StartState, begin
 from linkwork.plant.plant_layout import METHODS
 
-MACHINES = ("slider_crank", "four_bar", "five_bar", "platform_3rrs", "platform_huang", "delta")
-PUSH, PUSH_S, SECONDS = 0.05, 0.1, 0.5
-"""Share of the motors' efforts, its duration, duration of the motion."""
-STEPS_S = tuple(2.0**-k for k in range(4, 17))
+SECONDS = 0.5
+"""Duration of the motion."""
+STEPS_S = tuple(2.0**-k for k in range(1, 17))
 """Longest first."""
-LONG_S = 5.0
-"""Time of all rounds of a comparison after which no other begins; there are two at least."""
+LONG_S, BLOCK_S = 5.0, 0.01
+"""Time of all rounds of a comparison after which no other begins (there are two at least), and least time of
+the calls of one round.
+"""
 Run = Callable[[], Floats]
 PEERS: dict[str, Callable[[Machine, float, float], Run]] = {"exudyn": in_exudyn, "drake": in_drake}
 MODULES = {"exudyn": "exudyn", "drake": "pydrake"}
-
-
-def in_motion(name: str) -> Machine:
-    """Return the machine with the state after the push as its initial state."""
-    machine = load(name)
-    efforts = [PUSH * motor.max_effort * (-0.5) ** k for k, motor in enumerate(machine.motors)]
-    pushed = simulate(machine, PUSH_S, PUSH_S, effort=efforts, integrator="dop853")
-    return replace(machine, initial_q=pushed.q[-1], initial_v=pushed.v[-1])
 
 
 def in_linkwork(machine: Machine, step_s: float, duration_s: float) -> Run:
     """Return a call that simulates the machine with linkwork and returns the angles of its hinges (rad)."""
     work = begin(machine, StartState())
     start, found = work.buffer.copy(), np.zeros((1, len(work.q) + len(work.v)))
+    places = hinge_places(machine)
 
     def run() -> Floats:
         work.buffer[:] = start
         sampled_steps(*work.arguments, METHODS["rk4"], step_s, round(duration_s / step_s), found)
-        return hinge_angles(machine, found[0, : len(work.q)])
+        return found[0, places]
 
     return run
 
@@ -72,7 +66,7 @@ def in_linkwork(machine: Machine, step_s: float, duration_s: float) -> Run:
 def measure(name: str, error: float, rounds: int) -> Iterator[dict[str, Any]]:
     """Yield for each peer the seconds, steps, errors and ratio, or the reason why there are none."""
     machine = in_motion(name)
-    exact = hinge_angles(machine, simulate(machine, SECONDS, SECONDS, integrator="dop853").q[-1])
+    exact = simulate(machine, SECONDS, SECONDS, integrator="dop853").q[-1][hinge_places(machine)]
     for peer, make in PEERS.items():
         here = {"machine": name, "peer": peer}
         if find_spec(MODULES[peer]) is None:
@@ -95,17 +89,24 @@ def measure(name: str, error: float, rounds: int) -> Iterator[dict[str, Any]]:
 
 
 def _times(runs: dict[str, Run], rounds: int) -> dict[str, list[float]]:
-    """Return the seconds of each run in each round."""
+    """Return the seconds of a call of each run in each round."""
     times: dict[str, list[float]] = {who: [] for who in runs}
+    calls = {who: max(1, math.ceil(BLOCK_S / _seconds(run, 1))) for who, run in runs.items()}
     since = time.perf_counter()
     for done in range(rounds):
         if done >= 2 and time.perf_counter() - since > LONG_S:
             break
         for who, run in runs.items():
-            began = time.perf_counter()
-            run()
-            times[who].append(time.perf_counter() - began)
+            times[who].append(_seconds(run, calls[who]))
     return times
+
+
+def _seconds(run: Run, calls: int) -> float:
+    """Return the seconds of a call."""
+    began = time.perf_counter()
+    for _ in range(calls):
+        run()
+    return (time.perf_counter() - began) / calls
 
 
 def _tuned(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.__main__ import COMPARISONS, ROOT, Figure, _combined, main, page, tables
+from benchmarks.__main__ import COMPARISONS, ROOT, Figure, _combined, _why, main, page, tables
 
 FIGURE = Figure("kernels", "four_bar", "dynamics", "µs", 1.0, "Pinocchio", 2.0, 0.5, "residual", 1e-15, 2e-12)
 
@@ -26,6 +26,15 @@ def test_a_quantity_that_one_process_lacks_has_the_figures_of_the_others():
         ("four_bar", 0.5, 0.9),
         ("delta", 0.7, 0.7),
     ]
+
+
+def test_a_missing_peer_is_the_reason_and_not_a_traceback():
+    lines = (
+        "Traceback (most recent call last):\n  import casadi\nModuleNotFoundError: No module named 'casadi'\n"
+    )
+    assert _why(lines) == "casadi is not installed: pip install 'linkwork[bench]'"
+    assert _why("neither peer is installed\n") == "neither peer is installed"
+    assert _why("") == ""
 
 
 def test_the_page_names_date_versions_and_what_was_left_out():
