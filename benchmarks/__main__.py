@@ -75,6 +75,7 @@ class Comparison:
     """A script of this folder with `--json`, and how its result becomes figures and gaps.
 
     arguments and quick: of a full and of a short run. remark: what a reader of the table should know.
+    most_processes: processes of a long benchmark.
     """
 
     title: str
@@ -82,6 +83,7 @@ class Comparison:
     arguments: tuple[str, ...] = ()
     quick: tuple[str, ...] = ()
     remark: str = ""
+    most_processes: int = 3
 
 
 def _kernels(found: Any) -> Iterator[Figure]:
@@ -120,6 +122,50 @@ def _ladders(found: Any) -> Iterator[Figure]:
                 one["off"]["linkwork"],
                 one["off"][peer],
             )
+
+    times = {one["loops"]: one["us"]["linkwork"] for one in found}
+    if {20, 80} <= times.keys():
+        yield Figure(
+            "ladders",
+            "ladder of 80 loops",
+            "constrained forward dynamics, called from Python",
+            "µs",
+            times[80],
+            "linkwork, 20 loops",
+            times[20],
+            times[80] / times[20],
+        )
+    for one in found:
+        yield Figure(
+            "ladders",
+            f"ladder of {one['loops']} loops, 1 s of motion",
+            "simulation in fourth-order steps of 1 ms on one processor",
+            "s",
+            one["second_s"],
+            "real time",
+            1.0,
+            one["second_s"],
+            "closure residual at the end, m",
+            one["open_m"],
+        )
+
+
+def _campaigns(found: Any) -> Iterator[Figure]:
+    rates = {name: found[f"{name}_runs_per_s"] for name in ("one", "two", "dask")}
+    for name, words, other, than in (
+        ("two", "2 workers", "one", "1 worker"),
+        ("dask", "2 workers of Dask", "two", "2 workers"),
+    ):
+        yield Figure(
+            "campaigns",
+            f"five_bar, {words}",
+            "runs of a campaign",
+            "1/s",
+            rates[name],
+            than,
+            rates[other],
+            rates[name] / rates[other],
+        )
 
 
 def _batch(found: Any) -> Iterator[Figure]:
@@ -227,7 +273,7 @@ COMPARISONS = {
         ("--loops", "10,20,40,80,100"),
         ("--loops", "10,20", "--rounds", "5"),
         "A ladder of N loops has N + 1 rods on the ground and N couplers. Pinocchio: `constraintDynamics`;\n"
-        "MuJoCo: `mj_forward`.",
+        "MuJoCo: `mj_forward`. A ratio below 1 to real time means that the motion is simulated faster.",
     ),
     "batch": Comparison(
         "Many machines in one call",
@@ -260,6 +306,15 @@ COMPARISONS = {
         ("--rounds", "5"),
         "These are rates: a ratio of 1 would mean a controller and a plant without any cost.",
     ),
+    "campaigns": Comparison(
+        "Campaigns on several workers",
+        _campaigns,
+        ("throughput", "--runs", "1000", "--rounds", "1"),
+        ("throughput", "--runs", "60", "--rounds", "1"),
+        "These are rates: a ratio of 2 would mean that two workers double the throughput. The start of the\n"
+        "workers is part of the time.",
+        most_processes=1,
+    ),
     "codegen": Comparison("Generated C", _codegen, remark="CasADi: C that it generates from the same model."),
 }
 
@@ -285,9 +340,9 @@ def measure(
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(places)}
     for turn in range(processes):
         for name in names:
-            if name in left_out:
-                continue
             comparison = COMPARISONS[name]
+            if name in left_out or turn >= comparison.most_processes:
+                continue
             marks.append(yardstick())
             say(f"{name}, process {turn + 1} of {processes}")
             arguments = comparison.quick if quick else comparison.arguments
@@ -295,10 +350,12 @@ def measure(
                 [sys.executable, str(ROOT / "benchmarks" / f"{name}.py"), *arguments, "--json"],
                 cwd=ROOT, env=environment, capture_output=True, text=True, check=False,
             )  # fmt: skip
-            if run.returncode != 0:
+            try:
+                result = json.loads(run.stdout)
+            except ValueError:
                 left_out[name] = _why(run.stderr) or f"exit status {run.returncode}"
                 continue
-            for one in comparison.figures(json.loads(run.stdout)):
+            for one in comparison.figures(result):
                 if isinstance(one, Gap):
                     gaps.setdefault((name, one.peer, one.reason), {})[one.machine] = None
                 else:
@@ -443,9 +500,11 @@ def main() -> None:
         parser.error(f"no benchmark {', '.join(unknown)}; there are {', '.join(COMPARISONS)}")
     processes = options.processes or (1 if options.quick else 3)
     console = Console(width=max(LEAST_WIDTH, Console().width))
+    began = time.perf_counter()
     with Console(stderr=True).status("") as status:
         found = measure(options.names or list(COMPARISONS), processes, quick=options.quick, say=status.update)
     _show(found, console)
+    console.print(f"measured in {(time.perf_counter() - began) / 60.0:.1f} min")
     if options.json is not None:
         figures = [asdict(figure) for figure in found["figures"]]
         content = {**found, "figures": figures, "versions": _versions()}
