@@ -16,7 +16,7 @@ from linkwork.campaigns.run_worker import carry_out
 
 AHEAD: Final = 2
 """Chunks that wait for each worker, besides the one it carries out."""
-CHUNK_S: Final = 0.5
+CHUNK_S: Final = 0.25
 """Time that a chunk of runs is to take: long beside its way to the worker, short beside a campaign."""
 MOST_IN_CHUNK: Final = 64
 UNMANNED_S: Final = 30.0
