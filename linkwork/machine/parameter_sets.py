@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
-from pydantic import ValidationError
 
 from linkwork.arrays import Floats
 from linkwork.machine.building.idle_motions import with_idle_damping
@@ -18,7 +17,6 @@ from linkwork.machine.loading import checked_file, plant_mechanism_with
 from linkwork.machine.sections.angle_or_length import mark_kinds
 from linkwork.machine.sections.file import MachineFile
 from linkwork.multibody.mechanism import Mechanism
-from linkwork.multibody.model import ModelError
 from linkwork.multibody.workspace import Workspace
 
 _SECTIONS: Final = ("bodies", "joints", "motors", "springs", "forces")
@@ -96,7 +94,7 @@ class _Entries:
             put(self._data, place, value)
         try:
             found = self._mechanism.parameters_with(**self._parts(self._changed_file()))
-        except (ValidationError, ModelError, ValueError):
+        except ValueError:  # of the section, of the model, or of the topology
             return None
         return found if self._moves_mass(found) else None
 
