@@ -1,10 +1,9 @@
 """Kernels of other rooms: they call this room's kernels and read and write its fields, at no cost."""
 
-import numba
 import numpy as np
 
 from linkwork.multibody.kernels import layout
-from linkwork.multibody.kernels.compiling import BUFFER, PARAMETERS, TOPOLOGY, float64, kernel
+from linkwork.multibody.kernels.compiling import BUFFER, PARAMETERS, TOPOLOGY, VECTOR, float64, int64, kernel
 from linkwork.multibody.kernels.views import block, copy, matrix, table, vector
 from linkwork.multibody.tree.coordinates import coordinates
 from linkwork.multibody.tree.dynamics import dynamics
@@ -52,7 +51,7 @@ def test_every_field_is_the_view_of_its_name():
     assert w.point_position.shape == (1, 3)
 
 
-@numba.njit
+@kernel(int64(TOPOLOGY, BUFFER, VECTOR))
 def _pieces(t, w, out):
     copy(block(w, 2, 2, 3)[1], out)
     return table(t, layout.LINKS, 3)[2, 0]
