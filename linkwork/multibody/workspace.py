@@ -165,8 +165,8 @@ class Workspace:
 
     Of the constraints, all with nr rows: `on` (nk, 1 or 0, see switching.py), `phi`, `phi_rate`,
     `explicit` (Φ_t, the part of it that is not A v), `A` (nr × nv), `b`: A v̇ = b; `level` (1 leaves out rows
-    of velocity level), `driven_work` (J, done by constraints that move with time, over the steps taken);
-    `constraint_force` (nv) and `multipliers` (nr); `clock` (time now, and the time at which the targets
+    of velocity level), `driven_work` (J, done by applied forces and by constraints that move with time, over
+    the steps taken); `constraint_force` (nv) and `multipliers` (nr); `clock` (time now, and the time at which the targets
     hold), `target` (ng × 6, value and five time derivatives of each prescribed value,
     written by the caller), `baumgarte` (nr × 2), `ranking` (layout.py names its entries), `choice`: of the
     formulation (formulations.py) and of corrections after each step (0: none).
@@ -176,7 +176,8 @@ class Workspace:
     contacts (W), energy of their springs (J, part of the potential energy), energy lost in all steps (J),
     and the part of the springs' energy that will be dissipated (J). `held`: 1 while the set of pressing
     contacts is fixed. `element_force` (elements × 3): of each spring length or angle, rate and pull, of each
-    applied force coordinate (0 where it has none), rate and force.
+    applied force coordinate (0 where it has none), rate and force; `element_power` (1): of the applied forces,
+    W.
     """
 
     def __init__(self, parameters: Floats, topology: Integers) -> None:
@@ -219,6 +220,7 @@ class Workspace:
         self.contact_gap = self._view(layout.CONTACT_GAP)
         self.losses = self._view(layout.LOSSES)
         self.element_force = self._view(layout.ELEMENT_FORCE).reshape(-1, 3)
+        self.element_power = self._view(layout.ELEMENT_POWER)
         self.held = self._view(layout.HELD)
         self.basis = self._view(layout.BASIS).reshape(-1, nv)
         self.on[:] = self._given(layout.ON_GIVEN)
@@ -240,6 +242,11 @@ class Workspace:
         """Places in q of the scalar parts of quaternions (n)."""
         start, end = self.topology[layout.BALLS], self.topology[layout.BALLS + 1]
         return self.topology[start + 1 : end : 2]
+
+    @property
+    def driving_power(self) -> float:
+        """After an acceleration: power (W) of applied forces and of constraints that move with time, -λ'Φ_t."""
+        return float(self.element_power[0] - self.multipliers @ self.explicit)
 
     @property
     def arguments(self) -> tuple[Floats, Integers, Floats]:

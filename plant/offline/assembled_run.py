@@ -79,7 +79,7 @@ class AssembledSteps:
         for stage, (weight, reach) in enumerate(zip(_WEIGHTS, _REACHES, strict=True)):
             vdot = self._accelerate(counted=stage == 0)
             _rates_of(work.topology, work.q, work.v, self._rates)
-            work.driven_work[0] -= weight * dt * float(work.multipliers @ work.explicit)
+            work.driven_work[0] += weight * dt * work.driving_power
             work.losses[2] += weight * dt * work.losses[0]
             work.clock[0] = began + reach * dt
             sum_q += weight * self._rates

@@ -113,13 +113,12 @@ class AdaptiveSteps:
         return solver
 
     def _right_side(self, time_s: float, state: Floats) -> Floats:
-        """Rates of q, v, of the work of constraints that move with time, and of the losses."""
+        """Rates of q, v, of the work of applied forces and moving constraints, and of the losses."""
         work = self._work
         self._put(time_s, state)
         self._run(*work.arguments)
         _rates_of(work.topology, work.q, work.v, self._rates)
-        power = -float(work.multipliers @ work.explicit)
-        return np.concatenate([self._rates, work.vdot, [power, work.losses[0]]])
+        return np.concatenate([self._rates, work.vdot, [work.driving_power, work.losses[0]]])
 
     def __call__(
         self,

@@ -62,8 +62,8 @@ class Balance:
     Largest residuals, of position in m or rad and of velocity per second; least and largest rank of the
     constraints' rows, the smallest singular value of theirs that was kept (scaled rows, 1 is ordinary; all
     of these None without constraints), and how many branch poses were passed. Work of the motors; the
-    largest difference between the gain of energy and the work of motors, friction, stops, contacts, impulses
-    and moving constraints; the work of these last; all in J. `lost_J`: losses to friction, stops, contacts
+    largest difference between the gain of energy and the work of motors, friction, stops, contacts, impulses,
+    applied forces and moving constraints; the work of these last two; all in J. `lost_J`: losses to friction, stops, contacts
     and impulses. `switched`: the constraint switches.
     """
 

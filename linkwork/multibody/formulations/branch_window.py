@@ -65,7 +65,10 @@ REACH = 0.05
 GAP = 1e-9
 """Opening of the closure, scaled, up to which two branches meet; what corners it rounds are 5e-5 wide."""
 FLATTEST = 1e-3
-"""Smallest eigenvalue of H with a significant sign: above its error and its change by a shift of 1e-3."""
+"""Smallest eigenvalue of H with a significant sign, as a part of the largest one: above the change by a shift
+of 1e-3. The combinations of many loops bend little, each in many directions."""
+ERROR = 1e-5
+"""Eigenvalue of H that is above the error of its differences."""
 BESIDE = 0.1
 """Share of B outside the range of H that third derivatives may explain."""
 
@@ -250,7 +253,10 @@ def _branches_meet(p: Floats, t: Integers, w: Floats, u: Floats, pace: float, im
     vectors = block(w, span_start(t) + 2 * step, size, size)
     _second_derivatives(p, t, w, u, pace, hessian)
     symmetric_eigen(hessian, vectors)
-    flattest = max(FLATTEST, sigma / REACH)
+    steepest = 0.0
+    for j in range(size):
+        steepest = max(steepest, abs(hessian[j, j]))
+    flattest = max(FLATTEST * steepest, ERROR, sigma / REACH)
     up = down = False
     beside = 0.0
     for j in range(size):
