@@ -1,4 +1,4 @@
-"""The distributions: a wheel holds the whole package, whether it is built from a checkout or from the sdist."""
+"""The distributions: a wheel holds the whole package, built from a checkout or from the sdist."""
 
 import subprocess
 import sys
