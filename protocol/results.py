@@ -539,7 +539,7 @@ class StatusResult(TypedDict):
     log: str | None
     """Path of the newest log segment."""
     log_problem: str
-    """The reason why logging has ended, or empty."""
+    """The reason why logging has stopped, or empty."""
     log_lost: int
     """Ticks that are missing from the log."""
     telemetry: str

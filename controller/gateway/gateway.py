@@ -347,6 +347,7 @@ class Gateway:
         self.aftermath.attend(self.tick, self.now_ns, self.host.shared)
         if self.log is not None:
             self.log.flush(self.now_ns)
+        self.records.report_files()
         if self._loop_lives and self.now_ns - self._gave_back_ns > GIVE_BACK_EVERY_NS:
             self._gave_back_ns = self.now_ns
             give_back()

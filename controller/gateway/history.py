@@ -83,8 +83,8 @@ class Memory:
         """The changes of this input with a number above `after`, oldest first."""
         return [edge for edge in self._edges if edge["signal"] == signal and edge["number"] > after]
 
-    def flight_record(self, tick: int, path: str) -> None:
-        """The flight record of the fault in this tick lies there."""
+    def flight_record(self, tick: int, path: str | None) -> None:
+        """Set the path of the flight record of the fault in this tick; None: there is none."""
         for fault in self._faults:
             if fault["tick"] == tick:
                 fault["record"] = path

@@ -38,7 +38,7 @@ def status(link: ControllerConnection) -> None:
         "period": _quantiles(timing["period_us"]),
         "latency": _quantiles(timing["latency_us"]),
         "lease": lease["owner"] or "none",
-        "log": found["log"] or found["log_problem"] or "none",
+        "log": _log_told(found),
         "telemetry": found["telemetry"],
         "rank": _rank_decided(found["rank_decision"]),
         "faults": str(found["faults"]),
@@ -46,21 +46,26 @@ def status(link: ControllerConnection) -> None:
     width = max(map(len, lines))
     for name, text in lines.items():
         say(f"{name:<{width}}  {text}")
-    console.print(_phases(timing["window"], timing["since_start"]))
+    for part, over in (("window", "last {} ticks"), ("since_start", "{} ticks since the start")):
+        console.print(_phases(timing[part], over.format(timing[part]["ticks"])))
     if timing["since_start"]["overruns"]:
         console.print(_overruns(timing["window"], timing["since_start"]))
 
 
-def _phases(window: dict[str, Any], since_start: dict[str, Any]) -> Table:
-    """Return the phases of the period: the last ticks, and the largest since the start."""
-    columns = ["phase", "p50", "p99", "p99.9", "max", "max since start"]
+def _log_told(found: dict[str, Any]) -> str:
+    """Return as text where the log is, and what is missing from it."""
+    text: str = found["log"] or found["log_problem"] or "none"
+    return f"{text}; {found['log_lost']} ticks are missing" if found["log_lost"] else text
+
+
+def _phases(part: dict[str, Any], over: str) -> Table:
+    """Return the times of the phases of the period over some ticks."""
+    columns = ["phase", "p50", "p99", "p99.9", "max"]
     rows = [
-        [name, *(f"{found[key]:.1f}" for key in ("p50", "p99", "p999", "max")), f"{whole['max']:.1f}"]
-        for (name, found), whole in zip(
-            window["phases_us"].items(), since_start["phases_us"].values(), strict=True
-        )
+        [name, *(f"{found[key]:.1f}" for key in ("p50", "p99", "p999", "max"))]
+        for name, found in part["phases_us"].items()
     ]
-    return table(f"\nPhases of the period in µs, last {window['ticks']} ticks", columns, rows)
+    return table(f"\nPhases of the period in µs, {over}", columns, rows)
 
 
 def _overruns(window: dict[str, Any], since_start: dict[str, Any]) -> Table:

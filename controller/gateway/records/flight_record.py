@@ -23,7 +23,8 @@ SLICE_RECORDS = 256
 class FlightRecorder:
     """Writes flight records into a folder, one at a time.
 
-    `advance` is to be called often and does a slice of the work; `problem` says why a record is missing.
+    `advance` is to be called often and does a slice of the work. `problem` has the reason why the last record
+    could not be written, `tick` the tick of its fault.
     """
 
     def __init__(self, folder: Path, family: str, stamp: str, source: LogSource) -> None:
@@ -31,6 +32,7 @@ class FlightRecorder:
         self._source = source
         self._work: Iterator[None] | None = None
         self.problem = ""
+        self.tick = -1
 
     def path_for(self, tick: int) -> Path:
         """Return the path of the record of a fault in this tick."""
@@ -44,6 +46,7 @@ class FlightRecorder:
     def begin(self, tick: int, words: NDArray[np.float64], cause: dict[str, object]) -> None:
         """Start to write the records `words` (n, words); one still under way is completed first."""
         self.finish()
+        self.problem, self.tick = "", tick
         self._work = self._write(tick, words, cause)
 
     def advance(self) -> None:
@@ -76,6 +79,7 @@ class FlightRecorder:
             segment.close()
         except OSError:
             segment.abandon()
+            path.unlink(missing_ok=True)
             raise
         self._prune()
 

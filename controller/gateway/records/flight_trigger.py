@@ -22,6 +22,7 @@ class Aftermath:
     def __init__(self, recorder: FlightRecorder, memory: Memory) -> None:
         self._recorder, self._memory = recorder, memory
         self._due: deque[tuple[int, int, dict[str, Any]]] = deque(maxlen=MOST_PENDING)
+        self._notices: list[str] = []
 
     @property
     def busy(self) -> bool:
@@ -35,10 +36,16 @@ class Aftermath:
     def attend(self, tick: int, now_ns: int, shared: Shared | None) -> None:
         """Often: a slice of the work. tick: the newest; shared: the loop's memory."""
         self._recorder.advance()
+        self._settle()
         if not self._due or self._recorder.busy or shared is None:
             return
         if tick >= self._due[0][0] + AFTER_TICKS or now_ns >= self._due[0][1]:
             self._begin(shared)
+
+    def take_notices(self) -> list[str]:
+        """Return why flight records could not be written since the last call."""
+        notices, self._notices = self._notices, []
+        return notices
 
     def now(self, shared: Shared | None, otherwise: dict[str, Any] | None = None) -> None:
         """Begin the pending records, or `otherwise`, which has a tick too: no more ticks will come."""
@@ -56,4 +63,13 @@ class Aftermath:
         tick, _, cause = self._due.popleft()
         words, _, _ = shared.read_records(0)
         self._memory.flight_record(tick, str(self._recorder.path_for(tick)))
+        self._recorder.finish()
+        self._settle()
         self._recorder.begin(tick, words, cause)
+
+    def _settle(self) -> None:
+        """Report a record that could not be written."""
+        if self._recorder.problem:
+            self._notices.append(self._recorder.problem)
+            self._memory.flight_record(self._recorder.tick, None)
+            self._recorder.problem = ""

@@ -40,6 +40,8 @@ class RecordIntake:
         self.reports = PathReports(gateway.machine)
         self._progress_at_s = -np.inf
         self._asides: deque[Event] = deque(maxlen=1000)
+        self.notices: deque[str] = deque(maxlen=100)
+        """What has happened to log and flight records, as text for the daemon's output."""
 
     def begin(self, since: int) -> None:
         """Process the records of another loop, from this number on."""
@@ -52,6 +54,14 @@ class RecordIntake:
     def note(self, name: str, content: Mapping[str, Any]) -> None:
         """Keep an event that no record shows for the log."""
         self._asides.append((-1, name, content))
+
+    def report_files(self) -> None:
+        """Publish what has happened to log and flight records, and keep it in `notices`."""
+        gateway = self._gateway
+        of_log = gateway.log.take_notices() if gateway.log is not None else []
+        for text in (*of_log, *gateway.aftermath.take_notices()):
+            gateway.aside("log", {"text": text})
+            self.notices.append(text)
 
     def drain(self, *, last: bool = False) -> None:
         """Process all records that the loop has written. last: no more will come."""

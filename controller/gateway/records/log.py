@@ -1,11 +1,15 @@
 """The log: every tick and event, in segments, with a cap on the total size of a machine's segments.
 
-Writing may fail (a full disk). Then logging ends, `problem` gives the reason, and the machine continues.
+Writing may fail (a full disk), and files may be removed. Then logging stops, `problem` gives the reason, and
+the machine continues. Logging continues in another segment as soon as there is room for it.
 """
 
 from __future__ import annotations
 
+import errno
+import os
 import re
+import shutil
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -23,6 +27,9 @@ STAMP = "%Y%m%d-%H%M%S"
 """When a run began, local time."""
 FLUSH_EVERY_NS = 250_000_000
 """Wall time after which a real-time log hands over even an unfinished chunk."""
+LOOK_EVERY_NS, RETRY_EVERY_NS = 1_000_000_000, 5_000_000_000
+"""Wall time after which the segment's file is looked for, and between two attempts to continue a log that has
+stopped."""
 Event = tuple[int, str, Mapping[str, Any] | GoalWords | TakenSetPoint]
 """(row of the batch that it follows, −1: before all; name, content)."""
 
@@ -36,14 +43,19 @@ class Log:
     """
 
     def __init__(self, folder: Path, family: str, stamp: str, source: LogSource, cap_bytes: int) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
         self._folder, self._family, self.stamp = folder, family, stamp
         self._source = source
         self._cap = cap_bytes
         self._segment_bytes = min(SEGMENT_BYTES, max(cap_bytes // 4, 1))
         self._number = 0
-        self._flushed_ns = 0
+        self._now_ns = self._flushed_ns = self._looked_ns = self._retry_ns = 0
+        self._closed = False
+        self._notices: list[str] = []
+        self._lost_at_stop = 0
+        self.lost = 0
+        """Ticks that were not logged because logging had stopped, as far as they can be counted."""
         self.problem = ""
+        """Why logging has stopped; empty while it runs."""
         self.first: Path
         """The run's first segment."""
         self._segment: Segment | None = self._open()
@@ -51,8 +63,13 @@ class Log:
 
     @property
     def path(self) -> Path | None:
-        """The newest segment; None when logging has ended for want of space."""
+        """The newest segment; None while logging has stopped."""
         return self._segment.path if self._segment is not None else None
+
+    def take_notices(self) -> list[str]:
+        """Return what has happened since the last call, as text: logging stopped, or continues."""
+        notices, self._notices = self._notices, []
+        return notices
 
     def write(
         self,
@@ -65,6 +82,7 @@ class Log:
         compared: the digital twin's comparison of each record, where it is known already.
         """
         if self._segment is None:
+            self.lost += len(words)
             return
         try:
             done = 0
@@ -75,6 +93,7 @@ class Log:
             self._ticks(words[done:], None if compared is None else compared[done:])
         except OSError as error:
             self._give_up(error)
+            self.lost += len(words)
 
     def compared(self, rows: NDArray[Any]) -> None:
         """Append the digital twin's comparisons of earlier records."""
@@ -86,12 +105,20 @@ class Log:
             self._give_up(error)
 
     def flush(self, now_ns: int) -> None:
-        """Flush written data to the system. Call it often.
+        """Flush written data to the system, and continue a log that has stopped. Call it often.
 
         A real-time log flushes unfinished chunks too, four times a second.
         """
+        self._now_ns = now_ns
         if self._segment is None:
+            self._continue()
             return
+        if now_ns - self._looked_ns >= LOOK_EVERY_NS:
+            self._looked_ns = now_ns
+            if self._segment.removed:
+                self._give_up(FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT)))
+                self._retry_ns = now_ns
+                return
         close_chunk = self._source.wall_clock and now_ns - self._flushed_ns >= FLUSH_EVERY_NS
         if close_chunk:
             self._flushed_ns = now_ns
@@ -104,6 +131,7 @@ class Log:
 
     def close(self) -> None:
         """Complete the last segment."""
+        self._closed = True
         if self._segment is None:
             return
         try:
@@ -126,6 +154,7 @@ class Log:
                 self._segment = self._open()
 
     def _open(self) -> Segment:
+        self._folder.mkdir(parents=True, exist_ok=True)
         while True:
             path = self._folder / f"{self._family}-{self.stamp}-{self._number:04d}.mcap"
             try:
@@ -164,6 +193,24 @@ class Log:
 
     def _give_up(self, error: OSError) -> None:
         self.problem = f"logging has stopped: {self._folder}: {error.strerror or error}"
+        self._notices.append(f"{self.problem}; it continues as soon as a segment can be written")
+        self._lost_at_stop, self._retry_ns = self.lost, self._now_ns + RETRY_EVERY_NS
         if self._segment is not None:
             self._segment.abandon()
             self._segment = None
+
+    def _continue(self) -> None:
+        """Begin another segment if a whole one fits on the disk."""
+        if self._closed or self._now_ns < self._retry_ns:
+            return
+        self._retry_ns = self._now_ns + RETRY_EVERY_NS
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            if shutil.disk_usage(self._folder).free < self._segment_bytes:
+                return
+            self._segment = self._open()
+        except OSError:
+            return
+        self.problem = ""
+        missing = self.lost - self._lost_at_stop
+        self._notices.append(f"logging continues in {self._segment.path}; about {missing} ticks are missing")

@@ -8,6 +8,7 @@ same bytes.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,6 +90,20 @@ class Segment:
         self._wall_clock = source.wall_clock
         self._record_bytes = source.layout.bytes if source.wall_clock else source.layout.deterministic_bytes
         self._stream: IO[bytes] = path.open("xb")
+        self._set_points = self._compared = -1
+        self._twin = source.twin
+        self._last_ns = 0
+        self.bytes = 0
+        """Bytes of messages so far, before compression: the same for the same run."""
+        try:
+            self._begin(source)
+        except OSError:
+            self.abandon()
+            path.unlink(missing_ok=True)
+            raise
+
+    def _begin(self, source: LogSource) -> None:
+        """Write the head of the file, and its channels."""
         self._writer = Writer(self._stream, chunk_size=CHUNK_BYTES, compression=CompressionType.LZ4)
         self._writer.start(profile="ros2", library="linkwork")
         self._writer.add_metadata("linkwork", dict(source.metadata))
@@ -102,15 +117,10 @@ class Segment:
         self._event = self._writer.register_channel("events", "json", event)
         goal = self._writer.register_schema("linkwork_msgs/msg/Goal", "ros2msg", GOAL_SCHEMA.encode())
         self._goal = self._writer.register_channel("goals", "cdr", goal)
-        self._set_points = -1
-        self._twin, self._compared = source.twin, -1
         if source.twin is not None:
             text = source.twin.ros2msg().encode()
             twin = self._writer.register_schema("linkwork_msgs/msg/Twin", "ros2msg", text)
             self._compared = self._writer.register_channel("twin", "cdr", twin)
-        self._last_ns = 0
-        self.bytes = 0
-        """Bytes of messages so far, before compression: the same for the same run."""
         self._stream.flush()
 
     def ticks(self, words: NDArray[np.float64], compared: NDArray[Any] | None = None) -> None:
@@ -160,6 +170,14 @@ class Segment:
             wall: list[int] = words.view(np.int64)[:, offsets["real_time_ns"]].tolist()
             return [max(0, time_ns) for time_ns in wall]
         return nanoseconds(words[:, offsets["time_s"]])
+
+    @property
+    def removed(self) -> bool:
+        """Whether another process has removed the file, or put another one in its place."""
+        try:
+            return not os.path.samestat(self.path.stat(), os.fstat(self._stream.fileno()))
+        except OSError:
+            return True
 
     def flush(self, *, close_chunk: bool) -> None:
         """Flush complete chunks to the system; with `close_chunk` everything."""

@@ -105,7 +105,7 @@ def status(gateway: Gateway) -> dict[str, Any]:
         "lease": gateway.lease.as_map(gateway.now_ns),
         "log": str(log.path) if log is not None and log.path is not None else None,
         "log_problem": log.problem if log is not None else "",
-        "log_lost": gateway.records.lost,
+        "log_lost": gateway.records.lost + (log.lost if log is not None else 0),
         "telemetry": gateway.broadcast.endpoints[-1],
         "faults": gateway.memory.faults_total,
         "fault": None if record is None else gateway.fault_of(record),

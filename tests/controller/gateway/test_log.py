@@ -1,6 +1,7 @@
 """What the log on disk holds: the same for the same run, readable after a crash, and under its cap."""
 
 import itertools
+import shutil
 import signal
 import struct
 import subprocess
@@ -217,21 +218,57 @@ import conftest
 from linkwork.controller.gateway.records.log import Log
 from linkwork.controller.gateway.records.log_segment import LogSource
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
+resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 10**9))
 log = Log(Path({folder!r}), "m", "20260101-120000", LogSource(conftest.LAYOUT, True, "", {{}}), 10**9)
-for first in range(0, 5000, 100):
-    log.write(conftest.make_records(100))
-    log.flush(first * 10_000_000)
+for first in range(0, 1000, 100):
+    log.write(conftest.make_records(100, first))
+    log.flush(1_000_000_000)
+    print(log.path, log.problem)
+print(log.take_notices())
+resource.setrlimit(resource.RLIMIT_FSIZE, (10**9, 10**9))
+for tick, seconds in ((1000, 6), (1001, 7)):
+    log.flush(seconds * 1_000_000_000)
+    log.write(conftest.make_records(1, tick))
 log.close()
-print(log.path, log.problem)
+print(log.lost, log.problem, log.take_notices())
 """
 
 
-def test_a_full_disk_ends_the_log_and_says_why(tmp_path: Path) -> None:
+def test_a_full_disk_stops_the_log_until_there_is_room(tmp_path: Path) -> None:
     script = FULL.format(here=str(Path(__file__).parent), folder=str(tmp_path))
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert result.stdout == f"None logging has stopped: {tmp_path}: File too large\n"
-    assert len(messages(tmp_path / "m-20260101-120000-0000.mcap")) > 100
+    *lines, stopped, continued = result.stdout.splitlines()
+    problem = f"logging has stopped: {tmp_path}: File too large"
+    assert lines[-1] == f"None {problem}"
+    assert stopped == repr([f"{problem}; it continues as soon as a segment can be written"])
+    lost, _, notices = continued.partition(" ")
+    assert notices.strip().startswith(f"['logging continues in {tmp_path}/m-20260101-120000-0001.mcap; about")
+    first, second = (messages(tmp_path / f"m-20260101-120000-{number:04d}.mcap") for number in (0, 1))
+    assert 100 < len(first) <= 1000 - int(lost) + 100
+    assert [message.sequence for message in second] == [1000, 1001]
+
+
+def test_a_log_whose_folder_is_removed_continues_in_a_new_one(
+    tmp_path: Path, records: Records, real_time: LogSource
+) -> None:
+    folder = tmp_path / "logs"
+    log = Log(folder, "m", STAMP, real_time, 10**9)
+    log.write(records(10))
+    shutil.rmtree(folder)
+    second_ns = 10**9
+    log.flush(second_ns)
+    assert "No such file" in log.problem
+    log.write(records(5, 10))
+    log.flush(second_ns + 1)  # tries again
+    log.write(records(10, 15))
+    log.close()
+    assert (log.problem, log.lost) == ("", 5)
+    assert [text.split(":")[0].split(" in ")[0] for text in log.take_notices()] == [
+        "logging has stopped",
+        "logging continues",
+    ]
+    (segment,) = folder.iterdir()
+    assert [message.sequence for message in messages(segment)] == list(range(15, 25))
 
 
 def test_the_page_explains_every_channel() -> None:
