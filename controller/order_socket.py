@@ -1,7 +1,7 @@
 """The datagram socket that carries orders from the gateway to the loop.
 
-It is a Unix datagram socket owned by the loop: it has no connection, so a gateway that replaces a dead one
-needs only the path. Adopt alone carries a file descriptor, the new gateway's lifeline.
+It is a Unix datagram socket owned by the loop: a gateway that replaces a dead one needs only the path. Adopt
+alone carries a file descriptor, the new gateway's lifeline.
 """
 
 from __future__ import annotations
@@ -62,23 +62,34 @@ class OrderInbox:
 
 
 class OrderOutbox:
-    """The gateway's end."""
+    """The gateway's end, for one loop. It connects, so that orders still arrive after the path is removed."""
 
     def __init__(self, path: Path) -> None:
         self._path = str(path)
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+        self._connected = False
+        self._connect()
 
     def send(self, order: Order, *, lifeline: int | None = None) -> bool:
         """Send the order. False, without sending, when the loop is not there or its queue is full."""
+        if not self._connect():
+            return False
         try:
             if lifeline is None:
-                self._socket.sendto(order.pack(), self._path)
+                self._socket.send(order.pack())
             else:
                 rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack("i", lifeline))
-                self._socket.sendmsg([order.pack()], [rights], 0, self._path)
-        except (BlockingIOError, ConnectionRefusedError, FileNotFoundError):
+                self._socket.sendmsg([order.pack()], [rights])
+        except (BlockingIOError, ConnectionRefusedError):
             return False
         return True
+
+    def _connect(self) -> bool:
+        if not self._connected:
+            with suppress(FileNotFoundError, ConnectionRefusedError):
+                self._socket.connect(self._path)
+                self._connected = True
+        return self._connected
 
     def close(self) -> None:
         """Close the socket."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from linkwork.plant.machinery import Machinery, MachineryFailed
 from linkwork.plant.plant_device import PlantDevice
 from linkwork.plant.plant_pacing import PACES, alone
 from linkwork.protocol.codes import ExitCode, Pace
-from linkwork.protocol.endpoints import MachineEndpoints, claim
+from linkwork.protocol.endpoints import Claim, MachineEndpoints, claim
 from linkwork.protocol.keys import ServerKeys
 from linkwork.protocol.sockets import DeviceServer
 from linkwork.timing.children import Lifeline, ignore_interrupts
@@ -69,6 +70,14 @@ class DaemonEnd:
 
     def __init__(self, interrupts: Interrupts, lifeline: Lifeline | None, notifier: Notifier) -> None:
         self._interrupts, self._lifeline, self._notifier = interrupts, lifeline, notifier
+        self._held: Claim | None = None
+        self._in_use: Callable[[], bool] = bool
+        self.lost = ""
+        """Why no controller can connect any longer, or empty."""
+
+    def watch_seat(self, held: Claim | None, in_use: Callable[[], bool]) -> None:
+        """Also end when the lock `held` is lost and no controller is connected (`in_use`)."""
+        self._held, self._in_use = held, in_use
 
     @property
     def asked(self) -> bool:
@@ -76,9 +85,11 @@ class DaemonEnd:
         return self._interrupts.count > 0
 
     def looked(self) -> bool:
-        """Whether a signal has come or the parent has gone."""
+        """Whether a signal has come, the parent has gone, or the lock is lost."""
         self._notifier.ping()
-        return self.asked or (self._lifeline is not None and self._lifeline.ended())
+        if self._held is not None and not self._in_use():
+            self.lost = self._held.lost
+        return self.asked or bool(self.lost) or (self._lifeline is not None and self._lifeline.ended())
 
     def announce(self) -> None:
         """Report to a service manager that the daemon is about to end."""
@@ -101,7 +112,7 @@ def run(machine: Machine, options: PlantOptions, events: Events) -> ExitCode:
         machine = pushable(machine)
     line = _time_line(machine, options)
     lifeline = Lifeline.from_stdin() if options.lifeline else None
-    with _seated(machine, options), Interrupts() as interrupts, closing(Notifier()) as notifier:
+    with _seated(machine, options) as held, Interrupts() as interrupts, closing(Notifier()) as notifier:
         if lifeline is not None:
             ignore_interrupts()
         ending = DaemonEnd(interrupts, lifeline, notifier)
@@ -116,6 +127,7 @@ def run(machine: Machine, options: PlantOptions, events: Events) -> ExitCode:
                     if isinstance(machinery, Hardware) and not _started(machinery, ending, events):
                         return ExitCode.DONE
                     device = _device(machine, machinery, server, events, options, line)
+                    ending.watch_seat(held, lambda: device.seat.taken)
                     obtained.freeze_garbage()
                     _introduce(device, obtained, events)
                     notifier.ready(f"plant of {machine.name} at {server.endpoint}")
@@ -198,7 +210,7 @@ def _started(hardware: Hardware, ending: DaemonEnd, events: Events) -> bool:
     return True
 
 
-def _seated(machine: Machine, options: PlantOptions) -> AbstractContextManager[object]:
+def _seated(machine: Machine, options: PlantOptions) -> AbstractContextManager[Claim | None]:
     """The machine's seat, held; an endpoint of the user's own is held by its socket alone."""
     if options.endpoint is not None:
         return nullcontext()
@@ -266,5 +278,6 @@ def _serve(device: PlantDevice, ending: DaemonEnd, events: Events) -> ExitCode:
         return ExitCode.GOAL_FAILED
     ending.announce()
     device.leave("the plant was stopped")
-    events.say("end", f"ended, braked, at tick {device.machinery.tick}")
-    return ExitCode.DONE
+    why = f"{ending.lost}; " if ending.lost else ""
+    events.say("end", f"{why}ended, braked, at tick {device.machinery.tick}")
+    return ExitCode.GOAL_FAILED if ending.lost else ExitCode.DONE

@@ -153,6 +153,15 @@ class Claim:
         os.ftruncate(self._descriptor, 0)
         os.pwrite(self._descriptor, json.dumps(content).encode(), 0)
 
+    @property
+    def lost(self) -> str:
+        """Why other processes no longer find the lock, or empty: its folder was removed while it was held."""
+        try:
+            found = os.path.samestat(self.path.stat(), os.fstat(self._descriptor))
+        except OSError:
+            found = False
+        return "" if found else f"the runtime folder {self.path.parent} was removed: no program can connect"
+
     def release(self) -> None:
         """Release the lock. May be called twice."""
         if self._descriptor >= 0:

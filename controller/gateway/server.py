@@ -78,6 +78,8 @@ class Server:
         self._restart_s: float | None = None
         self._ready = False
         self._ending: _Ending | None = None
+        self._lost = ""
+        """Why no client can connect any longer, or empty."""
         self._pressed = 0
         self._watched: tuple[int | None, ...] = ()
         self._poller = Poller()
@@ -99,11 +101,13 @@ class Server:
             self._mind_loop()
             self._gateway.records.drain()
             self._gateway.attend()
+            while self._gateway.records.notices:
+                self._say("log", self._gateway.records.notices.popleft())
             self._ping()
             if self._asked_to_end():
                 self._begin_to_end()
             if self._ending is not None and self._ended():
-                return int(ExitCode.DONE)
+                return int(ExitCode.GOAL_FAILED if self._lost else ExitCode.DONE)
 
     # Requests.
 
@@ -215,8 +219,10 @@ class Server:
 
     def _asked_to_end(self) -> bool:
         self._interrupts.drain()
-        lost = self._lifeline is not None and self._ending is None and self._lifeline.ended()
-        asked = self._interrupts.count > self._pressed or lost
+        alone = self._lifeline is not None and self._ending is None and self._lifeline.ended()
+        if self._ending is None:
+            self._lost = self._held.lost
+        asked = self._interrupts.count > self._pressed or alone or (bool(self._lost) and self._ending is None)
         return asked and (self._ending is None or not self._ending.braking)
 
     def _begin_to_end(self) -> None:
@@ -227,8 +233,9 @@ class Server:
         self._ending = _Ending(time.monotonic() + within, braking=again)
         gateway.leaving = True
         gateway.drop_plans("the controller is being shut down")
-        self._notifier.stopping("braking, then ending" if again else "stopping the machine, then ending")
-        self._say("ending", "braking, then ending" if again else "stopping the machine, then ending")
+        text = "braking, then ending" if again else "stopping the machine, then ending"
+        self._notifier.stopping(text)
+        self._say("ending", f"{self._lost}; {text}" if self._lost else text)
         if self._standing is LoopStatus.READY:
             order = Shutdown(at_once=again)
             gateway.order_queue.place(order, lambda _: None, now_ns=gateway.now_ns, urgent=True)

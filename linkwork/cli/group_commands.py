@@ -181,9 +181,9 @@ def _group(name: str | None) -> RunningProcess:
         raise NobodyThere(
             f"{name} was not started with `linkwork up`; press Ctrl-C in the terminals of its daemons"
         )
-    there = f"up: {names}" if names else "none is up"
+    there = f" (up: {names})" if names else ""
     what = "no machine" if name is None else f"no machine {name!r}"
-    raise NobodyThere(f"{what} is up ({there}); `linkwork up {name or 'scara'}` starts one")
+    raise NobodyThere(f"{what} is up{there}; `linkwork up {name or 'scara'}` starts one")
 
 
 def _end(pid: int) -> bool:

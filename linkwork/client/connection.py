@@ -25,6 +25,12 @@ def find_controller(name: str | None = None) -> MachineEndpoints:
     Raises NobodyThere when there is none, EndpointError when there are several and no name was given.
     """
     names = [found.name for found in running("gateway")]
+    for group in running("group"):  # its controller has crashed, or is not there yet
+        if group.name not in names and (name == group.name or not (name or names)):
+            raise NobodyThere(
+                f"{group.name} is up, but its controller does not run yet ({group.text}); try again, or see "
+                f"`linkwork logs {group.name}`"
+            )
     if name is not None:
         if name not in names:
             there = f"running: {', '.join(names)}" if names else "none is running"

@@ -42,7 +42,7 @@ STEADY_S: Final = 10.0
 """A daemon that has run this long has no crashes in a row."""
 LEAVES_WITHIN_S, BRAKES_WITHIN_S = 75.0, 5.0
 """Time for a daemon to end: after the request, and after the request to brake immediately."""
-_LOOK_S = 0.1
+_LOOK_S, _IDLE_S = 0.1, 1.0
 _LAST_LINES = 20
 Show = Callable[[str, str], None]
 
@@ -139,6 +139,9 @@ class Group:
             self._start("controller", self._options.controller)
             try:
                 self._supervise(client)
+            except GroupFailed as failed:  # a detached group has no other reader
+                self._output.write(GROUP, str(failed))
+                raise
             finally:
                 self._end()
 
@@ -168,7 +171,9 @@ class Group:
     def _supervise(self, client: RequestClient) -> None:
         deadline = time.monotonic() + START_S
         while not self._interrupts.requested:
-            self._turn(_LOOK_S if self._pressing else 60.0)
+            self._turn(_LOOK_S if self._pressing else _IDLE_S)
+            if self._held.lost:
+                raise GroupFailed(f"{self._held.lost}; the group ends", ExitCode.GOAL_FAILED)
             for daemon in self._daemons.values():
                 if not daemon.ended and not daemon.child.alive:
                     self._ended(daemon)

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -147,6 +148,21 @@ def test_restart_no_ends_both_when_one_crashes(runtime: Path, up: subprocess.Pop
     _, stderr = up.communicate(timeout=100)
     assert up.returncode == 1
     assert f"the plant (process {plant}) was ended by SIGKILL (--restart no); the group ends" in stderr
+
+
+@pytest.mark.slow
+def test_a_group_whose_runtime_folder_is_removed_stops_and_ends(
+    runtime: Path, up: subprocess.Popen[str]
+) -> None:
+    wait_for(lambda: ready(runtime), "the machine")
+    answer(runtime, "enable")
+    answer(runtime, "move", "shoulder_deg=20", "--speed", "0.01", "--no-wait")
+    shutil.rmtree(runtime / "scara")
+    stdout, stderr = up.communicate(timeout=100)
+    assert up.returncode == 1
+    assert f"the runtime folder {runtime / 'scara'} was removed" in stderr
+    assert_ended_in_order(stdout)
+    assert linkwork(runtime, "status").returncode == 4
 
 
 @pytest.mark.slow
