@@ -168,6 +168,9 @@ def loop(
     except EndpointError as error:
         _complain(f"--plant: {error}")
         status = int(ExitCode.USAGE)
+    except OSError as error:  # no room in the runtime folder
+        _complain(f"{error.filename or 'the loop'}: {error.strerror or error}")
+        status = int(ExitCode.USAGE)
     raise typer.Exit(status)
 
 

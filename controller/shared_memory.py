@@ -58,28 +58,37 @@ class Shared:
     def __init__(self, path: Path, descriptor: int, layout_bytes: int) -> None:
         self.path = path
         ring_bytes = -(-RING_RECORDS * layout_bytes // _PAGE) * _PAGE
-        points_at = _PAGE + ring_bytes + GOAL_SLOTS * SLOT_BYTES
+        self._slots_at = _PAGE + ring_bytes
+        points_at = self._slots_at + GOAL_SLOTS * SLOT_BYTES
         self.size = points_at + 8 * SLOTS * SLOT_WORDS
-        if os.fstat(descriptor).st_size == 0:
-            os.ftruncate(descriptor, self.size)
-        self._map = mmap.mmap(descriptor, self.size)
-        os.close(descriptor)
+        try:
+            if os.fstat(descriptor).st_size == 0:
+                os.ftruncate(descriptor, self.size)
+                os.posix_fallocate(descriptor, 0, self._slots_at)
+                os.posix_fallocate(descriptor, points_at, self.size - points_at)
+            self._map = mmap.mmap(descriptor, self.size)
+        finally:
+            os.close(descriptor)
         self._words: NDArray[np.int64] = np.frombuffer(self._map, np.int64, 32)
         self._ring: NDArray[np.float64] = np.frombuffer(
             self._map, np.float64, RING_RECORDS * layout_bytes // 8, _PAGE
         ).reshape(RING_RECORDS, layout_bytes // 8)
         self._slots = [
-            np.frombuffer(self._map, np.float64, SLOT_BYTES // 8, _PAGE + ring_bytes + slot * SLOT_BYTES)
+            np.frombuffer(self._map, np.float64, SLOT_BYTES // 8, self._slots_at + slot * SLOT_BYTES)
             for slot in range(GOAL_SLOTS)
         ]
         self.set_points = SetPointRing(np.frombuffer(self._map, np.float64, SLOTS * SLOT_WORDS, points_at))
 
     @classmethod
     def create(cls, path: Path, layout: RecordLayout, config_hash: str, *, lockstep: bool) -> Shared:
-        """Create the file; replaces an existing one."""
+        """Create the file; replaces an existing one. Raises OSError when there is no room for it."""
         path.unlink(missing_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        return cls._begin(path, descriptor, layout, config_hash, lockstep=lockstep)
+        try:
+            return cls._begin(path, descriptor, layout, config_hash, lockstep=lockstep)
+        except OSError as error:
+            path.unlink(missing_ok=True)
+            raise OSError(error.errno, os.strerror(error.errno or 0), str(path)) from None
 
     @classmethod
     def private(cls, layout: RecordLayout, config_hash: str) -> Shared:
@@ -248,6 +257,14 @@ class Shared:
         if good == 0 and len(whole):  # the loop overtook us while copying: begin behind it
             return copied[:0], head, head - since
         return copied[:good], first, first - since
+
+    def reserve(self, index: int, words: int) -> None:
+        """Reserve room for a block in a goal slot: writing where there is none would end this process.
+
+        Raises OSError when the folder has no room, or the file has been removed.
+        """
+        with self.path.open("r+b") as file:
+            os.posix_fallocate(file.fileno(), self._slots_at + index * SLOT_BYTES, 8 * words)
 
     def slot(self, index: int) -> NDArray[np.float64]:
         """Return a goal slot, writable, as a flat array of doubles."""

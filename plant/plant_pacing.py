@@ -271,16 +271,18 @@ def _over(device: PlantDevice, owner: Owner, ending: EndRequested) -> bool:
 class Slips:
     """After an overrun the plant's time slips, or advances by the missed periods, as the machine file says.
 
-    A real machine's time has passed in any case. Says so at most once a second.
+    A real machine's time has passed in any case. Says so at most once a second; on a computer that is often
+    late the pauses grow to a minute, so that a night fills no log.
     """
 
-    _QUIET_NS = 1_000_000_000
+    _QUIET_NS, _LONGEST_QUIET_NS = 1_000_000_000, 60_000_000_000
 
     def __init__(self, device: PlantDevice) -> None:
         self._device = device
         self._advance = device.machine.plant.on_overrun == "advance"
         self._unsaid = 0
-        self._said_ns = -self._QUIET_NS
+        self._said_ns = -self._LONGEST_QUIET_NS
+        self._quiet_ns = self._QUIET_NS
 
     def after(self, missed: int, at_ns: int) -> None:
         """`missed` whole periods went by without a tick, the last of them at `at_ns`."""
@@ -298,7 +300,10 @@ class Slips:
         else:
             device.slipped += missed
         self._unsaid += missed
-        if at_ns - self._said_ns >= self._QUIET_NS:
+        since_ns = at_ns - self._said_ns
+        if since_ns >= self._quiet_ns:
+            again = since_ns < 2 * self._quiet_ns
+            self._quiet_ns = min(2 * self._quiet_ns, self._LONGEST_QUIET_NS) if again else self._QUIET_NS
             advances = self._advance or device.machinery.runs_by_itself
             what = "advanced over" if advances else "slipped by"
             text = f"overrun: the plant's time {what} {self._unsaid} periods"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -64,16 +65,16 @@ def run(machine: Machine, shared: Path) -> None:
 def store(shared: Path, slot: int, words: Floats) -> None:
     """Write a block, a flat array, to a goal slot.
 
-    The memory is opened for each block, because a new loop makes a new one at the same path. Raises
-    RequestError (NO_LOOP) when the loop's shared memory is missing.
+    Raises RequestError: NO_LOOP when the loop's shared memory is missing, BUSY when there is no room for the
+    block.
     """
-    try:
-        memory = Shared.open(shared)
-    except (OSError, SharedMismatch) as error:
-        text = f"the loop's shared memory is missing: {error}; try again when the loop runs"
-        raise RequestError(RequestCode.NO_LOOP, text) from None
-    memory.slot(slot)[: len(words)] = words
-    memory.close()
+    with closing(_opened(shared)) as memory:
+        try:
+            memory.reserve(slot, len(words))
+        except OSError as error:
+            text = f"{shared.parent} has no room for this goal: {error.strerror}; make room and try again"
+            raise RequestError(RequestCode.BUSY, text) from None
+        memory.slot(slot)[: len(words)] = words
 
 
 def fetch(shared: Path, slot: int, length: int) -> Floats:
@@ -81,14 +82,18 @@ def fetch(shared: Path, slot: int, length: int) -> Floats:
 
     Raises RequestError (NO_LOOP) when the loop's shared memory is missing.
     """
+    with closing(_opened(shared)) as memory:
+        words: Floats = memory.slot(slot)[:length].copy()
+    return words
+
+
+def _opened(shared: Path) -> Shared:
+    """Open the loop's memory for one use, because a new loop makes a new one at the same path."""
     try:
-        memory = Shared.open(shared)
+        return Shared.open(shared)
     except (OSError, SharedMismatch) as error:
         text = f"the loop's shared memory is missing: {error}; try again when the loop runs"
         raise RequestError(RequestCode.NO_LOOP, text) from None
-    words: Floats = memory.slot(slot)[:length].copy()
-    memory.close()
-    return words
 
 
 def serve(sets: Sets, jobs: int, answers: int, keep: Store, read: Words) -> None:

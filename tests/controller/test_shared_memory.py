@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linkwork.controller.records import RecordLayout
-from linkwork.controller.shared_memory import GOAL_SLOTS, RING_RECORDS, Shared, SharedMismatch
+from linkwork.controller.shared_memory import (
+    GOAL_SLOTS,
+    RING_RECORDS,
+    SLOT_BYTES,
+    Shared,
+    SharedMismatch,
+)
 
 LAYOUT = RecordLayout(["a"], ["a"], ["a"], ["a"])
 
@@ -115,3 +122,28 @@ def test_the_last_records_outlive_a_killed_writer(tmp_path: Path) -> None:
     words, first, lost = Shared.open(path).read_records(0)
     assert (first, lost, len(words)) == (5001 - RING_RECORDS, 5001 - RING_RECORDS, RING_RECORDS - 1)
     assert words[-1, 1] == 4999.0
+
+
+def reserved_bytes(path: Path) -> int:
+    return 512 * path.stat().st_blocks
+
+
+def test_room_is_reserved_before_memory_is_written(shared: Shared) -> None:
+    """A write to mapped memory for which the folder has no room would end the process."""
+    at_first = reserved_bytes(shared.path)
+    assert at_first >= RING_RECORDS * LAYOUT.bytes
+    assert at_first < GOAL_SLOTS * SLOT_BYTES, "goal slots are reserved when a goal needs them"
+    shared.reserve(1, 500_000)
+    assert reserved_bytes(shared.path) >= at_first + 8 * 500_000
+
+
+def test_a_folder_without_room_is_reported(tmp_path: Path) -> None:
+    path = tmp_path / "shared.bin"
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, before[1]))
+    try:
+        with pytest.raises(OSError, match=r"shared\.bin"):
+            Shared.create(path, LAYOUT, "", lockstep=True)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert not path.exists()
