@@ -26,11 +26,11 @@ from linkwork.multibody.kernels.layout import (
     BASIS,
     CLOCK,
     FREE_MOTION,
-    MOMENTA,
     NV,
     RANK,
     RANKING,
     REDUCED,
+    SUM_V,
     VDOT,
     Q,
     V,
@@ -38,7 +38,7 @@ from linkwork.multibody.kernels.layout import (
 from linkwork.multibody.kernels.layout import FACTOR as MASS_FACTOR
 from linkwork.multibody.kernels.views import block, fill, matrix, table, vector
 from linkwork.multibody.linalg.linear import cholesky_solve
-from linkwork.multibody.tree.dynamics import forward_dynamics
+from linkwork.multibody.tree.dynamics import forward_dynamics, mass_times
 from linkwork.multibody.tree.rotations import move
 from linkwork.plant.impulses import bounded_impulses
 from linkwork.plant.plant_layout import (
@@ -174,13 +174,14 @@ def implicit_constrained_step(
     free = nv - int(vector(t, w, RANKING)[RANK])
     v, vdot, z = vector(t, w, V), vector(t, w, VDOT), vector(t, w, FREE_MOTION)
     basis, reduced = block(w, t[BASIS], free, nv), block(w, t[REDUCED], free, free)
-    momenta = matrix(t, w, MOMENTA, nv)
     for k in range(nv):
         v[k] += dt * vdot[k]
+    momentum = vector(t, w, SUM_V)
+    mass_times(t, w, v, momentum)
     for j in range(free):
         z[j] = 0.0
         for k in range(nv):
-            z[j] += momenta[j, k] * v[k]
+            z[j] += basis[j, k] * momentum[k]
     _along(basis, reduced, z[:free], v)  # without the part of the step that the closures do not admit
     _impede(v, s, b, mode, dt)
     move(t, vector(t, w, Q), v, dt)

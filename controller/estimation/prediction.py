@@ -29,11 +29,12 @@ from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.formulations.constrained_dynamics import (
     free_forces,
     least_motion,
-    motion_in_basis,
     motion_terms,
     projected,
 )
+from linkwork.multibody.formulations.elimination import rows_both_ways
 from linkwork.multibody.formulations.rank import particular
+from linkwork.multibody.formulations.reduced_mass import motion_in_basis
 from linkwork.multibody.kernels.bundles import BUNDLE, Bundle, reader
 from linkwork.multibody.kernels.compiling import (
     BUFFER,
@@ -66,14 +67,13 @@ from linkwork.multibody.kernels.layout import (
     VDOT,
     A,
     B,
-    M,
     Q,
     V,
 )
 from linkwork.multibody.kernels.views import block, copy, fill, matrix, vector
 from linkwork.multibody.linalg.linear import cholesky_solve
 from linkwork.multibody.steps.constrained_steps import constrained_rk4
-from linkwork.multibody.tree.dynamics import dynamics
+from linkwork.multibody.tree.dynamics import dynamics, mass_times
 from linkwork.multibody.tree.rotations import go
 
 
@@ -104,18 +104,15 @@ def next_to(p: Floats, t: Integers, w: Floats, multipliers: Floats, guess: Float
     """
     dynamics(p, t, w)
     constraint_rows(p, t, w)
-    nv, mass, rows, missing = t[NV], matrix(t, w, M, t[NV]), matrix(t, w, A, t[NV]), vector(t, w, RIGHT_SIDE)
+    nv, missing = t[NV], vector(t, w, RIGHT_SIDE)
     b, force, scale = vector(t, w, B), vector(t, w, SHIFT), vector(t, p, ROW_SCALE)
     free_forces(t, w, force)
+    mass_times(t, w, guess, vdot)
     for c in range(nv):
-        for d in range(nv):
-            force[c] -= mass[c, d] * guess[d]
+        force[c] -= vdot[c]
+    rows_both_ways(t, matrix(t, w, A, nv), guess, missing, multipliers, force)
     for i in range(t[N_ROWS]):
-        rest = b[i]
-        for c in range(nv):
-            rest -= rows[i, c] * guess[c]
-            force[c] += rows[i, c] * multipliers[i]
-        missing[i] = scale[i] * rest
+        missing[i] = scale[i] * (b[i] - missing[i])
     particular(p, t, w, missing, vdot)
     motion_in_basis(t, w, nv - int(vector(t, w, RANKING)[RANK]), force, vdot)
     for c in range(nv):

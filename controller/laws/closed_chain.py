@@ -22,12 +22,9 @@ from linkwork.controller.laws.law import (
 from linkwork.controller.laws.motor_allocation import BEYOND, drive, words
 from linkwork.machine import Machine
 from linkwork.multibody import Workspace
-from linkwork.multibody.formulations.constrained_dynamics import (
-    constrained_terms,
-    motion_in_basis,
-    motion_terms,
-)
+from linkwork.multibody.formulations.constrained_dynamics import constrained_terms, motion_terms
 from linkwork.multibody.formulations.rank import admitted, particular
+from linkwork.multibody.formulations.reduced_mass import motion_in_basis
 from linkwork.multibody.kernels.bundles import BUNDLE, Bundle, reader
 from linkwork.multibody.kernels.compiling import (
     BUFFER,

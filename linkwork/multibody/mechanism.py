@@ -121,7 +121,7 @@ class Mechanism:
         tables = fields.tables
         plan = planned(
             row_columns(fields.links, tables[layout.COORDINATES], tables[layout.POINTS], demanded.tables),
-            places.nv,
+            fields.links,
         )
         parameters, topology = lay_out(
             fields.parameters,

@@ -82,6 +82,8 @@ def _sizes(
         layout.REFLECTED: nv,
         layout.REDUCED: nv * nv,
         layout.MOMENTA: nv * nv,
+        layout.SUPPORTS: nv * nv,
+        layout.COUPLED: 5 * nv,
         layout.SHIFT: nv,
         layout.FREE_MOTION: nv,
         layout.TAPE: 4 * tape,

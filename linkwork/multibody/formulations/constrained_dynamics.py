@@ -21,6 +21,7 @@ from linkwork.multibody.formulations.rank import (
     particular,
     scaled_right_side,
 )
+from linkwork.multibody.formulations.reduced_mass import motion_in_basis
 from linkwork.multibody.kernels.compiling import (
     BUFFER,
     ON_MECHANISM,
@@ -32,23 +33,19 @@ from linkwork.multibody.kernels.compiling import (
     void,
 )
 from linkwork.multibody.kernels.layout import (
-    BASIS,
     COLUMN_SCALE,
     COMPLIANT,
     CONSTRAINT_FORCE,
     EFFORT,
     EXCHANGES,
     FACTORED,
-    FREE_MOTION,
     FRICTION,
     LOST,
-    MOMENTA,
     MULTIPLIERS,
     N_ROWS,
     NV,
     RANK,
     RANKING,
-    REDUCED,
     REFLECTED,
     REPLACED,
     RIGHT_SIDE,
@@ -60,8 +57,7 @@ from linkwork.multibody.kernels.layout import (
     B,
     H,
 )
-from linkwork.multibody.kernels.views import block, fill, matrix, vector
-from linkwork.multibody.linalg.linear import cholesky, cholesky_solve
+from linkwork.multibody.kernels.views import fill, matrix, vector
 from linkwork.multibody.linalg.reflections import exchange, forward_substitute, reflect_back
 from linkwork.multibody.steps.sticking import hold_stuck, sticking_forces
 from linkwork.multibody.tree.dynamics import dynamics, mass_times
@@ -106,40 +102,6 @@ def least_motion(p: Floats, t: Integers, w: Floats, r: Floats, x: Floats) -> Non
     if vector(t, w, STUCK_COUNT)[0] > 0.0:
         free = hold_stuck(p, t, w, free, x)
     motion_in_basis(t, w, free, r, x)
-
-
-@part
-def reduce_mass(t: Integers, w: Floats, free: int) -> None:
-    """`MOMENTA` := Λ' M and `REDUCED` := Cholesky factor of Λ' M Λ; Λ are the first rows of `BASIS`."""
-    nv = t[NV]
-    basis = matrix(t, w, BASIS, nv)
-    reduced, momenta = block(w, t[REDUCED], free, free), matrix(t, w, MOMENTA, nv)
-    for i in range(free):
-        mass_times(t, w, basis[i], momenta[i])
-        for j in range(i + 1):
-            total = 0.0
-            for k in range(nv):
-                total += momenta[i, k] * basis[j, k]
-            reduced[i, j] = total
-    cholesky(reduced, reduced)
-
-
-@part
-def motion_in_basis(t: Integers, w: Floats, free: int, r: Floats, x: Floats) -> None:
-    """x := x + Λ z with Λ' M x = Λ' r, for r (nv) and x (nv); Λ are the first `free` rows of `BASIS`."""
-    nv = t[NV]
-    reduce_mass(t, w, free)
-    basis, momenta = matrix(t, w, BASIS, nv), matrix(t, w, MOMENTA, nv)
-    reduced, z = block(w, t[REDUCED], free, free), vector(t, w, FREE_MOTION)
-    for i in range(free):
-        total = 0.0
-        for k in range(nv):
-            total += basis[i, k] * r[k] - momenta[i, k] * x[k]
-        z[i] = total
-    cholesky_solve(reduced, z[:free])
-    for i in range(free):
-        for k in range(nv):
-            x[k] += basis[i, k] * z[i]
 
 
 @part

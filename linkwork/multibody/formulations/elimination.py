@@ -298,21 +298,27 @@ def _reflect(
         b[i] -= share * factored[i, c]
 
 
-@kernel(void(TOPOLOGY, BUFFER, VECTOR, VECTOR))
-def solve_fronts(t: Integers, w: Floats, y: Floats, x: Floats) -> None:
-    """Complete x (nv, scaled), whose free entries are given: R x = y, for y (nr) in rows of pivots."""
+@kernel(void(TOPOLOGY, BUFFER, int64, int64, VECTOR, VECTOR))
+def solve_some_fronts(t: Integers, w: Floats, begin: int, end: int, y: Floats, x: Floats) -> None:
+    """Complete x (nv, scaled) in the pivots of the fronts `begin` to `end` - 1, as `solve_fronts`."""
     state, factored = matrix(t, w, FRONT_STATES, FRONT_STATE_NUMBERS), matrix(t, w, FACTORED, t[NV])
     column_list, row_list = vector(t, w, COLUMN_LISTS), vector(t, w, ROW_LISTS)
-    for f in range(state.shape[0] - 1, -1, -1):
-        first, end, row = int(state[f, COLUMN]), int(state[f, END_OF_COLUMNS]), int(state[f, ROW])
+    for f in range(end - 1, begin - 1, -1):
+        first, last, row = int(state[f, COLUMN]), int(state[f, END_OF_COLUMNS]), int(state[f, ROW])
         for k in range(int(state[f, PIVOTS]) - 1, -1, -1):
             i = int(row_list[row + k])
             entry = y[i]
-            for j in range(first + k + 1, end):
+            for j in range(first + k + 1, last):
                 c = int(column_list[j])
                 entry -= factored[i, c] * x[c]
             c = int(column_list[first + k])
             x[c] = entry / factored[i, c]
+
+
+@part
+def solve_fronts(t: Integers, w: Floats, y: Floats, x: Floats) -> None:
+    """Complete x (nv, scaled), whose free entries are given: R x = y, for y (nr) in rows of pivots."""
+    solve_some_fronts(t, w, 0, table(t, FRONTS, FRONT_NUMBERS).shape[0], y, x)
 
 
 @kernel(void(TOPOLOGY, BUFFER, VECTOR, VECTOR))
@@ -332,17 +338,18 @@ def solve_fronts_transposed(t: Integers, w: Floats, x: Floats, y: Floats) -> Non
 
 @kernel(float64(TOPOLOGY, BUFFER))
 def smallest_of_fronts(t: Integers, w: Floats) -> float:
-    """Estimate of the smallest singular value of R1 by two steps of inverse iteration."""
-    x, y = vector(t, w, STAMPS)[: t[NV]], vector(t, w, STAMPS)[t[NV] :]
+    """Estimate of the smallest singular value of R1 by two steps of inverse iteration, of all clusters."""
+    plan, x, y = table(t, FRONTS, FRONT_NUMBERS), vector(t, w, STAMPS)[: t[NV]], vector(t, w, STAMPS)[t[NV] :]
     state, row_list = matrix(t, w, FRONT_STATES, FRONT_STATE_NUMBERS), vector(t, w, ROW_LISTS)
     fill(y, 0.0)
     last = -1
     for f in range(state.shape[0]):
         if state[f, PIVOTS] > 0.0:
             last = int(row_list[int(state[f, ROW]) + int(state[f, PIVOTS]) - 1])
+        if last >= 0 and (f + 1 == state.shape[0] or plan[f + 1, 8] != plan[f, 8]):
+            y[last] = 1.0
     if last < 0:
         return 0.0
-    y[last] = 1.0
     size = 1.0
     for _ in range(2):
         fill(x, 0.0)
@@ -388,7 +395,8 @@ def dropped_by_fronts(t: Integers, w: Floats) -> float:
 @kernel(void(TOPOLOGY, BUFFER, MATRIX))
 def basis_of_fronts(t: Integers, w: Floats, basis: Floats) -> None:
     """Write the admitted velocities, scaled, to the first rows of `basis` (rows × nv)."""
-    state, column_list = matrix(t, w, FRONT_STATES, FRONT_STATE_NUMBERS), vector(t, w, COLUMN_LISTS)
+    plan, column_list = table(t, FRONTS, FRONT_NUMBERS), vector(t, w, COLUMN_LISTS)
+    state = matrix(t, w, FRONT_STATES, FRONT_STATE_NUMBERS)
     zero = vector(t, w, STAMPS)[t[NV] :]
     fill(zero, 0.0)
     index = 0
@@ -397,7 +405,7 @@ def basis_of_fronts(t: Integers, w: Floats, basis: Floats) -> None:
         for j in range(start, int(state[f, SUMMED])):
             fill(basis[index], 0.0)
             basis[index, int(column_list[j])] = 1.0
-            solve_fronts(t, w, zero, basis[index])
+            solve_some_fronts(t, w, plan[f, 8], f + 1, zero, basis[index])
             index += 1
 
 
@@ -411,6 +419,22 @@ def rows_times(t: Integers, a: Floats, x: Floats, y: Floats) -> None:
             for j in range(plan[f, 0], plan[f, 2]):
                 total += a[rows[r, 0], columns[j, 0]] * x[columns[j, 0]]
             y[rows[r, 0]] = total
+
+
+@part
+def rows_both_ways(
+    t: Integers, a: Floats, x: Floats, y: Floats, multipliers: Floats, force: Floats
+) -> None:  # fmt: skip
+    """y (nr) := a x and force (nv) += a' multipliers, for rows a (nr × nv) with the pattern of A."""
+    plan, columns, rows = table(t, FRONTS, FRONT_NUMBERS), table(t, FRONT_COLUMNS, 1), table(t, FRONT_ROWS, 1)
+    for f in range(plan.shape[0]):
+        for r in range(plan[f, 3], plan[f, 4]):
+            i, total = rows[r, 0], 0.0
+            for j in range(plan[f, 0], plan[f, 2]):
+                c = columns[j, 0]
+                total += a[i, c] * x[c]
+                force[c] += a[i, c] * multipliers[i]
+            y[i] = total
 
 
 @part

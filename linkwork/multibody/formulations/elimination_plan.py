@@ -6,13 +6,18 @@ rows of a few constraints and what is left of the fronts before it, and eliminat
 no other front, its *summed* columns. The order is that of least fill: of all columns the one whose front
 would have the fewest columns comes next (minimum degree).
 
+Fronts that share no column, directly or by others, are *clusters*, such as several machines on one base. The
+fronts of a cluster follow each other, and clusters come before those that carry them: so the admitted
+velocities of a cluster and of all that it carries are neighbours, and the mass matrix of the admitted
+velocities (reduced_mass.py) has a narrow envelope. A velocity in no row is a cluster by itself.
+
 Small machines, and those whose rows are dense, are factored in one piece (rank.py): their plan is one front.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -40,6 +45,8 @@ class Front:
     before: list[int] = field(default_factory=list)
     left: int = 0
     """Rows that are left for the next front where the rows are independent."""
+    cluster: int = 0
+    """The first front of its cluster."""
 
     @property
     def columns(self) -> int:
@@ -144,17 +151,48 @@ class EliminationPlan:
     rows: int
 
 
-def planned(patterns: Sequence[frozenset[int]], nv: int) -> EliminationPlan:
+def clustered(made: Sequence[Front], links: Sequence[Link]) -> list[Front]:
+    """Return the fronts cluster by cluster, with fronts of no rows for the columns in no other one.
+
+    No link carries an earlier one, so that clusters come in the reverse order of their first links.
+    """
+    last = list(range(len(made)))  # front of each one's cluster
+    for k in reversed(range(len(made))):
+        for earlier in made[k].before:
+            last[earlier] = last[k]
+    members = dict[int, list[int]]()
+    for k, of in enumerate(last):
+        members.setdefault(of, []).append(k)
+    link_of = {link.place: index for index, link in enumerate(links)}
+    clusters = [([made[k] for k in own], own) for own in members.values()]
+    free = link_of.keys() - {column for front in made for column in front.summed}
+    clusters += [([Front([], [column], [])], []) for column in free]
+    clusters.sort(key=lambda each: -min(link_of[k] for front in each[0] for k in front.summed))
+
+    found, place = list[Front](), dict[int, int]()
+    for fronts_of, own in clusters:
+        if not own and found and not found[-1].rows and not found[-1].before:
+            found[-1].summed += fronts_of[0].summed
+            continue
+        place |= {k: len(found) + index for index, k in enumerate(own)}
+        found += [
+            replace(front, before=[place[k] for k in front.before], cluster=len(found)) for front in fronts_of
+        ]
+    return found
+
+
+def planned(patterns: Sequence[frozenset[int]], links: Sequence[Link]) -> EliminationPlan:
     """Return the plan for rows with these patterns (places in v): one front where one piece is faster."""
+    nv = len(links)
     everything = Front(list(range(len(patterns))), list(range(nv)), [])
     if nv < FEWEST_COLUMNS or not patterns:
         return _plan([everything])
     made = fronts(patterns, nv)
     if sum(operations(front, made) for front in made) > WORTH * operations(everything, []):
         return _plan([everything])
+    made = clustered(made, links)
     alone = [row for row, columns in enumerate(patterns) if not columns]
-    free = sorted(set(range(nv)) - {column for front in made for column in front.summed})
-    return _plan([*made, Front(alone, free, [])] if alone or free else made)
+    return _plan([*made, Front(alone, [], [], cluster=len(made))] if alone else made)
 
 
 def factorisation(topology: Integers, nv: int) -> dict[str, Any]:
@@ -186,10 +224,9 @@ def _plan(made: Sequence[Front]) -> EliminationPlan:
         columns += front.summed + front.others
         rows += front.rows
         before += front.before
-        summed = first_column + len(front.summed)
-        table.append(
-            [first_column, summed, len(columns), first_row, len(rows), first_before, len(before), k in taken]
-        )
+        of_columns = first_column, first_column + len(front.summed), len(columns)
+        of_rows = first_row, len(rows), first_before, len(before)
+        table.append([*of_columns, *of_rows, k in taken, front.cluster])
     several = len(made) > 1
     return EliminationPlan(
         {

@@ -21,7 +21,6 @@ from linkwork.multibody.formulations.constrained_dynamics import (
     constrained_terms,
     forces_of_constraint,
     free_forces,
-    motion_in_basis,
 )
 from linkwork.multibody.formulations.partition import (
     COUNT,
@@ -43,6 +42,7 @@ from linkwork.multibody.formulations.partition import (
     start_q,
 )
 from linkwork.multibody.formulations.projection import TOLERANCE, position_residual
+from linkwork.multibody.formulations.reduced_mass import motion_in_basis
 from linkwork.multibody.kernels.compiling import (
     BUFFER,
     INTEGERS,

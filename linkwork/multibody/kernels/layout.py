@@ -86,7 +86,9 @@ RIGHT_SIDE = _field()  # nr, scaled b, after the reflections of that QR
 EXCHANGES = _field()  # nv, exchanged columns
 REFLECTED = _field()  # nv, factors of the reflections
 REDUCED = _field()  # nv × nv, mass matrix of the admitted velocities and its factor
-MOMENTA = _field()  # nv × nv, M times the basis
+MOMENTA = _field()  # nv × nv, scratch of reduced_mass.py: M times the basis
+SUPPORTS = _field()  # nv × nv, links that each row of the basis moves, row after row
+COUPLED = _field()  # 5 × nv, see reduced_mass.py
 SHIFT = _field()  # nv, forces, or a correction of position or velocity
 FREE_MOTION = _field()  # nv, components of a motion in the basis
 TAPE = _field()  # longest program × 4: value, two derivatives along the motion, and adjoint, see tape.py
@@ -183,8 +185,9 @@ TERMS = _field()  # coordinate of interest of each term
 
 PROGRAM = _field()  # instructions × 3: operation, and the entries of the tape that it takes
 FRONTS = _field()
-"""fronts × 8: in FRONT_COLUMNS the first, the end of the summed ones, the end; in FRONT_ROWS the first and
-the end; in FRONTS_BEFORE the first and the end; 1 where a later front takes over what is left."""
+"""fronts × 9: in FRONT_COLUMNS the first, the end of the summed ones, the end; in FRONT_ROWS the first and
+the end; in FRONTS_BEFORE the first and the end; 1 where a later front takes over what is left; the first
+front of its cluster."""
 FRONT_COLUMNS = _field()  # places in v
 FRONT_ROWS = _field()  # rows of A
 FRONTS_BEFORE = _field()  # fronts whose rows a front takes over
@@ -228,7 +231,7 @@ SEARCH_SIZE = 9
 ) = range(SEARCH_SIZE)
 
 ELEMENT_COLUMNS, ELEMENT_NUMBERS = 7, 8
-FRONT_NUMBERS, FRONT_STATE_NUMBERS = 8, 9
+FRONT_NUMBERS, FRONT_STATE_NUMBERS = 9, 9
 LINE_JOINT, LINE_POINTS, LINE_WORLD, LINE_BODY, LINE_WORLD_AXIS, LINE_BODY_AXIS = range(6)
 SPRING, CONSTANT_FORCE, PROGRAMMED = range(3)
 

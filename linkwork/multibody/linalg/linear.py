@@ -64,6 +64,42 @@ def cholesky_solve(factor: Floats, x: Floats) -> None:
     upper_solve(factor, x)
 
 
+@kernel(void(MATRIX, VECTOR))
+def envelope_cholesky(a: Floats, begin: Floats) -> None:
+    """Replace the lower triangle of a (n × n) by L with L L' = a, within the envelope.
+
+    begin (n): the column of the first nonzero entry of each row. Where a is not positive definite, L is not a
+    number.
+    """
+    for i in range(a.shape[0]):
+        start, square = int(begin[i]), a[i, i]
+        for j in range(start, i):
+            entry = a[i, j]
+            for k in range(max(start, int(begin[j])), j):
+                entry -= a[i, k] * a[j, k]
+            entry /= a[j, j]
+            a[i, j] = entry
+            square -= entry * entry
+        if not square > 0.0:
+            fill_matrix(a, math.nan)
+            return
+        a[i, i] = math.sqrt(square)
+
+
+@kernel(void(MATRIX, VECTOR, VECTOR))
+def envelope_solve(factor: Floats, begin: Floats, x: Floats) -> None:
+    """Solve L L' x = b in place after `envelope_cholesky`: x (n) holds b on entry."""
+    n = factor.shape[0]
+    for i in range(n):
+        for k in range(int(begin[i]), i):
+            x[i] -= factor[i, k] * x[k]
+        x[i] /= factor[i, i]
+    for i in range(n - 1, -1, -1):
+        x[i] /= factor[i, i]
+        for k in range(int(begin[i]), i):
+            x[k] -= factor[i, k] * x[i]
+
+
 @kernel(float64(MATRIX, INTEGERS))
 def lu_factor(a: Floats, pivots: Integers) -> float:
     """Replace a (n × n) by its factors L (unit diagonal) and U; `pivots` (n) receives the exchanges of rows.

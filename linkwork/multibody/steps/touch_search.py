@@ -18,8 +18,8 @@ from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.contact.compliance import DAMPER, RUBBING, SPRING
 from linkwork.multibody.contact.compliant_forces import compliant_forces
 from linkwork.multibody.contact.surfaces import surface_at
-from linkwork.multibody.formulations.constrained_dynamics import reduce_mass
 from linkwork.multibody.formulations.rank import admitted, factor_rows
+from linkwork.multibody.formulations.reduced_mass import reduce_mass
 from linkwork.multibody.kernels.compiling import BUFFER, PARAMETERS, TOPOLOGY, float64, kernel, part, void
 from linkwork.multibody.kernels.layout import (
     AFTER,
