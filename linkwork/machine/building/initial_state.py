@@ -182,7 +182,8 @@ def _assembled(
     )
     from linkwork.multibody.formulations.assembly import AssemblyError
 
-    guessed = {initial_keys(file)[key].name for key in file.initial_guess}
+    known = initial_keys(file)
+    guessed = {known[key].name for key in file.initial_guess}
     first = [*_given(file, speeds=False), *(name for name in file.motors if name not in guessed)]
     try:
         return assembled(mechanism, q, v, first, _given(file, speeds=True), near)

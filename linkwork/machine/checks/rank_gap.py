@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from linkwork.machine.description import Machine
+from linkwork.machine.description import Assembly, Machine
 from linkwork.machine.problems import Problem
 
 NEARLY_SINGULAR = 1e-3
 """Singular value of the scaled rows below which small errors in dimensions become large ones in posture."""
+_ORDINARY_ROWS = 40
+"""Number of rows from which on smaller values are ordinary: those of a row of loops fall with its length."""
 _ABOVE, _BELOW = 10.0, 1.0 / 30.0
 """Times the limit, between which no singular value should lie."""
 
@@ -17,8 +19,7 @@ _ABOVE, _BELOW = 10.0, 1.0 / 30.0
 def gap_is_narrow(machine: Machine) -> bool:
     """Return whether a singular value lies close to the limit of the rank, or near zero."""
     found = machine.assembly
-    least = max(NEARLY_SINGULAR, _ABOVE * found.limit)
-    return found.smallest < least or found.largest_dropped > _BELOW * found.limit
+    return found.smallest < _least(found) or found.largest_dropped > _BELOW * found.limit
 
 
 def rank_decision(machine: Machine) -> dict[str, Any]:
@@ -43,7 +44,6 @@ def rank_warnings(machine: Machine) -> Iterator[Problem]:
     if not gap_is_narrow(machine):
         return
     found = machine.assembly
-    least = max(NEARLY_SINGULAR, _ABOVE * found.limit)
     yield machine.document.problem(
         ("constraints",),
         "the constraints are nearly singular in the initial pose: whether the machine can move there depends "
@@ -52,8 +52,12 @@ def rank_warnings(machine: Machine) -> Iterator[Problem]:
         found=f"singular values {found.smallest:.2g} (counted) and {found.largest_dropped:.2g} (dropped) of "
         f"the scaled rows, with the limit {found.limit:.2g} between them; rank {found.rank} of {found.rows} "
         f"rows, {machine.dof} degrees of freedom",
-        allowed=f"{least:.2g} or more, and {_BELOW * found.limit:.2g} or less",
+        allowed=f"{_least(found):.2g} or more, and {_BELOW * found.limit:.2g} or less",
         remedy="start in another pose, give dimensions with more digits, or set `rank_tolerance` between "
         "these values",
         severity="warning",
     )
+
+
+def _least(found: Assembly) -> float:
+    return max(NEARLY_SINGULAR * min(1.0, _ORDINARY_ROWS / max(1, found.rows)), _ABOVE * found.limit)

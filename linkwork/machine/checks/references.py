@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from linkwork.machine.building.bound_sections import check_bounds
 from linkwork.machine.building.contact_parameters import check_contacts
@@ -27,7 +27,7 @@ from linkwork.machine.nearest_name import nearest
 from linkwork.machine.problems import Problem
 from linkwork.machine.sections.file import MachineFile
 from linkwork.machine.sections.tolerances import check_tolerances
-from linkwork.machine.units import choices
+from linkwork.machine.units import Quantity, choices
 from linkwork.machine.yaml import Document
 
 WORLD = "world"
@@ -181,11 +181,11 @@ def _names(file: MachineFile, document: Document) -> Iterator[Problem]:
 def _initial(file: MachineFile, document: Document) -> Iterator[Problem]:
     known, said = initial_keys(file), dict[tuple[str, bool], str]()
     for key, value in file.initial.items():
-        yield from _known_once(file, document, ("initial", key), said)
+        yield from _known_once(file, document, ("initial", key), known, said)
         if key in known:
-            yield from _within_limits(file, document, key, value * known[key].factor)
+            yield from _within_limits(file, document, key, known[key], value * known[key].factor)
     for key in file.initial_guess:
-        yield from _known_once(file, document, ("initial_guess", key), said)
+        yield from _known_once(file, document, ("initial_guess", key), known, said)
         if key in known and known[key].is_speed:
             remedy = "give speeds in `initial`"
             message = "a guess is a position; speeds cannot be guessed"
@@ -199,11 +199,15 @@ def _initial(file: MachineFile, document: Document) -> Iterator[Problem]:
 
 
 def _known_once(
-    file: MachineFile, document: Document, at: tuple[str, str], said: dict[tuple[str, bool], str]
+    file: MachineFile,
+    document: Document,
+    at: tuple[str, str],
+    known: Mapping[str, Quantity],
+    said: dict[tuple[str, bool], str],
 ) -> Iterator[Problem]:
     """Return a problem where a key names no position or speed, or one that is given already."""
     key = at[1]
-    quantity = initial_keys(file).get(key)
+    quantity = known.get(key)
     if quantity is None:
         allowed, remedy = choices(key, initial_names(file), speeds=at[0] == "initial")
         message = "no joint has this name and unit"
@@ -215,8 +219,9 @@ def _known_once(
         yield document.problem(at, message, of_key=True, found=key, remedy=remedy)
 
 
-def _within_limits(file: MachineFile, document: Document, key: str, value: float) -> Iterator[Problem]:
-    quantity = initial_keys(file)[key]
+def _within_limits(
+    file: MachineFile, document: Document, key: str, quantity: Quantity, value: float
+) -> Iterator[Problem]:
     own = joint_limits(file, quantity.name)
     if own is None:
         return
