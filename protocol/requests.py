@@ -98,9 +98,15 @@ class AppendParams(TimedParams):
 
 
 class CheckParams(OwnedParams):
-    """A trajectory to judge only."""
+    """A trajectory, or a move, to judge only."""
 
-    trajectory: Trajectory
+    trajectory: Trajectory | None = None
+    target: Annotated[dict[Name, Number], Field(max_length=256)] = Field(default_factory=dict)
+    """In place of a trajectory: target of a move, coordinate → position (rad or m)."""
+    speed: Annotated[float, Field(strict=True, gt=0.0, le=1.0, allow_inf_nan=False)] = 1.0
+    """Of the move, as there."""
+    poses: Annotated[int, Field(strict=True, ge=0, le=500)] = 0
+    """Most poses along the path in the answer."""
 
 
 class SpeedParams(TimedParams):
@@ -281,6 +287,7 @@ REQUESTS: Final[Mapping[str, Request]] = {
     "check": Request(
         CheckParams, False, Role.OPERATE, "check whether a trajectory would be accepted", bulk=True
     ),
+    "path": Request(NoParams, False, Role.OBSERVE, "poses along the path of the active goal"),
     "pause": Request(
         TimedParams,
         True,
@@ -519,9 +526,13 @@ def check_params(method: str, content: object, aliases: Mapping[str, str] = NO_A
             RequestCode.INVALID_PARAMS, f"params must be a map, found {type(content).__name__}"
         )
     if request.bulk:
-        if "trajectory" not in content:
+        if "trajectory" in content and "target" in content and method == "check":
+            text = "give either a trajectory or the target of a move"
+            raise RequestError(RequestCode.INVALID_PARAMS, text, ["target"])
+        if "trajectory" in content:
+            content = {**content, "trajectory": read_trajectory(content["trajectory"], aliases=aliases)}
+        elif method != "check" or not content.get("target"):
             raise RequestError(RequestCode.INVALID_PARAMS, "trajectory: field required", ["trajectory"])
-        content = {**content, "trajectory": read_trajectory(content["trajectory"], aliases=aliases)}
     return validated(request.params, content, aliases=aliases)
 
 

@@ -428,6 +428,25 @@ class Violation(TypedDict):
     samples: NotRequired[int]
 
 
+class PathPoses(TypedDict):
+    """Poses along a path, evenly spaced in time, for drawing."""
+
+    time_s: list[float]
+    """Times on the path, from its beginning to its end, or to the last sample that could be reached."""
+    q: list[list[float]]
+    """Of each time the positions of all joints, in the order of `q` of state."""
+    refused: int | None
+    """Number of the pose at the worst violation, or of the last one before it that can be reached."""
+
+
+class PathResult(TypedDict):
+    """Answer of path. Without an active goal `goal` is nil and the lists are empty."""
+
+    goal: int | None
+    duration_s: float
+    poses: PathPoses
+
+
 class Checked(TypedDict):
     """Answer of check. Worst violation first; `min_time_stretch` resolves all of them, nil: lower speed does
     not.
@@ -444,6 +463,8 @@ class Checked(TypedDict):
     min_time_stretch: float | None
     largest_speed: float
     report: dict[str, Any]
+    poses: NotRequired[PathPoses]
+    """Where the request has `poses` above 0."""
 
 
 class Quantiles(TypedDict):
@@ -642,6 +663,12 @@ class DescribeResult(TypedDict):
     """Names of the machine by the foreign names that requests may use in their place."""
     laws: list[str]
     law: str
+    gain_bounds: dict[str, list[float]]
+    """Smallest and largest `bandwidth_rad_s` and `damping_ratio` of `set_gain`; equal: they are fixed."""
+    payload_bounds: dict[str, dict[str, float]]
+    """By point that may carry a payload: largest `mass_kg`, distance `com_m` and moment `inertia_kg_m2`."""
+    assemblies: str
+    """`one`, or `several`: confirm_branch is needed before enable."""
     pace: str
     period_s: float
     lease_s: float

@@ -47,6 +47,8 @@ class Waypoint(RequestModel):
     accelerations: Numbers | None = None
     frame: Name | None = Field(None, alias="in")
     """Moving frame of the positions and their derivatives, `in` on the wire; None: the world."""
+    name: Annotated[str, Field(max_length=NAME_LENGTH)] | None = None
+    """For people."""
 
 
 class LineCurve(RequestModel):

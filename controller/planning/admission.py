@@ -101,6 +101,11 @@ def walk_through(machine: Machine, path: Path, start: Start, since: float = 0.0)
     walked = walk(machine, path, start.q, start.time_s)
     if walked.reached == len(walked.s):
         walked = walked.since(since)
+    return judge_walk(machine, path, walked)
+
+
+def judge_walk(machine: Machine, path: Path, walked: Walk) -> Walked:
+    """Judge the walk along a path, see `walk_through`."""
     singular = _check_poses(machine, path, walked)
     more: tuple[Demand, ...] = ()
     if path.forces is not None:

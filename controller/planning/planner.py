@@ -35,6 +35,7 @@ from linkwork.controller.planning.goal_set import complete, index_of
 from linkwork.controller.planning.moves import path_to
 from linkwork.controller.planning.path import Path
 from linkwork.controller.planning.path_actions import Actions, PlannedActions
+from linkwork.controller.planning.path_poses import GOAL_POSES, poses_along
 from linkwork.controller.planning.planner_messages import PlannedGoal
 from linkwork.controller.planning.planner_start import Present, Start
 from linkwork.controller.planning.retiming import Retimed, retime, rewalk
@@ -69,6 +70,7 @@ class Plan:
 
     `begin`: how it takes over from the goal before it. `q`: the machine's pose where it begins. `limited`:
     why a retimed goal does not get the speed that was asked for. `actions`: see `PlannedActions.as_map`.
+    `poses`: see `poses_along`.
     """
 
     words: Floats
@@ -80,6 +82,7 @@ class Plan:
     q: Floats | None = None
     limited: dict[str, Any] | None = None
     actions: dict[str, Any] | None = None
+    poses: Floats | None = None
 
     @property
     def checksum(self) -> int:
@@ -100,6 +103,7 @@ class Plan:
             None if self.q is None else tuple(self.q.tolist()),
             self.limited,
             self.actions,
+            b"" if self.poses is None else self.poses.tobytes(),
         )
 
 
@@ -140,7 +144,8 @@ def plan(
         report = report | {"events": planned.events}
     path = path.followed()
     words = path.pack(machine, admitted.stopping, given.tolerances, given.goal_time_s)
-    return _plan(machine, words, path, report, begin=begin, q=start.q, actions=acting)
+    poses = poses_along(admitted.walk, GOAL_POSES)
+    return _plan(machine, words, path, report, begin=begin, q=start.q, actions=acting, poses=poses)
 
 
 def actions_of(
@@ -205,30 +210,49 @@ def _junction(machine: Machine, params: object, running: GoalInMotion) -> tuple[
 
 
 def judge(params: object, machine: Machine, start: Start) -> dict[str, Any]:
-    """Answer `check`: walk along the trajectory and report all violations.
+    """Answer `check`: walk along the trajectory, or the move, and report all violations.
 
     Raises RequestError where there is no path to walk: INVALID_PARAMS, INVALID_GOAL, INVALID_COORDINATES.
     """
     model = params if isinstance(params, CheckParams) else check_params("check", params, machine.aliases)
-    path = _trajectory(model.trajectory, machine, start)
-    given = model.trajectory
-    points = given.points
+    given, shown = model.trajectory, model.poses
+    if given is None:
+        return verdict(machine, _move_to_check(model, machine, start), start, None, poses=shown)
+    path, points = _trajectory(given, machine, start), given.points
 
     def acting(walk: Walk) -> dict[str, Any]:
         return {"events": actions_of(machine, given, path, walk, Fresh()).events} if given.acts else {}
 
     if path.frame is not None:
-        return _judged_in_frame(machine, path, path.frame, start, acting)
-    return verdict(machine, path, start, None if points is None else len(path.knots) - len(points), acting)
+        return _judged_in_frame(machine, path, path.frame, start, acting, shown)
+    added = None if points is None else len(path.knots) - len(points)
+    return verdict(machine, path, start, added, acting, shown)
+
+
+def _move_to_check(params: CheckParams, machine: Machine, start: Start) -> Path:
+    """The path of a move as it would be admitted, or as it would have been refused."""
+    asked = MoveParams(target=params.target, speed=params.speed)
+    try:
+        return _move(asked, machine, start).path
+    except RequestError as error:
+        if error.code != ResultCode.INFEASIBLE:
+            raise
+    present, target = _ends_of_move(asked, machine, start)
+    return path_to(machine, present, target, 1.0 / params.speed)
 
 
 def _judged_in_frame(
-    machine: Machine, path: Path, part: FramePart, start: Start, acting: Callable[[Walk], dict[str, Any]]
+    machine: Machine,
+    path: Path,
+    part: FramePart,
+    start: Start,
+    acting: Callable[[Walk], dict[str, Any]],
+    poses: int,
 ) -> dict[str, Any]:
     """The answer for the first motion of the frame that is not feasible, or for the last one."""
     found: dict[str, Any] = {}
     for motion in frame_motions(machine.frames[part.frame], part):
-        found = verdict(machine, path_with(path, motion), start, None, acting)
+        found = verdict(machine, path_with(path, motion), start, None, acting, poses)
         if not found["feasible"]:
             return {**found, "frame_motion": motion.about}
     admit_in_frame(machine, path, start)
@@ -240,9 +264,7 @@ def _move(params: MoveParams, machine: Machine, start: Start) -> Admitted:
 
     A move that begins in motion cannot be stretched as a whole: its limits are lowered until it is admitted.
     """
-    named = [index_of(machine, name, ("target", name)) for name in params.target]
-    present = start.present(machine, complete(machine, named, start, ("target",)))
-    target = _with(present, named, params.target.values())
+    present, target = _ends_of_move(params, machine, start)
     if present.moving:
         return _move_on(machine, present, target, 1.0 / params.speed, start)
     path = path_to(machine, present, target)
@@ -252,6 +274,13 @@ def _move(params: MoveParams, machine: Machine, start: Start) -> Admitted:
         return admitted
     slower = admitted.path.stretched(1.0 / params.speed)
     return admit(machine, slower, start, may_stretch=True, where=("target",))
+
+
+def _ends_of_move(params: MoveParams, machine: Machine, start: Start) -> tuple[Present, Floats]:
+    """Where a move begins, and its target (k)."""
+    named = [index_of(machine, name, ("target", name)) for name in params.target]
+    present = start.present(machine, complete(machine, named, start, ("target",)))
+    return present, _with(present, named, params.target.values())
 
 
 def _move_on(machine: Machine, present: Present, target: Floats, slower: float, start: Start) -> Admitted:

@@ -94,7 +94,8 @@ class PlannedGoal:
 
     words: length of the block. coordinates: names, held ones too. full_speed_s: times between which the path
     is followed at full speed. report: for the client. q: joints where the goal begins. limited: why a retimed
-    goal does not get the speed that was asked for. actions: see `path_actions.PlannedActions.as_map`.
+    goal does not get the speed that was asked for. actions: see `path_actions.PlannedActions.as_map`. poses:
+    64-bit floats of `path_poses.poses_along`, row by row.
     """
 
     slot: Slot
@@ -108,6 +109,7 @@ class PlannedGoal:
     q: tuple[float, ...] | None
     limited: dict[str, Any] | None
     actions: dict[str, Any] | None = None
+    poses: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)

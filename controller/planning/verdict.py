@@ -9,11 +9,13 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from linkwork.controller.planning.admission import SAFELY, Walked, report_of, walk_through
+from linkwork.controller.planning.admission import SAFELY, Walked, judge_walk, report_of
 from linkwork.controller.planning.kinematic_check import Demand
 from linkwork.controller.planning.path import Path
+from linkwork.controller.planning.path_poses import poses_along, poses_map
 from linkwork.controller.planning.planner_start import Start
 from linkwork.controller.planning.walk import Walk
+from linkwork.controller.planning.walk_choice import walk
 from linkwork.machine import Machine
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError
@@ -28,11 +30,13 @@ def verdict(
     start: Start,
     points_added: int | None,
     more: Callable[[Walk], dict[str, Any]] = lambda _: {},
+    poses: int = 0,
 ) -> dict[str, Any]:
     """The answer of `check` for a path, as plain data (protocol.results.Checked).
 
     points_added: knots before the first way-point, None where the path has no way-points. more: further parts
-    of the report, from the walk. Raises RequestError for anything but INFEASIBLE.
+    of the report, from the walk. poses: number of poses along the path in the answer. Raises RequestError for
+    anything but INFEASIBLE.
     """
     names = [machine.mechanism.coordinate_names[index] for index in path.coordinates]
     answer: dict[str, Any] = {
@@ -45,13 +49,14 @@ def verdict(
         "largest_speed": 0.0,
         "report": {},
     }
+    walked = walk(machine, path, start.q, start.time_s)
     try:
-        found = walk_through(machine, path, start)
+        found = judge_walk(machine, path, walked)
     except RequestError as error:
         if error.code != ResultCode.INFEASIBLE:
             raise
         answer["violations"] = [_placed(dict(error.data) | {"text": error.message}, points_added)]
-        return answer
+        return answer | _drawn(walked, poses, answer["violations"])
     violations = sorted(
         (demand for demand in found.demands if demand.stretch > 1.0),
         key=lambda demand: (-demand.stretch, -demand.used),
@@ -63,7 +68,16 @@ def verdict(
     answer["largest_speed"] = largest_speed(found)
     answer["report"] = report_of(found, found.efforts.stopping(path.duration_s), 1.0)
     answer["report"] |= more(found.walk)
-    return answer
+    return answer | _drawn(found.walk, poses, answer["violations"])
+
+
+def _drawn(walked: Walk, poses: int, violations: list[dict[str, Any]]) -> dict[str, Any]:
+    """The poses along the walk, with that of the worst violation."""
+    if poses == 0:
+        return {}
+    worst = violations[0] if violations else None
+    found = poses_along(walked, poses, None if worst is None else worst["sample"])
+    return {"poses": poses_map(found, None if worst is None else worst["time_s"])}
 
 
 def largest_speed(found: Walked) -> float:

@@ -23,10 +23,12 @@ WRITTEN = frozenset(
     {
         "state", "describe", "status", "faults", "move", "send", "append", "check", "jog", "speed", "advance",
         "set_gain", "payload", "switch", "set", "wait", "edges", "acquire", "release", "stream",
-        "set_points",
+        "set_points", "path",
     }
 )  # fmt: skip
-"""Requests with a command of their own; commands that need the lease take it and give it back."""
+"""Requests with a command of their own, or without one. Commands that need the lease take it and give it
+back.
+"""
 
 
 def derived_commands() -> Iterator[tuple[str, Callable[..., Any]]]:

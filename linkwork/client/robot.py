@@ -37,6 +37,7 @@ from linkwork.protocol.results import (
     FaultsResult,
     GoalAccepted,
     InputEdge,
+    PathResult,
     RequestEffect,
     Speed,
     StateResult,
@@ -240,12 +241,29 @@ class Robot:
         """
         return self._goal("append", PLAN_S, trajectory=_plain(trajectory), at_tick=at_tick)
 
-    def check(self, trajectory: Trajectory | Mapping[str, Any]) -> Checked:
+    def check(
+        self,
+        trajectory: Trajectory | Mapping[str, Any] | None = None,
+        *,
+        target: Mapping[str, float] | None = None,
+        speed: float = 1.0,
+        poses: int = 0,
+    ) -> Checked:
         """Return whether a trajectory would be accepted: `feasible`, and if not, all violations.
 
-        Raises RequestError for one that cannot be judged, as `send` would.
+        target, speed: of a move, in place of a trajectory. poses: most poses along the path in the answer, up
+        to 500, to draw it. Raises RequestError for one that cannot be judged, as `send` would.
         """
-        return cast(Checked, self.request("check", timeout_s=PLAN_S, trajectory=_plain(trajectory)))
+        asked: dict[str, Any] = {"poses": poses or None}
+        if trajectory is not None:
+            asked["trajectory"] = _plain(trajectory)
+        if target is not None:
+            asked |= {"target": {name: float(at) for name, at in target.items()}, "speed": float(speed)}
+        return cast(Checked, self.request("check", timeout_s=PLAN_S, **asked))
+
+    def path(self) -> PathResult:
+        """Return poses along the path of the active goal, to draw it; `goal` is None without one."""
+        return cast(PathResult, self.request("path"))
 
     def jog(
         self,

@@ -16,8 +16,8 @@ MAPS = {"move": "target", "jog": "velocity", "preload": "effort"}
 """Parameters that are given by name: `robot.move(shoulder=0.3)`."""
 LEASE = {"acquire", "release"}
 """Done by entering and leaving `with Robot()`."""
-NO_COMMAND = LEASE | {"append", "check", "set_points"}
-"""`linkwork send` has options for these; `linkwork stream` sends set-points."""
+NO_COMMAND = LEASE | {"append", "check", "set_points", "path"}
+"""`linkwork send` has options for these; `linkwork stream` sends set-points; `path` is for drawing."""
 
 
 @pytest.mark.parametrize("method", sorted(set(REQUESTS) - LEASE))

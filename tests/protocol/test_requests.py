@@ -62,8 +62,8 @@ def test_the_owner_travels_as_as():
 def test_whoever_may_not_move_may_still_stop_and_look():
     free = {name for name, request in REQUESTS.items() if not request.needs_lease}
     assert free == {
-        "state", "describe", "status", "faults", "edges", "acquire", "release", "check", "wait", "stop",
-        "estop",
+        "state", "describe", "status", "faults", "edges", "acquire", "release", "check", "path", "wait",
+        "stop", "estop",
     }  # fmt: skip
 
 

@@ -19,7 +19,8 @@ class Handed:
     and at which tick it `begins` as far as is known.
 
     `own`: the speed, as a fraction of the goal's own, that the block is for. `begun`: whether the loop has
-    taken it. `loads`: how often the machine's load had changed when it was planned.
+    taken it. `loads`: how often the machine's load had changed when it was planned. `poses`: as of
+    `PlannedGoal`.
     """
 
     goal: int
@@ -32,6 +33,7 @@ class Handed:
     own: float = 1.0
     begun: bool = False
     loads: int = 0
+    poses: bytes = b""
 
 
 class GoalQueue:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from linkwork.controller.gateway.goals.goal_queue import Handed, junction
 from linkwork.controller.gateway.goals.goal_start import start_of
 from linkwork.controller.gateway.goals.payload_change import rewalk
@@ -26,6 +28,7 @@ from linkwork.controller.gateway.requests.order_outcomes import (
 )
 from linkwork.controller.motion.reference import GoalStatus
 from linkwork.controller.orders import NOW, After, OrderOutcome, Retime, Splice, StartGoal
+from linkwork.controller.planning.path_poses import poses_map
 from linkwork.controller.planning.planner_messages import MachineState, PlannedGoal, PlanResult, Verdict
 from linkwork.controller.supervision.brakes import Phase
 from linkwork.controller.supervision.state_machine import State
@@ -130,7 +133,15 @@ class GoalRequest:
         if not isinstance(begin, Retime):
             q, begins = plan.q or (), self._expected_tick(plan)
             handed = Handed(
-                goal, self.slot, plan.words, plan.duration_s, q, at_tick, begins, loads=self._loads
+                goal,
+                self.slot,
+                plan.words,
+                plan.duration_s,
+                q,
+                at_tick,
+                begins,
+                loads=self._loads,
+                poses=plan.poses,
             )
             gateway.goal_queue.hand(handed)
             if plan.actions is not None:
@@ -281,6 +292,18 @@ def check(gateway: Gateway, call: Call) -> None:
     gateway.planning.submit(Job(call.method, params, lambda: start_of(gateway), planned, -1))
 
 
+def path(gateway: Gateway, call: Call) -> None:
+    """`path`: poses along the path of the active goal, from the walk that admitted it."""
+    call.params()
+    known = gateway.goal_queue.running(gateway.latest)
+    poses = np.zeros((0, 1))
+    if known is not None and known.poses:
+        poses = np.frombuffer(known.poses).reshape(-1, 1 + gateway.machine.mechanism.nq).copy()
+        poses[:, 0] *= known.duration_s / max(poses[-1, 0], 1e-9)  # `speed` may have changed its time
+    goal, duration_s = (None, 0.0) if known is None else (known.goal, known.duration_s)
+    call.answer({"goal": goal, "duration_s": duration_s, "poses": poses_map(poses)})
+
+
 def check_able(gateway: Gateway, call: Call, *, takes_over: bool) -> None:
     """Refuse before planning any request that the loop would refuse after it."""
     record = gateway.latest
@@ -296,4 +319,4 @@ def check_able(gateway: Gateway, call: Call, *, takes_over: bool) -> None:
         raise busy(int(record["goal_id"]) if status in UNDER_WAY else None)
 
 
-HANDLERS = {"move": undertake, "send": undertake, "append": undertake, "check": check}
+HANDLERS = {"move": undertake, "send": undertake, "append": undertake, "check": check, "path": path}

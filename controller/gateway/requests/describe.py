@@ -77,6 +77,19 @@ def describe(
         "laws": [machine.controller.law, *REST_LAW_NAMES],
         "law": machine.controller.law,
         "pace": pace.value,
+        "gain_bounds": {
+            "bandwidth_rad_s": list(machine.controller.gain_bounds.bandwidth_rad_s),
+            "damping_ratio": list(machine.controller.gain_bounds.damping_ratio),
+        },
+        "payload_bounds": {
+            one.point: {
+                "mass_kg": one.max_mass_kg,
+                "com_m": one.max_com_m,
+                "inertia_kg_m2": one.max_inertia_kg_m2,
+            }
+            for one in machine.controller.payloads
+        },
+        "assemblies": machine.controller.estimator.assemblies,
         "period_s": machine.controller.period_s,
         "lease_s": machine.controller.lease_s,
         "interface": machine.interface_hash,

@@ -64,7 +64,8 @@ def refusal(method: str, effect: OrderEffect, wording: Wording, link_text: str) 
                 f"`{method}` needs the assembly mode, which the sensors do not determine; if `state` shows"
                 " the actual joint positions, confirm it: confirm_branch (linkwork confirm-branch)"
             )
-            return RequestError(RequestCode.WRONG_STATE, text, data={"state": state_name(record)})
+            data = {"state": state_name(record), "needs": "confirm_branch"}
+            return RequestError(RequestCode.WRONG_STATE, text, data=data)
         case OrderOutcome.REFUSED_CONTACT:
             text = (
                 "the machine's contacts do not fit the goal: a goal with `force` starts in contact (make it"

@@ -107,3 +107,51 @@ def test_check_agrees_with_send(scara):
         else:
             with pytest.raises(RequestError):
                 plan("send", params, scara, start)
+
+
+def test_poses_lie_on_the_path_from_its_begin_to_its_end(scara):
+    params = swing(scara, ["shoulder", "elbow"], [0.2, -0.2], 2.0)
+    assert "poses" not in judged(scara, params)
+    poses = judged(scara, params | {"poses": 40})["poses"]
+    assert 30 <= len(poses["q"]) <= 40
+    assert (poses["time_s"][0], poses["time_s"][-1], poses["refused"]) == (0.0, 2.0, None)
+    np.testing.assert_allclose(poses["q"][0], scara.initial_q, atol=1e-9)
+    moved = np.array(poses["q"][-1]) - scara.initial_q
+    np.testing.assert_allclose(moved, [0.2, -0.2, *moved[2:]], atol=1e-9)
+
+
+def test_a_refused_pose_is_that_of_the_worst_sample(scara):
+    machine = limited(scara, "elbow", velocity=0.3)
+    found = judged(machine, swing(machine, ["elbow"], [-0.4], 1.0) | {"poses": 10})
+    poses, worst = found["poses"], found["violations"][0]
+    assert poses["time_s"][poses["refused"]] == worst["time_s"]
+
+
+def test_a_path_that_leaves_the_reach_has_poses_up_to_there():
+    machine = load("five_bar")
+    found = judged(machine, swing(machine, ["x", "y"], [0.0, 2.0], 2.0) | {"poses": 20})
+    poses = found["poses"]
+    assert not found["feasible"]
+    assert poses["refused"] == len(poses["q"]) - 1
+    assert 0.0 < poses["time_s"][-1] < 2.0
+
+
+def test_a_move_is_judged_as_it_would_be_made(scara):
+    target = {"elbow": scara.initial_q[1] - 0.4}
+    found = judged(scara, {"target": target, "speed": 0.5, "poses": 10})
+    start = Start.at_pose(scara, scara.initial_q)
+    assert found["feasible"]
+    assert found["duration_s"] == plan("move", {"target": target, "speed": 0.5}, scara, start).duration_s
+    far = load("five_bar")
+    refused = judged(far, {"target": {"x": 0.1, "y": 3.0}, "poses": 10})
+    assert refused["violations"][0]["quantity"] == "reach"
+    assert refused["poses"]["q"]
+    with pytest.raises(RequestError, match="either a trajectory or the target"):
+        judged(scara, swing(scara, ["elbow"], [-0.1], 1.0) | {"target": target})
+
+
+def test_a_plan_keeps_the_poses_of_its_walk(scara):
+    made = plan("move", {"target": {"elbow": -1.0}}, scara, Start.at_pose(scara, scara.initial_q))
+    assert made.poses.shape[1] == 1 + len(scara.initial_q)
+    assert made.poses[-1, 0] == pytest.approx(made.duration_s)
+    assert made.poses[-1, 2] == pytest.approx(-1.0)
