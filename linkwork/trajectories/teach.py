@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
+
+from linkwork.trajectories.time_stretch import stretched
 
 SAME_PLACE = 1e-6
 """rad or m between two captures below which the second one is none."""
@@ -58,12 +61,17 @@ class Lesson:
         self.times.append(now)
         return True
 
-    def trajectory(self, *, as_shown: bool) -> dict[str, Any]:
+    def trajectory(
+        self, *, as_shown: bool, at_rest: bool = False, start: Sequence[float] | None = None
+    ) -> dict[str, Any]:
         """The way-points with times: those at which they were captured, or as quick as the limits suggest.
 
-        The first one is reached after as long as the way from the last one would take.
+        The first one is reached after as long as the way from `start` takes; without a start, as long as the
+        way from the last one would take. at_rest: the machine comes to rest in each way-point.
         """
         legs = [self._leg(self.points[-1], self.points[0]) + _LEAD_S]
+        if start is not None:
+            legs = [self._leg(start, self.points[0])]
         pairs = list(zip(self.points, self.points[1:], strict=False))
         if as_shown:
             legs += [after - before for before, after in zip(self.times, self.times[1:], strict=False)]
@@ -73,8 +81,10 @@ class Lesson:
         for leg in legs:
             at += leg
             times.append(round(at, 4))
+        still = [0.0] * len(self.coordinates)
+        rates = {"velocities": still, "accelerations": still} if at_rest else {}
         points = [
-            {"time_from_start_s": at, "positions": [round(value, 9) for value in point]}
+            {"time_from_start_s": at, "positions": [round(value, 9) for value in point], **rates}
             for at, point in zip(times, self.points, strict=True)
         ]
         return {"coordinates": list(self.coordinates), "points": points}
@@ -106,9 +116,7 @@ def finished(robot: TeachableRobot, lesson: Lesson, *, as_shown: bool) -> tuple[
     if stretch is None and as_shown:
         calm, slower = finished(robot, lesson, as_shown=False)
         return calm, max(slower, _duration(calm) / _duration(made))
-    for point in made["points"] if stretch is not None else ():
-        point["time_from_start_s"] = math.ceil(1e4 * stretch * point["time_from_start_s"]) / 1e4
-    return made, float(stretch or 1.0)
+    return stretched(made, float(stretch or 1.0)), float(stretch or 1.0)
 
 
 def _duration(trajectory: Mapping[str, Any]) -> float:
@@ -117,13 +125,22 @@ def _duration(trajectory: Mapping[str, Any]) -> float:
 
 def write_lesson(path: Path, trajectory: Mapping[str, Any], machine: str) -> None:
     """Write a trajectory file that `linkwork send` takes as it is."""
+    path.write_text(lesson_text(trajectory, machine), encoding="utf-8")
+
+
+def lesson_text(trajectory: Mapping[str, Any], machine: str) -> str:
+    """Return way-points as the text of a trajectory file (YAML)."""
     lines = [f"# {len(trajectory['points'])} way-points taught on {machine}"]
     lines += [f"coordinates: [{', '.join(trajectory['coordinates'])}]", "points:"]
     for point in trajectory["points"]:
-        positions = ", ".join(f"{value:.9g}" for value in point["positions"])
-        at = f"{point['time_from_start_s']:.4f}"
-        lines.append(f"  - {{time_from_start_s: {at}, positions: [{positions}]}}")
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        parts = [f"time_from_start_s: {point['time_from_start_s']:.4f}"]
+        for part in ("positions", "velocities", "accelerations"):
+            if part in point:
+                parts.append(f"{part}: [{', '.join(f'{value:.9g}' for value in point[part])}]")
+        if "name" in point:
+            parts.append(f"name: {json.dumps(point['name'], ensure_ascii=False)}")
+        lines.append(f"  - {{{', '.join(parts)}}}")
+    return "\n".join(lines) + "\n"
 
 
 def capture_every(
