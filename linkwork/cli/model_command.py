@@ -90,6 +90,7 @@ def _list_assemblies(machine: Machine, texts: list[str], as_json: bool) -> None:
             "conditioning": mode.conditioning,
             "within_limits": mode.within,
             "initial_pose": mode.initial,
+            "q": mode.q.tolist(),
             **initial_values(machine, mode, found.held),
         }
         for mode in found.modes

@@ -7,12 +7,16 @@ from typing import Final
 
 from nicegui import ui
 
+from linkwork.console.assembly_view import AssemblyView
 from linkwork.console.console_service import ConsoleService
+from linkwork.console.goal_preview import GoalPreview
 from linkwork.console.move_view import MoveView
 from linkwork.console.page_elements import LAYERS, LivePlot, MachineView
 from linkwork.console.page_parts import PageActions, card
 from linkwork.console.state_view import StateView
 from linkwork.console.state_words import doing, limited_by
+from linkwork.console.teach_view import TeachView
+from linkwork.console.tuning_view import TuningView
 
 REFRESH_S: Final = 0.2
 _STOP_LINE = "Space or Escape, too. No safety function: use the emergency stop of the machine."
@@ -45,11 +49,19 @@ class ConsolePage:
             with ui.element("div").classes("right"):
                 with ui.tabs().props("no-caps inline-label").classes("card") as tabs:
                     state_tab, move_tab = ui.tab("State"), ui.tab("Move")
+                    teach_tab, tuning_tab = ui.tab("Teach"), ui.tab("Tune")
+                self._assembly = AssemblyView(actions)
+                self._view.on("mode", lambda event: self._assembly.choose(int(event.args)))
+                self._preview = GoalPreview(actions)
                 with ui.tab_panels(tabs, value=state_tab, animated=False, keep_alive=True):
                     with ui.tab_panel(state_tab).classes("right"):
                         self._state = StateView(actions)
                     with ui.tab_panel(move_tab).classes("right"):
-                        self._move = MoveView(actions)
+                        self._move = MoveView(actions, self._preview)
+                    with ui.tab_panel(teach_tab).classes("right"):
+                        self._teach = TeachView(actions, self._preview)
+                    with ui.tab_panel(tuning_tab).classes("right"):
+                        self._tuning = TuningView(actions)
         ui.timer(REFRESH_S, self._refresh)
         self._refresh()
 
@@ -119,4 +131,6 @@ class ConsolePage:
         self._chip.classes(replace=f"chip {name}")
         self._operate.set_text("Operating: leave" if operates else "Operate")
         self._state.refresh(known)
-        self._move.refresh(known, operates=operates)
+        for view in (self._move, self._teach, self._tuning, self._assembly):
+            view.refresh(known, operates=operates)
+        self._preview.refresh(operates=operates)

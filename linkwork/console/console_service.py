@@ -15,9 +15,11 @@ from starlette.websockets import WebSocket
 from linkwork.console.held_jog import HeldControl, JogSender
 from linkwork.console.machine_feed import Address, MachineFeed
 from linkwork.console.page_link import PageLink
+from linkwork.console.path_drawing import PathDrawing
 from linkwork.console.seat import Seat
 from linkwork.protocol.errors import EndpointError, NobodyThere, RequestError
 from linkwork.protocol.request_client import RequestClient
+from linkwork.trajectories.taught_points import TaughtPoints
 
 JOG_MOST: Final = {"m": 0.25, "rad": 1.0}
 """Largest jog speeds (m/s, rad/s): the reduced speed of ISO 10218-1, and a turn in six seconds."""
@@ -35,7 +37,9 @@ class ConsoleService:
     def __init__(self, address: Address, owner: str, *, observe_only: bool = False) -> None:
         self.owner = owner
         self.seat = Seat(observe_only=observe_only)
-        self.feed = MachineFeed(address, self._show, self._describe)
+        self.drawing = PathDrawing()
+        self.feed = MachineFeed(address, self._show, self._describe, self.drawing, owner)
+        self._taught: tuple[str, TaughtPoints] | None = None
         self._address = address
         self._jog = JogSender(address.client, owner, self._jog_ended)
         self._links: set[PageLink] = set()
@@ -67,8 +71,7 @@ class ConsoleService:
         await socket.accept()
         link = PageLink(socket, socket.query_params.get("page", ""), self)
         self._links.add(link)
-        message = self.feed.message()
-        if message is not None:
+        for message in self.feed.messages():
             link.tell(message)
         try:
             await link.run()
@@ -88,13 +91,14 @@ class ConsoleService:
 
     def _describe(self, content: dict[str, Any]) -> None:
         if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._tell, content, None)
+            self._loop.call_soon_threadsafe(self.tell, content, None)
 
     def _jog_ended(self, page: str, text: str) -> None:
         if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._tell, {"type": "jog", "press": 0, "text": text}, page)
+            self._loop.call_soon_threadsafe(self.tell, {"type": "jog", "press": 0, "text": text}, page)
 
-    def _tell(self, content: dict[str, Any], page: str | None) -> None:
+    def tell(self, content: dict[str, Any], page: str | None) -> None:
+        """Send a message to a page, or to all; call it in the event loop."""
         for link in self._links:
             if page in (None, link.page):
                 link.tell(content)
@@ -131,6 +135,17 @@ class ConsoleService:
         path = mesh_path(content.described["file"]["path"], shape)
         known = shape.kind == "mesh" and path.suffix.lower() == f".{suffix}"
         return path if known and path.is_file() else None
+
+    @property
+    def taught(self) -> TaughtPoints | None:
+        """The points taught on this machine; those of a machine with other coordinates are forgotten."""
+        content = self.feed.known.content
+        if content is None:
+            return None
+        key = f"{content.described['machine']} {content.described['goal_coordinates']}"
+        if self._taught is None or self._taught[0] != key:
+            self._taught = key, TaughtPoints.from_description(content.described)
+        return self._taught[1]
 
     def leave_seat(self, page: str) -> None:
         """Let a page observe only; its jog ends."""

@@ -16,13 +16,15 @@ import numpy as np
 from linkwork.arrays import Floats
 from linkwork.client.connection import find_controller
 from linkwork.console.jog_groups import jog_groups
+from linkwork.console.path_drawing import PathDrawing
 from linkwork.protocol.errors import EndpointError, NobodyThere, ProtocolError, RequestError
 from linkwork.protocol.keys import ClientKeys
 from linkwork.protocol.request_client import RequestClient
 from linkwork.protocol.sockets import Subscriber
-from linkwork.protocol.telemetry import TELEMETRY_TOPIC, read_telemetry
+from linkwork.protocol.telemetry import TELEMETRY_TOPIC, TWIN_TOPIC, read_telemetry
 
 if TYPE_CHECKING:
+    from linkwork.console.twin_ghost import TwinGhost
     from linkwork.drawing.body_frames import BodyFrames
     from linkwork.machine.loading import Drawable
 
@@ -31,6 +33,8 @@ FRAME_S: Final = 0.025
 _POLL_S, _STATUS_S, _RETRY_S, _ANSWER_S = 0.2, 1.0, 0.5, 2.0
 HEADER: Final = 4
 """Numbers before the bodies of a picture: version of the content, number, timestamp (s), number of bodies."""
+_TWIN_EVERY_S, _TWIN_FRESH_S = 0.1, 0.5
+"""Between two computations of the twin's displacement, and how long a difference counts."""
 _log = logging.getLogger(__name__)
 
 
@@ -74,13 +78,26 @@ class MachineFeed:
     """Keeps `known` current and hands pictures on.
 
     show: called from a thread with the number of a picture and its bytes, 40 times a second while a machine
-    is reached; describe: called with the content when the machine or its channels change.
+    is reached; describe: called with a message when the machine, its channels or the active goal change.
+    owner: name whose lease the polling renews, so that the goals of the pages are followed to their end.
     """
 
     def __init__(
-        self, address: Address, show: Callable[[int, bytes], None], describe: Callable[[dict[str, Any]], None]
+        self,
+        address: Address,
+        show: Callable[[int, bytes], None],
+        describe: Callable[[dict[str, Any]], None],
+        drawing: PathDrawing,
+        owner: str = "",
     ) -> None:
         self.known = Known()
+        self._owner = owner
+        self._drawing = drawing
+        self._path: dict[str, Any] = {"type": "path"}
+        self._goal: tuple[int, float] | None = None
+        self._twin: Mapping[str, Any] | None = None
+        self._twin_model: tuple[Content, TwinGhost] | None = None
+        self._twin_heard_s = self._twin_due_s = 0.0
         self._address, self._show, self._describe = address, show, describe
         self._leaving = threading.Event()
         self._channels: list[str] = []
@@ -100,6 +117,11 @@ class MachineFeed:
         self._leaving.set()
         for thread in self._threads:
             thread.join(3.0)
+
+    def messages(self) -> list[dict[str, Any]]:
+        """Return what a new page gets first: the content, and the path of the active goal."""
+        message = self.message()
+        return [] if message is None else [message, self._path]
 
     def message(self) -> dict[str, Any] | None:
         """Return the content as the page gets it, None where no machine is known."""
@@ -133,6 +155,7 @@ class MachineFeed:
         """Poll one controller until it does not answer."""
         described: Mapping[str, Any] = client.request("describe", timeout_s=_ANSWER_S)
         self._learn(described)
+        self._goal = None
         gateway, due = None, 0.0
         while not self._leaving.is_set():
             if time.monotonic() >= due:
@@ -142,9 +165,24 @@ class MachineFeed:
                 gateway, self.known.status = status["gateway_pid"], status
                 self.known.faults = client.request("faults", {"limit": 20}, _ANSWER_S)["faults"]
                 due = time.monotonic() + _STATUS_S
-            self.known.state = client.request("state", timeout_s=_ANSWER_S)
+            self.known.state = client.request("state", {"as": self._owner}, _ANSWER_S)
             self.known.problem = ""
+            self._follow_goal(client, self.known.state["goal"])
             self._leaving.wait(_POLL_S)
+
+    def _follow_goal(self, client: RequestClient, goal: Mapping[str, Any] | None) -> None:
+        """Fetch the path of another active goal, or of one whose time has changed."""
+        content = self.known.content
+        key = None if goal is None else (goal["goal"], goal["duration_s"])
+        if key == self._goal or content is None:
+            return
+        self._goal, self._path = key, {"type": "path"}
+        with suppress(RequestError):  # a controller of an older linkwork
+            found = {"goal": None} if key is None else client.request("path", timeout_s=_ANSWER_S)
+            if found["goal"] is not None:
+                poses = found["poses"]
+                self._path |= {"times": poses["time_s"], **self._drawing.drawn(content, poses["q"])}
+        self._describe(self._path)
 
     def _learn(self, described: Mapping[str, Any]) -> None:
         known = self.known.content
@@ -177,7 +215,7 @@ class MachineFeed:
                 continue
             endpoint = status["telemetry"]
             try:
-                with Subscriber(endpoint, (TELEMETRY_TOPIC,), self._address.keys) as subscriber:
+                with Subscriber(endpoint, (TELEMETRY_TOPIC, TWIN_TOPIC), self._address.keys) as subscriber:
                     self._pictures(subscriber, endpoint)
             except (EndpointError, OSError) as error:
                 self.known.problem = str(error)
@@ -195,7 +233,11 @@ class MachineFeed:
             newest: bytes | None = None
             while (left_s := due - time.monotonic()) > 0.0:
                 message = subscriber.receive(max(1, math.ceil(1e3 * left_s)))
-                newest = message[1] if message is not None else newest
+                if message is not None and message[0] == TELEMETRY_TOPIC:
+                    newest = message[1]
+                elif message is not None and message[0] == TWIN_TOPIC:
+                    with suppress(ProtocolError):
+                        self._twin, self._twin_heard_s = read_telemetry(message[1]), time.monotonic()
             due = max(due + FRAME_S, time.monotonic())
             if newest is not None:
                 with suppress(ProtocolError):
@@ -219,7 +261,23 @@ class MachineFeed:
         self._number += 1
         bodies = content.frames.frames_at(q)
         head = (self._version, self._number, sample["timestamp"], len(bodies))
-        self._show(self._number, np.concatenate([head, bodies.ravel(), values]).tobytes())
+        ghost = self._ghost(content, q)
+        self._show(self._number, np.concatenate([head, bodies.ravel(), values, ghost]).tobytes())
+
+    def _ghost(self, content: Content, q: Floats) -> Floats:
+        """Frames of the digital twin's ghost, flat; empty without a twin that compares."""
+        twin, now = self._twin, time.monotonic()
+        if twin is None or not twin["compared"] or now > self._twin_heard_s + _TWIN_FRESH_S:
+            return np.zeros(0)
+        if self._twin_model is None or self._twin_model[0] is not content:
+            from linkwork.console.twin_ghost import TwinGhost
+
+            self._twin_model = content, TwinGhost(content.drawn.mechanism, list(twin["motor_effort"]))
+        model = self._twin_model[1]
+        if now >= self._twin_due_s:
+            self._twin_due_s = now + _TWIN_EVERY_S
+            model.learn(q, list(twin["motor_effort"].values()))
+        return content.frames.frames_at(model.pose(q)).ravel() if model.visible else np.zeros(0)
 
 
 def flat(sample: Mapping[str, Any]) -> tuple[list[str], Floats]:

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from nicegui import events, run, ui
 from nicegui.elements.mixins.disableable_element import DisableableElement
 
+from linkwork.console.goal_preview import GoalPreview, PlannedMotion
 from linkwork.console.jog_groups import jog_groups
 from linkwork.console.machine_feed import Known
 from linkwork.console.page_elements import JogPad
-from linkwork.console.page_parts import PageActions, card
-from linkwork.console.state_words import SHOWN_IN
-
-_MOST_FILE_BYTES = 8 << 20
+from linkwork.console.page_parts import PageActions, card, chosen_file, trajectory_in
+from linkwork.console.state_words import SHOWN_IN, shown
 
 
 class MoveView:
     """Controls of one page; all are inactive while the page only observes."""
 
-    def __init__(self, actions: PageActions) -> None:
-        self._actions = actions
+    def __init__(self, actions: PageActions, preview: GoalPreview) -> None:
+        self._actions, self._preview = actions, preview
+        self._units: dict[str, str] = {}
         self._built: str | None = None
         self._fields: dict[str, tuple[ui.number, float]] = {}
         self._guarded: list[DisableableElement] = []
@@ -47,22 +45,18 @@ class MoveView:
             with ui.element("div").classes("bar"):
                 self._share = ui.number("speed, %", value=20, min=1, max=100, step=5)
                 self._button("present values", self._fill)
+                self._button("preview", self._preview_move)
                 self._button("move", self._move)
         with card("Trajectory file"):
             ui.label("YAML, or CSV of way-points, as for `linkwork send`.").classes("quiet")
-            self._upload = ui.upload(
-                label="choose a file", auto_upload=True, max_file_size=_MOST_FILE_BYTES, on_upload=self._read
-            ).props('accept=".yaml,.yml,.csv" flat bordered')
+            chosen_file("choose a file", self._read)
             self._file_text = ui.label().classes("quiet")
             with ui.element("div").classes("bar"):
-                self._check_button = self._button("check", self._check)
+                self._check_button = ui.button("check", on_click=self._check).props("no-caps outline")
                 self._send_button = self._button("send", self._send)
             self._verdict = ui.label().classes("refused")
         self._trajectory: dict[str, Any] | None = None
-        with card("Behavior at rest"), ui.element("div").classes("bar"):
-            self._law = ui.select([], label="law").props("dense")
-            self._guard(self._law)
-            self._button("choose", lambda: actions.effect("law", name=self._law.value))
+        self._file = ""
         with card("Signals") as self._signal_card:
             self._signals = SignalRows(actions, self._guard)
 
@@ -86,8 +80,8 @@ class MoveView:
         for element in self._guarded:
             element.set_enabled(operates and state is not None)
         self.jog.allow(mode, enabled=operates and mode in ("active", "stopping"))
+        self._check_button.set_enabled(self._trajectory is not None and state is not None)
         if self._trajectory is None:
-            self._check_button.disable()
             self._send_button.disable()
         if state is not None:
             self._signals.refresh(state["signals"])
@@ -95,14 +89,13 @@ class MoveView:
     def _build(self, described: Mapping[str, Any]) -> None:
         self._targets.clear()
         self._fields = {}
+        self._units = {each["name"]: each["unit"] for each in described["coordinates"]}
         with self._targets:
             for group in jog_groups(described)[:1]:
                 for each in group["coordinates"]:
                     factor, unit = SHOWN_IN.get(each["unit"], (1.0, each["unit"]))
                     field = ui.number(f"{each['name']}, {unit}", format="%.3f").style("width: 9rem")
                     self._fields[each["name"]] = (field, factor)
-        laws = [law for law in described["laws"] if law != described["law"]]
-        self._law.set_options(laws, value=laws[0] if laws else None)
         self._signal_card.set_visibility(bool(described["signals"]))
         self._signals.build(described["signals"])
 
@@ -120,12 +113,25 @@ class MoveView:
             if field.value is not None
         }
 
-    async def _move(self) -> None:
+    def _planned_move(self) -> PlannedMotion | None:
         target = self._target()
         if not target:
             ui.notify("give at least one number", type="warning")
+            return None
+        place = ", ".join(f"{name} {shown(value, self._units[name])}" for name, value in target.items())
+        return PlannedMotion(f"move to {place}", None, target, float(self._share.value or 20) / 100.0)
+
+    async def _preview_move(self) -> None:
+        motion = self._planned_move()
+        if motion is not None:
+            await self._preview.show(motion)
+
+    async def _move(self) -> None:
+        motion = self._planned_move()
+        if motion is None:
             return
-        goal = await self._actions.ask("move", target=target, speed=float(self._share.value or 20) / 100.0)
+        method, params = motion.request
+        goal = await self._actions.ask(method, **params)
         if goal is not None:
             ui.notify(f"goal {goal['goal']} accepted, {goal['duration_s']:.2f} s", type="positive")
 
@@ -134,29 +140,20 @@ class MoveView:
 
     async def _read(self, event: events.UploadEventArguments) -> None:
         content = await event.file.read()
-        self._upload.reset()
         self._verdict.set_text("")
         try:
-            self._trajectory = await run.io_bound(_parsed, event.file.name, content)
+            self._trajectory = await run.io_bound(trajectory_in, event.file.name, content)
         except ValueError as error:
             self._trajectory = None
             self._file_text.set_text("")
             self._verdict.set_text(str(error))
         else:
+            self._file = event.file.name
             self._file_text.set_text(f"{event.file.name}: {len(content)} bytes, read")
 
     async def _check(self) -> None:
-        found = await self._actions.ask("check", trajectory=self._trajectory)
-        if found is None:
-            return
-        if found["feasible"]:
-            self._verdict.set_text("")
-            ui.notify(f"feasible, {found['duration_s']:.2f} s", type="positive")
-            return
-        worst = found["violations"][0]
-        stretch = found["min_time_stretch"]
-        slower = f"; feasible {stretch:.3g} times as slow" if stretch else ""
-        self._verdict.set_text(f"refused: {worst['text']}{slower}")
+        assert self._trajectory is not None
+        await self._preview.show(PlannedMotion(self._file, self._trajectory))
 
     async def _send(self) -> None:
         goal = await self._actions.ask("send", trajectory=self._trajectory)
@@ -214,18 +211,3 @@ class SignalRows:
                 lamp.classes(add="on" if value else "", remove="" if value else "on")
             elif value is not None:
                 lamp.set_text(f"{name} {value:.4g} {self._units[name]}")
-
-
-def _parsed(name: str, content: bytes) -> dict[str, Any]:
-    """Return the trajectory in a file. Raises ValueError."""
-    from linkwork.machine.problems import MachineError
-    from linkwork.trajectories.trajectory_file import read_trajectory_file
-
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"trajectory{Path(name).suffix.lower()}"
-        path.write_bytes(content)
-        try:
-            trajectory = read_trajectory_file(path).trajectory
-        except MachineError as error:
-            raise ValueError(str(error).replace(str(path), name)) from None
-    return trajectory.model_dump(exclude_none=True, by_alias=True)

@@ -13,6 +13,8 @@ from nicegui.element import Element
 _PAGE: Final = Path(__file__).parent / "page"
 LAYERS: Final = {
     "trail": ("path walked", True),
+    "ahead": ("path to come", True),
+    "twin": ("digital twin", True),
     "efforts": ("motor efforts", True),
     "forces": ("closure forces", False),
     "axes": ("joint axes", False),
@@ -35,6 +37,10 @@ class MachineView(Element, component=_PAGE / "machine_view.js", esm={"linkwork-c
         """Show or hide one of LAYERS."""
         self._props["layers"] = {**self._props["layers"], layer: on}
         self.update()
+
+
+class PreviewBar(Element, component=_PAGE / "preview_bar.js"):
+    """Slider that moves the ghost of a previewed goal along its path, and its events."""
 
 
 class JogPad(Element, component=_PAGE / "jog_pad.js"):

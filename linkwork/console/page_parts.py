@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import tempfile
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
-from nicegui import ui
+from nicegui import events, ui
 from nicegui.element import Element
 
 from linkwork.console.console_service import ConsoleService, NotOperating
 from linkwork.protocol.errors import EndpointError, NobodyThere, RequestError
+
+_MOST_FILE_BYTES: Final = 8 << 20
 
 
 @contextmanager
@@ -20,6 +24,34 @@ def card(title: str, more: str = "") -> Iterator[Element]:
         with ui.element("h2"):
             ui.label(title)
         yield made
+
+
+def chosen_file(label: str, read: Callable[[events.UploadEventArguments], Awaitable[None]]) -> None:
+    """A button that chooses a trajectory file; `read` gets it."""
+
+    async def uploaded(event: events.UploadEventArguments) -> None:
+        upload.reset()
+        await read(event)
+
+    upload = ui.upload(auto_upload=True, max_file_size=_MOST_FILE_BYTES, on_upload=uploaded)
+    upload.props('accept=".yaml,.yml,.csv"').classes("unseen")
+    button = ui.button(label).props("no-caps outline").style("align-self: start")
+    button.on("click", js_handler=f"() => getElement({upload.id}).pickFiles()")
+
+
+def trajectory_in(name: str, content: bytes) -> dict[str, Any]:
+    """Return the trajectory in a file of this name, as plain data. Raises ValueError."""
+    from linkwork.machine.problems import MachineError
+    from linkwork.trajectories.trajectory_file import read_trajectory_file
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"trajectory{Path(name).suffix.lower()}"
+        path.write_bytes(content)
+        try:
+            trajectory = read_trajectory_file(path).trajectory
+        except MachineError as error:
+            raise ValueError(str(error).replace(str(path), name)) from None
+    return trajectory.model_dump(exclude_none=True, by_alias=True)
 
 
 class Rows:
@@ -50,6 +82,12 @@ class PageActions:
 
     def __init__(self, service: ConsoleService, page: str) -> None:
         self.service, self.page = service, page
+        self.needed = ""
+        """Request that the controller asked for in its last refusal."""
+
+    def tell(self, message: dict[str, Any]) -> None:
+        """Send a message to the elements of the page."""
+        self.service.tell(message, self.page)
 
     async def ask(self, method: str, **params: Any) -> Any:
         """Send a request; return its answer, None where it was refused."""
@@ -57,6 +95,7 @@ class PageActions:
         try:
             answer = await self.service.ask(self.page, method, given)
         except RequestError as error:
+            self.needed = str(error.data.get("needs", "")) or self.needed
             ui.notify(f"{error.name}: {error.message}", type="negative", multi_line=True, timeout=8000)
         except (NobodyThere, EndpointError, NotOperating) as error:
             ui.notify(str(error), type="negative", multi_line=True, timeout=8000)

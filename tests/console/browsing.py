@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -82,6 +83,13 @@ class Watched:
 
     def close(self) -> None:
         self.context.close()
+
+
+def screenshot(page: Any, name: str, tmp_path: Path) -> None:
+    """Keeps a picture of the page in the folder LINKWORK_SCREENSHOTS, else in that of the test."""
+    folder = Path(os.environ.get("LINKWORK_SCREENSHOTS", tmp_path))
+    folder.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=folder / f"{name}.png")
 
 
 def browser_processes(process: int) -> list[int]:

@@ -18,7 +18,15 @@ pytest.importorskip("playwright", reason="playwright is not installed")
 
 from linkwork import Robot
 from linkwork.launch.daemons import Rig
-from tests.console.browsing import UNDRAWN, Watched, chromium, console_of, own_browser, playwright
+from tests.console.browsing import (
+    UNDRAWN,
+    Watched,
+    chromium,
+    console_of,
+    own_browser,
+    playwright,
+    screenshot,
+)
 from tests.system.running import patient_five_bar
 from tests.waiting import wait_for
 
@@ -86,12 +94,6 @@ def operating(watched: Watched, robot: Robot) -> Any:
     return page
 
 
-def screenshot(page: Any, name: str, tmp_path: Path) -> None:
-    folder = Path(os.environ.get("LINKWORK_SCREENSHOTS", tmp_path))
-    folder.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=folder / f"{name}.png")
-
-
 def jogging(robot: Robot) -> bool:
     return max(map(abs, robot.state["v"].values())) > 1e-3
 
@@ -147,10 +149,12 @@ LOSSES: dict[str, Callable[[Any], Any]] = {
     ),
     "another key is pressed": lambda page: page.keyboard.press("a"),
     "STOP by the space bar": lambda page: page.keyboard.press("Space"),
-    "the step is changed": lambda page: page.evaluate(
+    "the step is changed (linuxcnc 691)": lambda page: page.evaluate(
         "document.querySelector('input[name=jog-fine][value=true]').click()"
     ),
-    "the socket stalls": lambda page: page.evaluate("window.linkwork.link.send = () => true"),
+    "the socket stalls (joystick_drivers 92)": lambda page: page.evaluate(
+        "window.linkwork.link.send = () => true"
+    ),
     "the socket is cut": lambda page: page.evaluate("window.linkwork.link.socket.close()"),
     "the page stands still": lambda page: page.evaluate(
         "(() => { const end = performance.now() + 1500; while (performance.now() < end); })()"
@@ -211,12 +215,34 @@ def test_a_jog_ends_when_the_console_is_killed_and_nothing_else_does(
     print(f"console killed: {1e3 * found['travel_m']:.1f} mm in {found['time_s']:.3f} s")
 
 
-def test_a_held_key_moves_the_machine_and_its_release_stops_it(operating: Any, robot: Robot) -> None:
+def test_a_held_key_repeats_nothing_that_its_release_does_not_stop(operating: Any, robot: Robot) -> None:
+    """Repeated keys that queue motions: cncjs 167, bCNC 1458."""
     operating.get_by_role("button", name="1 x").focus()
-    operating.keyboard.down("ArrowRight")
-    wait_for(lambda: jogging(robot), "the jog")
-    operating.keyboard.up("ArrowRight")
-    wait_for(lambda: at_rest(robot), "rest")
+    deadline = time.monotonic() + 60.0
+    while not jogging(robot):
+        assert time.monotonic() < deadline, operating.locator(".jog-note").inner_text()
+        operating.keyboard.up("ArrowRight")
+        for _ in range(30):  # the first one presses, the others are repetitions, as a held key makes them
+            operating.keyboard.down("ArrowRight")
+    found = ended(robot, lambda: operating.keyboard.up("ArrowRight"))
+    print(f"a held key is released: {1e3 * found['travel_m']:.1f} mm in {found['time_s']:.3f} s")
+
+
+def test_the_pad_moves_the_machine_and_springs_back(operating: Any, robot: Robot) -> None:
+    pad = operating.locator(".jog-pad")
+    pad.scroll_into_view_if_needed()
+    box = pad.bounding_box()
+    deadline = time.monotonic() + 60.0
+    while not jogging(robot):
+        assert time.monotonic() < deadline, operating.locator(".jog-note").inner_text()
+        operating.mouse.up()
+        operating.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        operating.mouse.down()
+        operating.mouse.move(box["x"] + 0.8 * box["width"], box["y"] + box["height"] / 2, steps=5)
+        operating.wait_for_timeout(500)
+    found = ended(robot, operating.mouse.up)
+    assert pad.locator(".jog-knob").get_attribute("style") in (None, "")
+    print(f"the pad is released: {1e3 * found['travel_m']:.1f} mm in {found['time_s']:.3f} s")
 
 
 def test_a_page_that_observes_moves_nothing_and_stops_everything(

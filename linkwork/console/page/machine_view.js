@@ -1,9 +1,10 @@
 // The machine in 3-D: one group for each body, moved by one message for each picture.
-import { OrbitControls, THREE, GLTFLoader, STLLoader } from "nicegui-scene";
+import { OrbitControls, THREE } from "nicegui-scene";
 import { channel, link } from "linkwork-console";
+import { ball, Bodies, setFrame, sizeOf } from "linkwork-console/bodies.js";
+import { GhostLayer } from "linkwork-console/ghosts.js";
 
 const TRAIL = 3000;
-const LINK_COLORS = [0x0072b2, 0xe69f00, 0x009e73, 0xcc79a7, 0x56b4e9, 0xd55e00, 0x8c8c8c, 0xf0e442];
 const GOOD = new THREE.Color(0x009e73);
 const BAD = new THREE.Color(0xd55e00);
 const UP = new THREE.Vector3(0, 1, 0);
@@ -12,6 +13,7 @@ export default {
   template: `
     <div class="machine-view">
       <canvas tabindex="0" aria-label="The machine in 3-D. Drag to turn, scroll to zoom." role="img"></canvas>
+      <div class="machine-labels"></div>
       <p class="machine-view-note" role="status"></p>
     </div>`,
   props: { layers: Object },
@@ -38,6 +40,9 @@ export default {
     this.scene.add(sun);
     this.observer = new ResizeObserver(() => this.resize());
     this.observer.observe(this.$el);
+    this.ghosts = new GhostLayer(this);
+    this.onMode = (event) => this.$emit("mode", event.detail);
+    link.addEventListener("mode", this.onMode);
     this.onMachine = () => this.build();
     link.addEventListener("machine", this.onMachine);
     if (link.machine) this.build();
@@ -50,6 +55,8 @@ export default {
   },
   beforeUnmount() {
     this.gone = true;
+    this.ghosts?.remove();
+    link.removeEventListener("mode", this.onMode);
     link.removeEventListener("machine", this.onMachine);
     this.observer?.disconnect();
     this.renderer?.dispose();
@@ -82,15 +89,20 @@ export default {
       if (this.world) this.scene.remove(this.world);
       this.world = new THREE.Group();
       this.scene.add(this.world);
-      this.bodies = scene.bodies.map(() => this.group(this.world));
-      this.index = Object.fromEntries(scene.bodies.map((body, k) => [body.name, k]));
+      this.machine = new Bodies(scene, {
+        changed: () => (this.dirty = true),
+        failed: (text) => (this.note.textContent = text),
+      });
+      this.world.add(this.machine.object);
+      this.bodies = this.machine.groups;
+      this.index = this.machine.index;
       this.extras = { frames: [], axes: [], forces: [], efforts: [], trail: [], regions: [], names: [] };
-      this.size = this.sizeOf(scene);
-      this.buildLinks(scene);
-      this.buildShapes(scene);
+      this.size = sizeOf(scene);
+      this.buildGround(scene);
       this.buildExtras(scene);
       this.findChannels();
       this.framed = false;
+      this.ghosts.rebuild();
       this.show();
     },
     group(parent) {
@@ -99,24 +111,11 @@ export default {
       parent.add(group);
       return group;
     },
-    sizeOf(scene) {
-      const lengths = scene.bodies.flatMap((body) => body.ends.map((end) => Math.hypot(...end)));
-      lengths.push(...scene.world.map((end) => Math.hypot(...end)));
-      return Math.max(0.02, ...lengths);
-    },
     bodyOf(name) {
-      return name in this.index ? this.bodies[this.index[name]] : this.world;
+      return this.machine.of(name);
     },
-    buildLinks(scene) {
+    buildGround(scene) {
       const radius = 0.018 * this.size;
-      const shaped = new Set(scene.shapes.map((shape) => shape.body));
-      scene.bodies.forEach((body, k) => {
-        if (shaped.has(body.name)) return;
-        const material = new THREE.MeshLambertMaterial({ color: LINK_COLORS[k % LINK_COLORS.length] });
-        const parts = body.ends.map((end) => rod(new THREE.Vector3(...end), radius, material));
-        for (const part of parts) if (part) this.bodies[k].add(part);
-        if (!this.bodies[k].children.length) this.bodies[k].add(ball(radius * 1.6, material));
-      });
       const base = new THREE.MeshLambertMaterial({ color: 0x777777 });
       for (const end of scene.world) {
         const foot = ball(radius * 1.5, base);
@@ -128,47 +127,6 @@ export default {
       this.grid.material.opacity = 0.25;
       this.grid.rotateX(Math.PI / 2);
       this.world.add(this.grid);
-    },
-    buildShapes(scene) {
-      for (const shape of scene.shapes) {
-        const color = shape.color ?? "#9aa4ad";
-        const opacity = color.length === 9 ? parseInt(color.slice(7), 16) / 255 : 1;
-        const material = new THREE.MeshLambertMaterial({
-          color: color.slice(0, 7),
-          opacity,
-          transparent: opacity < 1,
-        });
-        const holder = this.group(this.bodyOf(shape.body));
-        setFrame(holder, [...shape.axes.flat(), ...shape.at]);
-        this.fill(holder, shape, material);
-      }
-    },
-    fill(holder, shape, material) {
-      const sizes = shape.sizes;
-      if (shape.kind === "box") holder.add(new THREE.Mesh(new THREE.BoxGeometry(...sizes), material));
-      else if (shape.kind === "sphere") holder.add(ball(sizes[0], material));
-      else if (shape.kind === "mesh") this.load(holder, shape, material);
-      else {
-        const kind = shape.kind === "capsule" ? THREE.CapsuleGeometry : null;
-        const geometry = kind
-          ? new kind(sizes[0], sizes[1], 8, 24)
-          : new THREE.CylinderGeometry(sizes[0], sizes[0], sizes[1], 32);
-        geometry.rotateX(Math.PI / 2); // along z
-        holder.add(new THREE.Mesh(geometry, material));
-      }
-    },
-    load(holder, shape, material) {
-      const add = (object) => {
-        object.scale.set(...shape.sizes);
-        holder.add(object);
-        this.dirty = true;
-      };
-      const failed = () => (this.note.textContent = `A mesh of ${shape.body} could not be read.`);
-      if (shape.mesh.endsWith(".stl")) {
-        new STLLoader().load(shape.mesh, (found) => add(new THREE.Mesh(found, material)), undefined, failed);
-      } else if (shape.mesh.endsWith(".glb") || shape.mesh.endsWith(".gltf")) {
-        new GLTFLoader().load(shape.mesh, (found) => add(found.scene), undefined, failed);
-      } else failed();
     },
     buildExtras(scene) {
       const size = this.size;
@@ -249,13 +207,15 @@ export default {
       const begin = performance.now();
       if (fresh) this.move(picture);
       this.controls.update();
-      this.renderer.render(this.scene, this.camera);
       this.dirty = false;
+      this.renderer.render(this.scene, this.camera);
+      this.ghosts.labels.follow();
       if (fresh) link.seen(picture, performance.now() - begin);
     },
     move(picture) {
-      this.bodies.forEach((group, k) => setFrame(group, picture.bodies, 12 * k));
+      this.machine.pose(picture.bodies);
       if (!this.framed) this.frameAll();
+      this.ghosts.follow();
       const tool = new THREE.Vector3(...this.tool.at).applyMatrix4(this.bodyOf(this.tool.body).matrix);
       if (!this.last || this.last.distanceTo(tool) > 2e-4 * this.size) this.lengthen(tool);
       const on = this.layers ?? {};
@@ -336,31 +296,6 @@ export default {
     },
   },
 };
-
-function setFrame(group, numbers, begin = 0) {
-  const n = (k) => numbers[begin + k];
-  // prettier-ignore
-  group.matrix.set(
-    n(0), n(3), n(6), n(9),
-    n(1), n(4), n(7), n(10),
-    n(2), n(5), n(8), n(11),
-    0, 0, 0, 1,
-  );
-  group.matrixWorldNeedsUpdate = true;
-}
-
-function ball(radius, material) {
-  return new THREE.Mesh(new THREE.SphereGeometry(radius, 24, 16), material);
-}
-
-function rod(end, radius, material) {
-  const length = end.length();
-  if (length < 1e-6) return null;
-  const mesh = new THREE.Mesh(new THREE.CapsuleGeometry(radius, length, 6, 16), material);
-  mesh.position.copy(end).multiplyScalar(0.5);
-  mesh.quaternion.setFromUnitVectors(UP, end.clone().normalize());
-  return mesh;
-}
 
 function polyline(count, color) {
   const geometry = new THREE.BufferGeometry();

@@ -8,7 +8,8 @@ const SILENT_MS = 1000;
 
 class Link extends EventTarget {
   machine = null; // the latest description
-  picture = null; // {version, number, timestamp, bodies, values}
+  picture = null; // {version, number, timestamp, bodies, values, twin}
+  path = null; // that of the active goal
   drawn = null; // number of the picture drawn last
   delays = []; // ms from telemetry to the drawn frame, the latest 600
   costs = []; // ms of page time of a scene update, the latest 600
@@ -70,18 +71,21 @@ class Link extends EventTarget {
 
   #read(message) {
     if (message.type === "machine") this.machine = message;
+    if (message.type === "path") this.path = message;
     this.#tell(message.type, message);
   }
 
   #show(numbers) {
     const bodies = numbers[3];
     const end = HEADER + FRAME * bodies;
+    const values = end + (this.machine?.channels.length ?? 0);
     this.picture = {
       version: numbers[0],
       number: numbers[1],
       timestamp: numbers[2],
       bodies: numbers.subarray(HEADER, end),
-      values: numbers.subarray(end),
+      values: numbers.subarray(end, values),
+      twin: numbers.subarray(values), // frames of the digital twin's ghost, or nothing
     };
     this.#tell("picture", this.picture);
   }
