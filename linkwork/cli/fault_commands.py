@@ -59,6 +59,9 @@ def show(
     save: Annotated[
         Path | None, typer.Option(metavar="PICTURE", help="Also draw it to a file: .png, .svg or .pdf.")
     ] = None,
+    points: Annotated[
+        int, typer.Option(min=0, metavar="N", help="With --json: the curves, with about N points each.")
+    ] = 0,
 ) -> None:
     """Show the record before a fault: events, positions, velocities, efforts and limits.
 
@@ -72,14 +75,14 @@ def show(
     path = _record(link, int(fault)) if fault.isdigit() else Path(fault)
     recording = read_file(path)
     try:
-        found = fault_record(recording, recorded_machine(recording, None, None), before, after, signal or ())
+        found = fault_record(recording, recorded_machine(recording), before, after, signal or ())
     except ValueError as error:
         raise Misuse(str(error)) from None
     if save is not None:
         title = f"{found.machine}   {found.fault['name']}: {found.fault['text']}"
         written(save, lambda: draw_panels(found.time_s, found.panels, save, title, 0.0))
     if link.as_json:
-        emit(_as_map(found, path, save))
+        emit(_as_map(found, path, save, points))
         return
     for line in _text(found, path, shutil.get_terminal_size((100, 24)).columns):
         say(line)
@@ -144,16 +147,23 @@ def _text(found: FaultRecord, path: Path, columns: int) -> list[str]:
     return lines
 
 
-def _as_map(found: FaultRecord, path: Path, save: Path | None) -> dict[str, Any]:
+def _as_map(found: FaultRecord, path: Path, save: Path | None, points: int) -> dict[str, Any]:
+    from linkwork.recordings.thinning import thinned
+
     return {
         "machine": found.machine,
         "record": str(path),
         "fault": found.fault,
         "events": [
-            {"time_s": each.time_s, "tick": each.tick, "text": each.text} for each in found.happenings
+            {"time_s": each.time_s, "tick": each.tick, "group": each.group, "text": each.text}
+            for each in found.happenings
         ],
         "signals": {
-            panel.title: {"curves": list(panel.curves), "limits": list(panel.limits)}
+            panel.title: {
+                "curves": list(panel.curves),
+                "limits": list(panel.limits),
+                **(thinned(found.time_s, panel.curves, points) if points else {}),
+            }
             for panel in found.panels
         },
         "out": str(save) if save is not None else None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -208,7 +207,7 @@ def animate(
     from linkwork.terminal.progress import goal_bar
 
     recording = _part(read_file(file), begin, end)
-    machine = recorded_machine(recording, None, None)
+    machine = recorded_machine(recording)
     table = recording.table
     centres = None if parts is None else _centres(parts, table["time_s"])
 
@@ -261,21 +260,18 @@ def _part(recording: Recording, begin: float | None, end: float | None) -> Recor
     return replace(recording, ticks=replace(recording.ticks, table=recording.table[inside]))
 
 
-def recorded_machine(recording: Recording, against: str | None, law: str | None) -> Machine:
-    """Return the machine of a configuration, or the recorded one, with the law that it ran by."""
-    from linkwork.controller.configuration import configured
+def recorded_machine(recording: Recording, against: str | None = None, law: str | None = None) -> Machine:
+    """Return the machine of a configuration, or the recorded one, with the law that it ran by.
 
-    if against is not None:
-        return configured(against, law)
-    if not recording.machine_file:
-        raise Misuse(f"{recording.paths[0]} contains no machine file; name one with --against")
-    with tempfile.TemporaryDirectory(prefix="linkwork-") as folder:
-        path = Path(folder) / "machine.yaml"
-        path.write_text(recording.machine_file, encoding="utf-8")
-        try:
-            return configured(str(path), law or recording.metadata.get("law"))
-        except ValueError as error:
-            raise Misuse(f"{recording.paths[0]}: {error}; name another one with --law") from None
+    Raises Misuse, MachineError.
+    """
+    from linkwork.recordings import recorded_run
+    from linkwork.recordings.recording import NoRecording
+
+    try:
+        return recorded_run.recorded_machine(recording, against, law)
+    except NoRecording as error:
+        raise Misuse(str(error)) from None
 
 
 def written(target: Path, write: Callable[[], Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from linkwork.controller.gateway.records.messages import finite, limits_named, state_name
+from linkwork.controller.gateway.records.recorded_state import recorded_state
 from linkwork.installed import installed_version
 from linkwork.machine.checks.rank_gap import rank_decision
 from linkwork.protocol.codes import PROTOCOL_VERSION, Feature
@@ -41,42 +41,13 @@ def state(gateway: Gateway) -> dict[str, Any]:
             "signals": {}, "mode": "brake", "law": "none", "goal": None, "stream": None, "fault": None,
             "limited": [],
         }  # fmt: skip
-    table = gateway.layout.as_map(record)
-    joints = set(gateway.machine.mechanism.joint_names)
-    return common | {
-        "state": state_name(record),
-        "tick": table["tick"],
-        "device_tick": table["device_tick"],
-        "time_s": table["time_s"],
-        "q": table["q"],
-        "v": table["v"],
-        "coordinates": {name: at for name, at in table["coordinate"].items() if name not in joints},
-        "forces": _forces(table),
-        "closed": {name: bool(on) for name, on in table["closed"].items()},
-        "signals": wording.signals(record),
-        "effort": table["effort"],
-        "reactions": gateway.wording.reactions(table),
-        "mode": wording.mode(record),
-        "law": wording.law(record),
-        "goal": wording.progress(record),
-        "stream": wording.stream(record),
-        "fault": gateway.fault_of(record),
-        "limited": limits_named(int(record["limited"])),
-    }
+    return common | recorded_state(record, gateway.layout, wording) | {"fault": gateway.fault_of(record)}
 
 
 def _lacking(gateway: Gateway) -> list[str]:
     """Optional parts of the device link that the plant does not carry."""
     carried = gateway.features
     return [] if carried is None else [each.value for each in Feature if each not in carried]
-
-
-def _forces(table: dict[str, Any]) -> dict[str, Any]:
-    """Measured and wanted value of each force that goals may name; NaN becomes nil."""
-    return {
-        name: {"felt": finite(felt), "wanted": finite(table["force_reference"][name])}
-        for name, felt in table["force"].items()
-    }
 
 
 def status(gateway: Gateway) -> dict[str, Any]:
