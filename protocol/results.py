@@ -636,6 +636,8 @@ class DescribedFile(TypedDict):
     path: str
     """Where the controller read it; meshes lie relative to it."""
     text: str
+    meshes: dict[str, str]
+    """Hex SHA-256 of the files of meshes, by their names in the machine file; missing ones are left out."""
 
 
 class DescribeResult(TypedDict):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from linkwork.arrays import Floats
@@ -30,3 +33,29 @@ class VisualShape:
 def mesh_path(machine_file: str, shape: VisualShape) -> Path:
     """Return the path of a mesh's file, relative to the machine file's folder."""
     return Path(machine_file).parent / (shape.file or "")
+
+
+def mesh_hashes(machine_file: str, shapes: Iterable[VisualShape]) -> dict[str, str]:
+    """Return the hex SHA-256 of the files of meshes that are there, by their names in the machine file."""
+    found = {}
+    for shape in shapes:
+        if shape.kind == "mesh" and shape.file is not None:
+            known = file_hash(mesh_path(machine_file, shape))
+            if known is not None:
+                found[shape.file] = known
+    return found
+
+
+def file_hash(path: Path) -> str | None:
+    """Return the hex SHA-256 of a file; None where it cannot be read. An unchanged file is read once."""
+    try:
+        stat = path.stat()
+        return _hash(path, stat.st_mtime_ns, stat.st_size)
+    except OSError:
+        return None
+
+
+@lru_cache(maxsize=256)
+def _hash(path: Path, _modified_ns: int, _size: int) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

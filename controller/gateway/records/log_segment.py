@@ -28,6 +28,7 @@ from linkwork.controller.gateway.stamps import nanoseconds
 from linkwork.controller.records import RecordLayout
 from linkwork.installed import installed_version
 from linkwork.machine import Machine
+from linkwork.machine.visuals import mesh_hashes
 from linkwork.protocol.codes import Pace
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class LogSource:
     def for_machine(
         cls, machine: Machine, layout: RecordLayout, pace: Pace, twin: TwinChannels | None = None
     ) -> LogSource:
-        """Return the source of a machine's log: equal for equal runs, so without path, host or time."""
+        """Return the source of a log; in lockstep equal for equal runs: without path, host, time."""
         metadata = {
             "linkwork": installed_version(),
             "machine": machine.name,
@@ -78,6 +79,10 @@ class LogSource:
             "model": machine.model_hash,
             "formulation": machine.plant.formulation,
         }
+        if meshes := mesh_hashes(machine.path, machine.visuals):
+            metadata["meshes"] = json.dumps(meshes)
+        if pace is not Pace.LOCKSTEP:
+            metadata["file"] = machine.path
         return cls(layout, pace is not Pace.LOCKSTEP, machine.source_text, metadata, twin)
 
 

@@ -10,6 +10,7 @@ from linkwork.controller.gateway.records.messages import finite
 from linkwork.machine import Limits, Machine
 from linkwork.machine.constraint_sets import names_of
 from linkwork.machine.signal_values import Signal
+from linkwork.machine.visuals import mesh_hashes
 from linkwork.protocol.codes import Pace, Role
 from linkwork.protocol.laws import REST_LAW_NAMES
 from linkwork.protocol.requests import REQUESTS
@@ -95,7 +96,11 @@ def describe(
         "interface": machine.interface_hash,
         "model": machine.model_hash,
         "config": machine.config_hash,
-        "file": {"path": machine.path, "text": machine.source_text},
+        "file": {
+            "path": machine.path,
+            "text": machine.source_text,
+            "meshes": mesh_hashes(machine.path, machine.visuals),
+        },
         "role": "" if role is None else role.word,
         "roles": {name: request.role.word for name, request in REQUESTS.items()},
         "methods": {name: request.about for name, request in REQUESTS.items()},  # type: ignore[typeddict-unknown-key]
