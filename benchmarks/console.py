@@ -1,6 +1,6 @@
 """Measure the console: time to a usable page, delay of the picture, jogs that are lost, load, memory.
 
-    python -m benchmarks.console [page delay jog load memory] [--trials 100] [--minutes 60] [--json]
+    python -m benchmarks.console [page delay jog load memory] [--trials 100] [--blocks 8] [--minutes 60]
 
 page: from the start of the command until the machine is drawn; requests to other hosts.
 delay: from the time of the telemetry to the drawn frame; updates a second, page time of one, and what draws.
@@ -208,6 +208,7 @@ def main() -> None:
     )
     parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
     parser.add_argument("--trials", type=int, default=100)
+    parser.add_argument("--blocks", type=int, default=8, help="pairs of blocks of load")
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
@@ -220,7 +221,7 @@ def main() -> None:
         "page": page,
         "delay": lambda: [delay(machine) for machine in ("delta", "platform_3rrs")],
         "jog": lambda: jogs(given.trials),
-        "load": load,
+        "load": lambda: load(given.blocks),
         "memory": lambda: memory(given.minutes),
     }
     if unknown := set(given.parts) - set(PARTS):

@@ -55,6 +55,7 @@ WIDE_CLASSES = {
     "StreamStep": "the arrays of one compiled kernel",
 }
 WIDE_FUNCTIONS = {
+    "console": "a command line: one argument an option",
     "pack_block": "the parts of a goal's block",
     "controller": "a command line: one argument an option",
     "plant": "a command line: one argument an option",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Final
 
 from nicegui import ui
@@ -11,8 +10,9 @@ from linkwork.console.assembly_view import AssemblyView
 from linkwork.console.console_service import ConsoleService
 from linkwork.console.goal_preview import GoalPreview
 from linkwork.console.move_view import MoveView
-from linkwork.console.page_elements import LAYERS, LivePlot, MachineView
-from linkwork.console.page_parts import PageActions, card
+from linkwork.console.page_elements import LAYERS, LivePlot
+from linkwork.console.page_parts import PageActions, connect_page
+from linkwork.console.scene_card import color_button, plots_card, scene_card
 from linkwork.console.state_view import StateView
 from linkwork.console.state_words import doing, limited_by
 from linkwork.console.teach_view import TeachView
@@ -34,24 +34,18 @@ class ConsolePage:
         self._service = service
         self._page = ui.context.client.id
         actions = PageActions(service, self._page)
-        ui.add_head_html('<link rel="stylesheet" href="/console/console.css">')
-        ui.add_body_html(
-            "<script type='module'>import { link } from 'linkwork-console'; "
-            f"link.connect({json.dumps(self._page)});</script>"
-        )
-        self._dark = ui.dark_mode(None)
+        connect_page(self._page)
         self._header()
         with ui.element("main").classes("main"):
             with ui.element("div").classes("left"):
-                self._scene()
-                with card("Plots", "plots"):
-                    self._plots = [LivePlot([]), LivePlot([])]
+                scene = scene_card(LAYERS)
+                plots_card(LivePlot, ((), ()))
             with ui.element("div").classes("right"):
                 with ui.tabs().props("no-caps inline-label").classes("card") as tabs:
                     state_tab, move_tab = ui.tab("State"), ui.tab("Move")
                     teach_tab, tuning_tab = ui.tab("Teach"), ui.tab("Tune")
                 self._assembly = AssemblyView(actions)
-                self._view.on("mode", lambda event: self._assembly.choose(int(event.args)))
+                scene.on("mode", lambda event: self._assembly.choose(int(event.args)))
                 self._preview = GoalPreview(actions)
                 with ui.tab_panels(tabs, value=state_tab, animated=False, keep_alive=True):
                     with ui.tab_panel(state_tab).classes("right"):
@@ -74,7 +68,7 @@ class ConsolePage:
                 self._limited = ui.label().classes("limited")
             self._chip = ui.label().classes("chip")
             self._operate = ui.button("Operate", on_click=self._change_seat).props("no-caps outline")
-            ui.button("dark / light", on_click=self._change_colors).props("no-caps flat")
+            color_button()
             with (
                 ui.element("button")
                 .classes("stop")
@@ -86,24 +80,6 @@ class ConsolePage:
         with ui.element("div").classes("banner").props("role=alert"):
             ui.label("The connection to the console is lost. What you see is old. The jog has ended.")
 
-    def _scene(self) -> None:
-        with ui.element("section").classes("card scene-card").props('aria-label="Machine"'):
-            self._view = MachineView()
-            with ui.element("div").classes("scene-tools"):
-                for layer, (text, on) in LAYERS.items():
-                    ui.checkbox(
-                        text,
-                        value=on,
-                        on_change=lambda event, layer=layer: self._view.switch(layer, on=bool(event.value)),
-                    ).props("dense")
-                for text, view in (("all", ""), ("front", "front"), ("top", "top"), ("side", "side")):
-                    ui.button(text, on_click=lambda view=view: self._view.run_method("look", view)).props(
-                        f'no-caps flat dense aria-label="view {text}"'
-                    )
-                ui.button("clear path", on_click=lambda: self._view.run_method("forgetTrail")).props(
-                    "no-caps flat dense"
-                )
-
     def _change_seat(self) -> None:
         service = self._service
         if service.seat.held_by(self._page):
@@ -112,12 +88,6 @@ class ConsolePage:
             ui.notify("this console was started with --observe", type="warning")
         self._refresh()
 
-    async def _change_colors(self) -> None:
-        dark = await ui.run_javascript("document.body.classList.contains('body--dark')")
-        self._dark.set_value(not dark)
-        for plot in self._plots:
-            plot.darken(dark=not dark)
-
     def _refresh(self) -> None:
         known, operates = self._service.feed.known, self._service.seat.held_by(self._page)
         state = known.state
@@ -125,12 +95,11 @@ class ConsolePage:
         if known.content is not None:
             self._title.set_text(f"linkwork · {known.content.described['machine']}")
         self._doing.set_text(doing(state, known.problem))
-        limited = limited_by(state)
+        limited = limited_by(state, None if known.content is None else known.content.described)
         self._limited.set_text(f"limited: {limited}" if limited else "")
         self._chip.set_text("no controller" if state is None else name)
         self._chip.classes(replace=f"chip {name}")
         self._operate.set_text("Operating: leave" if operates else "Operate")
-        self._state.refresh(known)
-        for view in (self._move, self._teach, self._tuning, self._assembly):
+        for view in (self._state, self._move, self._teach, self._tuning, self._assembly):
             view.refresh(known, operates=operates)
         self._preview.refresh(operates=operates)

@@ -11,18 +11,14 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, Protocol
 
 import uvicorn
 from fastapi import FastAPI, WebSocket
 from fastapi.responses import FileResponse, PlainTextResponse, Response
 from nicegui import ui
 
-from linkwork.client.connection import default_owner
-from linkwork.console.console_page import build_page
-from linkwork.console.console_service import ConsoleService
 from linkwork.console.entrance_guard import Entrance, EntranceGuard
-from linkwork.console.machine_feed import Address
 from linkwork.protocol.errors import EndpointError
 from linkwork.timing.children import Lifeline
 
@@ -30,6 +26,25 @@ PORT: Final = 8720
 LOOPBACK: Final = "127.0.0.1"
 _PAGE_FILES: Final = Path(__file__).parent / "page"
 _SHORTEST_PASSWORD: Final = 8
+
+
+class Served(Protocol):
+    """A service behind pages: of a machine, or of recordings."""
+
+    def start(self) -> None:
+        """Start the threads; called in the event loop that serves the pages."""
+
+    def close(self) -> None:
+        """End the threads."""
+
+    async def serve_link(self, socket: WebSocket) -> None:
+        """Serve the connection of a page to its end."""
+
+    def mesh(self, name: str) -> Path | None:
+        """Return the file of a mesh of the machine, `NUMBER.suffix`; None where there is none."""
+
+    def add_routes(self, app: FastAPI) -> None:
+        """Add the addresses that only this service has."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +61,6 @@ class ServerOptions:
     password_file: Path | None = None
     certificate: Path | None = None
     key: Path | None = None
-    observe_only: bool = False
-    owner: str | None = None
     lifeline: bool = False
 
     @property
@@ -119,8 +132,8 @@ def entrance_of(options: ServerOptions, port: int, password: str | None) -> Entr
     return Entrance(hosts, port, options.secure, password)
 
 
-def application(service: ConsoleService, entrance: Entrance) -> EntranceGuard:
-    """Return the whole application behind its guard."""
+def application(service: Served, page: Callable[[], None], entrance: Entrance) -> EntranceGuard:
+    """Return the whole application behind its guard. page: builds a page."""
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
@@ -128,14 +141,21 @@ def application(service: ConsoleService, entrance: Entrance) -> EntranceGuard:
         yield
         service.close()
 
+    async def link(socket: WebSocket) -> None:
+        await service.serve_link(socket)
+
+    def mesh(name: str) -> Response:
+        path = service.mesh(name)
+        return PlainTextResponse("no such mesh", 404) if path is None else FileResponse(path)
+
     app = FastAPI(lifespan=life, openapi_url=None)
-    app.websocket("/console/link")(_link_of(service))
-    app.post("/console/stop")(_stop_of(service))
-    app.get("/console/mesh/{name}")(_mesh_of(service))
+    app.websocket("/console/link")(link)
+    app.get("/console/mesh/{name}")(mesh)
     app.get("/console/console.css")(_style)
+    service.add_routes(app)
     ui.run_with(
         app,
-        root=lambda: build_page(service),
+        root=page,
         title="linkwork console",
         dark=None,
         tailwind=False,
@@ -144,28 +164,6 @@ def application(service: ConsoleService, entrance: Entrance) -> EntranceGuard:
         reconnect_timeout=15.0,
     )
     return EntranceGuard(app, entrance)
-
-
-def _link_of(service: ConsoleService) -> Callable[[WebSocket], Any]:
-    async def link(socket: WebSocket) -> None:
-        await service.serve_link(socket)
-
-    return link
-
-
-def _stop_of(service: ConsoleService) -> Callable[[], Any]:
-    async def stop() -> PlainTextResponse:
-        return PlainTextResponse(await service.stop())
-
-    return stop
-
-
-def _mesh_of(service: ConsoleService) -> Callable[[str], Any]:
-    def mesh(name: str) -> Response:
-        path = service.mesh(name)
-        return PlainTextResponse("no such mesh", 404) if path is None else FileResponse(path)
-
-    return mesh
 
 
 def _style() -> FileResponse:
@@ -188,7 +186,9 @@ def _end_with_parent(server: uvicorn.Server) -> None:
     server.should_exit = True
 
 
-def serve(address: Address, options: ServerOptions, ready: Callable[[str], None]) -> None:
+def serve(
+    service: Served, page: Callable[[], None], options: ServerOptions, ready: Callable[[str], None]
+) -> None:
     """Serve until SIGINT or SIGTERM; `ready` gets the address with the token.
 
     Raises EndpointError where the address is taken or not protected.
@@ -197,13 +197,8 @@ def serve(address: Address, options: ServerOptions, ready: Callable[[str], None]
     with listening(options) as bound:
         port = bound.getsockname()[1]
         entrance = entrance_of(options, port, password)
-        service = ConsoleService(
-            address,
-            options.owner or f"{default_owner()}"[:56] + "/console",
-            observe_only=options.observe_only,
-        )
         config = uvicorn.Config(
-            application(service, entrance),
+            application(service, page, entrance),
             log_level="warning",
             access_log=False,
             proxy_headers=False,

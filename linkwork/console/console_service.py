@@ -10,6 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
 
+from fastapi import FastAPI
+from fastapi.responses import PlainTextResponse
 from starlette.websockets import WebSocket
 
 from linkwork.console.held_jog import HeldControl, JogSender
@@ -125,16 +127,21 @@ class ConsoleService:
 
     def mesh(self, name: str) -> Path | None:
         """Return the file of a mesh of the machine, `NUMBER.suffix`; None where there is none."""
-        from linkwork.machine.visuals import mesh_path
+        from linkwork.console.mesh_files import mesh_file
 
         content = self.feed.known.content
-        number, _, suffix = name.partition(".")
-        if content is None or not number.isdecimal() or int(number) >= len(content.drawn.visuals):
+        if content is None:
             return None
-        shape = content.drawn.visuals[int(number)]
-        path = mesh_path(content.described["file"]["path"], shape)
-        known = shape.kind == "mesh" and path.suffix.lower() == f".{suffix}"
-        return path if known and path.is_file() else None
+        file = content.described["file"]
+        return mesh_file(name, content.drawn.visuals, file["path"], file.get("meshes", {}))
+
+    def add_routes(self, app: FastAPI) -> None:
+        """Take STOP by a request, too, for a page whose connection stalls."""
+
+        async def stop() -> PlainTextResponse:
+            return PlainTextResponse(await self.stop())
+
+        app.post("/console/stop")(stop)
 
     @property
     def taught(self) -> TaughtPoints | None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import nicegui.elements.echart
 import nicegui.elements.scene  # noqa: F401 - both offer their libraries, three.js and ECharts, to the page
@@ -24,17 +24,20 @@ LAYERS: Final = {
     "grid": ("grid", True),
 }
 """What can be switched on and off in the scene, with its label, and whether it is on at first."""
+LIVE_ONLY: Final = ("ahead", "twin")
+BESIDE: Final = {"beside": ("second recording", True)}
+"""Layer of a page that compares two recordings."""
 
 
 class MachineView(Element, component=_PAGE / "machine_view.js", esm={"linkwork-console": str(_PAGE / "lib")}):
     """The machine in 3-D, moved by the pictures of the page's connection."""
 
-    def __init__(self) -> None:
+    def __init__(self, layers: Mapping[str, tuple[str, bool]]) -> None:
         super().__init__()
-        self._props["layers"] = {name: on for name, (_, on) in LAYERS.items()}
+        self._props["layers"] = {name: on for name, (_, on) in layers.items()}
 
     def switch(self, layer: str, *, on: bool) -> None:
-        """Show or hide one of LAYERS."""
+        """Show or hide a layer."""
         self._props["layers"] = {**self._props["layers"], layer: on}
         self.update()
 
@@ -58,13 +61,36 @@ class JogPad(Element, component=_PAGE / "jog_pad.js"):
 
 
 class LivePlot(Element, component=_PAGE / "live_plot.js"):
-    """Values of telemetry channels over time."""
+    """Values of telemetry channels over time; emits `close`."""
 
-    def __init__(self, channels: Sequence[str]) -> None:
+    def __init__(self, channels: Sequence[str] = ()) -> None:
         super().__init__()
-        self._props["channels"], self._props["dark"] = list(channels), False
+        self._props["channels"] = list(channels)
 
-    def darken(self, *, dark: bool) -> None:
-        """Choose the colors for a dark or a light page."""
-        self._props["dark"] = dark
-        self.update()
+
+class RecordedPlot(Element, component=_PAGE / "recorded_plot.js"):
+    """Curves of a recording, with a cursor at the time that is shown; emits `close`."""
+
+    def __init__(self, channels: Sequence[str] = ()) -> None:
+        super().__init__()
+        self._props["channels"] = list(channels)
+
+
+class RecordPlot(Element, component=_PAGE / "record_plot.js"):
+    """The curves of a flight record around its fault, from `linkwork faults show --json --points`."""
+
+    def __init__(self, record: Mapping[str, Any]) -> None:
+        super().__init__()
+        self._props["record"] = dict(record)
+
+
+class Transport(Element, component=_PAGE / "transport.js"):
+    """Time line, buttons and keys that play a recording."""
+
+    def __init__(self, speeds: Sequence[float]) -> None:
+        super().__init__()
+        self._props["speeds"] = list(speeds)
+
+
+class HappeningList(Element, component=_PAGE / "happenings.js"):
+    """Events of a recording; choosing one goes there."""

@@ -1,4 +1,4 @@
-"""The connection of one page: pictures to it, held keys and STOP from it."""
+"""The connection of one page: pictures to it; of a page that moves a machine, held keys and STOP from it."""
 
 from __future__ import annotations
 
@@ -36,18 +36,17 @@ class Commands(Protocol):
         """Stop the machine; return the controller's answer."""
 
 
-class PageLink:
+class PictureLink:
     """One WebSocket. Pictures overwrite each other until the page has room; texts queue."""
 
-    def __init__(self, socket: WebSocket, page: str, commands: Commands) -> None:
+    def __init__(self, socket: WebSocket, page: str) -> None:
         self.page = page
-        self._socket, self._commands = socket, commands
+        self._socket = socket
         self._wake = asyncio.Event()
         self._texts: deque[str] = deque(maxlen=_MOST_TEXTS)
         self._picture: tuple[int, bytes] | None = None
         self._sent: dict[int, float] = {}
-        self._seen = self._last = 0
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._seen = 0
 
     def show(self, number: int, picture: bytes) -> None:
         """Offer a picture; it is dropped when a newer one comes before the page has room."""
@@ -86,7 +85,6 @@ class PageLink:
                 await self._socket.send_text(self._texts.popleft())
             if self._picture is not None and self._unseen < MOST_UNSEEN:
                 (number, picture), self._picture = self._picture, None
-                self._last = number
                 self._sent[number] = time.monotonic()
                 while len(self._sent) > _REMEMBERED:
                     del self._sent[next(iter(self._sent))]
@@ -107,10 +105,27 @@ class PageLink:
                 raise WebSocketDisconnect(1003) from None
 
     def _obey(self, message: dict[str, Any]) -> None:
+        if message["type"] == "seen":
+            self._seen = int(message["picture"])
+            self._wake.set()
+        else:
+            self.obey(message)
+
+    def obey(self, message: dict[str, Any]) -> None:
+        """Act on a message of the page. Raises KeyError, TypeError, ValueError for one that is malformed."""
+
+
+class PageLink(PictureLink):
+    """The connection of a page that shows and moves a machine."""
+
+    def __init__(self, socket: WebSocket, page: str, commands: Commands) -> None:
+        super().__init__(socket, page)
+        self._commands = commands
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def obey(self, message: dict[str, Any]) -> None:
+        """Jog while "held" messages come; stop."""
         match message["type"]:
-            case "seen":
-                self._seen = int(message["picture"])
-                self._wake.set()
             case "held":
                 velocity = {str(name): float(rate) for name, rate in message["velocity"].items()}
                 hold = HeldControl(self.page, int(message["press"]), velocity)

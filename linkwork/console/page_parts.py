@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from html import escape
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,6 +17,15 @@ from linkwork.console.console_service import ConsoleService, NotOperating
 from linkwork.protocol.errors import EndpointError, NobodyThere, RequestError
 
 _MOST_FILE_BYTES: Final = 8 << 20
+
+
+def connect_page(page: str, *, recorded: bool = False) -> None:
+    """Style the page, and open its connection. recorded: there is no machine, and nothing to stop."""
+    ui.add_head_html('<link rel="stylesheet" href="/console/console.css">')
+    ui.add_body_html(
+        "<script type='module'>import { link } from 'linkwork-console'; "
+        f"link.connect({json.dumps(page)}, {json.dumps(recorded)});</script>"
+    )
 
 
 @contextmanager
@@ -52,6 +63,13 @@ def trajectory_in(name: str, content: bytes) -> dict[str, Any]:
         except MachineError as error:
             raise ValueError(str(error).replace(str(path), name)) from None
     return trajectory.model_dump(exclude_none=True, by_alias=True)
+
+
+def html_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table with headings, as HTML."""
+    titles = "".join(f"<th scope='col'>{escape(text)}</th>" for text in head)
+    lines = ["<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows]
+    return f"<table class='values'><thead><tr>{titles}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
 
 
 class Rows:

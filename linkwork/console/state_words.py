@@ -30,6 +30,7 @@ _LIMITED: Final = {
     "constraint_force": "the load on a constraint is above its limit",
     "stream": "a stream is held back from its set-points",
 }
+_NEAR: Final = 0.999
 _BUTTONS: Final = {"fault": "recover", "estop": "reset"}
 """Request that clears a latched state."""
 
@@ -48,10 +49,42 @@ def doing(state: Mapping[str, Any] | None, problem: str) -> str:
     return _STATES.get(state["state"], str(state["state"]))
 
 
-def limited_by(state: Mapping[str, Any] | None) -> str:
-    """Return what limits the machine now, '' without a limit."""
-    limits = [] if state is None else state["limited"]
-    return "; ".join(_LIMITED.get(name, name.replace("_", " ")) for name in limits)
+def limited_by(state: Mapping[str, Any] | None, described: Mapping[str, Any] | None = None) -> str:
+    """Return what limits the machine now, '' without a limit; with `described`, which motors do."""
+    if state is None:
+        return ""
+    words = [_LIMITED.get(name, name.replace("_", " ")) for name in state["limited"]]
+    if "effort" in state["limited"] and described is not None and (motors := _at_limit(state, described)):
+        words[state["limited"].index("effort")] = motors
+    return "; ".join(words)
+
+
+def _at_limit(state: Mapping[str, Any], described: Mapping[str, Any]) -> str:
+    """Return the motors at their largest effort, with that effort; '' where none is in this very tick."""
+    found = [
+        f"{motor['name']} ({motor['limits']['effort']:.4g} {motor['unit']})"
+        for motor in described["motors"]
+        if abs(state["effort"].get(motor["name"], 0.0)) >= _NEAR * (motor["limits"]["effort"] or math.inf)
+    ]
+    return f"largest effort reached: {', '.join(found)}" if found else ""
+
+
+def goal_words(goal: Mapping[str, Any]) -> str:
+    """Return a goal under way with its progress."""
+    percent = 100.0 * goal["fraction"]
+    return (
+        f"goal {goal['goal']} {goal['status']}: {goal['path_s']:.2f} of {goal['duration_s']:.2f} s, "
+        f"{percent:.0f} %"
+    )
+
+
+def overrun_words(window: Mapping[str, Any], since_start: Mapping[str, Any]) -> str:
+    """Return the causes of overruns with their numbers since the start and in the last ticks."""
+    causes = [
+        f"{cause.replace('_', ' ')} {count} ({window['overruns'].get(cause, 0)})"
+        for cause, count in since_start["overruns"].items()
+    ]
+    return f"{', '.join(causes)} (in the last {window['ticks']} ticks)" if causes else "none"
 
 
 def clearing(state: Mapping[str, Any] | None) -> str | None:

@@ -87,7 +87,9 @@ def _run(
         name = name_in(machine) or machine
         with Rig(name, plant, controller) as rig, _leader(demo, options, console) as leader:
             _wait(rig, console)
-            page = console_beside(["--endpoint", rig.requests]) if options.console else nullcontext()
+            page = (
+                console_beside(["--endpoint", rig.requests], wait=True) if options.console else nullcontext()
+            )
             with page, Robot(endpoint=rig.requests) as robot, _bar(console, steps) as show:
                 summary["log"] = robot.status["log"]
                 summary |= {} if leader is None else {"leader_log": leader.status["log"]}

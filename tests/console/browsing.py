@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +22,15 @@ UNDRAWN = "--disable-3d-apis"
 OPTIONS = ("--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
 
 
-@contextmanager
-def console_of(rig: Rig, *words: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def console_of(rig: Rig, *words: str) -> AbstractContextManager[tuple[subprocess.Popen[str], str]]:
     """Serves the rig's machine: the process, and the address with its token."""
-    argv = [sys.executable, "-m", "linkwork", "console", "--endpoint", rig.requests, "--json", *words]
+    return console("--endpoint", rig.requests, *words)
+
+
+@contextmanager
+def console(*words: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Runs `linkwork console` with these words: the process, and the address with its token."""
+    argv = [sys.executable, "-m", "linkwork", "console", "--json", *words]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL) as process:
         try:
             assert process.stdout is not None
@@ -79,7 +84,7 @@ class Watched:
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.on("console", lambda said: said.type == "error" and self.errors.append(said.text))
         self.page.goto(address)
-        self.page.wait_for_function("window.linkwork?.link.drawn > 1")
+        self.page.wait_for_function("window.linkwork?.link.drawn >= 1")
 
     def close(self) -> None:
         self.context.close()

@@ -1,6 +1,11 @@
 """The guard: no other page, host or user reaches the console."""
 
 import asyncio
+import shutil
+import signal
+import ssl
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -9,6 +14,7 @@ import pytest
 
 pytest.importorskip("nicegui", reason="the console's extra is not installed")
 
+import httpx
 from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route, WebSocketRoute
@@ -23,6 +29,9 @@ from linkwork.console.console_server import ServerOptions, check, entrance_of, l
 from linkwork.console.entrance_guard import EntranceGuard
 from linkwork.protocol.errors import EndpointError
 from tests.command import linkwork
+from tests.console.browsing import console
+from tests.console.swings import swing_recording
+from tests.system.running import environment
 
 HOST = "127.0.0.1:8720"
 LINK = f"ws://{HOST}/console/link"
@@ -169,6 +178,43 @@ def test_it_listens_on_loopback_alone_and_takes_a_free_port() -> None:
             listening(ServerOptions(port=taken))
 
 
+@pytest.fixture
+def certified(tmp_path: Path) -> tuple[Path, Path]:
+    """A certificate of 127.0.0.1 for this test, and its key."""
+    program = shutil.which("openssl")
+    if program is None:
+        pytest.skip("openssl, which makes a certificate, is not installed")
+    pem, key = tmp_path / "console.pem", tmp_path / "console.key"
+    words = f"req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout {key} -out {pem}"
+    more = ("-days", "1", "-subj", "/CN=console", "-addext", "subjectAltName=IP:127.0.0.1")
+    subprocess.run([program, *words.split(), *more], check=True, capture_output=True)
+    return pem, key
+
+
+def test_a_console_over_tls_serves_only_who_knows_its_password(
+    certified: tuple[Path, Path], tmp_path: Path
+) -> None:
+    recording = swing_recording(tmp_path / "swing.mcap")
+    (tmp_path / "password").write_text("correct horse\n")
+    (tmp_path / "password").chmod(0o600)
+    pem, key = certified
+    words = ("--password-file", str(tmp_path / "password"), "--certificate", str(pem), "--key", str(key))
+    with console(str(recording), *words) as (_, address):
+        own = address.split("/?")[0]
+        assert own.startswith("https://127.0.0.1:")
+        with httpx.Client(verify=ssl.create_default_context(cafile=pem), headers={"origin": own}) as client:
+            assert client.get(own).status_code == 401
+            assert client.get(f"{own}/console/console.css").status_code == 401
+            assert client.get(own, headers={"host": "evil.example"}).status_code == 403
+            form = {"password": "correct horse"}
+            elsewhere = client.post(f"{own}/login", data=form, headers={"origin": "https://evil.example"})
+            assert elsewhere.status_code == 403
+            assert client.get(own).status_code == 401
+            assert client.post(f"{own}/login", data=form).status_code == 303
+            assert client.get(own).status_code == 200
+            assert next(iter(client.cookies.jar)).secure
+
+
 def test_a_request_that_never_ends_is_not_read_for_ever() -> None:
     body = asyncio.run(guard._short_body(_Endless()))  # type: ignore[arg-type]
     assert body == b""
@@ -178,3 +224,35 @@ class _Endless:
     async def stream(self) -> Any:
         while True:
             yield b"x" * 1000
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize(
+    "words",
+    [("up", "scara", "--console"), ("demo", "scara", "--console", "--lockstep")],
+    ids=lambda it: it[0],
+)
+def test_the_console_starts_and_ends_with_the_machine(words: tuple[str, ...], tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "linkwork", *words],
+        env=environment(tmp_path),
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            assert process.stderr is not None
+            said = next(line for line in process.stderr if line.startswith("console: "))
+            address = said.split()[1]
+            with httpx.Client(follow_redirects=True) as client:
+                assert "linkwork" in client.get(address).text
+            if words[0] == "up":
+                process.send_signal(signal.SIGINT)
+            process.stderr.read()
+            process.wait()
+            with pytest.raises(httpx.ConnectError):
+                httpx.get(address)
+        finally:
+            process.kill()

@@ -1,6 +1,7 @@
 // The machine in 3-D: one group for each body, moved by one message for each picture.
 import { OrbitControls, THREE } from "nicegui-scene";
 import { channel, link } from "linkwork-console";
+import { Beside } from "linkwork-console/beside.js";
 import { ball, Bodies, setFrame, sizeOf } from "linkwork-console/bodies.js";
 import { GhostLayer } from "linkwork-console/ghosts.js";
 
@@ -101,6 +102,7 @@ export default {
       this.buildGround(scene);
       this.buildExtras(scene);
       this.findChannels();
+      this.second = link.machine.beside ? new Beside(this, link.machine.beside.scene) : null;
       this.framed = false;
       this.ghosts.rebuild();
       this.show();
@@ -229,6 +231,7 @@ export default {
         if (on.conditioning && Number.isFinite(sigma)) material.color.lerpColors(BAD, GOOD, Math.min(1, sigma * 2));
         else material.color.set(0xcc79a7);
       }
+      this.second?.follow(picture.twin);
     },
     drawForces(values) {
       const forces = this.extras.forces.map(

@@ -14,9 +14,11 @@ class Link extends EventTarget {
   delays = []; // ms from telemetry to the drawn frame, the latest 600
   costs = []; // ms of page time of a scene update, the latest 600
 
-  connect(page) {
+  // recorded: the page plays a recording; it has no STOP, and the keys of STOP are free.
+  connect(page, recorded = false) {
     if (this.page) return;
     this.page = page;
+    this.recorded = recorded;
     this.#open();
     setInterval(() => this.#watch(), 250);
   }
@@ -126,7 +128,7 @@ let swallowed = false;
 window.addEventListener(
   "keydown",
   (event) => {
-    if (event.key !== " " && event.key !== "Escape") return;
+    if (link.recorded || (event.key !== " " && event.key !== "Escape")) return;
     if (isTextField(event.target)) return;
     event.preventDefault();
     event.stopImmediatePropagation();

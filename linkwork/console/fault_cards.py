@@ -1,0 +1,110 @@
+"""Cards of faults: cause, place, value, limit, what clears it, the button that does, and flight record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, Final
+
+from nicegui import ui
+from nicegui.element import Element
+
+from linkwork.console.flight_records import FlightRecords, UnreadableRecord
+from linkwork.console.machine_feed import Known
+from linkwork.console.page_elements import RecordPlot
+from linkwork.console.page_parts import PageActions, Rows, card
+from linkwork.console.state_words import clearing, fault_lines
+
+_RECORDS: Final = FlightRecords()
+"""Shared by all pages of a console."""
+_EVENTS: Final = 12
+"""Of a flight record, those next to the fault."""
+
+
+class FaultCards:
+    """The latched fault first, with its plot; earlier ones folded, whose plots are read on demand."""
+
+    def __init__(self, actions: PageActions) -> None:
+        self._actions = actions
+        self._shown: Any = object()
+        self._clear: ui.button | None = None
+        self._box = ui.element("div").classes("right")
+
+    def refresh(self, known: Known, *, operates: bool) -> None:
+        """Follow the machine; rebuilt only where a fault came, went, or got its flight record.
+
+        operates: whether this page may clear the latched state.
+        """
+        state = known.state
+        latched = None if state is None else state["fault"]
+        way_out = clearing(state)
+        key = (latched, way_out, [(fault["tick"], fault["record"]) for fault in known.faults])
+        if key != self._shown:
+            self._shown = key
+            self._build(known, latched, way_out)
+        if self._clear is not None:
+            self._clear.set_enabled(operates)
+
+    def _build(self, known: Known, latched: Mapping[str, Any] | None, way_out: str | None) -> None:
+        self._clear = None
+        self._box.clear()
+        with self._box:
+            if way_out is not None:
+                self._latched(latched, way_out)
+            earlier = [each for each in known.faults if latched is None or each["tick"] != latched["tick"]]
+            if earlier:
+                with card("Earlier faults"):
+                    for fault in earlier:
+                        self._earlier(fault)
+
+    def _latched(self, fault: Mapping[str, Any] | None, way_out: str) -> None:
+        title = "Emergency stop" if fault is None else f"Fault: {fault['name']}"
+        with card(title, "fault-card") as made:
+            made.props("role=alert")
+            if fault is not None:
+                Rows().show(dict(fault_lines(fault)))
+            with ui.element("div").classes("bar"):
+                self._clear = ui.button(way_out, on_click=lambda: self._actions.effect(way_out))
+                self._clear.props("no-caps outline")
+                ui.label("needs Operate").classes("quiet").bind_visibility_from(
+                    self._clear, "enabled", backward=lambda on: not on
+                )
+            if fault is not None and fault["record"]:
+                box = ui.element("div").classes("record")
+                ui.timer(0.0, partial(_draw, box, str(fault["record"])), once=True)
+            elif fault is not None:
+                ui.label("The flight record is written within a second after the fault.").classes("quiet")
+
+    def _earlier(self, fault: Mapping[str, Any]) -> None:
+        title = f"{fault['name']} {fault['where'] or ''} at {fault['time_s']:.3f} s"
+        with ui.expansion(title).props("dense") as opened:
+            Rows().show(dict(fault_lines(fault)))
+            if not fault["record"]:
+                return
+            box = ui.element("div").classes("record")
+            opened.on_value_change(
+                lambda event: _draw(box, str(fault["record"])) if event.value else None  # read when opened
+            )
+
+
+async def _draw(box: Element, path: str) -> None:
+    """Fill a box with the plot of a flight record, once."""
+    if box.default_slot.children:
+        return
+    with box:
+        waiting = ui.label("reading the flight record …").classes("quiet")
+        try:
+            record = await _RECORDS.read(path)
+        except UnreadableRecord as error:
+            waiting.set_text(f"no plot of the flight record: {error}")
+            return
+        if box.is_deleted:
+            return
+        waiting.delete()
+        RecordPlot(record)
+        near = sorted(record["events"], key=lambda each: abs(each["time_s"]))[:_EVENTS]
+        with ui.element("ol").classes("record-events").props('aria-label="Events around the fault"'):
+            for each in sorted(near, key=lambda each: each["tick"]):
+                with ui.element("li"):
+                    ui.label(f"{each['time_s']:+.3f} s")
+                    ui.label(each["text"])

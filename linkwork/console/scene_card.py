@@ -1,0 +1,57 @@
+"""The cards with the machine in 3-D and with the plots, of live pages and of recordings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from nicegui import ui
+from nicegui.element import Element
+
+from linkwork.console.page_elements import MachineView
+from linkwork.console.page_parts import card
+
+
+def scene_card(layers: Mapping[str, tuple[str, bool]]) -> MachineView:
+    """Build the view of the machine, with the layers that can be switched on and off in it."""
+    with ui.element("section").classes("card scene-card").props('aria-label="Machine"'):
+        view = MachineView(layers)
+        with ui.element("div").classes("scene-tools"):
+            for layer, (text, on) in layers.items():
+                ui.checkbox(
+                    text,
+                    value=on,
+                    on_change=lambda event, layer=layer: view.switch(layer, on=bool(event.value)),
+                ).props("dense")
+            for text, name in (("all", ""), ("front", "front"), ("top", "top"), ("side", "side")):
+                ui.button(text, on_click=lambda name=name: view.run_method("look", name)).props(
+                    f'no-caps flat dense aria-label="view {text}"'
+                )
+            ui.button("clear path", on_click=lambda: view.run_method("forgetTrail")).props(
+                "no-caps flat dense"
+            )
+    return view
+
+
+def plots_card(plot: Callable[[Sequence[str]], Element], first: Sequence[Sequence[str]]) -> None:
+    """Build a card with plots of these channels; further ones can be added, and each can be closed."""
+
+    def add(channels: Sequence[str]) -> None:
+        with box:
+            made = plot(channels)
+            made.on("close", made.delete)
+
+    with card("Plots", "plots"):
+        box = ui.element("div").classes("plot-list")
+        ui.button("add a plot", on_click=lambda: add(())).props("no-caps outline").style("align-self: start")
+    for channels in first:
+        add(channels)
+
+
+def color_button() -> None:
+    """Build the button that changes between dark and light; at first the system decides."""
+    colors = ui.dark_mode(None)
+
+    async def change() -> None:
+        colors.set_value(not await ui.run_javascript("document.body.classList.contains('body--dark')"))
+
+    ui.button("dark / light", on_click=change).props("no-caps flat")
