@@ -129,7 +129,7 @@ def _first_plots(motion: RecordedMotion) -> list[list[str]]:
 
 def file_rows(motion: RecordedMotion, second: RecordedMotion | None) -> dict[str, str]:
     """Return what the files say of themselves, as rows."""
-    rows = {}
+    rows: dict[str, str] = {}
     for title, each in (("", motion), ("beside: ", second)):
         if each is None:
             continue

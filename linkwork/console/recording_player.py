@@ -74,7 +74,7 @@ class Player:
         self._number += 1
         row, second = self.row, self.second_row
         bodies = self.motion.poses_at(row)
-        parts = [
+        parts: list[Any] = [
             [_VERSION, self._number, self.motion.time_s[row], len(bodies)],
             bodies.ravel(),
             self.motion.values_at(row),

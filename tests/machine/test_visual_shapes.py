@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 from linkwork.drawing.skeleton import Skeleton
 from linkwork.machine import Machine, MachineError, check, load
-from linkwork.machine.visuals import mesh_path
+from linkwork.machine.visuals import mesh_hashes, mesh_path
 
 PENDULUM = """
 name: pendulum
@@ -92,3 +93,14 @@ def test_a_file_outside_the_folder_must_be_said(tmp_path: Path, file: str) -> No
 def test_shapes_that_do_not_exist_are_refused(tmp_path: Path, shape: str, message: str) -> None:
     with pytest.raises(MachineError, match=message):
         with_visual(tmp_path, shape)
+
+
+def test_the_hash_of_a_mesh_is_that_of_its_file(tmp_path: Path) -> None:
+    machine = with_visual(tmp_path, "{type: mesh, file: parts/rod.stl}")
+    assert mesh_hashes(machine.path, machine.visuals) == {}
+    mesh = tmp_path / "parts" / "rod.stl"
+    mesh.parent.mkdir()
+    for content in (b"solid rod", b"solid others"):
+        mesh.write_bytes(content)
+        known = mesh_hashes(machine.path, machine.visuals)
+        assert known == {"parts/rod.stl": hashlib.sha256(content).hexdigest()}
