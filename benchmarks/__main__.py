@@ -150,6 +150,22 @@ def _ladders(found: Any) -> Iterator[Figure]:
         )
 
 
+def _arrangements(found: Any) -> Iterator[Figure]:
+    for one in found:
+        yield Figure(
+            "arrangements",
+            f"{one['arrangement']}, {one['loops']} loops, {one['degrees_of_freedom']} dof",
+            "constrained forward dynamics, called from Python",
+            "µs",
+            one["us"]["linkwork"],
+            "Pinocchio",
+            one["us"]["pinocchio"],
+            one["ratio"][1],
+            "difference of the accelerations, relative",
+            one["difference"],
+        )
+
+
 def _campaigns(found: Any) -> Iterator[Figure]:
     rates = {name: found[f"{name}_runs_per_s"] for name in ("one", "two", "dask")}
     for name, words, other, than in (
@@ -274,6 +290,14 @@ COMPARISONS = {
         ("--loops", "10,20", "--rounds", "5"),
         "A ladder of N loops has N + 1 rods on the ground and N couplers. Pinocchio: `constraintDynamics`;\n"
         "MuJoCo: `mj_forward`. A ratio below 1 to real time means that the motion is simulated faster.",
+    ),
+    "arrangements": Comparison(
+        "Many loops in several arrangements",
+        _arrangements,
+        (),
+        ("--sizes", "20", "--rounds", "3"),
+        "`row`: four-bars on the ground; `on_a_pendulum`: on one swinging body; `tree`, `tower`: on the\n"
+        "bars of other four-bars; `grid`: with shared rods; `ring`: one loop; `platforms`: on three legs.",
     ),
     "batch": Comparison(
         "Many machines in one call",

@@ -203,7 +203,8 @@ def _show(plan: CampaignPlan, found: Analysis, file: str) -> None:
     if rows:
         console.print(table("sensitivities", ("figure, parameter", "kind", "value", "95 % interval"), rows))
     for case in (*found.failed, *found.worst):
-        value = "" if math.isnan(case.value) else f" {number(case.value)} {plan.figures[case.figure]}"
+        unit = plan.figures.get(case.figure, "").removeprefix("1")
+        value = "" if math.isnan(case.value) else f" {number(case.value)} {unit}".rstrip()
         say(f"{case.figure}{value}: {case.variant}, {case.trajectory}; {named_values(plan, case.values)}")
         say(f"    linkwork campaign {shlex.quote(file)} --run {case.run}")
 
