@@ -100,9 +100,8 @@ def main() -> None:
     if options.json:
         print(json.dumps(found, indent=1))
         return
-    print(
-        f"{'arrangement':<15}{'loops':>6}{'joints':>7}{'dof':>5}{'us':>9}{'Pinocchio':>11}{'ratio':>8}  growth"
-    )
+    heads = f"{'loops':>6}{'joints':>7}{'dof':>5}{'us':>9}{'Pinocchio':>11}{'ratio':>8}{'growth':>8}"
+    print(f"{'arrangement':<15}{heads}")
     for row in found:
         sizes = f"{row['loops']:>6}{row['joints']:>7}{row['degrees_of_freedom']:>5}"
         times = f"{row['us']['linkwork']:>9.1f}{row['us']['pinocchio']:>11.1f}{row['ratio'][1]:>8.3f}"
