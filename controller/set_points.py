@@ -11,6 +11,7 @@ seen, in a record, that the loop is far beyond it, so that it can still be logge
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
 
 import numpy as np
 
@@ -23,6 +24,23 @@ MOST_COORDINATES = 12
 LEAST_HZ, MOST_HZ = 20.0, 1000.0
 """Rates at which set-points may be sent."""
 _HEAD = 5
+
+
+class StreamState(IntEnum):
+    """States of a stream."""
+
+    NONE = 0
+    """There is no stream."""
+    WAITING = 1
+    """No set-point has come yet."""
+    RUNNING = 2
+    """It follows the set-points."""
+    STALE = 3
+    """Set-points are missing: it has come to rest, or does so."""
+    ENDING = 4
+    """It plays the last set-points back, then comes to rest."""
+    STOPPING = 5
+    """It comes to rest at once."""
 
 
 @dataclass(frozen=True, slots=True)

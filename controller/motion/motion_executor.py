@@ -24,7 +24,7 @@ from linkwork.controller.motion.pressing import Pressing
 from linkwork.controller.motion.reference import Follow, Following, GoalStatus, Hold, ReferenceMotion
 from linkwork.controller.motion.stream_limiter import StreamLimiter
 from linkwork.controller.motion.stream_steps import HeldBack
-from linkwork.controller.motion.streaming import StreamedReference, StreamState
+from linkwork.controller.motion.streaming import StreamedReference
 from linkwork.controller.orders import (
     ChooseLaw,
     Finish,
@@ -39,7 +39,7 @@ from linkwork.controller.orders import (
     StartGoal,
     StartStream,
 )
-from linkwork.controller.set_points import SetPoint
+from linkwork.controller.set_points import SetPoint, StreamState
 from linkwork.machine import Machine
 from linkwork.multibody import Workspace
 from linkwork.protocol.codes import ResultCode

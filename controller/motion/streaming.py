@@ -10,7 +10,6 @@ the straight line along which the reference, or at the end the last set-point, w
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import IntEnum
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from linkwork.controller.motion.planned_reference import PlannedReference
 from linkwork.controller.motion.stream_limiter import StreamLimiter
 from linkwork.controller.motion.stream_playback import SetPoints, StreamClock
 from linkwork.controller.orders import StartStream
-from linkwork.controller.set_points import SetPoint
+from linkwork.controller.set_points import SetPoint, StreamState
 from linkwork.machine import Machine
 
 BRAKING_SHARE = 0.6
@@ -27,23 +26,6 @@ BRAKING_SHARE = 0.6
 SETTLE_S = 0.3
 """Time after the target has come to rest in which the reference does too. A limit of the pose may keep it
 from the target for good, moving back and forth beside it: then it stops where it is."""
-
-
-class StreamState(IntEnum):
-    """States of a stream."""
-
-    NONE = 0
-    """There is no stream."""
-    WAITING = 1
-    """No set-point has come yet."""
-    RUNNING = 2
-    """It follows the set-points."""
-    STALE = 3
-    """Set-points are missing: it has come to rest, or does so."""
-    ENDING = 4
-    """It plays the last set-points back, then comes to rest."""
-    STOPPING = 5
-    """It comes to rest at once."""
 
 
 @dataclass(slots=True)

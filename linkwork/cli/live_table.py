@@ -13,6 +13,8 @@ from rich.live import Live
 from rich.text import Text
 
 from linkwork.cli.folding import MOST_SHOWN, left_out, passive_joints
+from linkwork.cli.status_commands import stream_told
+from linkwork.controller.set_points import StreamState
 from linkwork.controller.supervision.state_machine import State
 from linkwork.protocol.codes import DeviceStatus
 from linkwork.protocol.errors import NobodyThere, ProtocolError
@@ -118,8 +120,13 @@ def view(
         rows.append((name, *(number(each) for each in (value, speed, wanted, error, effort))))
     columns = ("", "rad, m", "per second", "reference", "error", "effort")
     state = State(sample["state"]).name.lower()
-    path = f"path {sample['path_s']:.2f} of {sample['path_length_s']:.2f} s"
-    head = f"{state}  {sample['timestamp']:.3f} s  {path}"
+    stream = StreamState(sample["stream_state"])
+    if stream is not StreamState.NONE:
+        buffered_s, offset_s = sample["stream_buffered_s"], sample["stream_offset_s"]
+        way = f"stream {stream_told(stream.name.lower(), buffered_s, offset_s)}"
+    else:
+        way = f"path {sample['path_s']:.2f} of {sample['path_length_s']:.2f} s"
+    head = f"{state}  {sample['timestamp']:.3f} s  {way}"
     shown: list[Any] = [Text(head, style="bold"), table("", columns, rows)]
     if hidden:
         shown.append(Text(left_out(hidden)))

@@ -108,6 +108,13 @@ def signal_told(value: bool | float) -> str:
     return ("on" if value else "off") if isinstance(value, bool) else f"{value:.6g}"
 
 
+def stream_told(status: str, buffered_s: float, offset_s: float) -> str:
+    """The status of a stream, how far its set-points reach ahead, and the offset of the clocks, as text."""
+    if status == "waiting":
+        return status
+    return f"{status}, set-points for {1e3 * buffered_s:.0f} ms, device clock - sender's {offset_s:+.4f} s"
+
+
 def _quantiles(found: dict[str, float]) -> str:
     return f"p50 {found['p50']:.1f} µs, p99 {found['p99']:.1f} µs, max {found['max']:.1f} µs"
 
@@ -124,7 +131,12 @@ def state(link: ControllerConnection, show_all: ShowAll = False) -> None:
         say(f"fault: {found['fault']['name']}: {found['fault']['text']}")
     if found["limited"]:
         say(f"limited by {', '.join(found['limited'])}")
-    if found["goal"]:
+    if found["stream"]:
+        stream = found["stream"]
+        told = stream_told(stream["status"], stream["buffered_s"], stream["clock_offset_s"])
+        held = stream["held_back"]
+        say(f"stream {stream['goal']} {told}" + (f"; held back by {held['text']}" if held else ""))
+    elif found["goal"]:
         goal = found["goal"]
         say(f"goal {goal['goal']} {goal['status']}, {goal['fraction']:.0%}")
     if found.get("closed"):

@@ -42,3 +42,13 @@ def test_a_twin_shows_the_difference_of_every_motor() -> None:
 
 def test_a_tree_shows_none() -> None:
     assert "closures" not in shown("scara")
+
+
+def test_a_stream_shows_its_state_and_the_offset_of_the_clocks() -> None:
+    rig = enabled(load("scara"))
+    rig.tick()
+    sample = rig.controller.record.layout.as_map(rig.record) | {"timestamp": 0.0}
+    sample |= {"stream_state": 2, "stream_buffered_s": 0.031, "stream_offset_s": -12.25}
+    page = io.StringIO()
+    Console(width=200, file=page).print(view(sample))
+    assert "stream running, set-points for 31 ms, device clock - sender's -12.2500 s" in page.getvalue()

@@ -12,8 +12,8 @@ from linkwork.controller.faults import FAULTS, FaultCode
 from linkwork.controller.motion.effort_limits import Limited
 from linkwork.controller.motion.reference import GoalStatus
 from linkwork.controller.motion.stream_steps import HeldBack
-from linkwork.controller.motion.streaming import StreamState
 from linkwork.controller.records import RecordLayout
+from linkwork.controller.set_points import StreamState
 from linkwork.controller.supervision.state_machine import State
 from linkwork.machine import Machine
 from linkwork.machine.twin_differences import differences
@@ -297,7 +297,7 @@ class Wording:
                 return "the set-points stayed away; the machine came to rest and holds"
             case ResultCode.FRAME_LEFT:
                 return (
-                    f"the moving frame left its window or its range of speeds: {off:.4g} (m or m/s) beyond"
+                    f"the moving frame left its window or its range of speeds: {off:.4g} (m or rad, s) beyond"
                     f" {allowed:.4g}; the machine came to rest on the way it was going"
                 )
             case ResultCode.CANCELLED:

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from linkwork.arrays import Floats
 from linkwork.controller.motion.stream_steps import HeldBack
-from linkwork.controller.motion.streaming import StreamState
 from linkwork.controller.orders import Finish, OrderOutcome, StartStream, Stop
-from linkwork.controller.set_points import SetPoint
+from linkwork.controller.set_points import SetPoint, StreamState
 from linkwork.machine import Machine, load, shipped_path
 from linkwork.protocol.codes import ResultCode
 from tests.controller.loop.in_process import InProcess, Sample
