@@ -68,15 +68,17 @@ def _refusal(name: str, known: list[str], kind: str, what: str, where: Where) ->
 
 
 def read_condition(machine: Machine, layout: RecordLayout, text: str, where: Where) -> Condition:
-    """Parse a condition, which may have aliases.
+    """Parse a condition, which may have aliases, and POINT.x, .y, .z for the task coordinate of this place.
 
     Raises RequestError with the field and the position of the error in the text.
     """
     places = quantities(layout)
+    spoken = {f"{each.of}.{each.kind}": each.name for each in machine.mechanism.coordinates}
+    own_names = {name: meant for name, meant in spoken.items() if name not in places} | dict(machine.aliases)
     switches = [signal.name for signal in machine.signals if signal.is_digital]
     field = spelled(where)
     try:
-        condition = parse_condition(with_own_names(text, machine.aliases), switches)
+        condition = parse_condition(with_own_names(text, own_names), switches)
     except ExpressionError as error:
         raise RequestError(RequestCode.INVALID_PARAMS, f"{field}: {error}", where) from None
     for name in condition.names:

@@ -54,9 +54,9 @@ class SimulatedInputs:
 
     A digital input is on while its condition holds, an analog one has the value of its expression, within
     its range. Noise is drawn once a period. Names are those of coordinates, JOINT.position and
-    JOINT.velocity (true values, rad or m and per second), signals, and time_s. inputs (inputs) and outputs
-    (outputs): their values, the former written. handling: gives the quantities of parts and
-    grippers. seed: of the noise.
+    JOINT.velocity (true values, rad or m and per second), POINT.x, .y and .z (world, m), signals, and time_s.
+    inputs (inputs) and outputs (outputs): their values, the former written. handling: gives the quantities
+    of parts and grippers. seed: of the noise.
     """
 
     def __init__(
@@ -70,7 +70,12 @@ class SimulatedInputs:
     ) -> None:
         self._work, self._inputs, self._period_s = work, inputs, machine.plant.period_s
         mechanism = machine.plant_mechanism
-        places: dict[str, tuple[Floats, int]] = {}
+        points = {
+            f"{name}.{axis}": (work.point_position[number], at)
+            for number, name in enumerate(mechanism.point_names)
+            for at, axis in enumerate("xyz")
+        }
+        places: dict[str, tuple[Floats, int]] = dict(points)
         places |= {f"{name}.position": (work.q, at) for at, name in enumerate(mechanism.position_names)}
         places |= {f"{name}.velocity": (work.v, at) for at, name in enumerate(mechanism.joint_names)}
         places |= {name: (work.theta, at) for at, name in enumerate(mechanism.coordinate_names)}
@@ -106,7 +111,8 @@ class SimulatedInputs:
         )
         self._columns, self._tick = np.arange(len(signals)), -1
         self._gaps = any(name.endswith((".gap", ".broken", ".place")) for name in self._places)
-        self._bodies = self._gaps or any(values is work.theta for values, _ in self._places.values())
+        of_bodies = {*points, *mechanism.coordinate_names}
+        self._bodies = self._gaps or not of_bodies.isdisjoint(self._places)
 
     def sample(self, tick: int) -> None:
         """Write the inputs at the present state. An input that names another one takes its last value."""

@@ -81,6 +81,6 @@ def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, line: str, key: st
 
 
 def test_too_many_outputs(tmp_path: Path) -> None:
-    lines = "\n  ".join(f"valve{i}: {{type: digital, direction: output}}" for i in range(13))
-    with pytest.raises(MachineError, match="at most 12"):
+    lines = "\n  ".join(f"valve{i}: {{type: digital, direction: output}}" for i in range(65))
+    with pytest.raises(MachineError, match="at most 64"):
         load(written(tmp_path, lines))

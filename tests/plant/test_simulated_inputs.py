@@ -26,8 +26,9 @@ def simulated(folder: Path, present: str, pressure: str = "0") -> Machine:
     return load(path)
 
 
-def test_a_detector_answers_in_the_tick_of_the_gripper(tmp_path: Path) -> None:
-    run = InProcess(simulated(tmp_path, "gripper and z < 0.1", "1 + 20 * gripper * flow"))
+@pytest.mark.parametrize("place", ["z", "tool.z"])
+def test_a_detector_answers_in_the_tick_of_the_gripper(tmp_path: Path, place: str) -> None:
+    run = InProcess(simulated(tmp_path, f"gripper and {place} < 0.1", "1 + 20 * gripper * flow"))
     assert run.tick()["input"].tolist() == [0.0, 1.0]
     run.order(SetOutputs(((0, 1.0),)))
     assert run.tick()["input"].tolist() == [1.0, 10.0], "within the range of the signal"

@@ -14,8 +14,8 @@ from linkwork.multibody.expressions import ExpressionError
 from linkwork.multibody.expressions.conditions import parse_condition, parse_named
 
 ANALOG_INPUT = ("input", "analog")
-MOST_SIGNALS = 12
-"""Most output signals: one request may set all of them."""
+MOST_OUTPUTS = 64
+"""Most output signals; one request sets at most 12 of them."""
 
 
 def check_signals(file: MachineFile, document: Document) -> Iterator[Problem]:
@@ -43,13 +43,13 @@ def check_signals(file: MachineFile, document: Document) -> Iterator[Problem]:
         if frame.signal not in inputs:
             yield unknown(document, ("frames", name, "signal"), frame.signal, "analog input", inputs)
     outputs = [name for name, spec in file.signals.items() if spec.direction == "output"]
-    if len(outputs) > MOST_SIGNALS:
+    if len(outputs) > MOST_OUTPUTS:
         yield document.problem(
-            ("signals", outputs[MOST_SIGNALS]),
+            ("signals", outputs[MOST_OUTPUTS]),
             "the machine has too many output signals",
             of_key=True,
             found=str(len(outputs)),
-            allowed=f"at most {MOST_SIGNALS}",
+            allowed=f"at most {MOST_OUTPUTS}",
         )
 
 
@@ -68,6 +68,7 @@ def _simulated(file: MachineFile, document: Document, name: str) -> Iterator[Pro
     positions, joints = coordinates(file), degrees_of_freedom(file)
     known = [*positions, *(f"{each}.position" for each in joints if each in positions)]
     known += [*(f"{each}.velocity" for each in joints), *file.signals, "time_s"]
+    known += [f"{point}.{axis}" for point in file.points for axis in "xyz"]
     known += file.scene.make().quantities if file.scene else ()
     for used, at in names.items():
         if used not in known:

@@ -60,7 +60,8 @@ class SignalSpec(Section):
 
     simulated: str = entry(
         "How a simulated plant gives an input: a condition of a digital one, an expression of an analog one, "
-        "over coordinates, JOINT.position, JOINT.velocity, signals and time_s. Default: its initial value",
+        "over coordinates, JOINT.position, JOINT.velocity, POINT.x, .y, .z, signals and time_s. Default: its "
+        "initial value",
         default="",
         max_length=1000,
     )

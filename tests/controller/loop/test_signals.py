@@ -7,10 +7,13 @@ import pytest
 
 from linkwork.controller.faults import FaultCode
 from linkwork.controller.gateway.records.messages import Wording
+from linkwork.controller.named_signals import read_condition
 from linkwork.controller.orders import Disable, EmergencyStop, OrderOutcome, SetOutputs
+from linkwork.controller.records import layout_for
 from linkwork.controller.supervision.state_machine import State
 from linkwork.machine import Machine
 from linkwork.protocol.codes import DeviceFault, DeviceStatus
+from linkwork.protocol.errors import RequestError
 from linkwork.protocol.link import MOTOR_FAULT
 from tests.controller.loop.in_process import InProcess
 from tests.signal_machine import signal_machine
@@ -132,3 +135,11 @@ def test_inputs_are_in_the_record_and_named_for_people(run: InProcess, machine: 
     assert Wording(machine).signals(record) == {
         "gripper": False, "lamp": False, "flow": 0.5, "part_present": True, "pressure": 6.5,
     }  # fmt: skip
+
+
+def test_conditions_name_a_task_coordinate_by_its_point_too(machine: Machine) -> None:
+    layout = layout_for(machine)
+    condition = read_condition(machine, layout, "tool.z < 0.1 and tool.yaw > 0", ("until",))
+    assert set(condition.names) == {"z", "angle"}
+    with pytest.raises(RequestError, match=r"no quantity 'tool\.w'"):
+        read_condition(machine, layout, "tool.w < 0.1", ("until",))
