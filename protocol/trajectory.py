@@ -6,10 +6,12 @@ follow it. Units: rad or m per coordinate, s.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from pydantic import BeforeValidator, Field
+from pydantic import BaseModel, BeforeValidator, Field
 
 from linkwork.protocol.codes import ALIAS_LENGTH, NAME_LENGTH, TRAJECTORY_POINTS, RequestCode, ResultCode
 from linkwork.protocol.errors import RequestError, spelled
@@ -180,6 +182,10 @@ class FrameRange(RequestModel):
     """Smallest and largest speed of the frame."""
     window_m: Pair | None = None
     """Smallest and largest position along the frame's direction while the goal is in the frame."""
+    speed_rad_s: Pair | None = None
+    """Smallest and largest speed of a frame that turns."""
+    window_rad: Pair | None = None
+    """Smallest and largest angle about the line of a frame that turns, while the goal is in the frame."""
     begin_within_s: Annotated[float, Field(strict=True, ge=0.0, le=0.25, allow_inf_nan=False)] | None = None
     """How long after its planning the goal may begin. Default: 0.25 s."""
 
@@ -220,6 +226,14 @@ class Trajectory(RequestModel):
     def acts(self) -> bool:
         """Whether it does more than move."""
         return bool(self.events or self.capture or self.follow or self.until)
+
+
+def unknown_keys(content: object) -> Iterator[tuple[tuple[str | int, ...], list[str]]]:
+    """Yield the place of each key that a trajectory does not have, with the keys that are known there.
+
+    The controller ignores them, as it ignores all unknown fields; files and clients refuse them.
+    """
+    return _keys_unknown_to(Trajectory, content, ())
 
 
 def read_trajectory(
@@ -361,7 +375,8 @@ def _check_range(given: FrameRange, trajectory: Trajectory, path: Sequence[str |
     if not any(point.frame is not None for point in trajectory.points or ()):
         text = "no way-point is in a moving frame: add `in`, or leave `frame` out"
         raise RequestError(ResultCode.INVALID_GOAL, text, (*path, "frame"))
-    for key, pair in (("speed_m_s", given.speed_m_s), ("window_m", given.window_m)):
+    for key in ("speed_m_s", "window_m", "speed_rad_s", "window_rad"):
+        pair = getattr(given, key)
         if pair is not None and not pair[0] < pair[1]:
             where = (*path, "frame", key)
             text = f"{spelled(where)}: {pair[0]:g} to {pair[1]:g} is empty; give [LOW, HIGH], LOW < HIGH"
@@ -388,3 +403,48 @@ def _check_frames(points: list[Waypoint], path: Sequence[str | int]) -> None:
             break
     if text:
         raise RequestError(ResultCode.INVALID_GOAL, text, (*path, "points", where, "in"))
+
+
+def _keys_unknown_to(
+    model: type[BaseModel], data: object, place: tuple[str | int, ...]
+) -> Iterator[tuple[tuple[str | int, ...], list[str]]]:
+    if not isinstance(data, Mapping):
+        return
+    known = _parts_of(model)
+    for key, value in data.items():
+        if key not in known:
+            yield (*place, key), list(known)
+            continue
+        inner, kind = known[key]
+        if inner is None:
+            continue
+        if kind is list and isinstance(value, list):
+            for index, item in enumerate(value):
+                yield from _keys_unknown_to(inner, item, (*place, key, index))
+        elif kind is dict and isinstance(value, Mapping):
+            for name, item in value.items():
+                yield from _keys_unknown_to(inner, item, (*place, key, name))
+        elif kind is None:
+            yield from _keys_unknown_to(inner, value, (*place, key))
+
+
+@cache
+def _parts_of(model: type[BaseModel]) -> dict[str, tuple[type[BaseModel] | None, type | None]]:
+    """Return by key the model that it holds, and whether in a list or a dict (None: by itself)."""
+    return {
+        field.alias or name: _model_within(field.annotation) for name, field in model.model_fields.items()
+    }
+
+
+def _model_within(annotation: Any) -> tuple[type[BaseModel] | None, type | None]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation, None
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin in (list, dict):
+        return _model_within(arguments[-1])[0], origin
+    if origin in (Union, UnionType) or arguments:
+        for argument in arguments:
+            found = _model_within(argument)
+            if found[0] is not None:
+                return found
+    return None, None

@@ -45,8 +45,12 @@ def validated(
         return model.model_validate(content, context=aliases)
     except ValidationError as error:
         found = error.errors(include_url=False)
-        first = found[0]
-        where = [*path, *(part for part in first["loc"] if part != "[key]")]
+        places = [_place(content, each["loc"], missing=each["type"] == "missing") for each in found]
+        deepest = max(  # the most specific of the first problem and those within it
+            (number for number, place in enumerate(places) if place[: len(places[0])] == places[0]),
+            key=lambda number: len(places[number]),
+        )
+        first, where = found[deepest], [*path, *places[deepest]]
         more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
         fault = f"{first['msg'][:1].lower()}{first['msg'][1:]}"
         raise RequestError(
@@ -54,6 +58,21 @@ def validated(
             f"{spelled(where)}: {fault}, found {_brief(first['input'])}{more}",
             where,
         ) from None
+
+
+def _place(content: object, loc: Sequence[str | int], *, missing: bool) -> list[str | int]:
+    """Return the path in the content to an error of pydantic, without its names of members of unions."""
+    found: list[str | int] = []
+    here: Any = content
+    for number, step in enumerate(loc):
+        inside = isinstance(here, dict) and step in here
+        inside = inside or (isinstance(here, list) and isinstance(step, int) and step < len(here))
+        if inside:
+            here = here[step]
+        elif not (missing and number == len(loc) - 1):
+            continue
+        found.append(step)
+    return found
 
 
 def _refuse_names_twice(content: object, aliases: Mapping[str, str], path: Sequence[str | int]) -> None:

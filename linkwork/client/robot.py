@@ -25,7 +25,7 @@ from linkwork.client.goal import Goal, GoalFailed
 from linkwork.client.stream import MOST_UNANSWERED, Stream
 from linkwork.client.waiting import patiently, reach
 from linkwork.protocol.codes import Pace, RequestCode
-from linkwork.protocol.errors import NobodyThere, RequestError
+from linkwork.protocol.errors import NobodyThere, RequestError, spelled
 from linkwork.protocol.keys import ClientKeys
 from linkwork.protocol.request_client import RequestClient
 from linkwork.protocol.requests import REQUESTS, Request
@@ -43,7 +43,7 @@ from linkwork.protocol.results import (
     StateResult,
     StatusResult,
 )
-from linkwork.protocol.trajectory import Trajectory
+from linkwork.protocol.trajectory import Trajectory, unknown_keys
 
 ANSWER_S = 10.0
 NO_LIMIT_S = 1.0e6
@@ -527,4 +527,8 @@ for _name, _request in REQUESTS.items():
 def _plain(trajectory: Trajectory | Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(trajectory, Trajectory):
         return trajectory.model_dump(exclude_none=True, by_alias=True)
+    for place, known in unknown_keys(trajectory):
+        where = ("trajectory", *place)
+        text = f"{spelled(where)}: there is no such key; there are {', '.join(known)}"
+        raise RequestError(RequestCode.INVALID_PARAMS, text, where, {"allowed": known})
     return dict(trajectory)

@@ -196,3 +196,13 @@ def test_without_a_name_the_message_says_how_to_start_one(monkeypatch: pytest.Mo
         monkeypatch.setenv("LINKWORK_RUNTIME_DIR", folder)
         with pytest.raises(NobodyThere, match="linkwork up scara"), Robot():
             pytest.fail("entered without a controller")
+
+
+def test_a_trajectory_with_an_unknown_key_is_not_sent(controller: Controller, endpoint: str) -> None:
+    with Robot(endpoint=endpoint, owner="anna") as robot:
+        misspelt = {"coordinates": ["lift"], "points": [], "events": [{"at": {}, "set": {}, "led_s": 0.1}]}
+        for ask in (robot.send, robot.append, robot.check):
+            with pytest.raises(RequestError, match="no such key; there are at, set, lead_s") as refused:
+                ask(misspelt)
+            assert refused.value.path == ("trajectory", "events", 0, "led_s")
+    assert not {"send", "append", "check"} & {method for method, _ in controller.asked}

@@ -126,3 +126,17 @@ def test_more_points_than_allowed_are_refused():
 def test_as_many_points_as_allowed_are_read():
     rows = [{"time_from_start_s": 0.001 * k, "positions": [0.0, 1.0]} for k in range(TRAJECTORY_POINTS)]
     assert len(read_trajectory({"coordinates": ["a", "b"], "points": rows}).points) == TRAJECTORY_POINTS
+
+
+@pytest.mark.parametrize(
+    ("capture", "where"),
+    [
+        ({"c": {"input": "near", "edge": "up"}}, ("c", "edge")),
+        ({"c": {"edge": "both"}}, ("c", "input")),
+        ({"c": 3}, ("c",)),
+    ],
+)
+def test_the_path_of_a_choice_leads_to_the_key(capture, where):
+    with pytest.raises(RequestError) as refused:
+        read_trajectory(points((1.0, [0.0, 0.0]), capture=capture))
+    assert refused.value.path == ("trajectory", "capture", *where)

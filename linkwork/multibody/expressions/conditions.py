@@ -229,6 +229,8 @@ def _switch(text: str, start: int, sign: tuple[int, int], end: int) -> Condition
 
 def _expression(text: str, start: int, end: int) -> Node:
     """The expression between two places, all its places those of the whole text."""
+    if not text[start:end].strip():
+        raise ExpressionError("an expression is missing here", start, "nothing", "a name, or arithmetic")
     return parse(" " * start + text[start:end], _MORE)
 
 
