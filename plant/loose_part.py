@@ -152,24 +152,30 @@ class LoosePart:
         if self.held or self.away or (self.still and self._carried()):
             return
         work, carrier = self._work, self._carrier
-        base = None if carrier is None else carrier.shift / period_s
-        if base is not None:
+        if carrier is not None:
+            shift, turned = carrier.shift_at(self.centre), carrier.turned
+            base, spin = shift / period_s, carrier.spin
             work.v[:3] -= base
+            if turned is not None:
+                work.v[3:] -= self.axes.T @ spin
         if self._touched:
             compliant_step(*work.arguments, _RK4, period_s)
         else:
             rk4(*work.arguments, period_s)
         speed = max(float(np.abs(work.v[:3]).max()), self.model.radius_m * float(np.abs(work.v[3:]).max()))
-        if carrier is not None and base is not None:
-            work.v[:3] += base
-            work.q[:3] += carrier.shift
-        self.centre[:] = work.q[:3]
         self.axes[:] = _rotation(float(work.q[6]), work.q[3:6])
+        if carrier is not None:
+            work.v[:3] += base
+            work.q[:3] += shift
+            if turned is not None:
+                self._turn(turned)
+                work.v[3:] += self.axes.T @ spin
+        self.centre[:] = work.q[:3]
         self._slow_s = self._slow_s + period_s if speed < REST_SPEED else 0.0
         if self._slow_s >= REST_S:
             work.v[:] = 0.0
             if carrier is not None:
-                work.v[:3] = carrier.velocity
+                self._move_with(carrier)
             self.still = True
         elif self._fallen():
             self.remove()
@@ -181,16 +187,28 @@ class LoosePart:
         carrier = self._carrier
         if carrier is None or not carrier.plane.speed:
             return True
-        if abs(carrier.change) > carrier.plane.friction * self.model.gravity_m_s2:
+        if carrier.acceleration_at(self.centre) > carrier.plane.friction * self.model.gravity_m_s2:
             self.still, self._slow_s = False, 0.0
             return False
-        self.centre += carrier.shift
+        self.centre += carrier.shift_at(self.centre)
         self._work.q[:3] = self.centre
-        self._work.v[:3] = carrier.velocity
+        if carrier.turned is not None:
+            self._turn(carrier.turned)
+        self._move_with(carrier)
         if not carrier.is_under(self.centre):
             self.still, self._slow_s = False, 0.0
             self._settle_on_planes()
         return True
+
+    def _turn(self, turned: Floats) -> None:
+        """Turn about the centre by a rotation (3 × 3, world)."""
+        self.axes[:] = turned @ self.axes
+        self._work.q[6], self._work.q[3:6] = quaternion_of(self.axes)
+
+    def _move_with(self, carrier: MovingPlane) -> None:
+        """Take the plane's velocity and angular velocity."""
+        self._work.v[:3] = carrier.velocity_at(self.centre)
+        self._work.v[3:] = self.axes.T @ carrier.spin
 
     def _settle_on_planes(self) -> None:
         """Find the planes that the part may touch, and the one that carries it."""

@@ -39,5 +39,6 @@ class PartSupply:
             c, s = math.cos(self._turns_rad[number]), math.sin(self._turns_rad[number])
             turn = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
             centre = part.part.at_m + self._across_m[number] * across
-            part.put(centre, part.part.rotation @ turn, self._plane.velocity, np.zeros(3))
+            velocity, spin = self._plane.velocity_at(centre), self._plane.spin
+            part.put(centre, part.part.rotation @ turn, velocity, spin)
             self._next += 1

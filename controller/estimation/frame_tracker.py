@@ -15,7 +15,7 @@ from linkwork.machine.frames import MovingFrame
 
 
 class FrameTracker:
-    """The motion of one frame: displacement (m), speed and acceleration at the present tick."""
+    """The motion of one frame: displacement (m or rad), speed and acceleration at the present tick."""
 
     def __init__(self, frame: MovingFrame, period_s: float) -> None:
         self.frame = frame
@@ -23,7 +23,7 @@ class FrameTracker:
         self._g = 1.0 - pole**3
         self._h = 1.5 * (1.0 - pole) ** 2 * (1.0 + pole) / period_s
         self._k = (1.0 - pole) ** 3 / period_s**2
-        self.displacement_m = self.speed_m_s = self.acceleration_m_s2 = 0.0
+        self.displacement = self.speed = self.acceleration = 0.0
         self.known = False
         """Whether the signal has been read since the device connected."""
 
@@ -31,23 +31,23 @@ class FrameTracker:
         """Move on by a tick, with the value of the signal if it is fresh."""
         if not self.known:
             if fresh:
-                self.displacement_m = value * self.frame.m_per_unit
-                self.speed_m_s = self.acceleration_m_s2 = 0.0
+                self.displacement = value * self.frame.per_unit
+                self.speed = self.acceleration = 0.0
                 self.known = True
             return
-        self.displacement_m, self.speed_m_s, self.acceleration_m_s2 = self.ahead(elapsed_s)
+        self.displacement, self.speed, self.acceleration = self.ahead(elapsed_s)
         if fresh:
-            off = value * self.frame.m_per_unit - self.displacement_m
-            self.displacement_m += self._g * off
-            self.speed_m_s += self._h * off
-            most = self.frame.acceleration_m_s2
-            self.acceleration_m_s2 = min(max(self.acceleration_m_s2 + self._k * off, -most), most)
+            off = self.frame.nearest(value * self.frame.per_unit - self.displacement)
+            self.displacement += self._g * off
+            self.speed += self._h * off
+            most = self.frame.acceleration
+            self.acceleration = min(max(self.acceleration + self._k * off, -most), most)
 
     def ahead(self, seconds: float) -> tuple[float, float, float]:
-        """Return displacement (m), speed and acceleration that much later, if the acceleration stays."""
-        a = self.acceleration_m_s2
-        speed = self.speed_m_s + a * seconds
-        return self.displacement_m + 0.5 * (self.speed_m_s + speed) * seconds, speed, a
+        """Return displacement, speed and acceleration that much later, if the acceleration stays."""
+        a = self.acceleration
+        speed = self.speed + a * seconds
+        return self.displacement + 0.5 * (self.speed + speed) * seconds, speed, a
 
 
 class FrameTrackers:
@@ -68,5 +68,5 @@ class FrameTrackers:
     def adopt(self, other: FrameTrackers) -> None:
         """Copy the motions from the trackers of another constraint set."""
         for mine, its in zip(self.all, other.all, strict=True):
-            mine.displacement_m, mine.speed_m_s = its.displacement_m, its.speed_m_s
-            mine.acceleration_m_s2, mine.known = its.acceleration_m_s2, its.known
+            mine.displacement, mine.speed = its.displacement, its.speed
+            mine.acceleration, mine.known = its.acceleration, its.known

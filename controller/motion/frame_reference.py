@@ -5,6 +5,7 @@ The reference is that of the path, plus the weighted motion of the frame (goal_f
     θ = path(s) + w(s) c (d - d₀)
 
 with d the frame's displacement, d₀ that for which the path is, and c the change of each coordinate per metre.
+In a frame that turns, the point's place is turned about the frame's line by w(s) (d - d₀).
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from linkwork.controller.motion.reference import Follow
 
 SPARE_S = 0.005
 """A goal may begin so much later than it states: the ticks that an order takes."""
-SLACK_M = 5e-4
-"""Difference between signal and filtered displacement that the begin allows for."""
+SLACK = 5e-4
+"""Difference between signal and filtered displacement that the begin allows for (m or rad)."""
 JERK_PER_ACCELERATION_1_S = 20.0
 """Jerk of a stop in the frame, relative to the frame's acceleration: it is reached within 50 ms."""
 SPEED_SLACK = 0.05
@@ -42,14 +43,17 @@ class FollowInFrame(Follow):
         super().__init__(goal_id, block, time_s, speed)
         self._part, self._track, self._frame = part, track, track.frame
         self._braking: ruckig.Trajectory | None = None
-        self._braking_since_s = self._braking_from_m = 0.0
+        self._braking_since_s = self._braking_from = 0.0
+        off = track.displacement - part.origin
+        self._turns = off - self._frame.nearest(off)
+        """Whole turns of the signal since the goal was planned, of a frame that turns (rad)."""
 
     @staticmethod
     def may_begin(part: FramePart, track: FrameTracker) -> bool:
         """Whether the frame is where admission expected it at the begin."""
-        (low, high), (early_s, late_s) = part.speed_m_s, part.begins_s
-        moved, late_s = track.displacement_m - part.origin_m, late_s + SPARE_S
-        slack = SLACK_M + 0.01 * max(abs(low), abs(high)) * late_s
+        (low, high), (early_s, late_s) = part.speed, part.begins_s
+        moved, late_s = track.frame.nearest(track.displacement - part.origin), late_s + SPARE_S
+        slack = SLACK + 0.01 * max(abs(low), abs(high)) * late_s
         least, most = min(low * early_s, low * late_s), max(high * early_s, high * late_s)
         return track.known and least - slack <= moved <= most + slack
 
@@ -61,12 +65,10 @@ class FollowInFrame(Follow):
         if w == 0.0 and w1 == 0.0:
             return
         d, v, a = self._motion(ahead_s)
-        d -= self._part.origin_m
+        d -= self._part.origin + self._turns
         first, second = w1 * rate, w2 * rate * rate + w1 * change
-        gains = self._part.gains
-        theta += gains * (w * d)
-        velocity += gains * (first * d + w * v)
-        acceleration += gains * (second * d + 2.0 * first * v + w * a)
+        weighted = w * d, first * d + w * v, second * d + 2.0 * first * v + w * a
+        self._part.carry(weighted, theta, velocity, acceleration)
 
     def _motion(self, ahead_s: float) -> tuple[float, float, float]:
         """Displacement, speed and acceleration of the frame, or of its motion while it is brought to rest."""
@@ -75,7 +77,7 @@ class FollowInFrame(Follow):
             return self._track.ahead(ahead_s)
         since = self.path.time_s - self._braking_since_s + ahead_s
         way, speed, acceleration = braking.at_time(since)
-        return self._braking_from_m + way[0], speed[0], acceleration[0]
+        return self._braking_from + way[0], speed[0], acceleration[0]
 
     def stop(self) -> None:
         """Slow the path parameter to rest, and the share of the frame's motion too."""
@@ -83,7 +85,7 @@ class FollowInFrame(Follow):
         if self._braking is not None:
             return
         d, v, a = self._track.ahead(0.0)
-        most = self._frame.acceleration_m_s2
+        most = self._frame.acceleration
         given = ruckig.InputParameter(1)
         given.control_interface = ruckig.ControlInterface.Velocity
         given.current_position, given.current_velocity, given.current_acceleration = [0.0], [v], [a]
@@ -91,7 +93,7 @@ class FollowInFrame(Follow):
         given.max_acceleration, given.max_jerk = [most], [JERK_PER_ACCELERATION_1_S * most]
         self._braking = ruckig.Trajectory(1)
         ruckig.Ruckig(1).calculate(given, self._braking)
-        self._braking_since_s, self._braking_from_m = self.path.time_s, d
+        self._braking_since_s, self._braking_from = self.path.time_s, d
 
     @property
     def resting(self) -> bool:
@@ -103,16 +105,16 @@ class FollowInFrame(Follow):
         return bool(self.path.time_s - self._braking_since_s >= self._braking.duration)
 
     def left(self, theta: Floats) -> tuple[float, float] | None:
-        """Return speed (m/s) or position (m) of the frame that is out of its range, and the limit.
+        """Return speed or position of the frame (m or rad, s) that is out of its range, and the limit.
 
         None while the goal is not wholly in the frame. theta: the reference now (k).
         """
         if not self._part.inside(self.path.here()[0]):
             return None
-        part, widest = self._part, self._frame.speed_m_s
-        along, speed = float(part.gains @ theta), self._track.speed_m_s
+        part, widest = self._part, self._frame.speed
+        position, speed = part.position(theta), self._track.speed
         slack = SPEED_SLACK * (widest[1] - widest[0])
-        for value, (low, high), beyond in ((along, part.window_m, 0.0), (speed, part.speed_m_s, slack)):
+        for value, (low, high), beyond in ((position, part.window, 0.0), (speed, part.speed, slack)):
             if value < low - beyond:
                 return value, low
             if value > high + beyond:

@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from linkwork.arrays import Floats
-from linkwork.controller.goal_frame_part import FramePart
+from linkwork.controller.goal_frame_part import FramePart, Turn
 from linkwork.controller.planning.admission import Admitted, admit
 from linkwork.controller.planning.frame_motion import FrameMotion, path_with
 from linkwork.controller.planning.path import Path
@@ -44,25 +44,34 @@ def in_world(
     if not within:
         return trajectory, None
     number, frame = _frame_of(machine, points, within[0])
-    gains = _gains(machine, frame, trajectory, named)
+    gains, turn = _gains(machine, frame, trajectory, named), _turn(machine, frame, trajectory, named)
     if trajectory.force or trajectory.guard:
         text = "a goal with a force cannot be in a moving frame"
         raise RequestError(ResultCode.INVALID_GOAL, text, ("trajectory", "points", within[0], "in"))
     given = trajectory.frame or FrameRange()
-    speeds, window = (_within(frame, key, getattr(given, key)) for key in ("speed_m_s", "window_m"))
+    speed, window = _range(frame, given, "speed"), _range(frame, given, "window")
     late_s = LATEST_BEGIN_S if given.begin_within_s is None else given.begin_within_s
     begins_s = start.ahead_s, start.ahead_s + late_s
-    origin = start.inputs[frame.input] * frame.m_per_unit if start.inputs else 0.0
+    origin = start.inputs[frame.input] * frame.per_unit if start.inputs else 0.0
     times = [0.0, *(point.time_from_start_s for point in points)]
     first, last = within[0], within[-1]
     enters, leaves = (times[first], times[first + 1]), (times[last + 1], times[last + 2])
-    part = FramePart(number, enters, leaves, origin, speeds, window, begins_s, gains)
-    moved = [
-        point if point.frame is None
-        else point.model_copy(update={"positions": (np.array(point.positions) + gains * origin).tolist()})
-        for point in points
-    ]  # fmt: skip
+    part = FramePart(number, enters, leaves, origin, speed, window, begins_s, gains, turn)
+    moved = [point if point.frame is None else _moved(point, part) for point in points]
     return trajectory.model_copy(update={"points": moved}), part
+
+
+def _moved(point: Waypoint, part: FramePart) -> Waypoint:
+    """Return a way-point of the frame in the world, for the displacement of the part."""
+    given = {
+        "positions": point.positions,
+        "velocities": point.velocities,
+        "accelerations": point.accelerations,
+    }
+    rows = [np.zeros(len(part.gains)) if row is None else np.array(row) for row in given.values()]
+    part.carry((part.origin, 0.0, 0.0), *rows)
+    told = {key: row.tolist() for (key, old), row in zip(given.items(), rows, strict=True) if old is not None}
+    return point.model_copy(update=told)
 
 
 def _frame_of(machine: Machine, points: Sequence[Waypoint], at: int) -> tuple[int, MovingFrame]:
@@ -85,21 +94,27 @@ def refuse_behind_waiting(trajectory: Trajectory) -> None:
         raise RequestError(ResultCode.INVALID_GOAL, text, ("trajectory", "points", within[0], "in"))
 
 
-def _within(frame: MovingFrame, key: str, given: Sequence[float] | None) -> tuple[float, float]:
-    """Return the range of a goal, which has to be within that of the machine file."""
-    low, high = getattr(frame, key)
-    if given is None:
+def _range(frame: MovingFrame, given: FrameRange, what: str) -> tuple[float, float]:
+    """Return speed or window of a goal (what), which has to be within that of the machine file."""
+    keys = {"speed": ("speed_m_s", "speed_rad_s"), "window": ("window_m", "window_rad")}[what]
+    own, other = reversed(keys) if frame.turns else keys
+    if getattr(given, other) is not None:
+        where = ("trajectory", "frame", other)
+        text = f"{spelled(where)}: the frame {frame.name} {'turns' if frame.turns else 'slides'}; give {own}"
+        raise RequestError(ResultCode.INVALID_GOAL, text, where)
+    pair, (low, high) = getattr(given, own), getattr(frame, what)
+    if pair is None:
         return low, high
-    if not low <= given[0] < given[1] <= high:
-        where = ("trajectory", "frame", key)
+    if not low <= pair[0] < pair[1] <= high:
+        where = ("trajectory", "frame", own)
         text = (
-            f"{spelled(where)}: {given[0]:g} to {given[1]:g} is not within the range of the frame"
+            f"{spelled(where)}: {pair[0]:g} to {pair[1]:g} is not within the range of the frame"
             f" {frame.name}, {low:g} to {high:g}"
         )
         raise RequestError(
-            ResultCode.INVALID_GOAL, text, where, {"value": list(given), "allowed": [low, high]}
+            ResultCode.INVALID_GOAL, text, where, {"value": list(pair), "allowed": [low, high]}
         )
-    return given[0], given[1]
+    return pair[0], pair[1]
 
 
 def _gains(machine: Machine, frame: MovingFrame, trajectory: Trajectory, named: Sequence[int]) -> Floats:
@@ -109,7 +124,7 @@ def _gains(machine: Machine, frame: MovingFrame, trajectory: Trajectory, named: 
         if not np.isfinite(gain):
             text = f"{name} has no meaning in the moving frame {frame.name}: it is measured in the world"
             raise RequestError(ResultCode.INVALID_COORDINATES, text, where)
-    if float(np.linalg.norm(gains)) < LEAST_GAIN:
+    if not frame.turns and float(np.linalg.norm(gains)) < LEAST_GAIN:
         task = [
             name
             for name, gain in zip(machine.mechanism.coordinate_names, frame.gains, strict=True)
@@ -123,26 +138,60 @@ def _gains(machine: Machine, frame: MovingFrame, trajectory: Trajectory, named: 
     return gains
 
 
+def _turn(machine: Machine, frame: MovingFrame, trajectory: Trajectory, named: Sequence[int]) -> Turn | None:
+    """Return the line about which a frame turns, and the coordinates that turn with it.
+
+    They have to be all those of one point. Raises RequestError (INVALID_COORDINATES).
+    """
+    if frame.center_m is None:
+        return None
+    found: dict[tuple[str, int], int] = {}
+    for number, index in enumerate(named):
+        place = frame.places[index]
+        if place is not None:
+            found[place] = number
+    needed = len(frame.turning_axes)
+    points = {point for point, _ in found}
+    if len(points) != 1 or len(found) != needed:
+        sets: dict[str, list[str]] = {}
+        for name, place in zip(machine.mechanism.coordinate_names, frame.places, strict=True):
+            if place is not None:
+                sets.setdefault(place[0], []).append(name)
+        whole = [", ".join(names) for names in sets.values() if len(names) == needed]
+        text = (
+            f"{', '.join(trajectory.coordinates)} cannot turn with the moving frame {frame.name}: name all"
+            f" coordinates of one point that turn with it: {' or '.join(whole) or 'the machine has none'}"
+        )
+        raise RequestError(ResultCode.INVALID_COORDINATES, text, ("trajectory", "coordinates"))
+    (point,) = points
+    x, y, z = (found.get((point, axis), -1) for axis in range(3))
+    return Turn((x, y, z), frame.axis, frame.center_m)
+
+
 def with_frame(path: Path, part: FramePart, named: Sequence[int]) -> Path:
     """Return the path with its frame part; coordinates beside the named ones stay in the world."""
-    gains = np.zeros(len(path.coordinates))
-    for index, gain in zip(named, part.gains, strict=True):
-        gains[path.coordinates.index(index)] = gain
-    return replace(path, frame=replace(part, gains=gains))
+    gains, number = np.zeros(len(path.coordinates)), [path.coordinates.index(index) for index in named]
+    gains[number] = part.gains
+    turn = part.turn
+    if turn is not None:
+        x, y, z = (number[place] if place >= 0 else -1 for place in turn.places)
+        turn = replace(turn, places=(x, y, z))
+    return replace(path, frame=replace(part, gains=gains, turn=turn))
 
 
 def frame_motions(frame: MovingFrame, part: FramePart) -> Iterator[FrameMotion]:
     """Yield the motions of the frame for which a goal is admitted."""
-    (low, high), end = part.speed_m_s, part.leaves_s[1]
+    (low, high), end, unit = part.speed, part.leaves_s[1], frame.unit
     for speed in (low, high):
         for late_s in sorted(set(part.begins_s)):
             late = late_s > part.begins_s[0]
-            yield FrameMotion(speed, speed, end, end + 1.0, speed * late_s, late)
-    length = 1.875 * (high - low) / frame.acceleration_m_s2
+            yield FrameMotion(speed, speed, end, end + 1.0, speed * late_s, late, unit)
+    length = 1.875 * (high - low) / frame.acceleration
     middle = 0.5 * (part.enters_s[1] + part.leaves_s[0])
     for first, last in ((low, high), (high, low)):
         moved = first * part.begins_s[0]
-        yield FrameMotion(first, last, middle - 0.5 * length, middle + 0.5 * length, moved)
+        begin_s, end_s = middle - 0.5 * length, middle + 0.5 * length
+        yield FrameMotion(first, last, begin_s, end_s, moved, unit=unit)
 
 
 def admit_in_frame(machine: Machine, path: Path, start: Start) -> Admitted:
@@ -179,22 +228,23 @@ def _most_used(report: dict[str, object]) -> float:
 def _latest_begin(frame: MovingFrame, world: Path, part: FramePart, motion: FrameMotion) -> float:
     """Return how long the begin may wait until the frame leaves its window (s). Raises INFEASIBLE."""
     inside = np.flatnonzero((world.knots >= part.enters_s[1]) & (world.knots <= part.leaves_s[0]))
-    along = world.values[inside, 0] @ part.gains
-    low, high = part.window_m
-    outside = np.maximum(low - along, along - high)
+    places = np.array([part.position(theta) for theta in world.values[inside, 0]])
+    (low, high), unit = part.window, frame.unit
+    outside = np.maximum(low - places, places - high)
     worst = int(np.argmax(outside))
     if outside[worst] > 0.0:
-        value, limit = float(along[worst]), low if along[worst] < low else high
+        value, limit = float(places[worst]), low if places[worst] < low else high
         time_s = float(world.knots[inside[worst]])
+        where = "about" if frame.turns else "along"
         text = (
-            f"{motion.about}: the goal is {value:.4g} m along the frame {frame.name} at {time_s:.3f} s, its"
-            f" window ends at {limit:g} m; begin earlier, or at another place"
+            f"{motion.about}: the goal is {value:.4g} {unit} {where} the frame {frame.name} at {time_s:.3f}"
+            f" s, its window ends at {limit:g} {unit}; begin earlier, or at another place"
         )
         data = {
-            "quantity": "frame window", "coordinate": frame.name, "value": value, "limit": limit, "unit": "m",
-            "time_s": time_s, "min_time_stretch": None, "frame_motion": motion.about,
+            "quantity": "frame window", "coordinate": frame.name, "value": value, "limit": limit,
+            "unit": unit, "time_s": time_s, "min_time_stretch": None, "frame_motion": motion.about,
         }  # fmt: skip
         raise RequestError(ResultCode.INFEASIBLE, text, (), data)
-    fastest = max(abs(part.speed_m_s[0]), abs(part.speed_m_s[1]))
-    ahead = high - along if part.speed_m_s[1] > 0.0 else along - low
+    fastest = max(abs(part.speed[0]), abs(part.speed[1]))
+    ahead = high - places if part.speed[1] > 0.0 else places - low
     return float(ahead.min()) / fastest + part.begins_s[1 if motion.late else 0]

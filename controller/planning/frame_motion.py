@@ -17,9 +17,9 @@ STEP_S = 0.01
 
 @dataclass(frozen=True)
 class FrameMotion:
-    """A motion of the frame (m) from the displacement of the plan on: `first` m/s, later `last` m/s.
+    """A motion of the frame (`unit`: m or rad) from where it was at planning: speed `first`, later `last`.
 
-    The speed changes between `begin_s` and `end_s` as 10 x³ - 15 x⁴ + 6 x⁵. `moved_m`: before the goal
+    The speed changes between `begin_s` and `end_s` as 10 x³ - 15 x⁴ + 6 x⁵. `moved`: before the goal
     began. `late`: the goal begins as late as it may.
     """
 
@@ -27,21 +27,22 @@ class FrameMotion:
     last: float
     begin_s: float
     end_s: float
-    moved_m: float
+    moved: float
     late: bool = False
+    unit: str = "m"
 
     @property
     def about(self) -> str:
         """The motion in words."""
         late = " and a late begin" if self.late else ""
         if self.first == self.last:
-            return f"at {self.first:g} m/s of the frame{late}"
-        return f"while the frame changes from {self.first:g} to {self.last:g} m/s"
+            return f"at {self.first:g} {self.unit}/s of the frame{late}"
+        return f"while the frame changes from {self.first:g} to {self.last:g} {self.unit}/s"
 
     def at(self, t: float) -> tuple[float, float, float]:
-        """Return displacement (m), speed and acceleration at the time t (s) of the goal."""
+        """Return displacement, speed and acceleration at the time t (s) of the goal."""
         length, change = self.end_s - self.begin_s, self.last - self.first
-        way = self.moved_m + self.first * t
+        way = self.moved + self.first * t
         if t <= self.begin_s:
             return way, self.first, 0.0
         x = min((t - self.begin_s) / length, 1.0)
@@ -71,8 +72,7 @@ def path_with(path: Path, motion: FrameMotion) -> Path:
         evaluate(words, min(s, path.duration_s), *values[place])
         w, w1, w2 = part.weight(s)
         d, v, a = motion.at(s)
-        change = (w * d, w1 * d + w * v, w2 * d + 2.0 * w1 * v + w * a)
-        values[place] += np.outer(change, part.gains)
+        part.carry((w * d, w1 * d + w * v, w2 * d + 2.0 * w1 * v + w * a), *values[place])
     rows = path.values.shape[1]  # cubics keep the steps of their acceleration between pieces
     return replace(path, knots=knots, values=np.ascontiguousarray(values[:, :rows]), frame=None)
 
@@ -82,9 +82,9 @@ def expected(machine: Machine, path: Path, part: FramePart, at_s: float, inputs:
 
     at_s: path parameter now; inputs: values of the input signals, empty before the goal has begun.
     """
-    frame, speed = machine.frames[part.frame], 0.5 * sum(part.speed_m_s)
+    frame, speed = machine.frames[part.frame], 0.5 * sum(part.speed)
     moved = speed * 0.5 * sum(part.begins_s)
     if inputs:
-        moved = inputs[frame.input] * frame.m_per_unit - part.origin_m - speed * at_s
+        moved = frame.nearest(inputs[frame.input] * frame.per_unit - part.origin - speed * at_s)
     end = path.duration_s
     return path_with(path, FrameMotion(speed, speed, end, end + 1.0, moved))

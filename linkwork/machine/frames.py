@@ -1,35 +1,60 @@
-"""Moving frames, such as conveyor belts: translations that a signal measures."""
+"""Moving frames, such as conveyor belts and rotary tables: a signal measures their displacement."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from linkwork.arrays import Floats
 
+TURN = 2.0 * math.pi
+
 
 @dataclass(frozen=True)
 class MovingFrame:
-    """A frame that moves along a straight line of the world, as an analog input measures.
+    """A frame that slides along a straight line of the world, or turns about one.
 
-    Its displacement is the value of the input number `input` times `m_per_unit` (m), along the unit vector
-    `along` (world). Goals rely on a speed (m/s) within `speed_m_s` and an acceleration (m/s²) of at most
-    `acceleration_m_s2`. `window_m`: positions along the direction in which goals may be in the frame.
-    `bandwidth_rad_s`: of the filter for its motion. `gains` (one per coordinate of the mechanism): change of
-    the coordinate per metre that the frame moves; NaN where a goal cannot name the coordinate in the frame.
+    Its displacement is the value of the input number `input` times `per_unit`: along the unit vector `axis`
+    (world; m), or, with `center_m`, about the line through it in the direction `axis` (rad). Goals rely on a
+    speed within `speed` and an acceleration of at most `acceleration` (m or rad, s). `window`: positions
+    along the axis (m), or angles about it (rad), at which goals may be in the frame. `bandwidth_rad_s`: of
+    the filter for its motion.
+
+    One entry per coordinate of the mechanism: `gains`, its change per metre or radian, NaN where a goal
+    cannot name it in the frame; `places`, the point and the number of the axis (x, y, z) of those that turn
+    with the frame, None of others. `turning_axes`: numbers of the world's axes along which places change
+    when it turns.
     """
 
     name: str
     input: int
-    m_per_unit: float
-    along: tuple[float, float, float]
-    speed_m_s: tuple[float, float]
-    acceleration_m_s2: float
-    window_m: tuple[float, float]
+    per_unit: float
+    axis: tuple[float, float, float]
+    speed: tuple[float, float]
+    acceleration: float
+    window: tuple[float, float]
     bandwidth_rad_s: float
     gains: tuple[float, ...]
+    center_m: tuple[float, float, float] | None = None
+    places: tuple[tuple[str, int] | None, ...] = ()
+    turning_axes: tuple[int, ...] = ()
+
+    @property
+    def turns(self) -> bool:
+        """Whether it turns."""
+        return self.center_m is not None
+
+    @property
+    def unit(self) -> str:
+        """Unit of its displacement: m or rad."""
+        return "rad" if self.turns else "m"
 
     def gains_of(self, coordinates: tuple[int, ...]) -> Floats:
         """Return the gains of these coordinates of the mechanism (k)."""
         return np.array([self.gains[index] for index in coordinates])
+
+    def nearest(self, difference: float) -> float:
+        """Return a difference of two displacements; that of a frame that turns without whole turns."""
+        return difference if self.center_m is None else math.remainder(difference, TURN)

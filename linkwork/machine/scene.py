@@ -15,7 +15,7 @@ PART_QUANTITIES = ("x", "y", "z")
 BEAM_QUANTITIES = ("broken", "place")
 """Quantities of a beam: BEAM.broken (0 or 1), BEAM.place of the part that broke it last (m along it)."""
 PLANE_QUANTITIES = ("displacement", "speed")
-"""Quantities of a moving plane: PLANE.displacement since the start (m) and PLANE.speed (m/s)."""
+"""Quantities of a moving plane: PLANE.displacement since the start (m, rad) and PLANE.speed (per s)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,9 +23,9 @@ class ScenePlane:
     """A plane through `at_m` (3, world); its unit normal (3) leads to where parts may be.
 
     along: unit vector (3) in the plane, zeros of a plane that has no direction. speed: expression of signals
-    and time_s for its speed along it (m/s), '' of a plane that stands; the speed follows with
-    `acceleration_m_s2`. size_m: lengths along and across of the rectangle about `at_m` to which it is
-    limited; None: it has no end.
+    and time_s for its speed along it (m/s), or, if it `turns`, about its normal through `at_m` (rad/s); '' of
+    a plane that stands. The speed follows with `acceleration` (m/s², rad/s²). size_m: lengths along and
+    across of the rectangle about `at_m` to which it is limited; None: it has no end.
     """
 
     name: str
@@ -34,8 +34,9 @@ class ScenePlane:
     friction: float
     along: Floats
     speed: str = ""
-    acceleration_m_s2: float = np.inf
+    acceleration: float = np.inf
     size_m: tuple[float, float] | None = None
+    turns: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -130,6 +130,78 @@ def test_a_feeder_puts_parts_at_seeded_places(tmp_path: Path) -> None:
     assert not np.array_equal(other[1], centres)
 
 
+TABLE = """
+signals:
+  speed: {{type: analog, direction: output, unit: rad/s, range: [-9, 9], initial: 0.5}}
+  turned: {{type: analog, direction: input, range: [-9, 9], simulated: table.displacement}}
+scene:
+  planes:
+    table: {{at_m: [0.1, 0.3, 0], normal: [0, 0, 1], friction: {friction}, turn_rad_s: "speed",
+            acceleration_rad_s2: 2}}
+  parts: {{box: {{mass_kg: 0.1, size_m: [0.04, 0.02, 0.02], at_m: [0.25, 0.3, 0.01], rpy_deg: [0, 0, 30]}}}}
+"""
+
+
+def on_a_table(folder: Path, friction: float = 0.5) -> Machine:
+    """A SCARA beside a rotary table, with a part 0.15 m from its centre."""
+    path = folder / "scara.yaml"
+    path.write_text(shipped_path("scara").read_text() + TABLE.format(friction=friction))
+    return load(path)
+
+
+def test_a_part_turns_with_a_rotary_table(tmp_path: Path) -> None:
+    plant = Simulator(on_a_table(tmp_path))
+    part = plant.parts[0]
+    plant.integrate(400)  # it begins at rest and is dragged along
+    assert part.still
+    arm, angle = part.centre - [0.1, 0.3, 0.0], plant.measured.inputs[0]
+    assert np.linalg.norm(arm[:2]) == pytest.approx(0.15, abs=5e-3)
+    np.testing.assert_allclose(part.velocity, 0.5 * np.array([-arm[1], arm[0], 0.0]), atol=1e-9)
+    np.testing.assert_allclose(part.angular_velocity, [0.0, 0.0, 0.5], atol=1e-9)
+    axes = part.axes.copy()
+    plant.integrate(1000)
+    turned = plant.measured.inputs[0] - angle
+    assert turned == pytest.approx(0.5, abs=1e-9)
+    c, s = np.cos(turned), np.sin(turned)
+    rotation = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+    np.testing.assert_allclose(part.centre - [0.1, 0.3, 0.0], rotation @ arm, atol=1e-9)
+    np.testing.assert_allclose(part.axes, rotation @ axes, atol=1e-9)
+
+
+def test_a_part_slides_off_a_table_that_turns_too_fast(tmp_path: Path) -> None:
+    plant = Simulator(on_a_table(tmp_path, friction=0.2))
+    set_speed(plant, 3.0)  # 1.35 m/s² are needed, friction gives 1.96
+    plant.integrate(2000)
+    part = plant.parts[0]
+    assert part.still
+    set_speed(plant, 4.0)
+    plant.integrate(1000)
+    assert not part.still
+    assert np.linalg.norm(part.centre[:2] - [0.1, 0.3]) > 0.2
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "says"),
+    [
+        ("size_m", "[1, 1]", "has no end"),
+        ("turn_rad_s", "fast", "fast"),
+        ("speed_m_s", "1", "does not slide"),
+    ],
+)
+def test_what_a_table_cannot_be_is_refused(tmp_path: Path, key: str, value: str, says: str) -> None:
+    text = TABLE.format(friction=0.5)
+    text = (
+        text.replace('"speed"', value)
+        if key == "turn_rad_s"
+        else text.replace("turn_", f"{key}: {value}, turn_")
+    )
+    path = tmp_path / "scara.yaml"
+    path.write_text(shipped_path("scara").read_text() + text)
+    with pytest.raises(MachineError, match=says) as refused:
+        load(path)
+    assert refused.value.problems[0].key == f"scene.planes.table.{key}"
+
+
 @pytest.mark.parametrize(
     ("speed", "parts", "more", "says"),
     [

@@ -22,7 +22,8 @@ def check_scene(file: MachineFile, document: Document) -> Iterator[Problem]:
     taken = dict.fromkeys(file.points, "a point") | dict.fromkeys(file.contacts, "a contact")
     taken |= dict.fromkeys(file.joints, "a joint") | dict.fromkeys(coordinates(file), "a coordinate")
     taken |= dict.fromkeys(file.signals, "a signal")
-    moving = {name for name, plane in file.scene.planes.items() if plane.speed_m_s}
+    planes = file.scene.planes
+    moving = {name for name, plane in planes.items() if plane.speed_m_s or plane.turn_rad_s}
     for section in ("parts", "grippers", "feeders", "beams", "planes"):
         for name in getattr(file.scene, section):
             if section == "planes" and name not in moving:
@@ -48,12 +49,16 @@ def check_scene(file: MachineFile, document: Document) -> Iterator[Problem]:
         used[gripper.point] = name
         yield from condition_problems(file, document, (*place, "closed_when"), gripper.closed_when)
     for name in moving:
-        yield from _speed_problems(file, document, name, file.scene.planes[name].speed_m_s)
+        key = "turn_rad_s" if planes[name].turn_rad_s else "speed_m_s"
+        yield from _speed_problems(file, document, ("scene", "planes", name, key))
 
 
-def _speed_problems(file: MachineFile, document: Document, plane: str, text: str) -> Iterator[Problem]:
+def _speed_problems(
+    file: MachineFile, document: Document, path: tuple[str, str, str, str]
+) -> Iterator[Problem]:
     """Yield the problems of the expression of a plane's speed."""
-    path, known = ("scene", "planes", plane, "speed_m_s"), [*file.signals, "time_s"]
+    assert file.scene is not None
+    text, known = getattr(file.scene.planes[path[2]], path[3]), [*file.signals, "time_s"]
     try:
         names = parse_named(text).names
     except ExpressionError as error:

@@ -57,6 +57,19 @@ class ScenePlaneSpec(PlaneSpec):
         None,
         gt=0,
     )
+    turn_rad_s: Speed = entry(
+        "Speed with which the surface turns about the normal through at_m, as a rotary table: a number, or an"
+        " expression of signals and time_s. Default: the plane does not turn",
+        "rad/s",
+        "",
+        max_length=1000,
+    )
+    acceleration_rad_s2: Number | None = entry(
+        "Largest acceleration with which the turning follows its expression. Default: it follows at once",
+        "rad/s²",
+        None,
+        gt=0,
+    )
     size_m: Range | None = entry(
         "Lengths along that direction and across of the rectangle about at_m to which the plane is limited."
         " Default: it has no end",
@@ -66,6 +79,10 @@ class ScenePlaneSpec(PlaneSpec):
 
     @model_validator(mode="after")
     def _has_axes(self) -> ScenePlaneSpec:
+        for key in ("speed_m_s", "size_m"):
+            if self.turn_rad_s and getattr(self, key):
+                remedy = f"remove {key} or turn_rad_s"
+                raise wrong("a plane that turns has no end and does not slide", key, remedy=remedy, at=(key,))
         if self.along is None:
             for key in ("speed_m_s", "size_m"):
                 if getattr(self, key):
@@ -93,8 +110,12 @@ class ScenePlaneSpec(PlaneSpec):
         size = None if self.size_m is None else (self.size_m[0], self.size_m[1])
         normal = unit_vector(self, "normal")
         at = np.array(self.at_m)
-        most = math.inf if self.acceleration_m_s2 is None else self.acceleration_m_s2
-        return ScenePlane(name, at, normal, self.friction, self.direction(), self.speed_m_s, most, size)
+        turns = bool(self.turn_rad_s)
+        speed, most = (
+            (self.turn_rad_s, self.acceleration_rad_s2) if turns else (self.speed_m_s, self.acceleration_m_s2)
+        )
+        largest = math.inf if most is None else most
+        return ScenePlane(name, at, normal, self.friction, self.direction(), speed, largest, size, turns)
 
 
 class PartSpec(Orientation):

@@ -208,7 +208,7 @@ def test_a_goal_states_the_motion_of_the_frame_for_which_it_is_admitted(tmp_path
     made = planned(rig, near, frame=narrow)
     part = GoalBlock(made.words).frame
     assert part is not None
-    assert (part.speed_m_s, part.window_m, part.begins_s) == ((0.09, 0.11), (-0.1, 0.12), (0.0, 0.0))
+    assert (part.speed, part.window, part.begins_s) == ((0.09, 0.11), (-0.1, 0.12), (0.0, 0.0))
     rig.run(0.05)
     assert rig.start_goal(made.words)["order_outcome"] == OrderOutcome.REFUSED_FRAME, "it began too late"
     rig.start_goal(planned(rig, points(-0.02 - belt(rig)), frame=narrow).words)
