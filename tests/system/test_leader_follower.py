@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -15,6 +17,7 @@ import pytest
 from linkwork import Robot
 from linkwork.demos.variants import moved_by_hand
 from linkwork.launch.daemons import Rig
+from linkwork.recordings.log_file import read_ticks
 from tests.system.running import (
     answer,
     command_line,
@@ -95,3 +98,48 @@ def test_the_example_of_the_documentation_follows(both: Path) -> None:
     answer(both, "enable", "--robot", "scara")
     answer(both, "move", "x=0", "y=0.33", "--robot", "scara")
     follows(both, [sys.executable, str(EXAMPLE), "five_bar", "scara"], leader_floats=False)
+
+
+def test_a_file_and_a_pipe_are_followed(both: Path) -> None:
+    answer(both, "enable", "--robot", "scara")
+    answer(both, "move", "x=0", "y=0.33", "--robot", "scara")
+    with Robot(endpoint=f"ipc://{both}/scara/requests.ipc", lease=False) as scara:
+        begun, log, since = place(scara), Path(scara.status["log"]), scara.state["tick"]
+    times = 0.02 * np.arange(51)
+    rows = [(at, begun[0] + 0.005 * (1.0 - np.cos(2.0 * np.pi * at)), begun[1]) for at in times.tolist()]
+    table = "\n".join(["time_s,x,y", *(",".join(map(repr, map(float, row))) for row in rows)]) + "\n"
+    path = both / "way.csv"
+    path.write_text(table)
+    done = answer(both, "stream", str(path), "--rate", "50", "--robot", "scara")
+    assert (done["name"], done["set_points"]) == ("SUCCESSFUL", len(rows))
+
+    words = command_line("stream", "-", "--rate", "50", "--robot", "scara", "--json")
+    program = subprocess.Popen(
+        words, env=environment(both), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert program.stdin is not None
+    program.stdin.write("x,y\n")
+    program.stdin.flush()
+    with Robot(endpoint=f"ipc://{both}/scara/requests.ipc", lease=False) as scara:
+        wait_for(lambda: scara.state["stream"] is not None, "the stream")
+    for _, x, y in rows:  # without time_s: stamped when they come
+        program.stdin.write(f"{x!r},{y!r}\n")
+        program.stdin.flush()
+        time.sleep(0.02)
+    out, _ = program.communicate(timeout=60)
+    assert program.returncode == 0, out
+    assert json.loads(out)["set_points"] == len(rows)
+
+    for line, status, says in (
+        ("0.0,1.0,0.33", 3, "move there first"),
+        (f"0.0,{begun[0]!r},nan", 3, "finite number"),
+        ("0.0,here,0.33", 2, "row 2 has to be 3 numbers"),
+    ):
+        path.write_text(f"time_s,x,y\n{line}\n")
+        refused = linkwork(both, "stream", str(path), "--robot", "scara")
+        assert (refused.returncode, says in refused.stderr) == (status, True), refused.stderr
+    answer(both, "disable", "--robot", "scara")
+    ticks = read_ticks(log).table
+    moved = ticks["coordinate"][ticks["tick"] > since][:, 4:6] - begun
+    assert moved[:, 0].max() == pytest.approx(0.01, abs=1e-3)
+    assert np.abs(moved[:, 1]).max() < 1e-3
