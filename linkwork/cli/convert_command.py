@@ -34,7 +34,7 @@ def convert(
 
     machine = load(config)
     try:
-        text, found = written(machine, to)
+        text, found = written(machine, to, None if out is None else out.parent)
     except UnwritableMachine as problem:
         raise Misuse(f"{machine.name} cannot be written as {to}: {problem}") from None
     if found.losses and not lossy:

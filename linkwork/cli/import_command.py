@@ -85,6 +85,7 @@ def import_robot(
         repair=repair,
         effort=effort,
         seconds=timeout,
+        folder=Path() if out is None else out.parent,
     )
     try:
         found = imported(file, options)

@@ -124,6 +124,7 @@ def test_loops_of_generalized_rbda() -> None:
     assert (four_bar.machine.dof, [motor.joint for motor in four_bar.machine.motors]) == (1, ["joint1"])
     leg = import_robot(ROBOTS / "generalized_rbda" / "planar_leg_linkage.urdf")
     assert leg.machine.dof == 2
+    assert [motor.joint for motor in leg.machine.motors] == ["base_to_thigh", "thigh_to_driver"]
     assert any("NO BODY HAS THE INERTIA OF thigh" in each for each in leg.remarks)
     assert any(each.key.startswith("bodies.thigh") for each in leg.machine.warnings)
     mended = import_robot(ROBOTS / "generalized_rbda" / "planar_leg_linkage.urdf", ImportOptions(repair=True))
@@ -131,6 +132,29 @@ def test_loops_of_generalized_rbda() -> None:
     for body in mended.machine.mechanism.bodies:
         moments = np.linalg.eigvalsh(np.asarray(body.inertia_kg_m2))
         assert moments[2] <= (moments[0] + moments[1]) * (1.0 + 1e-6)
+
+
+def test_couplings_of_urdf_plus_sum_the_joints_of_both_chains(tmp_path: Path) -> None:
+    """A rotor on the base turns the elbow by a belt along the arm: 6 rotor = shoulder + elbow."""
+    rotor, shoulder, elbow = (
+        JOINT.format(name, "revolute", parent, child, "1 0 0").replace(">", f' independent="{free}">', 1)
+        for name, parent, child, free in (
+            ("rotor", "ground", "crank", "true"),
+            ("shoulder", "ground", "rocker", "true"),
+            ("elbow", "rocker", "arm/left", "false"),
+        )
+    )
+    belt = (
+        '<coupling name="belt"><predecessor link="crank"/><successor link="arm/left"/><ratio value="6"/>'
+        '</coupling>\n<ros2_control name="x"/><odd/>'
+    )
+    found = import_robot(four_bar(tmp_path, belt, a=rotor, b=shoulder, c=elbow))
+    (constraint,) = found.machine.mechanism.constraints
+    assert getattr(constraint, "factors") == {"elbow": 1.0, "shoulder": 1.0, "rotor": -6.0}  # noqa: B009
+    assert [motor.joint for motor in found.machine.motors] == ["rotor", "shoulder"]
+    assert "elements that are not read: <odd>" in found.remarks
+    with pytest.raises(ImportProblem, match="does not exist"):
+        import_robot(four_bar(tmp_path, belt.replace("crank", "wheel"), a=rotor, b=shoulder, c=elbow))
 
 
 LINK = (

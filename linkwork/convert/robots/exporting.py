@@ -20,10 +20,12 @@ from linkwork.convert.robots.robot_model import (
     SourceFormat,
     SourceJoint,
     SourceLink,
+    SourceShape,
     SourceSpring,
 )
 from linkwork.machine import Machine
 from linkwork.machine.building.initial_assembly import admitted_velocities
+from linkwork.machine.visuals import MESH_FORMATS, mesh_path
 from linkwork.multibody.constraints import Constraint
 from linkwork.multibody.constraints.closures import PinClosure, PointClosure
 from linkwork.multibody.constraints.constraint import Closure
@@ -52,6 +54,9 @@ CLOSED_BY_SDF_JOINTS: frozenset[ClosureType] = frozenset({"prismatic", "universa
 _CLOSED = 1e-12
 """Largest gap (m, rad) of a loop that counts as closed."""
 _TITLES: dict[SourceFormat, str] = {"urdf": "URDF", "mjcf": "MJCF", "sdf": "SDF"}
+_MESHES: dict[SourceFormat, tuple[str, ...]] = {
+    "urdf": MESH_FORMATS, "mjcf": (".stl", ".obj"), "sdf": MESH_FORMATS,
+}  # fmt: skip
 _SMOOTH = 1e-3
 _SEVERAL = ("spherical", "floating", "universal")
 _Z = np.array([0.0, 0.0, 1.0])
@@ -95,6 +100,7 @@ class _Exporter:
                 body.name, 0, body.mass_kg, np.asarray(body.com_m), np.asarray(body.inertia_kg_m2),
                 body.unphysical,
             )  # fmt: skip
+        self._add_shapes()
         for joint in mechanism.joints:
             self._add_joint(joint)
         idle = {motion.row.name for motion in machine.assembly.idle}
@@ -112,6 +118,20 @@ class _Exporter:
 
     def _loses(self, text: str) -> None:
         self.found.losses.append(text)
+
+    def _add_shapes(self) -> None:
+        left_out = []
+        for shape in self._machine.visuals:
+            file = mesh_path(self._machine.path, shape).resolve() if shape.kind == "mesh" else None
+            if file is not None and (file.suffix.lower() not in _MESHES[self._to] or not file.is_file()):
+                left_out.append(str(shape.file))
+                continue
+            pose = FramePose(shape.at_m, shape.rotation)
+            made = SourceShape(shape.kind, shape.sizes, pose, shape.color, file)
+            self.found.robot.links[shape.body].shapes.append(made)
+        if left_out:
+            listed = ", ".join(dict.fromkeys(left_out))
+            self.found.notes.append(f"meshes that are missing, or that {_TITLES[self._to]} lacks: {listed}")
 
     # -- joints
 
@@ -273,12 +293,7 @@ class _Exporter:
             if len(of_joint) != 2 or len(leading) == 2:
                 return None
             of_joint = dict(sorted(of_joint.items(), key=lambda item: item[0] in leading))
-        (joint, first), *rest = of_joint.items()
-        terms = {other: -factor / first for other, factor in rest}
-        other = next(iter(terms), None)
-        linear = () if other is None else (terms.pop(other),)
-        coefficients = (constraint.value / first, *linear)
-        return SourceCoupling(constraint.name, joint, other, coefficients, more=terms)
+        return SourceCoupling.of_sum(constraint.name, of_joint, constraint.value)
 
     def _is_closed_at_zero(self, closure: SourceClosure) -> bool:
         """Whether a slide or a universal joint is closed where all joints are at zero."""

@@ -51,7 +51,8 @@ class ImportOptions:
     `closures`: a sheet; `packages`: folders by the names of packages; `base`: whether a robot without a joint
     to the world stands or floats (default: URDF stands, others say); `literal`: change nothing; `repair`:
     mend inertias that no body has; `effort`: largest effort of the motors (N m or N), not the source's;
-    `seconds`: largest duration of a child process; `seed`: of the search for a pose.
+    `seconds`: largest duration of a child process; `seed`: of the search for a pose; `folder`: that of the
+    machine file, for the paths of meshes (None: without shapes for drawings).
     """
 
     closures: Path | None = None
@@ -62,6 +63,7 @@ class ImportOptions:
     effort: float | None = None
     seconds: float = SECONDS
     seed: int = 0
+    folder: Path | None = None
 
 
 def read_robot(path: Path, options: ImportOptions | None = None) -> RobotModel:
@@ -71,7 +73,7 @@ def read_robot(path: Path, options: ImportOptions | None = None) -> RobotModel:
     packages = PackagePaths(path.parent, options.packages)
     tag = file.root.tag
     if tag == "robot":
-        robot = read_urdf(file)
+        robot = read_urdf(file, packages)
     elif tag in ("mujoco", "mujocoinclude"):
         robot = read_mjcf(file, packages, options.seconds)
     elif tag == "sdf":
@@ -154,6 +156,8 @@ def import_robot(path: Path, options: ImportOptions | None = None) -> Imported:
         simplifier.run()
         changes, frames = simplifier.notes, simplifier.frames
     remarks = [*robot.remarks, *examine(robot, repair=options.repair)]
+    if any(robot.links[name].shapes for name in robot.roots()):
+        remarks.append("the ground's shapes for drawings are left out")
     guessed = robot.motors is None
     made = _made(robot, frames, options)
     if guessed:
@@ -187,7 +191,7 @@ def _made(robot: RobotModel, frames: list[FramePoint], options: ImportOptions) -
 
     A singular zero pose is left, too, unless nothing may change (`literal`), or no regular pose is found.
     """
-    writer = MachineWriter(robot, frames)
+    writer = MachineWriter(robot, frames, options.folder)
     text = writer.text()
     machine, error = _loaded(text)
     searched = "the loops are open" if machine is None and _is_open(error) else ""

@@ -113,6 +113,7 @@ class LoopSimplifier:
             if link.mass > 0.0 or link.inertia.any() or joint.armature:
                 continue
             del robot.links[name], robot.joints[joint.name]
+            robot.links[joint.parent].take_shapes(link, joint.pose)
             self.frames.append(FramePoint(name, joint.parent, joint.pose.at))
             self._rehang(name, joint.parent, joint.pose)
             self.notes.append(

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 
@@ -20,6 +22,7 @@ from linkwork.convert.robots.robot_model import (
     SourceClosure,
     SourceCoupling,
     SourceJoint,
+    SourceShape,
     SourceSpring,
 )
 from linkwork.machine.sections.fields import ALIAS_PATTERN, LONGEST_ALIAS, NAME_PATTERN
@@ -74,8 +77,10 @@ class MachineNames:
 class MachineWriter:
     """Writes a robot; `names` is filled on the way."""
 
-    def __init__(self, robot: RobotModel, frames: Iterable[FramePoint] = ()) -> None:
-        """Prepare to write; frames: points to write."""
+    def __init__(
+        self, robot: RobotModel, frames: Iterable[FramePoint] = (), folder: Path | None = None
+    ) -> None:
+        """Prepare to write; frames: points to write; folder: that of the machine file, for shapes."""
         roots = robot.roots()
         if len(roots) != 1:
             listed = ", ".join(roots[:5])
@@ -86,6 +91,7 @@ class MachineWriter:
         (self._root,) = roots
         self.robot, self.names = robot, MachineNames()
         self._frames = list(frames)
+        self._folder = folder
         self._lines: list[str] = []
 
     def text(self, pose: Mapping[str, float] | None = None) -> str:
@@ -103,14 +109,15 @@ class MachineWriter:
         self._section("constraints", closures)
         sprung = [each for each in robot.joints.values() if each.stiffness != 0.0]
         self._section("springs", [*map(self._spring, sprung), *map(self._spring_between, robot.springs)])
-        driven = [robot.joints[name] for name in robot.motors or () if name in robot.joints]
+        joints = [robot.joints[name] for name in robot.motors or () if name in robot.joints]
+        driven = [each for each in joints if each.type in (*TURNS, "prismatic")]
         self._section("motors", map(self._motor, driven))
         self._section(
             "sensors", (f"  {self.names.of('joint', each.name)}: {{velocity: true}}" for each in driven)
         )
-        driven_names = {self.names.of("joint", each.name) for each in driven}
+        kept = {self.names.of("joint", each.name) for each in driven}
         for key, chosen in (("initial", True), ("initial_guess", False)):
-            values = {name: value for name, value in (pose or {}).items() if (name in driven_names) is chosen}
+            values = {name: value for name, value in (pose or {}).items() if (name in kept) is chosen}
             if values:
                 given = ", ".join(
                     f"{name}_{self._unit(name)}: {number(value)}" for name, value in values.items()
@@ -144,8 +151,34 @@ class MachineWriter:
         if link.unphysical:
             kept.append("unphysical: true")
         parts.append(f"inertia_kg_m2: {{{', '.join(kept)}}}")
-        own = self._link(name)
-        return f"  {own}: {{{', '.join(parts)}}}  # {self._source('link', name, link.line)}"
+        own, source = self._link(name), self._source("link", name, link.line)
+        if not link.shapes or self._folder is None:
+            return f"  {own}: {{{', '.join(parts)}}}  # {source}"
+        shapes = [f"      - {{{self._shape(shape, self._folder)}}}" for shape in link.shapes]
+        return "\n".join(
+            [f"  {own}:  # {source}", *(f"    {each}" for each in parts), "    visual:", *shapes]
+        )
+
+    def _shape(self, shape: SourceShape, folder: Path) -> str:
+        parts = [f"type: {shape.kind}"]
+        if shape.file is not None:
+            file = Path(os.path.relpath(shape.file, folder.resolve())).as_posix()
+            parts.append(f"file: {json.dumps(file, ensure_ascii=False)}")
+            x, y, z = shape.sizes
+            if x == y == z > 0.0:
+                parts += [f"scale: {number(x)}"] if x != 1.0 else []
+            else:
+                parts.append(f"scale: {vector(np.array(shape.sizes))}")
+            parts += ["outside: true"] if file.startswith("../") else []
+        elif shape.kind == "box":
+            parts.append(f"size_m: {vector(np.array(shape.sizes))}")
+        else:
+            keys = ("radius_m", "length_m")
+            parts += [f"{key}: {number(value)}" for key, value in zip(keys, shape.sizes, strict=False)]
+        parts += placed(shape.pose)
+        if shape.color is not None:
+            parts.append(f'color: "{shape.color}"')
+        return ", ".join(parts)
 
     def _source(self, kind: str, name: str, line: int) -> str:
         return f'{kind} "{name}"' + (f", line {line}" if line else "")
@@ -196,7 +229,7 @@ class MachineWriter:
         }  # fmt: skip
         parts = [f"between: [{ends}]", *(f"{key}: {number(value)}" for key, value in values.items() if value)]
         own = self.names.of("spring", spring.name)
-        return f"  {own}: {{{', '.join(parts)}}}  # {self._source('tendon', spring.name, spring.line)}"
+        return f"  {own}: {{{', '.join(parts)}}}  # {self._source('spring', spring.name, spring.line)}"
 
     def _limits(self, joint: SourceJoint) -> list[str]:
         unit = "rad" if joint.type in TURNS else "m"

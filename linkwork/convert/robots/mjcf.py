@@ -14,6 +14,7 @@ import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.convert.robots.limited_child import SECONDS, MissingLibrary, call
+from linkwork.convert.robots.link_shapes import LinkShapes
 from linkwork.convert.robots.package_paths import PackagePaths
 from linkwork.convert.robots.robot_model import (
     FramePose,
@@ -51,10 +52,12 @@ def read_mjcf(main: XmlFile, packages: PackagePaths, seconds: float = SECONDS) -
             text = f"the body {body['name']!r} has numbers that are not finite, or larger than {LARGEST:g}"
             raise ImportProblem(str(path), lines.get(("body", body["name"]), 0), text)
     if not _finite(
-        [source[key] for key in ("gravity", "equalities", "sites", "tendons", "actuators", "start")]
+        [source[key] for key in ("gravity", "equalities", "sites", "tendons", "actuators", "start", "shapes")]
     ):
         raise ImportProblem(str(path), 0, f"numbers are not finite, or larger than {LARGEST:g}")
-    return _Reader(path, source, lines).robot
+    robot = _Reader(path, source, lines).robot
+    _add_shapes(robot, source, packages)
+    return robot
 
 
 def _finite(value: Any) -> bool:
@@ -107,6 +110,25 @@ def _refuse_large(file: XmlFile) -> None:
             numbers = [int(each) for each in text if each.isdigit()]
             if np.prod([float(each) for each in numbers] or [1.0]) > 1000:
                 raise file.problem(element, f"<{element.tag}> makes more than 1000 copies")
+
+
+def _add_shapes(robot: RobotModel, source: dict[str, Any], packages: PackagePaths) -> None:
+    """Add what shows the bodies: geoms in the groups that MuJoCo's viewer shows."""
+    shapes = LinkShapes(packages)
+    for shape in source["shapes"]:
+        name = source["bodies"][shape["body"]]["name"]
+        link, rgba = robot.links[name], shape["rgba"]
+        pose = FramePose(np.array(shape["at"]) - robot.anchors[name], np.array(shape["axes"]))
+        mesh, (x, y, z) = shape["mesh"], shape["size"]
+        if mesh is not None and mesh["moved"]:
+            shapes.leave_out("meshes with a reference pose")
+        elif mesh is not None:
+            path = packages.home / mesh["folder"] / mesh["file"]
+            shapes.add_mesh(link, path, mesh["scale"], pose, rgba)
+        else:
+            sizes = {"box": (2 * x, 2 * y, 2 * z), "sphere": (x,)}.get(shape["kind"], (x, 2 * y))
+            shapes.add(link, shape["kind"], sizes, pose, rgba)
+    robot.remarks += shapes.remarks()
 
 
 class _Reader:
@@ -259,14 +281,10 @@ class _Reader:
         factors = dict(first)
         for joint, factor in second.items():
             factors[joint] = factors.get(joint, 0.0) - data[1] * factor
-        kept = [(joint, factor) for joint, factor in factors.items() if factor != 0.0]
+        kept = {joint: factor for joint, factor in factors.items() if factor != 0.0}
         if not kept:
             raise ImportProblem(self.robot.file, line, f"the equality {name!r} couples nothing")
-        (joint, own), *rest = kept
-        terms = {key: -factor / own for key, factor in rest}
-        other = next(iter(terms), None)
-        linear = () if other is None else (terms.pop(other),)
-        return SourceCoupling(name, joint, other, (data[0] / own, *linear), line, terms)
+        return SourceCoupling.of_sum(name, kept, data[0], line)
 
     def _add_tendon(self, tendon: dict[str, Any]) -> None:
         """Add the spring and damper of a tendon of one joint, or of one that joins two sites."""

@@ -15,10 +15,10 @@ from linkwork.convert.robots.robot_model import quaternion_matrix
 
 
 def compiled(request: dict[str, Any]) -> dict[str, Any]:
-    """Return bodies, joints, equalities, actuators and the first key frame of request["file"]."""
+    """Return bodies, joints, equalities, actuators, shapes and the first key frame of request["file"]."""
     import mujoco
 
-    spec, model = _model(request["file"])
+    spec, model, meshes = _model(request["file"])
     joint_kind, equality = mujoco.mjtJoint, mujoco.mjtEq
     joints_driven = (int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_JOINTINPARENT))
     names = _Names(model)
@@ -74,6 +74,7 @@ def compiled(request: dict[str, Any]) -> dict[str, Any]:
         ],
         "start": _start(mujoco, model, names),
         "tendons": [_tendon(mujoco, model, i, names) for i in range(model.ntendon)],
+        "shapes": _shapes(mujoco, model, meshes),
         "fluid": bool(model.opt.density or model.opt.viscosity),
         "flexes": int(model.nflex),
     }
@@ -102,37 +103,58 @@ def _distinct(names: list[str]) -> list[str]:
     return found
 
 
-def _model(file: str) -> tuple[Any, Any]:
-    """Return specification and model, without geoms and meshes that no inertia needs."""
+def _model(file: str) -> tuple[Any, Any, dict[str, dict[str, Any]]]:
+    """Return specification and model, without meshes that no inertia needs, and meshes by names of geoms."""
     import mujoco
 
     try:
         spec = mujoco.MjSpec.from_file(file)
-        _strip(spec)
-        return spec, spec.compile()
+        meshes = _strip(spec)
+        return spec, spec.compile(), meshes
     except (ValueError, RuntimeError) as error:
         text = " ".join(str(error).split())
         line = re.search(r"line (\d+)", text)
         raise WorkerProblem(f"MuJoCo: {text[:500]}", int(line[1]) if line else 0) from None
 
 
-def _strip(spec: Any) -> None:
-    """Remove what has no mass, so that its files need not be there."""
+def _strip(spec: Any) -> dict[str, dict[str, Any]]:
+    """Remove what has no mass, so that its files need not be there.
+
+    A mesh that shows a body becomes a small sphere at its place; return these meshes by names of the geoms.
+    """
     import mujoco
 
     for group in ("sensors", "skins", "excludes", "pairs", "lights", "cameras"):
         for each in list(getattr(spec, group)):
             spec.delete(each)
+    for each in [*spec.sites, *spec.tendons]:
+        each.material = ""
     from_geoms = int(spec.compiler.inertiafromgeom) == int(mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_TRUE)
-    heavy = (mujoco.mjtGeom.mjGEOM_MESH, mujoco.mjtGeom.mjGEOM_HFIELD, mujoco.mjtGeom.mjGEOM_SDF)
+    colors = {each.name: each.rgba for each in spec.materials}
+    files = {each.name: each for each in spec.meshes}
+    kind, shown = mujoco.mjtGeom, dict[str, dict[str, Any]]()
     wrapping = len(spec.tendons) > 0
     for body in spec.bodies:
-        known = body.name == "world" or (body.explicitinertial and not from_geoms)
+        ground = body.name == "world"
+        known = ground or (body.explicitinertial and not from_geoms)
         for geom in list(body.geoms):
-            if known and (geom.type in heavy or not wrapping):
+            if geom.material in colors and _is_default(geom.rgba):
+                geom.rgba = colors[geom.material]
+            geom.material = ""
+            heavy = geom.meshname != "" or geom.type in (kind.mjGEOM_HFIELD, kind.mjGEOM_SDF)
+            mesh = files.get(geom.meshname) if geom.type == kind.mjGEOM_MESH else None
+            if mesh is not None and not ground and _is_shown(geom.group, geom.rgba):
+                geom.name = geom.name or f"mesh {len(shown)} of {body.name}"
+                shown[geom.name] = {
+                    "file": mesh.file,
+                    "folder": spec.meshdir,
+                    "scale": mesh.scale.tolist(),
+                    "moved": bool(np.any(mesh.refpos) or abs(mesh.refquat[0]) != 1.0),
+                }
+                if known:
+                    geom.type, geom.meshname, geom.size, geom.mass = kind.mjGEOM_SPHERE, "", [1e-3] * 3, 0.0
+            elif known and (heavy or (not wrapping and (ground or not _is_shown(geom.group, geom.rgba)))):
                 spec.delete(geom)
-            else:
-                geom.material = ""
     used = {geom.meshname for body in spec.bodies for geom in body.geoms}
     for mesh in list(spec.meshes):
         if mesh.name not in used:
@@ -140,6 +162,46 @@ def _strip(spec: Any) -> None:
     for group in ("materials", "textures"):
         for each in list(getattr(spec, group)):
             spec.delete(each)
+    return shown
+
+
+_DEFAULT_COLOR = (0.5, 0.5, 0.5, 1.0)
+_SHOWN_GROUPS = 3
+"""Groups of geoms, from 0 on, that MuJoCo's viewer shows; those of collisions are beyond, by convention."""
+
+
+def _is_default(rgba: Any) -> bool:
+    return bool(np.allclose(rgba, _DEFAULT_COLOR))
+
+
+def _is_shown(group: int, rgba: Any) -> bool:
+    return bool(group < _SHOWN_GROUPS and rgba[3] > 0.0)
+
+
+def _shapes(mujoco: Any, model: Any, meshes: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return shapes with their places on bodies; sizes as MuJoCo's, halves of lengths."""
+    found = []
+    for i in range(model.ngeom):
+        body, name = int(model.geom_bodyid[i]), model.geom(i).name
+        if body == 0 or not _is_shown(int(model.geom_group[i]), model.geom_rgba[i]):
+            continue
+        at, turn = model.geom_pos[i], quaternion_matrix(model.geom_quat[i])
+        number = int(model.geom_dataid[i])
+        if name in meshes and number >= 0:  # the compiler moved the mesh into its principal axes
+            turn = turn @ quaternion_matrix(model.mesh_quat[number]).T
+            at = at - turn @ model.mesh_pos[number]
+        found.append(
+            {
+                "body": body,
+                "kind": mujoco.mjtGeom(int(model.geom_type[i])).name.removeprefix("mjGEOM_").lower(),
+                "size": model.geom_size[i].tolist(),
+                "at": at.tolist(),
+                "axes": turn.tolist(),
+                "rgba": None if _is_default(model.geom_rgba[i]) else model.geom_rgba[i].tolist(),
+                "mesh": meshes.get(name),
+            }
+        )
+    return found
 
 
 def _joint(model: Any, k: int, name: str, kind: str) -> dict[str, Any]:
@@ -227,7 +289,7 @@ def states(request: dict[str, Any]) -> list[dict[str, Any]]:
     """
     import mujoco
 
-    _, model = _model(request["file"])
+    _, model, _ = _model(request["file"])
     names = _Names(model)
     model.dof_damping[:] = 0.0  # of joints; the dampers of tendons are compared
     data = mujoco.MjData(model)

@@ -31,13 +31,14 @@ class PackagePaths:
         raise ImportProblem(source, line, text, "name its folder with --package NAME=DIR")
 
     def resolved(self, uri: str, source: str, line: int) -> Path:
-        """Return the path of package://NAME/…, model://NAME/… or a path relative to the description."""
+        """Return the path of package://NAME/…, model://NAME/… or file:///…, or of one relative to `home`."""
         scheme, found, rest = uri.partition("://")
-        if not found:
-            return self.within(self.home / uri, source, line)
+        if not found or scheme == "file":
+            return self.within(self.home / (rest or uri), source, line)
         name, _, inner = rest.partition("/")
         if scheme not in _SCHEMES:
-            text = f"{uri[:200]!r} is not read: only {' and '.join(f'{each}://' for each in _SCHEMES)} are"
+            known = ", ".join(f"{each}://" for each in (*_SCHEMES, "file"))
+            text = f"{uri[:200]!r} is not read; known: {known}"
             raise ImportProblem(source, line, text)
         if name not in self.packages:
             known = ", ".join(sorted(self.packages)) or "none is given"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -47,11 +48,29 @@ class FramePose:
         return FramePose(-self.rotation.T @ self.at, self.rotation.T)
 
 
+@dataclass(frozen=True, eq=False)
+class SourceShape:
+    """A shape that shows a link; `kind`, `sizes` and `color` as of `machine.visuals.VisualShape`.
+
+    `pose` is the frame of its middle in the link's; `file` the path of a mesh.
+    """
+
+    kind: str
+    sizes: tuple[float, ...]
+    pose: FramePose
+    color: str | None = None
+    file: Path | None = None
+
+    def seen_from(self, frame: FramePose) -> SourceShape:
+        """Return the shape of a link in a frame in which the link has this pose."""
+        return replace(self, pose=frame @ self.pose)
+
+
 @dataclass(eq=False)
 class SourceLink:
     """A link: mass (kg), centre of mass (3, m) and inertia about it (3 × 3, kg m²) in the link's axes.
 
-    `unphysical`: no body has the inertia.
+    `unphysical`: no body has the inertia; `shapes` are for drawings.
     """
 
     name: str
@@ -60,9 +79,15 @@ class SourceLink:
     com: Floats = field(default_factory=lambda: np.zeros(3))
     inertia: Floats = field(default_factory=lambda: np.zeros((3, 3)))
     unphysical: bool = False
+    shapes: list[SourceShape] = field(default_factory=list)
+
+    def take_shapes(self, other: SourceLink, pose: FramePose) -> None:
+        """Add the shapes of another link that is fixed to this one at `pose` (its frame in this one's)."""
+        self.shapes += [shape.seen_from(pose) for shape in other.shapes]
 
     def lump(self, other: SourceLink, pose: FramePose) -> None:
         """Add another link that is fixed to this one at `pose` (its frame in this one's)."""
+        self.take_shapes(other, pose)
         total = self.mass + other.mass
         if total <= 0.0:
             return
@@ -139,6 +164,15 @@ class SourceCoupling:
     coefficients: tuple[float, ...]
     line: int = 0
     more: dict[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def of_sum(cls, name: str, factors: Mapping[str, float], value: float, line: int = 0) -> SourceCoupling:
+        """Return the coupling Σ factor q = value; its joint is the first one."""
+        (joint, own), *rest = factors.items()
+        terms = {key: -factor / own for key, factor in rest}
+        other = next(iter(terms), None)
+        linear = () if other is None else (terms.pop(other),)
+        return cls(name, joint, other, (value / own, *linear), line, terms)
 
     @property
     def joints(self) -> list[str]:

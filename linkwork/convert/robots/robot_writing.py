@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
+from pathlib import Path
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 import numpy as np
@@ -19,6 +21,7 @@ from linkwork.convert.robots.robot_model import (
     SourceFormat,
     SourceJoint,
     SourceLink,
+    SourceShape,
     SourceSpring,
 )
 from linkwork.machine import Machine
@@ -34,11 +37,24 @@ _ARM = 1.0
 """Distance (m) of the points that hold a hinge or a weld."""
 
 
-def written(machine: Machine, to: SourceFormat) -> tuple[str, Exported]:
-    """Return the text of a machine in a format, and what was exported. Raises UnwritableMachine."""
+def written(machine: Machine, to: SourceFormat, folder: Path | None = None) -> tuple[str, Exported]:
+    """Return the text of a machine in a format, and what was exported. Raises UnwritableMachine.
+
+    folder: that of the file, to which the paths of meshes are relative; default: the working directory.
+    """
     found = exported(machine, to)
     texts = {"urdf": urdf_text, "mjcf": mjcf_text, "sdf": sdf_text}
-    return texts[to](found), found
+    return texts[to](found, (folder or Path()).resolve()), found
+
+
+def _file(shape: SourceShape, folder: Path) -> str:
+    return Path(os.path.relpath(shape.file or "", folder)).as_posix()
+
+
+def _rgba(color: str) -> str:
+    """Return four shares from 0 to 1 of #rrggbb or #rrggbbaa."""
+    parts = bytes.fromhex(color.removeprefix("#").ljust(8, "f"))
+    return _numbers(round(part / 255, 4) for part in parts)
 
 
 def _numbers(values: Iterable[float]) -> str:
@@ -57,7 +73,7 @@ def _origin(parent: Element, pose: FramePose) -> None:
 _ELEMENTS = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
 
 
-def urdf_text(found: Exported) -> str:
+def urdf_text(found: Exported, folder: Path) -> str:
     """Return URDF; closures are <loop> elements with the types of linkwork's closures."""
     robot = found.robot
     root = Element("robot", {"name": robot.name, "xmlns:drake": _DRAKE})
@@ -69,6 +85,8 @@ def urdf_text(found: Exported) -> str:
             SubElement(inertial, "mass", value=_numbers([link.mass]))
             inertia = {key: _numbers([link.inertia[at]]) for key, at in _ELEMENTS.items()}
             SubElement(inertial, "inertia", inertia)
+        for shape in link.shapes:
+            _urdf_shape(element, shape, folder)
     mimics = {each.joint: each for each in robot.couplings}
     for joint in robot.joints.values():
         element = _urdf_joint(root, joint)
@@ -91,6 +109,22 @@ def urdf_text(found: Exported) -> str:
         if closure.type == "distance":
             loop.set("distance", _numbers([closure.distance]))
     return _text(root, robot.name)
+
+
+def _urdf_shape(link: Element, shape: SourceShape, folder: Path) -> None:
+    visual = SubElement(link, "visual")
+    _origin(visual, shape.pose)
+    geometry = SubElement(visual, "geometry")
+    if shape.kind == "mesh":
+        SubElement(geometry, "mesh", filename=_file(shape, folder), scale=_numbers(shape.sizes))
+    elif shape.kind == "box":
+        SubElement(geometry, "box", size=_numbers(shape.sizes))
+    else:
+        values = zip(("radius", "length"), shape.sizes, strict=False)
+        SubElement(geometry, shape.kind, {key: _numbers([value]) for key, value in values})
+    if shape.color is not None:
+        color = SubElement(visual, "material", name=shape.color)
+        SubElement(color, "color", rgba=_rgba(shape.color))
 
 
 def _urdf_joint(root: Element, joint: SourceJoint) -> Element:
@@ -123,12 +157,13 @@ def _transmission(root: Element, joint: SourceJoint, *, driven: bool) -> None:
         SubElement(actuator, "drake:gear_ratio", value="1")
 
 
-def mjcf_text(found: Exported) -> str:
+def mjcf_text(found: Exported, folder: Path) -> str:
     """Return MJCF; closures are `connect` and `weld` on sites, a hinge is two of them."""
     robot = found.robot
     root = Element("mujoco", model=robot.name)
     SubElement(root, "compiler", angle="radian", autolimits="true")
     SubElement(root, "option", gravity=_numbers(robot.gravity))
+    assets = Element("asset")
     world = SubElement(root, "worldbody")
     bodies, start = {WORLD: world}, []
     waiting = list(reversed(robot.children(WORLD)))
@@ -151,6 +186,8 @@ def mjcf_text(found: Exported) -> str:
         for each in chain:
             start += _mjcf_joint(body, each, found.start[each.name])
         _mjcf_inertial(body, link)
+        for shape in link.shapes:
+            _mjcf_shape(body, assets, shape, folder)
         waiting += reversed(robot.children(link.name))
     equality = Element("equality")
     for closure in robot.closures:
@@ -160,7 +197,7 @@ def mjcf_text(found: Exported) -> str:
         _mjcf_coupling(equality, tendons, coupling)
     for spring in robot.springs:
         _mjcf_spring(tendons, bodies, spring)
-    root.extend(each for each in (tendons, equality) if len(each))
+    root.extend(each for each in (assets, tendons, equality) if len(each))
     if robot.motors:
         actuators = SubElement(root, "actuator")
         for name in robot.motors:
@@ -202,6 +239,22 @@ def _mjcf_joint(body: Element, joint: SourceJoint, start: Floats) -> list[float]
             words[key] = _numbers([value])
     SubElement(body, "joint", words)
     return [float(each) for each in start]
+
+
+def _mjcf_shape(body: Element, assets: Element, shape: SourceShape, folder: Path) -> None:
+    """Write a geom without mass that touches nothing; sizes are halves of lengths."""
+    words = {"type": shape.kind, "group": "2", "contype": "0", "conaffinity": "0", "mass": "0"}
+    words |= {"pos": _numbers(shape.pose.at), "quat": _numbers(_quaternion(shape.pose))}
+    if shape.color is not None:
+        words["rgba"] = _rgba(shape.color)
+    if shape.kind == "mesh":
+        words["mesh"] = f"mesh_{len(assets) + 1}"
+        SubElement(assets, "mesh", name=words["mesh"], file=_file(shape, folder), scale=_numbers(shape.sizes))
+    else:
+        first, *rest = shape.sizes
+        own = 0.5 * first if shape.kind == "box" else first
+        words["size"] = _numbers([own, *(0.5 * each for each in rest)])
+    SubElement(body, "geom", words)
 
 
 def _mjcf_inertial(body: Element, link: SourceLink) -> None:
@@ -268,7 +321,7 @@ def _points(closure: SourceClosure) -> list[Floats]:
     return [np.zeros(3), *(_ARM * each for each in more)]
 
 
-def sdf_text(found: Exported) -> str:
+def sdf_text(found: Exported, folder: Path) -> str:
     """Return SDF; closures are Drake's ball constraints: a hinge is two, a weld three of them.
 
     Slides and universal joints that close loops are joints, as SDF describes a graph.
@@ -294,6 +347,8 @@ def sdf_text(found: Exported) -> str:
         inertia = SubElement(inertial, "inertia")
         for key, place in _ELEMENTS.items():
             SubElement(inertia, key).text = _numbers([link.inertia[place]])
+        for number, shape in enumerate(link.shapes, 1):
+            _sdf_shape(element, f"{link.name}_visual_{number}", shape, folder)
     mimics = {each.joint: each for each in robot.couplings}
     for joint in robot.joints.values():
         if joint.type != "floating":
@@ -311,6 +366,22 @@ def sdf_text(found: Exported) -> str:
                 at = pose.at + pose.rotation @ along
                 SubElement(ball, f"drake:ball_constraint_{key}").text = _numbers(at)
     return _text(root, robot.name)
+
+
+def _sdf_shape(link: Element, name: str, shape: SourceShape, folder: Path) -> None:
+    visual = SubElement(link, "visual", name=name)
+    _sdf_pose(visual, shape.pose, "")
+    element = SubElement(SubElement(visual, "geometry"), shape.kind)
+    if shape.kind == "mesh":
+        SubElement(element, "uri").text = _file(shape, folder)
+        SubElement(element, "scale").text = _numbers(shape.sizes)
+    elif shape.kind == "box":
+        SubElement(element, "size").text = _numbers(shape.sizes)
+    else:
+        for key, value in zip(("radius", "length"), shape.sizes, strict=False):
+            SubElement(element, key).text = _numbers([value])
+    if shape.color is not None:
+        SubElement(SubElement(visual, "material"), "diffuse").text = _rgba(shape.color)
 
 
 def _sdf_pose(parent: Element, pose: FramePose, relative_to: str) -> None:

@@ -15,6 +15,8 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from linkwork.arrays import Floats
+from linkwork.convert.robots.drake_elements import READ, DrakeElements, drake_kind
+from linkwork.convert.robots.link_shapes import LinkShapes
 from linkwork.convert.robots.package_paths import PackagePaths
 from linkwork.convert.robots.robot_model import (
     ClosureType,
@@ -35,6 +37,7 @@ from linkwork.multibody.model import WORLD
 _TYPES: dict[str, JointType] = {
     "revolute": "revolute", "continuous": "continuous", "prismatic": "prismatic", "ball": "spherical",
     "universal": "universal", "revolute2": "universal", "screw": "screw", "fixed": "fixed",
+    "planar": "planar",
 }  # fmt: skip
 _CLOSING: dict[JointType, ClosureType] = {
     "revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "spherical": "point",
@@ -120,7 +123,8 @@ class _Reader:
         self._joints: dict[str, _Joint] = {}
         self._waiting: list[tuple[XmlFile, Element, str]] = []
         self._gearboxes: list[tuple[XmlFile, Element, str]] = []
-        self._balls: list[tuple[XmlFile, Element, str]] = []
+        self._drake_elements: list[tuple[XmlFile, Element, str]] = []
+        self._visuals: list[tuple[XmlFile, Element, str, SourceLink]] = []
         self._poses: dict[str, FramePose] = {}
         self._models = 0
         self._depth = 0
@@ -129,8 +133,10 @@ class _Reader:
     # -- text
 
     def text(self, file: XmlFile, element: Element, tag: str, default: str | None = None) -> str:
-        """Return the text of a child element."""
+        """Return the text of a child element, of SDF or Drake."""
         child = element.find(tag)
+        if child is None:
+            child = next((each for each in element if drake_kind(each) == tag), None)
         value = (child.text or "").strip() if child is not None else ""
         if not value:
             if default is not None:
@@ -245,14 +251,15 @@ class _Reader:
             tag = str(element.tag).rpartition("}")[2]
             if tag == "joint":
                 self.add_joint(file, element, scope)
-            elif tag == "ball_constraint":
-                self._balls.append((file, element, scope))
-            elif tag in ("distance_constraint", "weld_constraint", "coupler_constraint"):
-                raise file.problem(element, f"<drake:{tag}> is not read", "known: drake:ball_constraint")
-            elif tag in ("linear_bushing_rpy", "linear_spring_damper"):
-                self.robot.remarks.append(f"drake:{tag} (line {file.line(element)}) is left out")
+            elif tag.endswith("_constraint") and tag not in READ:
+                known = ", ".join(f"drake:{each}" for each in READ)
+                raise file.problem(element, f"<drake:{tag}> is not read", f"known: {known}")
+            elif drake_kind(element):
+                self._drake_elements.append((file, element, scope))
 
     def _add_frame(self, file: XmlFile, element: Element, name: str, frame: _Frame) -> None:
+        if name == WORLD:
+            raise file.problem(element, f"the name {WORLD!r} is reserved for the ground", "rename it")
         if name in self._frames and not name.endswith(_MODEL):
             raise file.problem(element, f"two elements are called {name!r}")
         self._frames[name] = frame
@@ -288,6 +295,40 @@ class _Reader:
         if link.mass < 0.0:
             raise file.problem(element, f"the mass of {name!r} is negative: {link.mass:g} kg")
         self.robot.links[name] = link
+        self._visuals += [(file, visual, scope, link) for visual in element.findall("visual")]
+
+    def _add_shapes(self) -> None:
+        """Add what shows the links, whose frames are all known."""
+        shapes = LinkShapes(self._packages)
+        for file, visual, scope, link in self._visuals:
+            geometry, placed = visual.find("geometry"), visual.find("pose")
+            if geometry is None or not len(geometry):
+                continue
+            relative = self._relative(placed, scope, link.name)
+            line = file.line(visual)
+            back = self._place(file, line, link.name).inverse()
+            pose = back @ self._place(file, line, relative) @ self.pose(file, placed)
+            shape, material, rgba = geometry[0], visual.find("material"), None
+            diffuse = None if material is None else material.find("diffuse")
+            if diffuse is not None:
+                count = 4 if len((diffuse.text or "").split()) == 4 else 3
+                rgba = [*self.numbers(file, diffuse, count), 1.0][:4]
+            if shape.tag == "mesh":
+                scaled = shape.find("scale")
+                scale = [1.0, 1.0, 1.0] if scaled is None else self.numbers(file, scaled, 3).tolist()
+                where = self.text(file, shape, "uri")
+                shapes.add_mesh(
+                    link, where if "://" in where else Path(file.path).parent / where, scale, pose, rgba
+                )
+                continue
+            sizes: list[float] = []
+            if shape.tag == "box" and (size := shape.find("size")) is not None:
+                sizes = self.numbers(file, size, 3).tolist()
+            elif shape.tag in ("cylinder", "capsule", "sphere"):
+                keys = ("radius",) if shape.tag == "sphere" else ("radius", "length")
+                sizes = [self.number(file, shape, key, 0.0) for key in keys]
+            shapes.add(link, str(shape.tag), sizes, pose, rgba)
+        self.robot.remarks += shapes.remarks()
 
     def _read_frame(self, file: XmlFile, element: Element, scope: str, frame: str) -> None:
         name = f"{scope}{file.text(element, 'name')}"
@@ -375,6 +416,7 @@ class _Reader:
 
     def finish(self) -> None:
         """Resolve all joints, and make the tree."""
+        self._add_shapes()
         motors = []
         for file, element, scope in self._waiting:
             joint = self._joint(file, element, scope)
@@ -388,11 +430,15 @@ class _Reader:
                 fixed, "fixed", WORLD, name, place, FramePose(), 0,
                 SourceJoint(fixed, "fixed", WORLD, name, 0),
             )  # fmt: skip
+        for file, element, scope in self._drake_elements:
+            if drake_kind(element) == "tendon_constraint":  # couples joints, which must be in the tree
+                self._add_drake_element(file, element, scope)
         self._make_tree()
         for file, element, scope in self._gearboxes:
             self._add_gearbox(file, element, scope)
-        for number, (file, element, scope) in enumerate(self._balls, 1):
-            self._add_ball(file, element, scope, number)
+        for file, element, scope in self._drake_elements:
+            if drake_kind(element) != "tendon_constraint":
+                self._add_drake_element(file, element, scope)
         self.robot.motors = [name for name in motors if name in self.robot.joints] or None
 
     def _joint(self, file: XmlFile, element: Element, scope: str) -> _Joint:
@@ -409,6 +455,12 @@ class _Reader:
         if kind not in ("fixed", "spherical"):
             joint.axes.append(self._axis(file, element, "axis", scope, place))
             self._read_axis(file, element, made)
+        if kind == "planar" and self.text(file, element, "damping", "0 0 0").strip("0. "):
+            self.robot.remarks.append(f"the damping of {name}, a planar joint, is left out")
+        for mimic in [each for each in element if drake_kind(each) == "mimic"]:
+            rule = (file.number(mimic, "offset", 0.0), file.number(mimic, "multiplier", 1.0))
+            other = f"{scope}{file.text(mimic, 'joint')}"
+            self.robot.couplings.append(SourceCoupling(f"{name}_mimic", name, other, rule, file.line(mimic)))
         if kind == "universal":
             joint.axes.append(self._axis(file, element, "axis2", scope, place))
         made.armature = self._rotor(file, element)
@@ -568,6 +620,7 @@ class _Reader:
         robot = self.robot
         for name, frame in frames.items():
             link, back = robot.links[name], frame.inverse()
+            link.shapes = [shape.seen_from(back) for shape in link.shapes]
             link.com = back.at + back.rotation @ link.com
             link.inertia = back.rotation @ link.inertia @ back.rotation.T
         for closure in robot.closures:
@@ -625,27 +678,16 @@ class _Reader:
         factor = -ratio * first_sign * second_sign
         self.robot.couplings.append(SourceCoupling(name, second, first, (0.0, factor), line))
 
-    def _add_ball(self, file: XmlFile, element: Element, scope: str, number: int) -> None:
-        """drake:ball_constraint: a point P of body A and a point Q of body B coincide."""
-        parts = {
-            str(child.tag).rpartition("}")[2].removeprefix("ball_constraint_"): child for child in element
-        }
-        missing = [key for key in ("body_A", "body_B") if key not in parts]
-        if missing:
-            raise file.problem(element, f"the ball constraint has no <drake:ball_constraint_{missing[0]}>")
-        ends = []
-        for body, point in (("body_A", "p_AP"), ("body_B", "p_BQ")):
-            given = (parts[body].text or "").strip()
-            name = given if given == WORLD else f"{scope}{given}"
-            link = self._link_of(file, file.line(parts[body]), name)
-            at = self.numbers(file, parts[point], 3) if point in parts else np.zeros(3)
-            within = self._place(file, 0, link).inverse() @ self._place(file, 0, name) @ FramePose(at)
-            ends.append((link, self._new_frames[link].inverse() @ within))
-        (a, a_pose), (b, b_pose) = ends
-        name = element.get("name") or f"ball_constraint_{number}"
-        places = FramePose(a_pose.at), FramePose(b_pose.at)
-        closure = SourceClosure(name, "point", a, places[0], b, places[1], file.line(element))
-        self.robot.closures.append(closure)
+    def _add_drake_element(self, file: XmlFile, element: Element, scope: str) -> None:
+        """Add a ball constraint, a spring or a tendon, whose points are in frames of the source."""
+
+        def place(name: str, line: int) -> tuple[str, FramePose]:
+            scoped = name if name == WORLD else f"{scope}{name}"
+            link = self._link_of(file, line, scoped)
+            within = self._place(file, line, link).inverse() @ self._place(file, line, scoped)
+            return link, self._new_frames[link].inverse() @ within
+
+        DrakeElements(self.robot, file, place, scope).add(element)
 
 
 def _hung(joint: _Joint, parent: str, child: str, pose: FramePose) -> SourceJoint:

@@ -1,15 +1,20 @@
-"""URDF: links, joints, mimic joints, transmissions, and <loop> elements as of generalized_rbda."""
+"""URDF: links, joints, mimic joints, transmissions, and <loop> and <coupling> as of URDF+."""
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import cast, get_args
 from xml.etree.ElementTree import Element
 
 import numpy as np
 
+from linkwork.convert.robots.drake_elements import DrakeElements, drake_kind
+from linkwork.convert.robots.link_shapes import LinkShapes
+from linkwork.convert.robots.package_paths import PackagePaths
 from linkwork.convert.robots.robot_model import (
     ClosureType,
+    FramePose,
     ImportProblem,
     JointType,
     RobotModel,
@@ -20,6 +25,8 @@ from linkwork.convert.robots.robot_model import (
 )
 from linkwork.convert.robots.xml_reading import XmlFile
 
+_DRAKE_JOINTS = {"ball": "spherical"}
+_KNOWN = ("link", "joint", "loop", "coupling", "transmission", "ros2_control", "material", "gazebo")
 LARGEST_ROBOT = 1000
 """Number of links."""
 _LOOPS: dict[str, ClosureType] = {
@@ -35,15 +42,17 @@ _LOOPS: dict[str, ClosureType] = {
 }
 
 
-def read_urdf(file: XmlFile) -> RobotModel:
+def read_urdf(file: XmlFile, packages: PackagePaths) -> RobotModel:
     """Read a robot. Raises ImportProblem with file and line."""
     path = Path(file.path)
     links = [_link(file, element) for element in file.root.findall("link")]
-    joints = [_joint(file, element) for element in file.root.findall("joint")]
-    mimics = [_mimic(file, element) for element in file.root.findall("joint")]
+    remarks = _add_shapes(file, packages, links)
+    elements = [each for each in file.root if each.tag == "joint" or drake_kind(each) == "joint"]
+    joints = [_joint(file, element) for element in elements]
+    mimics = [_mimic(file, element) for element in elements]
     if not links:
         raise file.problem(file.root, "the robot has no <link>")
-    robot = RobotModel(file.root.get("name") or path.stem, str(path), {}, {})
+    robot = RobotModel(file.root.get("name") or path.stem, str(path), {}, {}, remarks=remarks)
     for link in links:
         if link.name in robot.links:
             raise ImportProblem(str(path), link.line, f"two links are called {link.name!r}")
@@ -52,22 +61,80 @@ def read_urdf(file: XmlFile) -> RobotModel:
         if joint.name in robot.joints:
             raise ImportProblem(str(path), joint.line, f"two joints are called {joint.name!r}")
         robot.joints[joint.name] = joint
-    robot.couplings = [each for each in mimics if each is not None]
+    robot.couplings = [each for each in mimics if each is not None and _couples(robot, each)]
     robot.closures = [_loop(file, element) for element in file.root.findall("loop")]
-    independent = [
-        element.get("name", "")
-        for element in file.root.findall("joint")
-        if element.get("independent") == "true"
-    ]
-    driven = [
+    robot.motors = _driven(file) or _independent(elements) or None
+    _add_rotors(file, robot)
+    drake = DrakeElements(robot, file, lambda name, _: (name, FramePose()))
+    for element in file.root:
+        drake.add(element)
+    check_tree(robot)
+    for element in file.root.findall("coupling"):
+        robot.couplings.append(_coupling(file, robot, element))
+    unknown = [str(each.tag) for each in file.root if not drake_kind(each) and each.tag not in _KNOWN]
+    if unknown:
+        listed = ", ".join(f"<{tag}>" for tag in dict.fromkeys(unknown))
+        robot.remarks.append(f"elements that are not read: {listed}")
+    return robot
+
+
+def _driven(file: XmlFile) -> list[str]:
+    """Return joints with transmissions, or with command interfaces of ros2_control."""
+    found = [
         joint.get("name", "")
         for transmission in file.root.findall("transmission")
         for joint in transmission.findall("joint")
     ]
-    robot.motors = driven or independent or None
-    _add_rotors(file, robot)
-    check_tree(robot)
-    return robot
+    commanded = [
+        joint.get("name", "")
+        for control in file.root.findall("ros2_control")
+        for joint in control.findall("joint")
+        if joint.find("command_interface") is not None
+    ]
+    return list(dict.fromkeys(found or commanded))
+
+
+def _independent(joints: list[Element]) -> list[str]:
+    """Return the joints that are not said to be dependent, where a file says so of any joint (URDF+)."""
+    if all(each.get("independent") is None for each in joints):
+        return []
+    moving = [each for each in joints if each.get("type") in ("revolute", "continuous", "prismatic")]
+    return [each.get("name", "") for each in moving if each.get("independent", "true") == "true"]
+
+
+def _coupling(file: XmlFile, robot: RobotModel, element: Element) -> SourceCoupling:
+    """Read a coupling of URDF+: ratio × Σ q to the predecessor = Σ q to the successor.
+
+    The sums are of the joints from the nearest link that carries both.
+    """
+    name = element.get("name") or "coupling"
+    ratio_given = element.find("ratio")
+    ratio = 1.0 if ratio_given is None else file.number(ratio_given, "value")
+    chains: list[list[SourceJoint]] = []
+    for tag in ("predecessor", "successor"):
+        end = file.one(element, tag)
+        link = file.text(end, "link")
+        if link not in robot.links:
+            raise file.problem(end, f"coupling {name!r} names the link {link!r}, which does not exist")
+        chain: list[SourceJoint] = []
+        while (joint := robot.carrier(link)) is not None:
+            chain.insert(0, joint)
+            link = joint.parent
+        chains.append(chain)
+    before, after = chains
+    while before and after and before[0] is after[0]:
+        before, after = before[1:], after[1:]
+    factors: dict[str, float] = {}
+    for chain, factor in ((after, 1.0), (before, -ratio)):
+        for joint in reversed(chain):
+            if joint.type not in ("revolute", "continuous", "prismatic", "fixed"):
+                text = f"coupling {name!r} passes the joint {joint.name!r}, which has several coordinates"
+                raise file.problem(element, text)
+            if joint.type != "fixed" and factor:
+                factors[joint.name] = factor
+    if not factors:
+        raise file.problem(element, f"coupling {name!r} couples no joints")
+    return SourceCoupling.of_sum(name, factors, 0.0, file.line(element))
 
 
 def _add_rotors(file: XmlFile, robot: RobotModel) -> None:
@@ -105,8 +172,42 @@ def _link(file: XmlFile, element: Element) -> SourceLink:
     return link
 
 
+def _add_shapes(file: XmlFile, packages: PackagePaths, links: list[SourceLink]) -> list[str]:
+    """Add what shows the links; return remarks."""
+    shapes = LinkShapes(packages)
+    colors = {each.get("name"): _rgba(file, each) for each in file.root.findall("material")}
+    for link, element in zip(links, file.root.findall("link"), strict=True):
+        for visual in element.findall("visual"):
+            geometry, material = visual.find("geometry"), visual.find("material")
+            if geometry is None or not len(geometry):
+                continue
+            shape, pose, rgba = geometry[0], file.pose(visual.find("origin")), None
+            if material is not None:
+                rgba = _rgba(file, material) or colors.get(material.get("name"))
+            if shape.tag == "mesh":
+                scale = file.numbers(shape, "scale", 3, "1 1 1")
+                shapes.add_mesh(link, file.text(shape, "filename"), scale.tolist(), pose, rgba)
+                continue
+            sizes: list[float] = []
+            if shape.tag == "box":
+                sizes = file.numbers(shape, "size", 3).tolist()
+            elif shape.tag in ("cylinder", "capsule"):
+                sizes = [file.number(shape, key) for key in ("radius", "length")]
+            elif shape.tag == "sphere":
+                sizes = [file.number(shape, "radius")]
+            shapes.add(link, str(shape.tag).rpartition("}")[2], sizes, pose, rgba)
+    return shapes.remarks()
+
+
+def _rgba(file: XmlFile, material: Element) -> list[float] | None:
+    color = material.find("color")
+    return None if color is None else list(file.numbers(color, "rgba", 4, "0.6 0.6 0.6 1").tolist())
+
+
 def _joint(file: XmlFile, element: Element) -> SourceJoint:
+    """Read a joint of URDF, or one with the further types of Drake's."""
     name, kind = file.text(element, "name"), file.text(element, "type")
+    kind = _DRAKE_JOINTS.get(kind, kind) if drake_kind(element) else kind
     if kind not in get_args(JointType):
         allowed = ", ".join(get_args(JointType))
         raise file.problem(element, f"joint {name!r} has the unknown type {kind!r}; known: {allowed}")
@@ -123,6 +224,13 @@ def _joint(file: XmlFile, element: Element) -> SourceJoint:
         joint.axis = file.numbers(axis, "xyz", 3, "1 0 0")
     if kind in ("revolute", "continuous", "prismatic", "planar") and not np.linalg.norm(joint.axis) > 1e-9:
         raise file.problem(element, f"the axis of joint {name!r} has no direction")
+    if drake_kind(element) and kind == "universal":  # the axes are x of the parent, y of the child
+        joint.axis, joint.second_axis = np.array([0.0, 1.0, 0.0]), np.array([1.0, 0.0, 0.0])
+    if drake_kind(element) and kind == "screw":
+        pitch = next((each for each in element if drake_kind(each) == "screw_thread_pitch"), None)
+        if pitch is None:
+            raise file.problem(element, f"the screw {name!r} has no <drake:screw_thread_pitch>")
+        joint.pitch = file.number(pitch, "value") / math.tau
     limit = element.find("limit")
     if limit is not None:
         for key in ("lower", "upper", "effort", "velocity"):
@@ -148,6 +256,14 @@ def _mimic(file: XmlFile, element: Element) -> SourceCoupling | None:
     )
 
 
+def _couples(robot: RobotModel, mimic: SourceCoupling) -> bool:
+    """Whether a mimic joint moves; one that follows a fixed joint stays at its offset."""
+    other = robot.joints.get(mimic.other or "")
+    if other is not None and other.type == "fixed":
+        mimic.other, mimic.coefficients = None, mimic.coefficients[:1]
+    return robot.joints[mimic.joint].type != "fixed"
+
+
 def _loop(file: XmlFile, element: Element) -> SourceClosure:
     name, kind = element.get("name") or "loop", file.text(element, "type")
     if kind not in _LOOPS:
@@ -164,7 +280,7 @@ def _loop(file: XmlFile, element: Element) -> SourceClosure:
         file.text(after, "link"),
         file.pose(after.find("origin")),
         file.line(element),
-        np.array([0.0, 0.0, 1.0]) if axis is None else file.numbers(axis, "xyz", 3),
+        np.array([1.0, 0.0, 0.0]) if axis is None else file.numbers(axis, "xyz", 3, "1 0 0"),
     )
     if kind == "universal":
         closure.b_axis = closure.axis
@@ -203,8 +319,9 @@ def check_tree(robot: RobotModel) -> None:
             if coupled not in robot.joints:
                 text = f"{coupling.name!r} couples the joint {coupled!r}, and there is no such joint"
                 raise ImportProblem(robot.file, coupling.line, text)
-    for closure in robot.closures:
-        for name in (closure.a, closure.b):
+    joined = [(f"closure {each.name!r}", each) for each in robot.closures]
+    for title, each in [*joined, *((f"spring {each.name!r}", each) for each in robot.springs)]:
+        for name in (each.a, each.b):
             if name not in robot.links:
-                text = f"closure {closure.name!r} names the link {name!r}, which does not exist"
-                raise ImportProblem(robot.file, closure.line, text)
+                text = f"{title} names the link {name!r}, which does not exist"
+                raise ImportProblem(robot.file, each.line, text)

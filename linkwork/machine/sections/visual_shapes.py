@@ -13,6 +13,7 @@ from linkwork.machine.sections.orientation import Orientation
 from linkwork.machine.visuals import MESH_FORMATS, VisualShape
 
 Sizes = Annotated[list[Annotated[Number, Field(gt=0)]], Field(min_length=3, max_length=3)]
+Scales = Annotated[list[Number], Field(min_length=3, max_length=3)]
 Color = Annotated[str, Field(pattern=r"^#[0-9A-Fa-f]{6}([0-9A-Fa-f]{2})?$")]
 
 
@@ -74,7 +75,9 @@ class MeshVisual(_VisualSpec):
     file: Annotated[str, Field(min_length=1, max_length=1000)] = entry(
         "The file, relative to the folder of the machine file"
     )
-    scale: Number | Sizes = entry("Factor of the mesh's numbers, or one for each axis, to m", "1", 1.0)
+    scale: Number | Scales = entry(
+        "Factor of the mesh's numbers to m, or one for each axis; a negative one mirrors the axis", "1", 1.0
+    )
     outside: Switch = entry("Whether the file may be outside the machine file's folder", default=False)
 
     @model_validator(mode="after")
@@ -95,8 +98,8 @@ class MeshVisual(_VisualSpec):
                 "copy the file beside the machine file, or add outside: true",
                 ("file",),
             )
-        if isinstance(self.scale, float) and not self.scale > 0.0:
-            raise wrong("this is out of range", f"{self.scale:g}", "more than 0", at=("scale",))
+        if not all(self.sizes()):
+            raise wrong("a mesh cannot have the scale 0", str(self.scale), "other than 0", at=("scale",))
         return self
 
     def sizes(self) -> tuple[float, ...]:

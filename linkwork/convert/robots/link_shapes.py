@@ -1,0 +1,80 @@
+"""Shapes that show the links of a robot: those that a machine file can have are kept, the others counted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from linkwork.convert.robots.package_paths import PackagePaths
+from linkwork.convert.robots.robot_model import FramePose, ImportProblem, SourceLink, SourceShape
+from linkwork.machine.visuals import MESH_FORMATS
+
+_SIZES = {"box": 3, "cylinder": 2, "capsule": 2, "sphere": 1}
+
+
+class LinkShapes:
+    """Adds shapes to links."""
+
+    def __init__(self, packages: PackagePaths) -> None:
+        """Find meshes within these folders."""
+        self._packages = packages
+        self._left_out: Counter[str] = Counter()
+
+    def add(
+        self,
+        link: SourceLink,
+        kind: str,
+        sizes: Sequence[float],
+        pose: FramePose,
+        rgba: Sequence[float] | None = None,
+    ) -> None:
+        """Add a box, cylinder, capsule or sphere; sizes (m) as of `machine.visuals.VisualShape`."""
+        if kind not in _SIZES or len(sizes) != _SIZES[kind] or not min(sizes) > 0.0:
+            self.leave_out(f"of type {kind}" if kind not in _SIZES else "without a size")
+            return
+        link.shapes.append(SourceShape(kind, tuple(map(float, sizes)), pose, color_text(rgba)))
+
+    def add_mesh(
+        self,
+        link: SourceLink,
+        where: str | Path,
+        scale: Sequence[float],
+        pose: FramePose,
+        rgba: Sequence[float] | None = None,
+    ) -> None:
+        """Add a mesh: its URI or path; where there is no such file, or in another format, it is left out."""
+        try:
+            path = self._packages.resolved(where, "", 0) if isinstance(where, str) else where
+            path = self._packages.within(path, "", 0)
+        except ImportProblem:
+            self.leave_out("meshes in folders that are not given (--package NAME=DIR)")
+            return
+        if path.suffix.lower() not in MESH_FORMATS:
+            self.leave_out(f"meshes in {path.suffix.lower() or 'unknown formats'}")
+        elif not path.is_file():
+            self.leave_out("meshes whose files are missing")
+        elif not all(scale):
+            self.leave_out("without a size")
+        else:
+            link.shapes.append(SourceShape("mesh", tuple(map(float, scale)), pose, color_text(rgba), path))
+
+    def leave_out(self, what: str) -> None:
+        """Count a shape that is left out."""
+        self._left_out[what] += 1
+
+    def remarks(self) -> list[str]:
+        """Return what was left out, in one line."""
+        listed = ", ".join(f"{count} {what}" for what, count in sorted(self._left_out.items()))
+        return [f"shapes for drawings that are left out: {listed}"] if listed else []
+
+
+def color_text(rgba: Sequence[float] | None) -> str | None:
+    """Return #rrggbb, or #rrggbbaa where it is not opaque, of four shares from 0 to 1."""
+    if rgba is None:
+        return None
+    parts = [round(255 * float(share)) for share in np.clip(rgba, 0.0, 1.0)]
+    text = "".join(f"{part:02x}" for part in parts)
+    return f"#{text.removesuffix('ff') if len(text) == 8 else text}"
