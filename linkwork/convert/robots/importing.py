@@ -16,7 +16,7 @@ from linkwork.convert.robots.loop_simplification import FramePoint, LoopSimplifi
 from linkwork.convert.robots.machine_writing import MachineNames, MachineWriter
 from linkwork.convert.robots.mjcf import read_mjcf
 from linkwork.convert.robots.package_paths import PackagePaths
-from linkwork.convert.robots.pose_search import closed_pose
+from linkwork.convert.robots.pose_search import closed_pose, nearest_within
 from linkwork.convert.robots.robot_model import ImportProblem, RobotModel, SourceJoint, SourceLink
 from linkwork.convert.robots.sdf import read_sdf
 from linkwork.convert.robots.urdf import check_tree, read_urdf
@@ -24,6 +24,7 @@ from linkwork.convert.robots.xml_reading import XmlFile
 from linkwork.machine import Machine, MachineError, load
 from linkwork.machine.building.initial_assembly import admitted_velocities, independent
 from linkwork.machine.loading import mechanism_of
+from linkwork.machine.nearest_name import listed
 from linkwork.multibody.model import WORLD
 
 
@@ -74,7 +75,10 @@ def read_robot(path: Path, options: ImportOptions | None = None) -> RobotModel:
     tag = file.root.tag
     if tag == "robot":
         robot = read_urdf(file, packages)
-    elif tag in ("mujoco", "mujocoinclude"):
+    elif tag == "mujocoinclude":
+        text = "the file is a part, which another file includes"
+        raise file.problem(file.root, text, "import the file whose root element is <mujoco>")
+    elif tag == "mujoco":
         robot = read_mjcf(file, packages, options.seconds)
     elif tag == "sdf":
         robot = read_sdf(file, packages)
@@ -155,6 +159,9 @@ def import_robot(path: Path, options: ImportOptions | None = None) -> Imported:
         simplifier = LoopSimplifier(robot)
         simplifier.run()
         changes, frames = simplifier.notes, simplifier.frames
+    if not any(joint.type != "fixed" for joint in robot.joints.values()):
+        text, remedy = "nothing in it moves: no joint is other than fixed", "--base floating lets it float"
+        raise ImportProblem(robot.file, 0, text, remedy)
     remarks = [*robot.remarks, *examine(robot, repair=options.repair)]
     if any(robot.links[name].shapes for name in robot.roots()):
         remarks.append("the ground's shapes for drawings are left out")
@@ -170,15 +177,21 @@ def import_robot(path: Path, options: ImportOptions | None = None) -> Imported:
     if guessed or options.effort is not None:
         made = _made(robot, frames, options)
     if made.searched:
-        remarks.append(f"{made.searched} at the zero pose; the initial pose was found by search")
+        remarks.append(made.searched)
     heading = [f"Imported from {path.name} by linkwork import.", *(f"- {note}" for note in changes + remarks)]
     text = "".join(f"# {line}\n" for line in heading) + made.text
     return Imported(text, made.machine, robot, source, changes, remarks, made.names.changed)
 
 
+_OPEN = (
+    "the loops are open at the zero pose, or beyond limits of joints; the initial pose was found by search"
+)
+_SINGULAR = "the machine is singular at the zero pose; the initial pose was found by search"
+
+
 @dataclass(frozen=True)
 class _Made:
-    """The text of a machine file and its machine; `searched`: why the initial pose was searched, or empty."""
+    """The text of a machine file and its machine; `searched`: why it does not start at zero, or empty."""
 
     text: str
     machine: Machine
@@ -192,14 +205,16 @@ def _made(robot: RobotModel, frames: list[FramePoint], options: ImportOptions) -
     A singular zero pose is left, too, unless nothing may change (`literal`), or no regular pose is found.
     """
     writer = MachineWriter(robot, frames, options.folder)
-    text = writer.text()
+    nearest = {name: nearest_within(*limits) for name, limits in writer.limits.items()}
+    start = {name: value for name, value in nearest.items() if value}
+    text = writer.text(start)
     machine, error = _loaded(text)
-    searched = "the loops are open" if machine is None and _is_open(error) else ""
+    searched = _OPEN if machine is None and _is_open(error) else ""
     if machine is not None and machine.assembly.rank < machine.assembly.ordinary_rank and not options.literal:
-        searched = "the machine is singular"
+        searched = _SINGULAR
     if searched:
-        start = {writer.names.of("joint", name): value for name, value in robot.start.items()}
-        found = closed_pose(mechanism_of(text), writer.limits, start, options.seed)
+        given = {writer.names.of("joint", name): value for name, value in robot.start.items()}
+        found = closed_pose(mechanism_of(text), writer.limits, given, options.seed)
         if found.values is not None:
             text = writer.text(found.values)
             machine, error = _loaded(text)
@@ -208,10 +223,14 @@ def _made(robot: RobotModel, frames: list[FramePoint], options: ImportOptions) -
         else:
             wrong = "the loops could not be closed from random poses"
             remedy = "check the closures, and the limits of joints"
-            if found.nearest is not None:
+            if found.outside:
+                wrong = f"the loops close only beyond the limits of {listed(found.outside)}"
+            elif found.nearest is not None:
                 rows, gap = ", ".join(found.nearest.rows[:4]), found.nearest.residual
                 wrong += f": {rows} remain open by {gap:.3g} (typical lengths or rad) or more"
             raise ImportProblem(robot.file, 0, wrong, remedy)
+    elif start:
+        searched = f"zero is outside the limits of {listed(list(start))}, which start within them"
     if machine is None:
         assert error is not None
         first = error.problems[0]
@@ -231,9 +250,10 @@ def _loaded(text: str) -> tuple[Machine | None, MachineError | None]:
 
 
 def _is_open(error: MachineError | None) -> bool:
-    """Whether only the assembly of the loops failed."""
+    """Whether only the assembly of the loops failed, or its result is outside the limits of joints."""
     return error is not None and all(
-        problem.key.startswith(("constraints", "initial")) for problem in error.problems
+        problem.key.startswith(("constraints", "initial")) or problem.key.endswith(".limits")
+        for problem in error.problems
     )
 
 

@@ -115,7 +115,7 @@ class MachineWriter:
         self._section(
             "sensors", (f"  {self.names.of('joint', each.name)}: {{velocity: true}}" for each in driven)
         )
-        kept = {self.names.of("joint", each.name) for each in driven}
+        kept = {self.names.of("joint", each.name) for each in (driven if closures else robot.joints.values())}
         for key, chosen in (("initial", True), ("initial_guess", False)):
             values = {name: value for name, value in (pose or {}).items() if (name in kept) is chosen}
             if values:

@@ -16,7 +16,12 @@ from linkwork.arrays import Floats
 from linkwork.machine.building.initial_assembly import admitted_velocities
 from linkwork.machine.building.kept_values import values_of
 from linkwork.machine.checks.mode_places import typical_length
-from linkwork.multibody.formulations.assembly import AssemblyError, assemble_workspace, decide_rank
+from linkwork.multibody.formulations.assembly import (
+    AssembledState,
+    AssemblyError,
+    assemble_workspace,
+    decide_rank,
+)
 from linkwork.multibody.functions import mass_matrix
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.tree.rotations import move_by
@@ -25,6 +30,10 @@ MOST_STARTS, ENOUGH = 1000, 10
 """Most random poses from which the loops are tried to close, and closed ones among which one is chosen."""
 _LINEAR, _QUADRATIC = 20_000, 2_500_000
 """Most starts times the number of velocities, or times its square: a second or two where none closes."""
+_INSIDE = 0.05
+"""Share of a joint's range by which it starts inside its limits."""
+_MOVES = 6
+"""Times that a closed pose beyond limits of joints is moved into them and closed again."""
 _UNEVEN = 10.0
 """Ratio of the distortion to the least one found, up to which a pose is chosen by distance."""
 
@@ -33,12 +42,13 @@ _UNEVEN = 10.0
 class PoseSearch:
     """The result of a search.
 
-    `values` (rad, m; as `kept_values.values_of`) of the pose, None without one; then `nearest` is the error
-    of the start that came nearest to closing, if any.
+    `values` (rad, m; as `kept_values.values_of`) of the pose, None without one; then `outside` are joints
+    beyond their limits in a closed pose, and `nearest` is the error of the start nearest to a closed one.
     """
 
     values: dict[str, float] | None
     nearest: AssemblyError | None = None
+    outside: tuple[str, ...] = ()
 
 
 def random_poses(
@@ -62,32 +72,44 @@ def random_poses(
         yield work.q.copy()
 
 
+def nearest_within(low: float, high: float) -> float:
+    """Return the value nearest to 0 within limits: 0, or one that lies inside by a share of the range."""
+    if low <= 0.0 <= high:
+        return 0.0
+    inside = _INSIDE * (high - low) if math.isfinite(high - low) else 0.0
+    return low + inside if low > 0.0 else high - inside
+
+
 def closed_pose(
     mechanism: Mechanism,
     limits: Mapping[str, tuple[float, float]],
     start: Mapping[str, float],
     seed: int,
 ) -> PoseSearch:
-    """Return a pose that closes the loops: near zero, but not singular nor where a leg is stretched.
+    """Return a pose that closes the loops: near zero and within the limits, but not singular nor stretched.
 
     limits and start (rad, m) by joints; if the loops close near the given start, that pose is the result.
     """
     names = mechanism.joint_names
     reach = np.array([limits.get(name, (-np.inf, np.inf)) for name in names])
-    first = np.array([start.get(name, 0.0) for name in names])
+    first = np.array(
+        [start.get(name, nearest_within(*edges)) for name, edges in zip(names, reach.tolist(), strict=True)]
+    )
     found: list[tuple[float, float, Floats]] = []
     nearest: AssemblyError | None = None
+    beyond: tuple[str, ...] = ()
     for trial, pose in enumerate(random_poses(mechanism, first, reach, np.random.default_rng(seed))):
-        work = mechanism.workspace()
-        work.q[:] = pose
         try:
-            state = assemble_workspace(mechanism, work)
+            state = _closed_within(mechanism, pose, reach)
         except AssemblyError as error:
             if nearest is None or error.residual < nearest.residual:
                 nearest = error
             continue
         own = state.q[: mechanism.nv]
-        if state.rank < state.ordinary_rank or np.any((own < reach[:, 0]) | (own > reach[:, 1])):
+        outside = (own < reach[:, 0]) | (own > reach[:, 1])
+        if outside.any():
+            beyond = tuple(name for name, is_outside in zip(names, outside, strict=True) if is_outside)
+        if state.rank < state.ordinary_rank or outside.any():
             continue
         if trial == 0 and start:
             return PoseSearch(values_of(mechanism, state.q))
@@ -96,10 +118,30 @@ def closed_pose(
         if len(found) == ENOUGH:
             break
     if not found:
-        return PoseSearch(None, nearest)
+        return PoseSearch(None, nearest, beyond)
     most = _UNEVEN * min(distortion for _, distortion, _ in found)
     _, _, best = min((each for each in found if each[1] <= most), key=lambda each: each[0])
     return PoseSearch(values_of(mechanism, best))
+
+
+def _closed_within(mechanism: Mechanism, pose: Floats, reach: Floats) -> AssembledState:
+    """Return the closed state near a pose (nq), moved a few times into limits (nv × 2).
+
+    Raises AssemblyError.
+    """
+    low, high = reach.T
+    inside = np.array([_INSIDE * (b - a) if math.isfinite(b - a) else 0.0 for a, b in reach.tolist()])
+    for trial in range(_MOVES):
+        work = mechanism.workspace()
+        work.q[:] = pose
+        state = assemble_workspace(mechanism, work)
+        own = state.q[: mechanism.nv]
+        beyond = (own < low) | (own > high)
+        if trial + 1 == _MOVES or not beyond.any():
+            break
+        pose = state.q.copy()
+        pose[: mechanism.nv] = np.where(beyond, np.clip(own, low + inside, high - inside), own)
+    return state
 
 
 def _distortion(mechanism: Mechanism, q: Floats, ordinary_rank: int) -> float:
