@@ -157,6 +157,48 @@ def test_couplings_of_urdf_plus_sum_the_joints_of_both_chains(tmp_path: Path) ->
         import_robot(four_bar(tmp_path, belt.replace("crank", "wheel"), a=rotor, b=shoulder, c=elbow))
 
 
+def test_joints_start_within_their_limits(tmp_path: Path) -> None:
+    """An arm whose elbow cannot be straight, and a closed one: both start near zero within the limits."""
+    bent = JOINT.format("b", "revolute", "crank", "arm/left", "1 0 0").replace('upper="3"', 'upper="-0.5"')
+    found = import_robot(four_bar(tmp_path, b=bent))
+    low, high = found.machine.joints[1].position
+    assert low < found.machine.initial_q[1] == pytest.approx(-0.5 - 0.05 * (high - low))
+    assert "zero is outside the limits of b, which start within them" in found.remarks
+    (tmp_path / "loops.yaml").write_text(SHEET)
+    closed = import_robot(four_bar(tmp_path, b=bent), ImportOptions(tmp_path / "loops.yaml")).machine
+    assert closed.assembly.residual < 1e-9
+    for joint, value in zip(closed.joints, closed.initial_q, strict=True):
+        assert joint.position[0] <= value <= joint.position[1]
+    never = four_bar(
+        tmp_path,
+        b=bent.replace("-0.5", "-2.9"),
+        c=JOINT.format("c", "revolute", "ground", "rocker", "0 1 0").replace("-3", "2.9"),
+    )
+    with pytest.raises(ImportProblem, match="close only beyond the limits of"):
+        import_robot(never, ImportOptions(tmp_path / "loops.yaml"))
+
+
+def test_a_mimic_joint_may_be_fixed_and_a_motor_too(tmp_path: Path) -> None:
+    fixed = JOINT.format("c", "fixed", "ground", "rocker", "0 1 0")
+    follower = fixed.replace("</joint>", '<mimic joint="a" multiplier="-2"/></joint>')
+    motor = '<transmission name="m"><joint name="c"/></transmission>'
+    path = four_bar(tmp_path, motor, c=follower)
+    assert import_robot(path).machine.dof == 2
+    assert import_robot(path, ImportOptions(literal=True)).machine.motors == ()
+    leader = JOINT.format("a", "revolute", "ground", "crank", "0 0 0").replace(
+        "</joint>", '<mimic joint="c" offset="0.2"/></joint>'
+    )
+    assert import_robot(four_bar(tmp_path, a=leader, c=fixed)).machine.initial_q[0] == pytest.approx(0.2)
+
+
+def test_a_robot_in_which_nothing_moves_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "still.urdf"
+    path.write_text(f'<robot name="still">{LINK.format("drone")}</robot>')
+    with pytest.raises(ImportProblem, match=r"nothing in it moves.*--base floating"):
+        import_robot(path)
+    assert import_robot(path, ImportOptions(base="floating")).machine.dof == 6
+
+
 LINK = (
     '<link name="{}"><inertial><origin xyz="0.5 0 0"/><mass value="1"/>'
     '<inertia ixx="0.01" iyy="0.1" izz="0.1"/></inertial></link>'

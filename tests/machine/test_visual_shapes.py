@@ -87,6 +87,7 @@ def test_a_file_outside_the_folder_must_be_said(tmp_path: Path, file: str) -> No
         ("{type: sphere, radius_m: 0}", "out of range"),
         ("{type: cone, radius_m: 1}", "unknown type"),
         ("{type: mesh, file: rod.stl, scale: -1}", "out of range"),
+        ("{type: mesh, file: rod.stl, scale: [1, 0, -1]}", "out of range"),
         ("{type: box, size_m: [1, 2]}", "length"),
     ],
 )

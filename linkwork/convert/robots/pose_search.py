@@ -51,6 +51,10 @@ class PoseSearch:
     outside: tuple[str, ...] = ()
 
 
+def _most_starts(nv: int) -> int:
+    return max(2, min(MOST_STARTS, _LINEAR // max(nv, 1), _QUADRATIC // max(nv, 1) ** 2))
+
+
 def random_poses(
     mechanism: Mechanism, first: Floats, reach: Floats, rng: np.random.Generator
 ) -> Iterator[Floats]:
@@ -64,8 +68,7 @@ def random_poses(
         np.where(np.isfinite(edge), edge - first, side * free)
         for edge, side in zip(reach.T, (-1, 1), strict=True)
     )
-    most = min(MOST_STARTS, _LINEAR // max(nv, 1), _QUADRATIC // max(nv, 1) ** 2)
-    for trial in range(max(2, most)):
+    for trial in range(_most_starts(nv)):
         work = mechanism.workspace()
         work.q[:nv] = first
         move_by(work.topology, work.q, rng.uniform(low, high) * min(1.0, 0.1 * trial), 1.0)
@@ -98,9 +101,13 @@ def closed_pose(
     found: list[tuple[float, float, Floats]] = []
     nearest: AssemblyError | None = None
     beyond: tuple[str, ...] = ()
+    left = 2 * _most_starts(mechanism.nv)  # poses to close, those moved into limits included
     for trial, pose in enumerate(random_poses(mechanism, first, reach, np.random.default_rng(seed))):
+        if left <= 0:
+            break
         try:
-            state = _closed_within(mechanism, pose, reach)
+            state, closed = _closed_within(mechanism, pose, reach)
+            left -= closed
         except AssemblyError as error:
             if nearest is None or error.residual < nearest.residual:
                 nearest = error
@@ -124,8 +131,8 @@ def closed_pose(
     return PoseSearch(values_of(mechanism, best))
 
 
-def _closed_within(mechanism: Mechanism, pose: Floats, reach: Floats) -> AssembledState:
-    """Return the closed state near a pose (nq), moved a few times into limits (nv × 2).
+def _closed_within(mechanism: Mechanism, pose: Floats, reach: Floats) -> tuple[AssembledState, int]:
+    """Return the closed state near a pose (nq), moved a few times into limits (nv × 2), and how often.
 
     Raises AssemblyError.
     """
@@ -141,7 +148,7 @@ def _closed_within(mechanism: Mechanism, pose: Floats, reach: Floats) -> Assembl
             break
         pose = state.q.copy()
         pose[: mechanism.nv] = np.where(beyond, np.clip(own, low + inside, high - inside), own)
-    return state
+    return state, trial + 1
 
 
 def _distortion(mechanism: Mechanism, q: Floats, ordinary_rank: int) -> float:

@@ -30,6 +30,8 @@ from linkwork.multibody.tree.joint_dof import onto_z
 from linkwork.multibody.tree.kinematics import kinematics
 
 STATES = 5
+_NO_MASS_KG = 1e-13
+"""Mass of links that have inertia only, which machine files do not allow."""
 _POSITIONS = {"spherical": 4, "floating": 7}
 
 
@@ -72,9 +74,7 @@ def digits(difference: float) -> int:
 
 def prove(source: RobotModel, seconds: float = SECONDS, seed: int = 1) -> Proof:
     """Compare a robot as it was read, in a child process that may last `seconds`."""
-    source = deepcopy(source)
-    for link in source.links.values():
-        link.unphysical = True  # the comparison is of numbers
+    source = with_any_inertias(source)
     writer = MachineWriter(source)
     try:
         own = _OwnModel(source, writer, built(writer.text()))
@@ -105,6 +105,16 @@ def prove(source: RobotModel, seconds: float = SECONDS, seed: int = 1) -> Proof:
     worst = differences.max(axis=0)
     closures = float(worst[3]) if own.mechanism.constraints else None
     return Proof(library, STATES, float(worst[0]), float(worst[1]), float(worst[2]), closures)
+
+
+def with_any_inertias(source: RobotModel) -> RobotModel:
+    """Return a copy of a robot for comparisons of numbers, where links may have inertias that no body has."""
+    copy = deepcopy(source)
+    for link in copy.links.values():
+        link.unphysical = True
+        if link.mass == 0.0 and link.inertia.any():
+            link.mass = _NO_MASS_KG
+    return copy
 
 
 @lru_cache(maxsize=1)

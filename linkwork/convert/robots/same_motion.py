@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from copy import deepcopy
 
 import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.convert.robots.machine_writing import MachineWriter
 from linkwork.convert.robots.pose_search import random_poses
-from linkwork.convert.robots.proof import built
+from linkwork.convert.robots.proof import built, with_any_inertias
 from linkwork.convert.robots.robot_model import RobotModel
 from linkwork.machine import Machine, MachineError
 from linkwork.machine.building.initial_assembly import admitted_velocities
@@ -51,9 +50,7 @@ def motion_difference(source: RobotModel, robot: RobotModel, machine: Machine, s
 def _difference(source: RobotModel, robot: RobotModel, machine: Machine, seed: int) -> float:
     common = [name for name in robot.links if name in source.links and robot.carrier(name) is not None]
     size = max([1e-3, *(float(np.abs(each.pose.at).max()) for each in source.joints.values())])
-    literal = deepcopy(source)
-    for link in literal.links.values():
-        link.unphysical = True  # the comparison is of numbers
+    literal = with_any_inertias(source)
     one = _Placed(literal, built(MachineWriter(literal).text()), common, size)
     # the controller's model holds idle motions
     plain = mechanism_of(machine.source_text) if machine.assembly.idle else machine.mechanism

@@ -98,8 +98,10 @@ class MeshVisual(_VisualSpec):
                 "copy the file beside the machine file, or add outside: true",
                 ("file",),
             )
+        if isinstance(self.scale, float) and not self.scale > 0.0:
+            raise wrong("this is out of range", f"{self.scale:g}", "more than 0", at=("scale",))
         if not all(self.sizes()):
-            raise wrong("a mesh cannot have the scale 0", str(self.scale), "other than 0", at=("scale",))
+            raise wrong("this is out of range", "0", "numbers other than 0", at=("scale",))
         return self
 
     def sizes(self) -> tuple[float, ...]:
