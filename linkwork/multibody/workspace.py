@@ -168,9 +168,9 @@ class Workspace:
     Of the constraints, all with nr rows: `on` (nk, 1 or 0, see switching.py), `phi`, `phi_rate`,
     `explicit` (Φ_t, the part of it that is not A v), `A` (nr × nv), `b`: A v̇ = b; `level` (1 leaves out rows
     of velocity level), `driven_work` (J, done by applied forces and by constraints that move with time, over
-    the steps taken); `constraint_force` (nv) and `multipliers` (nr); `clock` (time now, and the time at which the targets
-    hold), `target` (ng × 6, value and five time derivatives of each prescribed value,
-    written by the caller), `baumgarte` (nr × 2), `ranking` (layout.py names its entries), `choice`: of the
+    the steps taken); `constraint_force` (nv) and `multipliers` (nr); `clock` (time now, and the time at which
+    the targets hold), `target` (ng × 6, value and five time derivatives of each prescribed value, written by
+    the caller), `baumgarte` (nr × 2), `ranking` (layout.py names its entries), `choice`: of the
     formulation (formulations.py) and of corrections after each step (0: none).
 
     Of stops and contacts: `compliant` (nv, their generalized force), `contact_force` (contacts × 3, N, on the
@@ -178,8 +178,7 @@ class Workspace:
     contacts (W), energy of their springs (J, part of the potential energy), energy lost in all steps (J),
     and the part of the springs' energy that will be dissipated (J). `held`: 1 while the set of pressing
     contacts is fixed. `element_force` (elements × 3): of each spring length or angle, rate and pull, of each
-    applied force coordinate (0 where it has none), rate and force; `element_power` (1): of the applied forces,
-    W.
+    applied force coordinate (0 where it has none), rate and force; `element_power` (1): of applied forces, W.
     """
 
     def __init__(self, parameters: Floats, topology: Integers) -> None:
@@ -247,7 +246,7 @@ class Workspace:
 
     @property
     def driving_power(self) -> float:
-        """After an acceleration: power (W) of applied forces and of constraints that move with time, -λ'Φ_t."""
+        """After an acceleration: power (W) of applied forces and of moving constraints, -λ'Φ_t."""
         return float(self.element_power[0] - self.multipliers @ self.explicit)
 
     @property

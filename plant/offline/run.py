@@ -63,8 +63,8 @@ class Balance:
     constraints' rows, the smallest singular value of theirs that was kept (scaled rows, 1 is ordinary; all
     of these None without constraints), and how many branch poses were passed. Work of the motors; the
     largest difference between the gain of energy and the work of motors, friction, stops, contacts, impulses,
-    applied forces and moving constraints; the work of these last two; all in J. `lost_J`: losses to friction, stops, contacts
-    and impulses. `switched`: the constraint switches.
+    applied forces and moving constraints; the work of these last two; all in J. `lost_J`: losses to friction,
+    stops, contacts and impulses. `switched`: the constraint switches.
     """
 
     residual_position_max: float
