@@ -154,6 +154,38 @@ def test_a_paused_goal_turns_until_the_window_ends(tmp_path: Path) -> None:
     assert last["goal_limit"] == pytest.approx(np.radians(-60.0))
 
 
+SCENE = """
+scene:
+  planes:
+    plate: {at_m: [0, 0.55, -0.02], normal: [0, 0, 1], friction: 0.6, turn_rad_s: pi/9}
+  parts: {block: {mass_kg: 0.01, size_m: [0.03, 0.03, 0.04], at_m: [-0.18, 0.45, 0]}}
+  grippers: {jaws: {point: tool, closed_when: gripper, reach_m: 0}}
+"""
+
+
+def test_a_part_is_gripped_on_a_turning_table(tmp_path: Path) -> None:
+    """The part lies on a plane that turns; the encoder measures it; the gripper closes within the frame."""
+    beside_a_table(tmp_path)
+    path = tmp_path / "scara.yaml"
+    text = path.read_text().replace("20*time_s", "180/pi*plate.displacement")
+    gripper = "  gripper: {type: digital, direction: output}\nframes:"
+    path.write_text(text.replace("frames:", gripper, 1) + SCENE)
+    rig = ready(load(path))
+    block = rig.simulator.parts[0]
+    while (arm := block.centre[:2] - CENTER)[0] < -0.075:  # it comes from the left
+        rig.tick()
+    place = CENTER + rotation(-turned(rig)) @ arm
+    part = [*place.tolist(), -turned(rig)]
+    made = goal(rig, points(part), events=[{"at": {"time_s": MEETS_S + 0.2}, "set": {"gripper": True}}])
+    rig.start_goal(made.words, 2)
+    rig.until(lambda sample: sample["path_s"] > MEETS_S + 0.15, most_s=2.0)
+    assert np.linalg.norm(rig.record["coordinate"][[X, Y]] - block.centre[:2]) < 1e-4
+    last = rig.until(lambda sample: sample["goal_status"] in (GoalStatus.SUCCEEDED, GoalStatus.ENDED))[-1]
+    assert last["goal_code"] == ResultCode.SUCCESSFUL
+    assert block.held
+    assert np.linalg.norm(rig.record["coordinate"][[X, Y]] - block.centre[:2]) < 1e-4
+
+
 def test_a_run_on_a_table_is_replayed_to_the_last_bit(tmp_path: Path) -> None:
     machine = beside_a_table(tmp_path, ENCODER.format(0.0))
     run = InProcessRecorder(machine, tmp_path / "log")
