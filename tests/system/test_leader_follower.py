@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import signal
 import subprocess
 import sys
@@ -105,9 +106,10 @@ def test_a_file_and_a_pipe_are_followed(both: Path) -> None:
     answer(both, "move", "x=0", "y=0.33", "--robot", "scara")
     with Robot(endpoint=f"ipc://{both}/scara/requests.ipc", lease=False) as scara:
         begun, log, since = place(scara), Path(scara.status["log"]), scara.state["tick"]
+    x0, y0 = begun.tolist()
     times = 0.02 * np.arange(51)
-    rows = [(at, begun[0] + 0.005 * (1.0 - np.cos(2.0 * np.pi * at)), begun[1]) for at in times.tolist()]
-    table = "\n".join(["time_s,x,y", *(",".join(map(repr, map(float, row))) for row in rows)]) + "\n"
+    rows = [(at, x0 + 0.005 * (1.0 - math.cos(2.0 * math.pi * at)), y0) for at in times.tolist()]
+    table = "\n".join(["time_s,x,y", *(",".join(map(repr, row)) for row in rows)]) + "\n"
     path = both / "way.csv"
     path.write_text(table)
     done = answer(both, "stream", str(path), "--rate", "50", "--robot", "scara")
@@ -132,7 +134,7 @@ def test_a_file_and_a_pipe_are_followed(both: Path) -> None:
 
     for line, status, says in (
         ("0.0,1.0,0.33", 3, "move there first"),
-        (f"0.0,{begun[0]!r},nan", 3, "finite number"),
+        (f"0.0,{x0!r},nan", 3, "finite number"),
         ("0.0,here,0.33", 2, "row 2 has to be 3 numbers"),
     ):
         path.write_text(f"time_s,x,y\n{line}\n")
@@ -142,4 +144,4 @@ def test_a_file_and_a_pipe_are_followed(both: Path) -> None:
     ticks = read_ticks(log).table
     moved = ticks["coordinate"][ticks["tick"] > since][:, 4:6] - begun
     assert moved[:, 0].max() == pytest.approx(0.01, abs=1e-3)
-    assert np.abs(moved[:, 1]).max() < 1e-3
+    assert np.abs(moved[:, 1]).max() < 2e-3
