@@ -83,10 +83,13 @@ class DrakeElements:
     def _add_spring(self, element: Element, parts: dict[str, Element]) -> None:
         (a, a_at), (b, b_at) = self._ends(element, parts)
         name, line = self._name(element, len(self._robot.springs)), self._file.line(element)
-        values = [self._number(parts, key) for key in ("stiffness", "damping", "free_length")]
-        if min(values) < 0.0:
+        stiffness, damping, rest = (
+            self._number(parts, key) for key in ("stiffness", "damping", "free_length")
+        )
+        if min(stiffness, damping, rest) < 0.0:
             raise self._file.problem(element, f"a value of the spring {name!r} is negative")
-        self._robot.springs.append(SourceSpring(name, a, a_at, b, b_at, *values, line))
+        spring = SourceSpring(name, a, a_at, b, b_at, stiffness, damping, rest, line)
+        self._robot.springs.append(spring)
 
     def _add_tendon(self, element: Element, parts: dict[str, Element]) -> None:
         """Couple joints: Σ a q + offset keeps one value."""

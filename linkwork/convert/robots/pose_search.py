@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.machine.building.initial_assembly import admitted_velocities
-from linkwork.machine.building.kept_values import values_of
+from linkwork.machine.building.kept_values import keeping, values_of
 from linkwork.machine.checks.mode_places import typical_length
 from linkwork.multibody.formulations.assembly import (
     AssembledState,
@@ -32,8 +33,8 @@ _LINEAR, _QUADRATIC = 20_000, 2_500_000
 """Most starts times the number of velocities, or times its square: a second or two where none closes."""
 _INSIDE = 0.05
 """Share of a joint's range by which it starts inside its limits."""
-_MOVES = 6
-"""Times that a closed pose beyond limits of joints is moved into them and closed again."""
+_MOVES = 8
+"""Times that a pose is closed, with joints held in their limits where they are beyond."""
 _UNEVEN = 10.0
 """Ratio of the distortion to the least one found, up to which a pose is chosen by distance."""
 
@@ -101,7 +102,7 @@ def closed_pose(
     found: list[tuple[float, float, Floats]] = []
     nearest: AssemblyError | None = None
     beyond: tuple[str, ...] = ()
-    left = 2 * _most_starts(mechanism.nv)  # poses to close, those moved into limits included
+    left = 2 * _most_starts(mechanism.nv)  # poses to close, those with joints held in limits included
     for trial, pose in enumerate(random_poses(mechanism, first, reach, np.random.default_rng(seed))):
         if left <= 0:
             break
@@ -132,23 +133,32 @@ def closed_pose(
 
 
 def _closed_within(mechanism: Mechanism, pose: Floats, reach: Floats) -> tuple[AssembledState, int]:
-    """Return the closed state near a pose (nq), moved a few times into limits (nv × 2), and how often.
+    """Return the closed state near a pose (nq), and how often it was closed.
 
-    Raises AssemblyError.
+    Joints beyond their limits (nv × 2) are held inside them, where the others can close the loops. Raises
+    AssemblyError.
     """
     low, high = reach.T
+    nv, count = mechanism.nv, 1
     inside = np.array([_INSIDE * (b - a) if math.isfinite(b - a) else 0.0 for a, b in reach.tolist()])
-    for trial in range(_MOVES):
-        work = mechanism.workspace()
-        work.q[:] = pose
-        state = assemble_workspace(mechanism, work)
-        own = state.q[: mechanism.nv]
-        beyond = (own < low) | (own > high)
-        if trial + 1 == _MOVES or not beyond.any():
-            break
-        pose = state.q.copy()
-        pose[: mechanism.nv] = np.where(beyond, np.clip(own, low + inside, high - inside), own)
-    return state, trial + 1
+    state = _closed(mechanism, pose)
+    held = np.zeros(nv, dtype=bool)
+    with suppress(AssemblyError):
+        while count < _MOVES and np.any(beyond := (state.q[:nv] < low) | (state.q[:nv] > high)):
+            held |= beyond
+            q = state.q.copy()
+            q[:nv] = np.where(held, np.clip(q[:nv], low + inside, high - inside), q[:nv])
+            names = [name for name, is_held in zip(mechanism.joint_names, held, strict=True) if is_held]
+            values = dict(zip(mechanism.joint_names, q.tolist(), strict=False))
+            count += 2
+            state = _closed(mechanism, _closed(keeping(mechanism, names, values), q).q)
+    return state, count
+
+
+def _closed(mechanism: Mechanism, pose: Floats) -> AssembledState:
+    work = mechanism.workspace()
+    work.q[:] = pose
+    return assemble_workspace(mechanism, work)
 
 
 def _distortion(mechanism: Mechanism, q: Floats, ordinary_rank: int) -> float:

@@ -319,9 +319,10 @@ def check_tree(robot: RobotModel) -> None:
             if coupled not in robot.joints:
                 text = f"{coupling.name!r} couples the joint {coupled!r}, and there is no such joint"
                 raise ImportProblem(robot.file, coupling.line, text)
-    joined = [(f"closure {each.name!r}", each) for each in robot.closures]
-    for title, each in [*joined, *((f"spring {each.name!r}", each) for each in robot.springs)]:
-        for name in (each.a, each.b):
+    ends = [(f"closure {each.name!r}", each.line, each.a, each.b) for each in robot.closures]
+    ends += [(f"spring {each.name!r}", each.line, each.a, each.b) for each in robot.springs]
+    for title, line, *links in ends:
+        for name in links:
             if name not in robot.links:
                 text = f"{title} names the link {name!r}, which does not exist"
-                raise ImportProblem(robot.file, each.line, text)
+                raise ImportProblem(robot.file, line, text)
