@@ -5,7 +5,7 @@ SDF has their values as texts, URDF as the attributes `name` and `value`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from xml.etree.ElementTree import Element
 
 import numpy as np
@@ -22,6 +22,7 @@ from linkwork.convert.robots.xml_reading import XmlFile
 
 PlaceOf = Callable[[str, int], tuple[str, FramePose]]
 """The link that a name of a body or frame (in a line) means, and the frame in this link."""
+_Named = SourceClosure | SourceSpring | SourceCoupling
 READ = ("ball_constraint", "linear_spring_damper", "tendon_constraint")
 _LEFT_OUT = ("linear_bushing_rpy",)
 
@@ -71,18 +72,21 @@ class DrakeElements:
     def _number(self, parts: dict[str, Element], key: str) -> float:
         return float(self._numbers(parts[key], 1)[0]) if key in parts else 0.0
 
-    def _name(self, element: Element, used: int) -> str:
-        return element.get("name") or f"{drake_kind(element)}_{used + 1}"
+    def _name(self, element: Element, others: Sequence[_Named]) -> str:
+        """Return the element's name, or its kind with a number."""
+        kind = drake_kind(element)
+        number = 1 + sum(each.name.startswith(f"{kind}_") for each in others)
+        return element.get("name") or f"{kind}_{number}"
 
     def _add_ball(self, element: Element, parts: dict[str, Element]) -> None:
         (a, a_at), (b, b_at) = self._ends(element, parts)
         closures = self._robot.closures
-        name, line = self._name(element, len(closures)), self._file.line(element)
+        name, line = self._name(element, closures), self._file.line(element)
         closures.append(SourceClosure(name, "point", a, FramePose(a_at), b, FramePose(b_at), line))
 
     def _add_spring(self, element: Element, parts: dict[str, Element]) -> None:
         (a, a_at), (b, b_at) = self._ends(element, parts)
-        name, line = self._name(element, len(self._robot.springs)), self._file.line(element)
+        name, line = self._name(element, self._robot.springs), self._file.line(element)
         stiffness, damping, rest = (
             self._number(parts, key) for key in ("stiffness", "damping", "free_length")
         )
@@ -110,7 +114,7 @@ class DrakeElements:
         factors = {name: factor for name, factor in factors.items() if factor}
         if not factors:
             raise self._file.problem(element, "a tendon without joints")
-        name = self._name(element, len(self._robot.couplings))
+        name = self._name(element, self._robot.couplings)
         value = low - self._number(parts, "offset")
         self._robot.couplings.append(SourceCoupling.of_sum(name, factors, value, line))
 
