@@ -33,8 +33,8 @@ _LINEAR, _QUADRATIC = 20_000, 2_500_000
 """Most starts times the number of velocities, or times its square: a second or two where none closes."""
 _INSIDE = 0.05
 """Share of a joint's range by which it starts inside its limits."""
-_MOVES = 8
-"""Times that a pose is closed, with joints held in their limits where they are beyond."""
+_HELD_TRIALS, _HELD_COST = 6, 20
+"""Times that a pose is closed with joints held inside their limits, and the cost of one in poses closed."""
 _UNEVEN = 10.0
 """Ratio of the distortion to the least one found, up to which a pose is chosen by distance."""
 
@@ -102,13 +102,13 @@ def closed_pose(
     found: list[tuple[float, float, Floats]] = []
     nearest: AssemblyError | None = None
     beyond: tuple[str, ...] = ()
-    left = 2 * _most_starts(mechanism.nv)  # poses to close, those with joints held in limits included
+    left = _most_starts(mechanism.nv)
     for trial, pose in enumerate(random_poses(mechanism, first, reach, np.random.default_rng(seed))):
         if left <= 0:
             break
         try:
-            state, closed = _closed_within(mechanism, pose, reach)
-            left -= closed
+            state, cost = _closed_within(mechanism, pose, reach)
+            left -= cost
         except AssemblyError as error:
             if nearest is None or error.residual < nearest.residual:
                 nearest = error
@@ -133,26 +133,30 @@ def closed_pose(
 
 
 def _closed_within(mechanism: Mechanism, pose: Floats, reach: Floats) -> tuple[AssembledState, int]:
-    """Return the closed state near a pose (nq), and how often it was closed.
+    """Return the closed state near a pose (nq), and the cost in poses closed.
 
-    Joints beyond their limits (nv × 2) are held inside them, where the others can close the loops. Raises
-    AssemblyError.
+    Joints beyond their limits (nv × 2) are held inside them one after the other, the farthest first, where
+    the others can close the loops. Raises AssemblyError.
     """
     low, high = reach.T
-    nv, count = mechanism.nv, 1
+    nv, cost = mechanism.nv, 1
     inside = np.array([_INSIDE * (b - a) if math.isfinite(b - a) else 0.0 for a, b in reach.tolist()])
     state = _closed(mechanism, pose)
-    held = np.zeros(nv, dtype=bool)
+    held: dict[str, float] = {}
     with suppress(AssemblyError):
-        while count < _MOVES and np.any(beyond := (state.q[:nv] < low) | (state.q[:nv] > high)):
-            held |= beyond
+        for _ in range(_HELD_TRIALS):
+            own = state.q[:nv]
+            beyond = np.maximum(low - own, own - high)
+            worst = int(beyond.argmax())
+            if beyond[worst] <= 0.0:
+                break
+            value = float(np.clip(own[worst], low[worst] + inside[worst], high[worst] - inside[worst]))
+            held[mechanism.joint_names[worst]] = value
+            cost += _HELD_COST
             q = state.q.copy()
-            q[:nv] = np.where(held, np.clip(q[:nv], low + inside, high - inside), q[:nv])
-            names = [name for name, is_held in zip(mechanism.joint_names, held, strict=True) if is_held]
-            values = dict(zip(mechanism.joint_names, q.tolist(), strict=False))
-            count += 2
-            state = _closed(mechanism, _closed(keeping(mechanism, names, values), q).q)
-    return state, count
+            q[worst] = value
+            state = _closed(mechanism, _closed(keeping(mechanism, list(held), held), q).q)
+    return state, cost
 
 
 def _closed(mechanism: Mechanism, pose: Floats) -> AssembledState:
