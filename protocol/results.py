@@ -640,7 +640,26 @@ class DescribedFile(TypedDict):
     """Hex SHA-256 of the files of meshes, by their names in the machine file; missing ones are left out."""
 
 
-class DescribeResult(TypedDict):
+class DescribedSettings(TypedDict):
+    """What the machine file allows clients of the role `service`."""
+
+    gains: dict[str, list[float]]
+    """Smallest and largest `bandwidth_rad_s` and `damping_ratio` of `set_gain`; equal: they are fixed."""
+    payloads: dict[str, dict[str, float]]
+    """By point that may carry a payload: largest `mass_kg`, distance `com_m` and moment `inertia_kg_m2`."""
+    assemblies: str
+    """`one`, or `several`: confirm_branch is needed before enable."""
+
+
+class DescribedControl(TypedDict):
+    """Laws, and the settings that clients may change. Part of describe."""
+
+    laws: list[str]
+    law: str
+    settings: DescribedSettings
+
+
+class DescribeResult(DescribedControl):
     """Answer of describe."""
 
     machine: str
@@ -663,14 +682,6 @@ class DescribeResult(TypedDict):
     """Inputs and outputs, in the order of the machine file."""
     aliases: dict[str, str]
     """Names of the machine by the foreign names that requests may use in their place."""
-    laws: list[str]
-    law: str
-    gain_bounds: dict[str, list[float]]
-    """Smallest and largest `bandwidth_rad_s` and `damping_ratio` of `set_gain`; equal: they are fixed."""
-    payload_bounds: dict[str, dict[str, float]]
-    """By point that may carry a payload: largest `mass_kg`, distance `com_m` and moment `inertia_kg_m2`."""
-    assemblies: str
-    """`one`, or `several`: confirm_branch is needed before enable."""
     pace: str
     period_s: float
     lease_s: float

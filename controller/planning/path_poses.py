@@ -34,7 +34,10 @@ def poses_along(walk: Walk, count: int, sample: int | None = None) -> Floats:
 
 
 def poses_map(poses: Floats, refused_s: float | None = None) -> dict[str, Any]:
-    """Return poses as plain data (protocol.results.PathPoses); `refused_s`: time of the refused sample."""
+    """Return poses (n × (1 + nq), see `poses_along`) as plain data (protocol.results.PathPoses).
+
+    refused_s: time of the refused sample.
+    """
     times = poses[:, 0]
     refused = None if refused_s is None or not len(times) else int(np.argmin(np.abs(times - refused_s)))
     return {"time_s": times.tolist(), "q": poses[:, 1:].tolist(), "refused": refused}

@@ -277,7 +277,7 @@ def _move(params: MoveParams, machine: Machine, start: Start) -> Admitted:
 
 
 def _ends_of_move(params: MoveParams, machine: Machine, start: Start) -> tuple[Present, Floats]:
-    """Where a move begins, and its target (k)."""
+    """Begin of a move, and its target (k)."""
     named = [index_of(machine, name, ("target", name)) for name in params.target]
     present = start.present(machine, complete(machine, named, start, ("target",)))
     return present, _with(present, named, params.target.values())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 import subprocess
@@ -11,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from nicegui import run, ui
+from nicegui import ui
 
 from linkwork.console.machine_feed import Content, Known
 from linkwork.console.page_parts import PageActions, card
@@ -46,7 +47,7 @@ class AssemblyView:
     def refresh(self, known: Known, *, operates: bool) -> None:
         """Follow the machine."""
         content, state = known.content, known.state
-        several = content is not None and content.described.get("assemblies") == "several"
+        several = content is not None and content.described["settings"]["assemblies"] == "several"
         fault = None if state is None else state["fault"]
         flipped = fault is not None and fault["name"] == "BRANCH_FLIP"
         needed = several or flipped or self._actions.needed == "confirm_branch"
@@ -87,7 +88,7 @@ class AssemblyView:
         self._answer.set_text("searching …")
         self._search.disable()
         try:
-            modes = await run.io_bound(search_modes, content, state)
+            modes = await asyncio.to_thread(search_modes, content, state)
         except ValueError as error:
             self._answer.set_text(str(error))
             return
@@ -95,7 +96,7 @@ class AssemblyView:
             self._search.enable()
         self._modes = modes[:_MOST_MODES]
         self._present = present_mode([mode["q"] for mode in self._modes], state["q"], content.described)
-        drawn = await run.io_bound(
+        drawn = await asyncio.to_thread(
             self._actions.service.drawing.drawn, content, [mode["q"] for mode in self._modes]
         )
         self._actions.tell({"type": "modes", **drawn})

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from nicegui import run, ui
+from nicegui import ui
 
 from linkwork.console.page_elements import PreviewBar
 from linkwork.console.page_parts import PageActions, card
@@ -126,7 +127,7 @@ class GoalPreview:
         content, poses = self._actions.service.feed.known.content, answer["poses"]
         if content is None:
             return
-        drawn = await run.io_bound(self._actions.service.drawing.drawn, content, poses["q"])
+        drawn = await asyncio.to_thread(self._actions.service.drawing.drawn, content, poses["q"])
         events = [
             {
                 "time_s": event["fires_s"],

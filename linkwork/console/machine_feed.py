@@ -165,9 +165,10 @@ class MachineFeed:
                 gateway, self.known.status = status["gateway_pid"], status
                 self.known.faults = client.request("faults", {"limit": 20}, _ANSWER_S)["faults"]
                 due = time.monotonic() + _STATUS_S
-            self.known.state = client.request("state", {"as": self._owner}, _ANSWER_S)
+            state: Mapping[str, Any] = client.request("state", {"as": self._owner}, _ANSWER_S)
+            self.known.state = state
             self.known.problem = ""
-            self._follow_goal(client, self.known.state["goal"])
+            self._follow_goal(client, state["goal"])
             self._leaving.wait(_POLL_S)
 
     def _follow_goal(self, client: RequestClient, goal: Mapping[str, Any] | None) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from nicegui import events, run, ui
+from nicegui import events, ui
 from nicegui.elements.mixins.disableable_element import DisableableElement
 
 from linkwork.console.goal_preview import GoalPreview, PlannedMotion
@@ -172,7 +173,7 @@ class TeachView:
             ui.notify("this page only observes: choose Operate first", type="warning")
             return
         try:
-            trajectory = await run.io_bound(trajectory_in, event.file.name, await event.file.read())
+            trajectory = await asyncio.to_thread(trajectory_in, event.file.name, await event.file.read())
             taught.load(trajectory)
         except ValueError as error:
             ui.notify(str(error), type="negative", multi_line=True, timeout=8000)

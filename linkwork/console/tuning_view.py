@@ -84,22 +84,22 @@ class TuningView:
         for element in self._gain_controls:
             element.set_enabled(able and service and self._free_gains(described))
         for element in self._load_controls:
-            element.set_enabled(able and service and bool(described.get("payload_bounds")))
+            element.set_enabled(able and service and bool(described["settings"]["payloads"]))
         self._present_law.set_text("" if known.state is None else f"now: {known.state['law']}")
         self._say_gains(described, known.sample)
 
     @staticmethod
     def _free_gains(described: Mapping[str, Any]) -> bool:
-        bounds: Mapping[str, list[float]] = described.get("gain_bounds", {})
+        bounds: Mapping[str, list[float]] = described["settings"]["gains"]
         return any(low < high for low, high in bounds.values())
 
     def _build(self, described: Mapping[str, Any]) -> None:
         laws = [law for law in described["laws"] if law != described["law"]]
         self._law.set_options(laws, value=laws[0] if laws else None)
-        for name, (low, high) in described.get("gain_bounds", {}).items():
+        for name, (low, high) in described["settings"]["gains"].items():
             self._gains[name].min, self._gains[name].max = low, high
             self._gains[name].set_value(None)
-        points = list(described.get("payload_bounds", {}))
+        points = list(described["settings"]["payloads"])
         self._point.set_options(points, value=points[0] if points else None)
         self._say_bounds()
 
@@ -109,7 +109,7 @@ class TuningView:
             return
         texts = []
         for name, (label, channel) in _GAINS.items():
-            low, high = described["gain_bounds"][name]
+            low, high = described["settings"]["gains"][name]
             present = None if sample is None else sample.get(channel)
             now = "" if present is None else f" {present:.4g}"
             if self._gains[name].value is None and present is not None:
@@ -119,7 +119,7 @@ class TuningView:
 
     def _say_bounds(self) -> None:
         content = self._actions.service.feed.known.content
-        bounds = {} if content is None else content.described.get("payload_bounds", {})
+        bounds = {} if content is None else content.described["settings"]["payloads"]
         if self._point.value not in bounds:
             self._payload_text.set_text("none: the machine file has no controller.payloads")
             return

@@ -54,7 +54,7 @@ class TwinGhost:
         acceleration = admitted @ np.linalg.lstsq(mass, admitted.T @ force, rcond=None)[0]
         shift = -0.5 * SPAN_S**2 * acceleration
         shift *= min(1.0, _FARTHEST / max(float(np.abs(shift).max(initial=0.0)), 1e-12))
-        self._shift = shift + self._closing(q, shift)
+        self._shift[:] = shift + self._closing(q, shift)
 
     def _closing(self, q: Floats, shift: Floats) -> Floats:
         """The shortest correction (nv) that closes the machine after a shift, to first order."""

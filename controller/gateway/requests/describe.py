@@ -14,7 +14,13 @@ from linkwork.machine.visuals import mesh_hashes
 from linkwork.protocol.codes import Pace, Role
 from linkwork.protocol.laws import REST_LAW_NAMES
 from linkwork.protocol.requests import REQUESTS
-from linkwork.protocol.results import Described, DescribedSet, DescribedSignal, DescribeResult
+from linkwork.protocol.results import (
+    Described,
+    DescribedSet,
+    DescribedSettings,
+    DescribedSignal,
+    DescribeResult,
+)
 
 NO_SETS: Final[Mapping[int, Machine | str]] = {}
 """Of a machine without switchable constraints."""
@@ -78,19 +84,7 @@ def describe(
         "laws": [machine.controller.law, *REST_LAW_NAMES],
         "law": machine.controller.law,
         "pace": pace.value,
-        "gain_bounds": {
-            "bandwidth_rad_s": list(machine.controller.gain_bounds.bandwidth_rad_s),
-            "damping_ratio": list(machine.controller.gain_bounds.damping_ratio),
-        },
-        "payload_bounds": {
-            one.point: {
-                "mass_kg": one.max_mass_kg,
-                "com_m": one.max_com_m,
-                "inertia_kg_m2": one.max_inertia_kg_m2,
-            }
-            for one in machine.controller.payloads
-        },
-        "assemblies": machine.controller.estimator.assemblies,
+        "settings": _settings(machine),
         "period_s": machine.controller.period_s,
         "lease_s": machine.controller.lease_s,
         "interface": machine.interface_hash,
@@ -104,6 +98,26 @@ def describe(
         "role": "" if role is None else role.word,
         "roles": {name: request.role.word for name, request in REQUESTS.items()},
         "methods": {name: request.about for name, request in REQUESTS.items()},  # type: ignore[typeddict-unknown-key]
+    }
+
+
+def _settings(machine: Machine) -> DescribedSettings:
+    controller = machine.controller
+    bounds = controller.gain_bounds
+    return {
+        "gains": {
+            "bandwidth_rad_s": list(bounds.bandwidth_rad_s),
+            "damping_ratio": list(bounds.damping_ratio),
+        },
+        "payloads": {
+            one.point: {
+                "mass_kg": one.max_mass_kg,
+                "com_m": one.max_com_m,
+                "inertia_kg_m2": one.max_inertia_kg_m2,
+            }
+            for one in controller.payloads
+        },
+        "assemblies": controller.estimator.assemblies,
     }
 
 
