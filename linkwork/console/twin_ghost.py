@@ -65,8 +65,7 @@ class TwinGhost:
         constraint_rows(*work.arguments)
         if not len(work.phi):
             return np.zeros(len(shift))
-        found: Floats = np.linalg.lstsq(work.A, -work.phi, rcond=_NOTHING)[0]
-        return found
+        return np.asarray(np.linalg.lstsq(work.A, -work.phi, rcond=_NOTHING)[0], dtype=np.float64)
 
     @property
     def visible(self) -> bool:

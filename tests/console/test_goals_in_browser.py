@@ -128,6 +128,10 @@ def test_a_refused_file_is_drawn_at_its_worst_sample_and_made_feasible(
     card.get_by_role("button", name="quickest feasible").click()
     wait_for(lambda: "feasible: " in card.inner_text(), "the quickest feasible stretch")
     assert "gripper on" in card.inner_text()
+    stretch = card.locator("[aria-label='Time stretch of the goal']")
+    wait_for(
+        lambda: f"{float(stretch.get_attribute('aria-valuenow')):.2f} ×" in card.inner_text(), "the slider"
+    )
     card.get_by_label("Time of the ghost on the path").fill("0.3")
     screenshot(page, "preview", tmp_path)
     card.get_by_role("button", name="send this goal").click()
