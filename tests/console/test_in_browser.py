@@ -103,19 +103,31 @@ def at_rest(robot: Robot) -> bool:
 
 
 def press(page: Any, robot: Robot) -> None:
-    """Holds the button x+ until the machine moves; a busy computer interrupts jogs, so it may press again."""
+    """Holds the button x+ until the machine moves."""
     button = page.locator("[data-jog='x+']")
     button.scroll_into_view_if_needed()
     box = button.bounding_box()
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    hold(page, robot, page.mouse.down, page.mouse.up)
+
+
+def hold(
+    page: Any,
+    robot: Robot,
+    begin: Callable[[], Any],
+    end: Callable[[], Any],
+    meanwhile: Callable[[], Any] = lambda: None,
+) -> None:
+    """Holds a control until the machine moves; a busy computer interrupts jogs, so it may begin again."""
     deadline = time.monotonic() + 60.0
     while time.monotonic() < deadline:
-        page.mouse.down()
+        begin()
         until = time.monotonic() + 1.0
         while time.monotonic() < until:
             if jogging(robot):
                 return
-        page.mouse.up()
+            meanwhile()
+        end()
     raise AssertionError(page.locator(".jog-note").inner_text())
 
 
@@ -218,12 +230,18 @@ def test_a_jog_ends_when_the_console_is_killed_and_nothing_else_does(
 def test_a_held_key_repeats_nothing_that_its_release_does_not_stop(operating: Any, robot: Robot) -> None:
     """Repeated keys that queue motions: cncjs 167, bCNC 1458."""
     operating.get_by_role("button", name="1 x").focus()
-    deadline = time.monotonic() + 60.0
-    while not jogging(robot):
-        assert time.monotonic() < deadline, operating.locator(".jog-note").inner_text()
-        operating.keyboard.up("ArrowRight")
-        for _ in range(30):  # the first one presses, the others are repetitions, as a held key makes them
-            operating.keyboard.down("ArrowRight")
+
+    def repeat() -> None:
+        operating.wait_for_timeout(30)
+        operating.keyboard.down("ArrowRight")  # of a key that is down already: a repetition
+
+    hold(
+        operating,
+        robot,
+        lambda: operating.keyboard.down("ArrowRight"),
+        lambda: operating.keyboard.up("ArrowRight"),
+        repeat,
+    )
     found = ended(robot, lambda: operating.keyboard.up("ArrowRight"))
     print(f"a held key is released: {1e3 * found['travel_m']:.1f} mm in {found['time_s']:.3f} s")
 
@@ -232,14 +250,13 @@ def test_the_pad_moves_the_machine_and_springs_back(operating: Any, robot: Robot
     pad = operating.locator(".jog-pad")
     pad.scroll_into_view_if_needed()
     box = pad.bounding_box()
-    deadline = time.monotonic() + 60.0
-    while not jogging(robot):
-        assert time.monotonic() < deadline, operating.locator(".jog-note").inner_text()
-        operating.mouse.up()
+
+    def deflect() -> None:
         operating.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
         operating.mouse.down()
-        operating.mouse.move(box["x"] + 0.8 * box["width"], box["y"] + box["height"] / 2, steps=5)
-        operating.wait_for_timeout(500)
+        operating.mouse.move(box["x"] + 0.8 * box["width"], box["y"] + box["height"] / 2, steps=3)
+
+    hold(operating, robot, deflect, operating.mouse.up)
     found = ended(robot, operating.mouse.up)
     assert pad.locator(".jog-knob").get_attribute("style") in (None, "")
     print(f"the pad is released: {1e3 * found['travel_m']:.1f} mm in {found['time_s']:.3f} s")
