@@ -85,6 +85,13 @@ def test_the_command_draws_it_without_a_controller(flight: Path, tmp_path: Path)
     told = json.loads(linkwork("faults", "show", "1", "--json", env=env).stdout)
     assert told["fault"]["where"] == "shoulder"
     assert "speed of shoulder exceeds 2 rad/s" in [each["text"] for each in told["events"]]
+    assert "values" not in told["signals"]["velocity of shoulder / rad/s"]
+    told = json.loads(linkwork("faults", "show", "1", "--json", "--points", "50", env=env).stdout)
+    curves = told["signals"]["velocity of shoulder / rad/s"]
+    assert len(curves["time_s"]) == len(curves["values"]["velocity"]) == 50
+    assert max(curves["values"]["velocity"]) == pytest.approx(
+        record_of(flight, 1.0).panels[1].curves["velocity"].max(), rel=0.05
+    )
 
 
 @pytest.mark.parametrize(
