@@ -67,13 +67,26 @@ class RecordedRun:
         """Raises NoRecording where the recording is of another machine."""
         self.recording, self.machine = recording, machine
         self.layout, self.wording = layout_for(machine), Wording(machine)
-        table = recording.table
-        self.records: NDArray[Any] = np.zeros(len(table), self.layout.dtype)
-        for name in set(table.dtype.names or ()) & set(self.layout.dtype.names or ()):
-            if table.dtype[name].shape != self.layout.dtype[name].shape:
-                raise NoRecording(f"{recording.paths[0]} is of another machine than {machine.name}: {name}")
-            self.records[name] = table[name]
+        self.records = self._records()
         self.time_s = _time_line(self.records["time_s"], machine.controller.period_s)
+
+    def _records(self) -> NDArray[Any]:
+        """Return the ticks as records: the same memory where all channels were recorded."""
+        table, wanted = self.recording.table, self.layout.dtype
+        names = [name for name in wanted.names or () if name in (table.dtype.names or ())]
+        for name in names:
+            if table.dtype[name].shape != wanted[name].shape:
+                path, machine = self.recording.paths[0], self.machine.name
+                raise NoRecording(f"{path} is of another machine than {machine}: {name} differs")
+        if table.dtype.itemsize == wanted.itemsize and all(
+            table.dtype.fields[name][1] == wanted.fields[name][1]
+            for name in names  # type: ignore[index]
+        ):
+            return table.view(wanted)
+        records = np.zeros(len(table), wanted)
+        for name in names:
+            records[name] = table[name]
+        return records
 
     @cached_property
     def described(self) -> Mapping[str, Any]:

@@ -18,6 +18,7 @@ pytest.importorskip("playwright", reason="playwright is not installed")
 
 from linkwork import Robot
 from linkwork.launch.daemons import Rig
+from tests.console.accessibility import beyond_keyboard, faint_texts, nameless_controls
 from tests.console.browsing import (
     UNDRAWN,
     Watched,
@@ -316,22 +317,28 @@ def test_a_fault_shows_its_cause_and_a_button_that_clears_it(
     screenshot(operating, "state", tmp_path)
 
 
-def test_the_views_in_dark_at_twice_the_size_and_on_a_tablet(
-    drawing: Any, served: str, tmp_path: Path
-) -> None:
-    for name, options in {
-        "light": {"viewport": {"width": 1440, "height": 900}},
-        "dark": {"viewport": {"width": 1440, "height": 900}, "color_scheme": "dark"},
-        "zoomed": {"viewport": {"width": 720, "height": 450}, "device_scale_factor": 2},
-        "tablet": {"viewport": {"width": 820, "height": 1180}, "has_touch": True},
-    }.items():
-        watched = Watched(drawing, served, **options)  # type: ignore[arg-type]
-        page = watched.page
-        page.get_by_role("tab", name="Move").click()
+VIEWS: dict[str, dict[str, Any]] = {
+    "light": {"viewport": {"width": 1440, "height": 900}},
+    "dark": {"viewport": {"width": 1440, "height": 900}, "color_scheme": "dark"},
+    "zoomed": {"viewport": {"width": 720, "height": 450}, "device_scale_factor": 2},
+    "tablet": {"viewport": {"width": 820, "height": 1180}, "has_touch": True},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", VIEWS)
+def test_every_view_is_accessible(name: str, drawing: Any, served: str, tmp_path: Path) -> None:
+    watched = Watched(drawing, served, **VIEWS[name])
+    page = watched.page
+    for tab in page.get_by_role("tab").all_inner_texts():
+        page.get_by_role("tab", name=tab).click()
         page.wait_for_timeout(500)
-        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth + 1"), name
+        screenshot(page, f"{name}-{tab.lower()}", tmp_path)
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth + 1"), tab
         assert page.get_by_role("button", name="STOP the machine").is_visible()
-        screenshot(page, name, tmp_path)
-        assert watched.errors == []
-        assert watched.foreign == []
-        watched.close()
+        assert faint_texts(page) == [], tab
+        assert nameless_controls(page) == [], tab
+        if name == "light":
+            assert beyond_keyboard(page) == [], tab
+    assert (watched.errors, watched.foreign) == ([], [])
+    watched.close()

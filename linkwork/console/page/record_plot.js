@@ -108,7 +108,7 @@ export default {
         xAxisIndex: k,
         yAxisIndex: k,
         showSymbol: false,
-        color: color(n),
+        color: color(n, this.dark),
         lineStyle: { type: n ? dash(8 * n) : "solid", width: 1.6 },
         data: panel.values[name].map((value, at) => [panel.time_s[at], value]),
         markLine: n

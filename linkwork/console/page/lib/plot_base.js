@@ -2,7 +2,9 @@
 import { echarts } from "nicegui-echart";
 import { channel, link } from "linkwork-console";
 
+// Those of Okabe and Ito, with a few between them; lighter ones on a dark page.
 const COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#56b4e9", "#8c8c8c", "#7a5195"];
+const ON_DARK = ["#56b4e9", "#ff8c3a", "#2fc79a", "#e9a3cb", "#f0e442", "#9fb8ff", "#b5b5b5", "#c39bd8"];
 const DASHES = ["solid", "dashed", "dotted"];
 const READ_MS = 100; // between two updates of the values shown
 let plots = 0;
@@ -27,8 +29,8 @@ export function axes(dark) {
   return { ink, splitLine, axisLabel: { color: ink }, faint: dark ? "#9aa4ad" : "#5a6470" };
 }
 
-export function color(k) {
-  return COLORS[k % COLORS.length];
+export function color(k, dark) {
+  return (dark ? ON_DARK : COLORS)[k % COLORS.length];
 }
 
 export function dash(k) {
@@ -62,7 +64,7 @@ export const plotBase = {
       </div>
       <div class="plot-chips">
         <button v-for="(name, k) in shown" :key="name" class="plot-chip" :aria-label="'Remove ' + name" @click="remove(name)">
-          <span class="plot-line" :style="{ borderTopColor: colorOf(k), borderTopStyle: dashOf(k) }"></span>
+          <span class="plot-line" :style="{ borderTopColor: colorOf(k, dark), borderTopStyle: dashOf(k) }"></span>
           {{ name }} <output>{{ readings[name] }}</output> ✕</button>
         <span class="quiet" v-if="!shown.length">Choose a channel; the chart shows it from now on.</span>
       </div>
@@ -175,7 +177,7 @@ export const plotBase = {
     },
     line(name, k, data, more = {}) {
       const lineStyle = { type: dash(k), width: 1.6, ...more.lineStyle };
-      return { name, type: "line", showSymbol: false, color: color(k), data, ...more, lineStyle };
+      return { name, type: "line", showSymbol: false, color: color(k, this.dark), data, ...more, lineStyle };
     },
     redraw() {
       this.chart.setOption({ series: this.lines() });
