@@ -16,6 +16,8 @@ from typing import Any, Final
 _POINTS: Final = 600
 _ENDS_WITHIN_S: Final = 60.0
 _KEPT: Final = 20
+_TRIES, _AGAIN_S = 4, 0.7
+"""The controller names a record when it begins to write it."""
 
 
 class UnreadableRecord(Exception):
@@ -31,12 +33,26 @@ class FlightRecords:
     async def read(self, path: str) -> Mapping[str, Any]:
         """Return what `linkwork faults show --json --points` prints. Raises UnreadableRecord."""
         if path not in self._known:
-            if not Path(path).is_file():
-                raise UnreadableRecord(f"{path} is not on this computer, or not yet written")
+            found = await _written(path)
             while len(self._known) >= _KEPT:
                 del self._known[next(iter(self._known))]
-            self._known[path] = await _shown(path)
+            self._known[path] = found
         return self._known[path]
+
+
+async def _written(path: str) -> Mapping[str, Any]:
+    """Return a record that may still be under way to its file. Raises UnreadableRecord."""
+    left = _TRIES
+    while True:
+        try:
+            if not Path(path).is_file():
+                raise UnreadableRecord(f"{path} is not on this computer")
+            return await _shown(path)
+        except UnreadableRecord:
+            left -= 1
+            if not left:
+                raise
+            await asyncio.sleep(_AGAIN_S)
 
 
 async def _shown(path: str) -> Mapping[str, Any]:

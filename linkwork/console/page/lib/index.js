@@ -87,7 +87,7 @@ class Link extends EventTarget {
       timestamp: numbers[2],
       bodies: numbers.subarray(HEADER, end),
       values: numbers.subarray(end, values),
-      twin: numbers.subarray(values), // frames of the digital twin's ghost, or nothing
+      twin: numbers.subarray(values), // frames of a ghost: the digital twin, or a second recording
     };
     this.#tell("picture", this.picture);
   }
