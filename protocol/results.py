@@ -641,7 +641,7 @@ class DescribedFile(TypedDict):
 
 
 class DescribedSettings(TypedDict):
-    """What the machine file allows clients of the role `service`."""
+    """Bounds of the machine file for clients of the role `service`."""
 
     gains: dict[str, list[float]]
     """Smallest and largest `bandwidth_rad_s` and `damping_ratio` of `set_gain`; equal: they are fixed."""

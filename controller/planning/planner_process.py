@@ -36,6 +36,7 @@ from linkwork.protocol.codes import RequestCode
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.requests import read_params
 from linkwork.timing.children import ignore_interrupts
+from linkwork.timing.memory import give_back
 
 Store = Callable[[int, Floats], None]
 Sets = Mapping[int, Machine | str]
@@ -112,6 +113,7 @@ def serve(sets: Sets, jobs: int, answers: int, keep: Store, read: Words) -> None
             return
         except BrokenPipeError:
             return
+        give_back()  # a long trajectory takes tens of MB; the planner lives for months
 
 
 def answer(sets: Sets, job: PlanJob, keep: Store, read: Words) -> PlanAnswer:

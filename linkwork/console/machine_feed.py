@@ -179,8 +179,8 @@ class MachineFeed:
             return
         self._goal, self._path = key, {"type": "path"}
         with suppress(RequestError):  # a controller of an older linkwork
-            found = {"goal": None} if key is None else client.request("path", timeout_s=_ANSWER_S)
-            if found["goal"] is not None:
+            found: Mapping[str, Any] = {} if key is None else client.request("path", timeout_s=_ANSWER_S)
+            if found.get("goal") is not None:
                 poses = found["poses"]
                 self._path |= {"times": poses["time_s"], **self._drawing.drawn(content, poses["q"])}
         self._describe(self._path)

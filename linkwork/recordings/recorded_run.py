@@ -78,10 +78,8 @@ class RecordedRun:
             if table.dtype[name].shape != wanted[name].shape:
                 path, machine = self.recording.paths[0], self.machine.name
                 raise NoRecording(f"{path} is of another machine than {machine}: {name} differs")
-        if table.dtype.itemsize == wanted.itemsize and all(
-            table.dtype.fields[name][1] == wanted.fields[name][1]
-            for name in names  # type: ignore[index]
-        ):
+        there, here = table.dtype.fields or {}, wanted.fields or {}
+        if table.dtype.itemsize == wanted.itemsize and all(there[name][1] == here[name][1] for name in names):
             return table.view(wanted)
         records = np.zeros(len(table), wanted)
         for name in names:
