@@ -78,7 +78,8 @@ class RecordedRun:
             if table.dtype[name].shape != wanted[name].shape:
                 path, machine = self.recording.paths[0], self.machine.name
                 raise NoRecording(f"{path} is of another machine than {machine}: {name} differs")
-        there, here = table.dtype.fields or {}, wanted.fields or {}
+        there: Mapping[str, Any] = table.dtype.fields or {}
+        here: Mapping[str, Any] = wanted.fields or {}
         if table.dtype.itemsize == wanted.itemsize and all(there[name][1] == here[name][1] for name in names):
             return table.view(wanted)
         records = np.zeros(len(table), wanted)
