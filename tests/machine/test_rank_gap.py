@@ -28,3 +28,10 @@ def test_a_narrow_gap_is_warned_of(found):
     assert problem.severity == "warning"
     assert problem.key == "constraints"
     assert "rank_tolerance" in problem.remedy
+
+
+def test_small_singular_values_of_many_loops_are_ordinary():
+    machine = load(FILE)
+    found = replace(machine.assembly, smallest=5e-4)
+    assert list(rank_warnings(replace(machine, assembly=found)))
+    assert not list(rank_warnings(replace(machine, assembly=replace(found, rows=200))))

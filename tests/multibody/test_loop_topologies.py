@@ -14,7 +14,15 @@ from linkwork.multibody.kernels import layout
 from linkwork.multibody.linalg.linear import envelope_cholesky, envelope_solve
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.workspace import Workspace
-from tests.multibody.loop_topologies import ARRANGEMENTS, Kind, on_a_pendulum, platforms, row, tree
+from tests.multibody.loop_topologies import (
+    ARRANGEMENTS,
+    Builder,
+    Kind,
+    on_a_pendulum,
+    platforms,
+    row,
+    tree,
+)
 
 
 def in_motion(mechanism: Mechanism, q: Floats) -> Workspace:
@@ -66,6 +74,22 @@ def test_velocities_couple_only_with_those_that_they_carry(
     assert [int(np.flatnonzero(each)[0]) for each in entries] == begin.tolist()
     area = sum(i + 1 - int(begin[i]) for i in range(free))
     assert entries.sum() == area
+
+
+def test_the_smallest_singular_value_is_that_of_all_clusters() -> None:
+    """One cell of a row, not the last one eliminated, is nearly flat."""
+    for flat in (0, 5, 11):
+        made = Builder()
+        for i in range(12):
+            made.cell(f"{i}", "world", (2.0 * i, 0.0, 0.0), 1.5 if i == flat else 0.4)
+        mechanism, q = made.built()
+        w = in_motion(mechanism, q)
+        assert w.ranking[layout.IN_FRONTS] == 1.0
+        rows, columns = field_of(w, layout.ROW_SCALE)[:, None], field_of(w, layout.COLUMN_SCALE)
+        smallest = np.linalg.svd(rows * w.A * columns, compute_uv=False)[-1]
+        expected = smallest / field_of(w, layout.REFERENCE_SIZE)[0]
+        assert 0.5 * expected < w.ranking[layout.SMALLEST] < 1.5 * expected  # of the pivots' columns alone
+        assert expected < 0.02
 
 
 def test_factor_within_an_envelope() -> None:
