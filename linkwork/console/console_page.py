@@ -12,7 +12,7 @@ from linkwork.console.goal_preview import GoalPreview
 from linkwork.console.move_view import MoveView
 from linkwork.console.page_elements import LAYERS, LivePlot
 from linkwork.console.page_parts import PageActions, connect_page
-from linkwork.console.scene_card import color_button, plots_card, scene_card
+from linkwork.console.scene_card import color_button, first_plots, plots_card, scene_card
 from linkwork.console.state_view import StateView
 from linkwork.console.state_words import doing, limited_by
 from linkwork.console.teach_view import TeachView
@@ -39,7 +39,8 @@ class ConsolePage:
         with ui.element("main").classes("main"):
             with ui.element("div").classes("left"):
                 scene = scene_card(LAYERS)
-                plots_card(LivePlot, ((), ()))
+                content = service.feed.known.content
+                plots_card(LivePlot, ((), ()) if content is None else first_plots(content.described))
             with ui.element("div").classes("right"):
                 with ui.tabs().props("no-caps inline-label").classes("card") as tabs:
                     state_tab, move_tab = ui.tab("State"), ui.tab("Move")

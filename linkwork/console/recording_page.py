@@ -12,12 +12,11 @@ from linkwork.console.recorded_motion import RecordedMotion
 from linkwork.console.recording_pair import ALIGNMENTS, Difference
 from linkwork.console.recording_player import SPEEDS
 from linkwork.console.recording_service import RecordingService
-from linkwork.console.scene_card import color_button, plots_card, scene_card
+from linkwork.console.scene_card import color_button, first_plots, plots_card, scene_card
 from linkwork.console.state_view import values_table
 from linkwork.console.state_words import doing, goal_words, limited_by, shown
 
 REFRESH_S: Final = 0.1
-_MOST_CURVES: Final = 4
 
 
 def build_recording_page(service: RecordingService) -> None:
@@ -41,7 +40,7 @@ class RecordingPage:
             with ui.element("div").classes("left"):
                 scene_card(recorded | (BESIDE if service.second is not None else {}))
                 Transport(SPEEDS)
-                plots_card(RecordedPlot, _first_plots(service.motion))
+                plots_card(RecordedPlot, _recorded(service.motion))
             with ui.element("div").classes("right"):
                 with card("State at this time"):
                     self._goal = ui.label()
@@ -119,12 +118,11 @@ class RecordingPage:
         self._values.set_content(values_table(described, state, other))
 
 
-def _first_plots(motion: RecordedMotion) -> list[list[str]]:
-    """Return the channels of the plots that stand there at first: goal coordinates, and efforts."""
-    described = motion.run.described
-    goals = [f"coordinate/{name}" for name in described["goal_coordinates"]]
-    efforts = [f"effort/{motor['name']}" for motor in described["motors"]]
-    return [[name for name in names if name in motion.channels][:_MOST_CURVES] for names in (goals, efforts)]
+def _recorded(motion: RecordedMotion) -> list[list[str]]:
+    """Return the first plots, of channels that were recorded."""
+    return [
+        [name for name in names if name in motion.channels] for names in first_plots(motion.run.described)
+    ]
 
 
 def file_rows(motion: RecordedMotion, second: RecordedMotion | None) -> dict[str, str]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
 from nicegui import ui
 from nicegui.element import Element
 
 from linkwork.console.page_elements import MachineView
 from linkwork.console.page_parts import card
+
+_MOST_CURVES: Final = 4
 
 
 def scene_card(layers: Mapping[str, tuple[str, bool]]) -> MachineView:
@@ -30,6 +33,13 @@ def scene_card(layers: Mapping[str, tuple[str, bool]]) -> MachineView:
                 "no-caps flat dense"
             )
     return view
+
+
+def first_plots(described: Mapping[str, Any]) -> list[list[str]]:
+    """Return the channels of the plots that stand there at first: goal coordinates, and efforts of motors."""
+    goals = [f"coordinate/{name}" for name in described["goal_coordinates"]]
+    efforts = [f"effort/{motor['name']}" for motor in described["motors"]]
+    return [goals[:_MOST_CURVES], efforts[:_MOST_CURVES]]
 
 
 def plots_card(plot: Callable[[Sequence[str]], Element], first: Sequence[Sequence[str]]) -> None:
