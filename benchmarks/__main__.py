@@ -355,7 +355,7 @@ def yardstick() -> float:
 def measure(
     names: Sequence[str], processes: int, *, quick: bool, say: Callable[[str], None]
 ) -> dict[str, Any]:
-    """Run these benchmarks in turns; return `figures`, `yardstick_ms` and `left_out` (name → reason)."""
+    """Run these benchmarks in turns; return `figures`, `yardstick_ms`, `left_out` (name: reason), `how`."""
     runs: dict[str, list[Figure]] = {name: [] for name in names}
     left_out: dict[str, str] = {}
     gaps: dict[tuple[str, str, str], dict[str, None]] = {}
@@ -387,7 +387,9 @@ def measure(
     for (name, peer, reason), machines in gaps.items():
         left_out[f"{name}, {peer}: {', '.join(machines)}"] = reason
     figures = [figure for name in names for figure in _combined(runs[name])]
-    return {"figures": figures, "yardstick_ms": sorted(marks), "left_out": left_out}
+    plural = "es" if processes > 1 else ""
+    how = f"{'short runs, ' if quick else ''}up to {processes} fresh process{plural} each"
+    return {"figures": figures, "yardstick_ms": sorted(marks), "left_out": left_out, "how": how}
 
 
 def _why(stderr: str) -> str:
@@ -458,13 +460,14 @@ def page(found: dict[str, Any], when: datetime) -> str:
         "# Benchmarks",
         "",
         "linkwork beside other libraries, measured in turns. A ratio is linkwork's value over the peer's.",
-        "Each benchmark runs in several fresh processes: a value is their median, a spread their smallest",
-        "and largest ratio. Absolute times vary with the computer; ratios vary less.",
+        "A value is the median over the processes of a benchmark, a spread their smallest and largest ratio.",
+        "Absolute times vary with the computer; ratios vary less.",
         "",
         "Speed counts at the error beside it. A peer marked as soft satisfies closures approximately, which",
         "is less work.",
         "",
-        f"Measured on {when:%d %B %Y}: {os.cpu_count()} processors, Python {python_version()}, {versions}.",
+        f"Measured on {when:%d %B %Y}, {found['how']}: {os.cpu_count()} processors,",
+        f"Python {python_version()}, {versions}.",
         f"The yardstick, a fixed piece of Python and numpy, takes {yardstick_ms}.",
         "`python -m benchmarks --write-docs` measures all of it again and writes this page.",
     ]

@@ -77,6 +77,7 @@ def main() -> None:
     options.add_argument("--blocks", type=int, default=41)
     options.add_argument("--compiler", default="cc")
     options.add_argument("--flags", default="-O2")
+    options.add_argument("--json", action="store_true", help="print JSON; this benchmark always does")
     given = options.parse_args()
     mechanism = load(given.machine).mechanism
     with tempfile.TemporaryDirectory() as name:

@@ -38,7 +38,12 @@ def test_a_missing_peer_is_the_reason_and_not_a_traceback():
 
 
 def test_the_page_names_date_versions_and_what_was_left_out():
-    found = {"figures": [FIGURE], "yardstick_ms": [30.0, 31.0], "left_out": {"codegen": "no casadi"}}
+    found = {
+        "figures": [FIGURE],
+        "yardstick_ms": [30.0, 31.0],
+        "left_out": {"codegen": "no casadi"},
+        "how": "up to 3 fresh processes each",
+    }
     text = page(found, datetime(2026, 11, 24, tzinfo=UTC))
     assert "24 November 2026" in text
     assert "numba 0." in text
