@@ -63,7 +63,9 @@ def page_time(rig: Rig, times: int = 5) -> dict[str, Any]:
 
 def swing(robot: Robot, coordinate: str, seconds: float) -> None:
     """Moves to and fro for so long."""
-    begin, end = robot.state["coordinates"][coordinate], time.monotonic() + seconds
+    present = robot.state
+    begin = {**present["q"], **present["coordinates"]}[coordinate]
+    end = time.monotonic() + seconds
     while time.monotonic() < end:
         robot.move({coordinate: begin + 0.03}, speed=0.2)
         robot.move({coordinate: begin}, speed=0.2)
