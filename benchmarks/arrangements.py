@@ -17,10 +17,10 @@ import argparse
 import json
 import math
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median, quantiles
+from timeit import timeit
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the models belong to the tests
@@ -53,11 +53,11 @@ def measure(name: str, size: int, rounds: int) -> dict[str, Any]:
         "linkwork": lambda: constrained_forward_dynamics(*arguments),
         "pinocchio": lambda: other.function(*given),
     }
-    counts = {who: max(1, math.ceil(BLOCK_S / _block(call, 2))) for who, call in calls.items()}
+    counts = {who: max(1, math.ceil(2.0 * BLOCK_S / timeit(call, number=2))) for who, call in calls.items()}
     times: dict[str, list[float]] = {who: [] for who in calls}
     for _ in range(rounds):
         for who, call in calls.items():
-            times[who].append(_block(call, counts[who]))
+            times[who].append(timeit(call, number=counts[who]) / counts[who])
     apart = np.abs(work.vdot - other.data.ddq[other.order]).max() / np.abs(work.vdot).max()
     ratios = [a / b for a, b in zip(times["linkwork"], times["pinocchio"], strict=True)]
     return {
@@ -70,14 +70,6 @@ def measure(name: str, size: int, rounds: int) -> dict[str, Any]:
         "ratio": quantiles(ratios, n=4),
         "difference": float(apart),
     }
-
-
-def _block(call: Callable[[], Any], count: int) -> float:
-    """Seconds a call."""
-    began = time.perf_counter()
-    for _ in range(count):
-        call()
-    return (time.perf_counter() - began) / count
 
 
 def main() -> None:

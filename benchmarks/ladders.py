@@ -22,6 +22,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median, quantiles
+from timeit import timeit
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the model for Pinocchio belongs to the tests
@@ -121,10 +122,10 @@ def measure(loops: int, rounds: int) -> dict[str, Any]:
         "mujoco": lambda: mujoco.mj_forward(model, data),
     }
     times: dict[str, list[float]] = {name: [] for name in calls}
-    counts = {name: max(1, math.ceil(BLOCK_S / _block(call, 2))) for name, call in calls.items()}
+    counts = {name: max(1, math.ceil(2.0 * BLOCK_S / timeit(call, number=2))) for name, call in calls.items()}
     for _ in range(rounds):
         for name, call in calls.items():
-            times[name].append(_block(call, counts[name]))
+            times[name].append(timeit(call, number=counts[name]) / counts[name])
     found = {
         "linkwork": work.vdot,
         "pinocchio": pinocchio.data.ddq[pinocchio.order],
@@ -160,14 +161,6 @@ def simulated_second(mechanism: Mechanism, rounds: int) -> tuple[float, float]:
 
 def _off(work: Workspace, vdot: Floats) -> float:
     return float(np.abs(work.A @ vdot - work.b).max() / np.abs(work.vdot).max())
-
-
-def _block(call: Callable[[], Any], count: int) -> float:
-    """Seconds a call."""
-    began = time.perf_counter()
-    for _ in range(count):
-        call()
-    return (time.perf_counter() - began) / count
 
 
 def main() -> None:

@@ -26,9 +26,7 @@ WRITTEN = frozenset(
         "set_points", "path",
     }
 )  # fmt: skip
-"""Requests with a command of their own, or without one. Commands that need the lease take it and give it
-back.
-"""
+"""Requests that have a separate command, or none. Commands that need the lease acquire and release it."""
 
 
 def derived_commands() -> Iterator[tuple[str, Callable[..., Any]]]:

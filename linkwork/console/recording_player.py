@@ -1,4 +1,4 @@
-"""The player of one page: where it is in a recording, and how fast it goes on."""
+"""The player of one page: its position in a recording, and its speed."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ class Player:
         self.time_s = min(max(time_s, 0.0), self.motion.duration_s)
 
     def step(self, ticks: int) -> None:
-        """Pause, and go so many ticks on, or back."""
+        """Pause, and move by a number of ticks, forward or back."""
         self.playing = False
         row = min(max(self.row + ticks, 0), self.motion.rows - 1)
         self.time_s = float(self.motion.time_s[row])
 
     def play(self, speed: float) -> None:
-        """Go on from here at this speed; from the begin where the end is reached. Raises ValueError."""
+        """Play from here at this speed; at the end, from the beginning. Raises ValueError."""
         if not SPEEDS[0] <= speed <= SPEEDS[-1]:
             raise ValueError(speed)
         self.speed, self.playing = speed, True
