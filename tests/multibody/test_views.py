@@ -3,7 +3,16 @@
 import numpy as np
 
 from linkwork.multibody.kernels import layout
-from linkwork.multibody.kernels.compiling import BUFFER, PARAMETERS, TOPOLOGY, VECTOR, float64, int64, kernel
+from linkwork.multibody.kernels.compiling import (
+    BUFFER,
+    PARAMETERS,
+    TOPOLOGY,
+    VECTOR,
+    float64,
+    int64,
+    kernel,
+    part,
+)
 from linkwork.multibody.kernels.views import block, copy, matrix, table, vector
 from linkwork.multibody.tree.coordinates import coordinates
 from linkwork.multibody.tree.dynamics import dynamics
@@ -49,6 +58,22 @@ def test_every_field_is_the_view_of_its_name():
     assert w.M.shape == (4, 4)
     assert w.J.shape == (8, 4)
     assert w.point_position.shape == (1, 3)
+
+
+@part
+def _row(values, i):
+    return block(values, 3 * i, 1, 3)
+
+
+@part
+def _sum_of_row(values, i):
+    row = _row(values, i)
+    return row[0, 0] + row[0, 1] + row[0, 2]
+
+
+def test_python_may_call_a_part_whose_parts_give_views():
+    """No kernel has compiled these parts before."""
+    assert _sum_of_row(np.arange(12.0), 2) == 6.0 + 7.0 + 8.0
 
 
 @kernel(int64(TOPOLOGY, BUFFER, VECTOR))

@@ -125,7 +125,10 @@ else:
 
 
 def compiled_part(function: Callable[..., Any]) -> Any:
-    """Return a function that kernels inline, compiled for types of arguments and not for each constant."""
+    """Return a function that kernels inline, compiled for types of arguments and not for each constant.
+
+    Python may call it too: it is then compiled for that call, under the rules of kernels.
+    """
     if MODE == "debug":
         return function
     if MODE == "plain":
@@ -135,6 +138,13 @@ def compiled_part(function: Callable[..., Any]) -> Any:
     template, general = inside.get_call_template, _types.unliteral
     dispatcher.get_call_template = lambda given, names: template(tuple(map(general, given)), names)
     dispatcher.get_overload = inside.get_overload
+    fetch = dispatcher.compile
+
+    def fetch_for_python(wanted: Any) -> Any:
+        with _for_small_arrays():
+            return fetch(wanted)
+
+    dispatcher.compile = fetch_for_python
     return dispatcher
 
 
