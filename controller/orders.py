@@ -459,9 +459,22 @@ class SetPreload(_PairsOrder):
 
 @dataclass(frozen=True, slots=True)
 class ConfirmBranch(Order):
-    """Confirm that the machine is in the assembly mode that the estimate shows."""
+    """Confirm that the machine is in the assembly mode that the estimate shows.
+
+    Refused after `SuggestPose` if the estimate has not stayed at the suggested pose.
+    """
 
     kind, name = 30, "confirm_branch"
+
+
+@dataclass(frozen=True, slots=True)
+class SuggestPose(_PairsOrder):
+    """Set positions (index in q, rad or m) of the pose from which the estimate is to begin again.
+
+    As many orders as are needed give all of q; the last one lets the estimate begin there.
+    """
+
+    kind, name = 31, "suggest_pose"
 
 
 @dataclass(frozen=True, slots=True)
@@ -615,7 +628,7 @@ class Finish(Order):
 ORDERS: tuple[type[Order], ...] = (
     Enable, Disable, StartGoal, Stop, CancelGoal, Pause, Resume, SetSpeed, JogCoordinates, Recover,
     EmergencyStop, Reset, AdvanceTime, ChooseLaw, Adopt, Shutdown, LeaseLost, SetPreload, ConfirmBranch,
-    ReportDifference, SetGains, SetPayload, SwitchConstraint, SetOutputs,
+    SuggestPose, ReportDifference, SetGains, SetPayload, SwitchConstraint, SetOutputs,
     StartStream, Finish,
 )  # fmt: skip
 """Every kind of order."""

@@ -70,6 +70,14 @@ class AcquireParams(ReleaseParams):
     """Take it from a live owner. For a person at the machine."""
 
 
+class ConfirmBranchParams(TimedParams):
+    """The assembly mode in which the machine is."""
+
+    positions: Targets | None = None
+    """Position → its value (rad or m) in that mode, by the names in `q` of `state`; nil: the mode that `state`
+    shows. Positions not named are sought near those that `state` shows."""
+
+
 class MoveParams(TimedParams):
     """A jerk-limited move to rest at a target."""
 
@@ -270,10 +278,10 @@ REQUESTS: Final[Mapping[str, Request]] = {
         nothing="already enabled",
     ),
     "confirm_branch": Request(
-        TimedParams,
+        ConfirmBranchParams,
         True,
         Role.SERVICE,
-        "confirm the assembly mode that `state` shows",
+        "confirm the assembly mode that `state` shows, or begin in another one",
         nothing="the assembly mode was already known",
     ),
     "disable": Request(

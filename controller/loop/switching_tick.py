@@ -123,7 +123,7 @@ class SwitchingTick:
             switching.unasked = changed.bit_length() - 1
             self.supervisor.course.abort()
         else:
-            self._tick.estimate_afresh(self._tick)  # the prediction was made under other constraints
+            self._tick.estimate_again()  # the prediction was made under other constraints
         self.supervisor.switched(asked=asked)
 
     def _expected(self, closed: int, changed: int) -> bool:

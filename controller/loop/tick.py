@@ -208,6 +208,7 @@ class Tick:
         self._tuning = Tuning(machine, self._law.laws, loads)
         self._carries = bool(self._tuning.by_signal)
         self.supervisor.tune = self._tuning.ask
+        self.supervisor.begin_estimate_at = lambda q: self.estimate_afresh(q, np.zeros(len(self._now.v)))
         self._count = 0
         self._bad_sensor = -1
         self._since_reading_s = 0.0
@@ -242,9 +243,13 @@ class Tick:
         if mark is not None:
             mark(TickPhase.LIMIT)
 
-    def estimate_afresh(self, near: Tick) -> None:
-        """Let the next step estimate without a prediction, near a tick's last state, and hold there."""
-        self._model.begin_at(near._now.q, near._now.v)
+    def estimate_again(self) -> None:
+        """Let the next step estimate without a prediction, near the last state, and hold there."""
+        self.estimate_afresh(self._now.q, self._now.v)
+
+    def estimate_afresh(self, q: Floats, v: Floats) -> None:
+        """Let the next step estimate without a prediction, near q (nq) and v (nv), and hold there."""
+        self._model.begin_at(q, v)
         self._estimator.first, self._adopted, self._foreseen = True, True, False
         self._disturbance.reset()
 
@@ -253,7 +258,7 @@ class Tick:
 
         The next step estimates afresh, near the state that the other tick estimated last.
         """
-        self.estimate_afresh(other)
+        self.estimate_afresh(other._now.q, other._now.v)
         self._efforts.adopt(other._efforts)
         self._count, self._bad_sensor = other._count, other._bad_sensor
         self._since_reading_s = other._since_reading_s

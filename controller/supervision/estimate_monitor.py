@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+
+from linkwork.arrays import Floats
 
 from linkwork.controller.estimation.estimate_quality import Quality
 from linkwork.controller.faults import FaultCode
 from linkwork.machine import Machine
 from linkwork.multibody import Workspace
 from linkwork.multibody.kernels import layout
+from linkwork.multibody.tree.rotations import way_between
 
+_STAYED = 0.05
+"""Scaled way of a joint between a suggested pose and the estimate that begins there, up to which they are in
+one assembly mode."""
 Found = tuple[FaultCode, int, float, float]
 
 
 class Beliefs:
     """Judges the quality of each tick's estimate.
 
-    `confirmed`: whether the assembly may be taken for known; `confirm` says that a person has looked.
+    `confirmed`: whether the assembly may be taken for known; `confirm` says that a person has looked, after
+    `suggest` at another pose than that of the estimate.
     """
 
     def __init__(self, machine: Machine, estimate: Workspace, quality: Quality) -> None:
@@ -28,11 +37,45 @@ class Beliefs:
         self._branch = quality.branch
         self.needed = quality.closes
         """Whether the machine has closures, so that `check` finds anything."""
-        self.confirmed = machine.controller.estimator.assemblies == "one"
+        self._one = machine.controller.estimator.assemblies == "one"
+        self.confirmed = self._one
+        self._suggested: Floats = np.full(len(estimate.q), np.nan)
+        self._begun: Floats | None = None
+        """The suggested pose at which the estimate has begun again, until it is confirmed or not."""
 
-    def confirm(self) -> None:
-        """The assembly that the estimate shows is the machine's."""
+    def confirm(self) -> bool:
+        """The assembly that the estimate shows is the machine's: False if it is not the one suggested."""
+        begun, self._begun = self._begun, None
+        if begun is not None and not self._stayed(begun):
+            return False
         self.confirmed = True
+        return True
+
+    def suggest(self, pairs: Sequence[tuple[int, float]]) -> Floats | None:
+        """Take positions of another pose; return the pose (nq; rad or m) once all are known, else None.
+
+        The estimate is to begin there; its assembly mode is then not confirmed. Raises ValueError if the
+        assembly mode is known without a confirmation, or for an index that is none of q.
+        """
+        if self._one and self.confirmed:
+            raise ValueError("the machine has one assembly mode")
+        for index, value in pairs:
+            if not 0 <= index < len(self._suggested):
+                raise ValueError(f"there is no position {index}")
+            self._suggested[index] = value
+        if not np.isfinite(self._suggested).all():
+            return None
+        self._begun = self._suggested.copy()
+        self._suggested[:] = np.nan
+        self._branch, self.confirmed = 1.0, False
+        return self._begun
+
+    def _stayed(self, pose: Floats) -> bool:
+        p, t = self._estimate.parameters, self._estimate.topology
+        way = np.empty(len(self._estimate.v))
+        way_between(t, pose, self._estimate.q, way)
+        columns = p[t[layout.COLUMN_SCALE] : t[layout.COLUMN_SCALE + 1]]
+        return bool(np.all(np.abs(way / columns) < _STAYED))
 
     def adopt(self, other: Beliefs) -> None:
         """Continue from the monitor of another constraint set; the assembly mode counts as known if it was

@@ -42,6 +42,7 @@ from linkwork.controller.orders import (
     SetOutputs,
     SetPayload,
     SetPreload,
+    SuggestPose,
     SetSpeed,
     Shutdown,
     StartGoal,
@@ -141,6 +142,8 @@ class Supervisor:
         """Output signals; None of a machine without any."""
         self.tune: Callable[[SetGains | SetPayload], OrderOutcome] = lambda _: OrderOutcome.REFUSED_VALUE
         """Carries out orders that change gains or loads; the tick sets it."""
+        self.begin_estimate_at: Callable[[Floats], None] = lambda _: None
+        """Begins the next estimate at a pose (nq; rad or m), at rest; the tick sets it."""
         self._handlers = self._handlers_of_orders()
 
     def update(self, inputs: Inputs, tick: int, bad_sensor: int) -> None:
@@ -308,6 +311,7 @@ class Supervisor:
             LeaseLost: self._lose_lease,
             SetPreload: self._set_preload,
             ConfirmBranch: self._confirm_branch,
+            SuggestPose: self._suggest_pose,
             ReportDifference: self._differs,
             SetGains: self._tune,
             SetPayload: self._tune,
@@ -333,7 +337,18 @@ class Supervisor:
             return OrderOutcome.REFUSED_STATE
         if self._beliefs.confirmed:
             return OrderOutcome.NOTHING_TO_DO
-        self._beliefs.confirm()
+        return OrderOutcome.DONE if self._beliefs.confirm() else OrderOutcome.REFUSED_VALUE
+
+    def _suggest_pose(self, order: SuggestPose, inputs: Inputs) -> OrderOutcome:
+        """Begin the estimate at another pose, while the brakes hold the machine."""
+        if not inputs.connected or self.moving or self.brakes.phase is not Phase.BRAKED:
+            return OrderOutcome.REFUSED_STATE
+        try:
+            pose = self._beliefs.suggest(order.pairs)
+        except ValueError:
+            return OrderOutcome.REFUSED_VALUE
+        if pose is not None:
+            self.begin_estimate_at(pose)
         return OrderOutcome.DONE
 
     def _start_goal(self, order: StartGoal, inputs: Inputs) -> OrderOutcome:

@@ -95,6 +95,7 @@ _PANELS: dict[str, tuple[Any, ...]] = {
         motion.jog,
         streaming.stream,
         teaching.teach,
+        states.confirm_branch,
         states.speed,
         states.switch,
         states.set_outputs,

@@ -23,7 +23,7 @@ WRITTEN = frozenset(
     {
         "state", "describe", "status", "faults", "move", "send", "append", "check", "jog", "speed", "advance",
         "set_gain", "payload", "switch", "set", "wait", "edges", "acquire", "release", "stream",
-        "set_points", "path",
+        "set_points", "path", "confirm_branch",
     }
 )  # fmt: skip
 """Requests that have a separate command, or none. Commands that need the lease acquire and release it."""

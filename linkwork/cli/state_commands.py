@@ -39,6 +39,30 @@ def speed(
 
 
 @connected
+def confirm_branch(
+    link: ControllerConnection,
+    positions: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME=VALUE]...",
+            help="Positions in the mode of the machine, coupler_deg=40, if `state` shows another one.",
+        ),
+    ] = None,
+    at_tick: AtTick = None,
+) -> None:
+    """Confirm the assembly mode that `state` shows, or begin in another one."""
+    given = None
+    if positions:
+        from linkwork.cli.assignments import read_values
+
+        described, state = link.ask("describe"), link.ask("state")
+        units = {each["name"]: each["unit"] == "rad" for each in described["joints"]}
+        angles = {name: units.get(name, False) for name in state["q"]}
+        given = read_values(positions, described["machine"], angles, described["aliases"])
+    link.effect("confirm_branch", positions=given, at_tick=at_tick)
+
+
+@connected
 def switch(
     link: ControllerConnection,
     constraint: Annotated[

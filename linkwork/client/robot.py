@@ -145,9 +145,17 @@ class Robot:
         """Open the brakes and hold the present position."""
         return self._effect("enable", at_tick=at_tick)
 
-    def confirm_branch(self, *, at_tick: int | None = None) -> RequestEffect:
-        """Confirm the assembly mode that `state` shows, where the sensors cannot determine it."""
-        return self._effect("confirm_branch", at_tick=at_tick)
+    def confirm_branch(
+        self, positions: Mapping[str, float] | None = None, *, at_tick: int | None = None
+    ) -> RequestEffect:
+        """Confirm the assembly mode that `state` shows, where the sensors cannot determine it.
+
+        positions: values (rad or m) of another mode that the machine is in, by the names in `q` of `state`;
+        the estimate begins there. Raises RequestError (INVALID_PARAMS) if the machine does not close near
+        them at the measured positions, (WRONG_STATE) while it is enabled.
+        """
+        given = None if positions is None else dict(positions)
+        return self._effect("confirm_branch", positions=given, at_tick=at_tick)
 
     def disable(self, *, at_tick: int | None = None) -> RequestEffect:
         """Stop where something moves, then brake."""

@@ -55,8 +55,7 @@ class AssemblyView:
         if state is not None and state["state"] == "active" and self._modes:
             self._clear()
         service = content is not None and content.described["role"] == Role.SERVICE.word
-        may = operates and service and self._chosen is not None and self._chosen == self._present
-        self._confirm.set_enabled(may)
+        self._confirm.set_enabled(operates and service and self._chosen is not None)
 
     def choose(self, mode: int) -> None:
         """Choose a mode, counted from 0."""
@@ -64,18 +63,16 @@ class AssemblyView:
             return
         self._chosen = mode
         self._actions.tell({"type": "mode-seen", "mode": mode})
-        assumed = mode == self._present
-        self._confirm.set_visibility(assumed)
+        self._confirm.set_visibility(True)
         self._confirm.set_text(f"confirm mode {mode + 1}")
-        if assumed:
+        if mode == self._present:
             self._answer.set_text(f"Mode {mode + 1} is the one that the controller assumes.")
             self._guess.set_text("")
             return
         other = "another mode" if self._present is None else f"mode {self._present + 1}"
         self._answer.set_text(
-            f"The controller assumes {other}."
-            f" If the real machine is in mode {mode + 1}, do not confirm: put this into the machine file, and"
-            " restart the controller."
+            f"The controller assumes {other}. If the real machine is in mode {mode + 1}, confirm it: the"
+            " controller then begins in this mode. These lines of the machine file let it start there:"
         )
         self._guess.set_text(_sections(self._modes[mode]))
 
@@ -109,7 +106,13 @@ class AssemblyView:
                 )
 
     async def _send(self) -> None:
-        await self._actions.effect("confirm_branch")
+        state = self._actions.service.feed.known.state
+        if self._chosen is None or state is None:
+            return
+        given = {}
+        if self._chosen != self._present:
+            given["positions"] = dict(zip(state["q"], self._modes[self._chosen]["q"], strict=True))
+        await self._actions.effect("confirm_branch", **given)
         self._actions.needed = ""
         self._clear()
 

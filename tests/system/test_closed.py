@@ -15,9 +15,12 @@ import pytest
 
 from linkwork import Robot
 from linkwork.launch.daemons import Rig
-from linkwork.protocol.codes import ResultCode
+from linkwork.machine import load, shipped_path
+from linkwork.machine.checks.assembly_modes import other_assemblies
+from linkwork.protocol.codes import RequestCode, ResultCode
 from linkwork.protocol.errors import RequestError
 from linkwork.recordings.log_file import read_ticks
+from tests.system.running import linkwork
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +64,41 @@ def test_what_cannot_be_reached_or_is_dependent_is_refused_with_the_reason(five_
         with pytest.raises(RequestError, match="3 coordinates, but the machine has 2"):
             robot.move({"left": 2.0, "x": 0.0, "y": 0.3})
         robot.disable()
+
+
+def test_the_controller_begins_in_the_assembly_mode_that_a_person_names(tmp_path: Path) -> None:
+    text = shipped_path("five_bar").read_text()
+    assert "assemblies: one" in text
+    path = tmp_path / "five_bar.yaml"
+    path.write_text(text.replace("assemblies: one", "assemblies: several"))
+    machine = load(path)
+    elbows = {
+        name: float(other_assemblies(machine)[0][machine.mechanism.joint_index(name)])
+        for name in ("left_elbow", "right_elbow")
+    }
+    with tempfile.TemporaryDirectory(prefix="lw-", dir="/tmp") as made:
+        words = [str(path), "--pace", "lockstep", "--realtime", "ignore"]
+        with Rig("five_bar", words, [*words, "--no-log"], Path(made)) as rig:
+            rig.wait_ready(lambda _: None)
+            with Robot(endpoint=rig.requests) as robot:
+                own = robot.state["q"]
+                with pytest.raises(RequestError, match="did you mean 'left_elbow'"):
+                    robot.confirm_branch({"left_elbo": 1.0})
+                with pytest.raises(RequestError, match="the nearest pose that closes"):
+                    robot.confirm_branch({"left_elbow": own["left_elbow"] + 0.3})
+                with pytest.raises(RequestError, match="confirm_branch"):
+                    robot.enable()
+                ran = linkwork(Path(made), "confirm-branch", f"left_elbow={elbows['left_elbow']:.3f}")
+                assert (ran.returncode, "the estimate begins again" in ran.stdout) == (0, True), ran
+                for name, value in elbows.items():
+                    assert robot.state["q"][name] == pytest.approx(value, abs=1e-6)
+                robot.confirm_branch(own)
+                assert robot.state["q"] == pytest.approx(own, abs=1e-9)
+                robot.enable()
+                robot.move({"left": own["left"] + 0.1, "right": own["right"]})
+                with pytest.raises(RequestError) as while_enabled:
+                    robot.confirm_branch(robot.state["q"])
+                assert while_enabled.value.code == RequestCode.WRONG_STATE
 
 
 @pytest.mark.slow

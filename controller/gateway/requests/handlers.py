@@ -14,6 +14,7 @@ from linkwork.controller.gateway.goals.stream_requests import HANDLERS as STREAM
 from linkwork.controller.gateway.order_queue import OrderEffect, Then
 from linkwork.controller.gateway.records.messages import state_name
 from linkwork.controller.gateway.requests import state_answers as answers
+from linkwork.controller.gateway.requests.branch_requests import confirm_branch
 from linkwork.controller.gateway.requests.call import Call
 from linkwork.controller.gateway.requests.describe import describe
 from linkwork.controller.gateway.requests.lease import LeaseChange
@@ -313,6 +314,7 @@ HANDLERS: dict[str, Handler] = {
     "law": _law,
     "preload": _preload,
     "switch": switch_constraint,
+    "confirm_branch": confirm_branch,
     "set": set_signals,
     "wait": wait_for_condition,
     "edges": edges,

@@ -192,5 +192,7 @@ _VALUES = {
     "speed": "fraction: must be between 0 and 1, or up to 2 if the active goal was accepted for it",
     "jog": "velocity: name joints only, or task coordinates only where they are as many as the joints",
     "preload": "effort: exceeds the limit of the machine file",
+    "confirm_branch": "positions: the estimate did not stay at these positions, or the machine file says that"
+    " the machine has one assembly mode (assemblies: one)",
     "law": f"name: must be one of {', '.join(REST_LAW_NAMES)}",
 }

@@ -4,7 +4,7 @@ one."""
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 import numpy as np
@@ -40,16 +40,7 @@ def other_assemblies(machine: Machine) -> list[Floats]:
     mechanism = machine.mechanism
     if not mechanism.constraints:
         return []
-    held = independent(
-        mechanism, admitted(mechanism, machine.initial_q), [sensor.joint for sensor in machine.sensors]
-    )
-    wider = mechanism.changed(
-        constraints=[
-            *mechanism.constraints,
-            *(CoordinateConstraint(f"held {name}", of=name) for name in held),
-        ]
-    )
-    places = [mechanism.joint_index(name) for name in held]
+    held = _Held(machine, machine.initial_q)
     measured = {sensor.index for sensor in machine.sensors}
     parts = _independent_parts(
         mechanism,
@@ -64,15 +55,10 @@ def other_assemblies(machine: Machine) -> list[Floats]:
     rng, found = np.random.default_rng(0), list[Floats]()
     for seed in range(SEEDS if parts else 0):
         free = parts[seed % len(parts)]
-        work = wider.workspace()
-        work.q[:] = machine.initial_q
-        for name, place in zip(held, places, strict=True):
-            work.target[wider.target_index(f"held {name}"), 0] = machine.initial_q[place]
         turn = np.zeros(mechanism.nv)
         turn[free] = rng.uniform(-math.pi, math.pi, len(free)) * np.where(angles[free], 1.0, 0.1)
-        move_by(wider.topology, work.q, turn, 1.0)
         with suppress(AssemblyError):
-            q = assemble_workspace(wider, work, _TOLERANCE, _ITERATIONS).q.copy()
+            q = held.closed_near(machine.initial_q, turn)
             if _turned(machine, q, sorted(measured)) or not within_limits(machine, q):
                 continue
             if np.any(hinge_senses(mechanism, q) != senses):
@@ -82,6 +68,68 @@ def other_assemblies(machine: Machine) -> list[Floats]:
                 known.append(own)
                 found.append(q)
     return found
+
+
+def pose_near(
+    machine: Machine, present: Floats, positions: Mapping[str, float], tolerance: float
+) -> tuple[Floats | None, AssemblyError | None]:
+    """Return a pose (nq; rad, m) that closes within `tolerance` (rad, m) of some of its positions.
+
+    The sensors' joints stay as in the pose `present` (nq), and so do those that are not in `positions` (by
+    `position_names`), if the machine closes so; else they are turned about at random, the same each time. Of
+    poses outside the tolerance the nearest one is returned; (None, the reason) where none closes.
+    """
+    mechanism = machine.mechanism
+    names = list(mechanism.position_names)
+    places, values = [names.index(name) for name in positions], np.array(list(positions.values()))
+    held, senses = _Held(machine, present), hinge_senses(mechanism, machine.initial_q)
+    measured = {sensor.index for sensor in machine.sensors}
+    free = [joint for joint in range(mechanism.nv) if joint not in measured and joint not in places]
+    angles = np.array(mechanism.joint_is_angle)
+    start, rng = present.copy(), np.random.default_rng(0)
+    start[places] = values
+    nearest, least, reason = None, math.inf, None
+    for seed in range(SEEDS + 1):
+        turn = np.zeros(mechanism.nv)
+        if seed:
+            turn[free] = rng.uniform(-math.pi, math.pi, len(free)) * np.where(angles[free], 1.0, 0.1)
+        try:
+            q = held.closed_near(start, turn)
+        except AssemblyError as error:
+            reason = reason or error
+            continue
+        off = float(np.abs(q[places] - values).max(initial=0.0))
+        if off < least and not np.any(hinge_senses(mechanism, q) != senses):
+            nearest, least = q, off
+        if least < tolerance:
+            break
+    return nearest, reason
+
+
+class _Held:
+    """A mechanism whose independent sensors' joints are held where a pose (nq) has them."""
+
+    def __init__(self, machine: Machine, at: Floats) -> None:
+        mechanism = machine.mechanism
+        sensors = [sensor.joint for sensor in machine.sensors]
+        names = independent(mechanism, admitted(mechanism, at), sensors)
+        self._at = {name: float(at[mechanism.joint_index(name)]) for name in names}
+        further = (CoordinateConstraint(f"held {name}", of=name) for name in names)
+        self._mechanism = mechanism.changed(constraints=[*mechanism.constraints, *further])
+
+    def closed_near(self, start: Floats, turn: Floats) -> Floats:
+        """Return the pose (nq) that Newton's method finds from `start` (nq), moved by `turn` (nv; rad, m).
+
+        Raises AssemblyError.
+        """
+        mechanism = self._mechanism
+        work = mechanism.workspace()
+        work.q[:] = start
+        for name, value in self._at.items():
+            work.q[mechanism.joint_index(name)] = value
+            work.target[mechanism.target_index(f"held {name}"), 0] = value
+        move_by(mechanism.topology, work.q, turn, 1.0)
+        return assemble_workspace(mechanism, work, _TOLERANCE, _ITERATIONS).q.copy()
 
 
 def hinge_senses(mechanism: Mechanism, q: Floats) -> Floats:

@@ -10,7 +10,7 @@ import pytest
 from linkwork.controller.estimation.assembly_mode import Branch
 from linkwork.controller.estimation.redundant_sensors import told
 from linkwork.controller.faults import FaultCode
-from linkwork.controller.orders import ConfirmBranch, Enable, OrderOutcome, Recover
+from linkwork.controller.orders import ConfirmBranch, Enable, OrderOutcome, Recover, SuggestPose
 from linkwork.controller.supervision.state_machine import State
 from linkwork.machine import Machine, load
 from linkwork.machine.checks.assembly_modes import other_assemblies
@@ -131,3 +131,56 @@ def test_other_assemblies_with_the_same_measurements_are_found() -> None:
     (folded,) = other_assemblies(load("slider_crank"))
     np.testing.assert_allclose(np.cos(folded[1]), -1.0)
     assert other_assemblies(five_bar_with("left_elbow")) == []
+
+
+@pytest.mark.parametrize("name", ["four_bar", "platform_huang"])
+def test_the_estimate_begins_in_the_assembly_mode_that_is_suggested(name: str) -> None:
+    """The machine was put together in another mode than its file says; several orders give the pose."""
+    machine = with_controller(load(name), assemblies="several")
+    pose = other_assemblies(machine)[0]
+    rig = InProcess(machine)
+    rig.simulator.q[:] = pose
+    assert np.max(np.abs(rig.tick()["q"] - pose)) > 0.1
+    orders = suggestions(pose)
+    for order in orders:
+        assert rig.order(Enable())["order_outcome"] == OrderOutcome.REFUSED_BRANCH
+        assert rig.order(order)["order_outcome"] == OrderOutcome.DONE
+    assert rig.order(Enable())["order_outcome"] == OrderOutcome.REFUSED_BRANCH
+    assert rig.order(ConfirmBranch())["order_outcome"] == OrderOutcome.DONE
+    rig.enable()
+    held = rig.run(0.2)[-1]
+    assert (held["state"], held["fault"]) == (State.ACTIVE, 0)
+    np.testing.assert_allclose(held["q"], rig.simulator.q, atol=1e-4)
+    assert rig.order(orders[0])["order_outcome"] == OrderOutcome.REFUSED_STATE
+
+
+def suggestions(pose: np.ndarray) -> list[SuggestPose]:
+    pairs = [(index, float(value)) for index, value in enumerate(pose)]
+    return [SuggestPose(tuple(pairs[k : k + 4])) for k in range(0, len(pairs), 4)]
+
+
+def test_a_pose_at_which_the_estimate_does_not_stay_is_not_confirmed() -> None:
+    rig = InProcess(with_controller(load("four_bar"), assemblies="several"))
+    wrong = rig.tick()["q"] + [0.0, 0.3, 0.0]
+    (order,) = suggestions(wrong)
+    assert rig.order(order)["order_outcome"] == OrderOutcome.DONE
+    assert rig.order(ConfirmBranch())["order_outcome"] == OrderOutcome.REFUSED_VALUE
+    assert rig.order(Enable())["order_outcome"] == OrderOutcome.REFUSED_BRANCH
+    assert rig.order(ConfirmBranch())["order_outcome"] == OrderOutcome.DONE
+
+
+def test_a_machine_of_one_assembly_takes_a_pose_only_after_a_flip() -> None:
+    rig = InProcess(load("slider_crank"))
+    (order,) = suggestions(rig.tick()["q"])
+    assert rig.order(order)["order_outcome"] == OrderOutcome.REFUSED_VALUE
+    rig.enable()
+    rig.controller._now.q[1] = np.pi
+    rig.controller._foreseen = False
+    assert rig.tick()["fault"] == FaultCode.BRANCH_FLIP
+    rig.until(lambda sample: not np.any(sample["v"]))
+    (order,) = suggestions(rig.simulator.q)
+    assert rig.order(order)["order_outcome"] == OrderOutcome.DONE
+    assert rig.order(ConfirmBranch())["order_outcome"] == OrderOutcome.DONE
+    assert rig.order(Recover())["order_outcome"] == OrderOutcome.DONE
+    rig.enable()
+    assert not rig.run(0.05)[-1]["fault"]
