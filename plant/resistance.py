@@ -25,6 +25,7 @@ is one first-order step of `response`, which is stable with any brake and damper
 """
 
 import math
+from collections.abc import Callable
 
 from linkwork.arrays import Floats, Integers
 from linkwork.multibody.formulations.other_formulations import constrained_forward_dynamics
@@ -237,41 +238,18 @@ def _by_force(t: Integers, w: Floats, s: Integers, b: Floats) -> None:
 
 
 @part
-def _decide(
-    p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, mode: int, constrained: int | None, dt: float
-) -> bool:
-    """Decide every status; return whether the brakes fix the machine, which is then exactly at rest."""
-    progress, damping = vector(s, b, PROGRESS), vector(s, b, DAMPING)
-    relax(s, b)
-    progress[DECIDED], progress[QUICK] = 1.0, 0.0
-    waits = _by_speed(vector(t, w, V), s, b, mode)
-    apply(t, w, s, b)
-    if not waits:
-        return False
-    if constrained is None:
-        respond(p, t, w, s, b)
-    else:
-        respond_constrained(p, t, w, s, b)
-    if mode == BRAKE:
-        _by_force(t, w, s, b)
-        apply(t, w, s, b)
-        return _fixed(p, t, w, constrained, dt)
-    delassus, status = matrix(s, b, DELASSUS, s[MOTORS]), vector(s, b, STATUS)
-    for i in range(s[MOTORS]):
-        if status[i] == FOLLOWS:
-            progress[QUICK] += damping[i] * delassus[i, i] / STIFF
-    return False
+def _all_stick(p: Floats, t: Integers, w: Floats, dt: float) -> bool:  # noqa: ARG001  as `_stick_closed`
+    """Whether the sticking rows fix a machine without constraints."""
+    count: float = vector(t, w, STUCK_COUNT)[0]
+    return count > 0.0 and count == t[NV]
 
 
 @part
-def _fixed(p: Floats, t: Integers, w: Floats, constrained: int | None, dt: float) -> bool:
+def _stick_closed(p: Floats, t: Integers, w: Floats, dt: float) -> bool:
     """Whether the sticking rows fix the machine, which is then at rest. Velocities agree with that."""
     nv, v, vdot, shift = t[NV], vector(t, w, V), vector(t, w, VDOT), vector(t, w, SUM_V)
-    count = vector(t, w, STUCK_COUNT)
-    if count[0] == 0.0:
+    if vector(t, w, STUCK_COUNT)[0] == 0.0:
         return False
-    if constrained is None:
-        return bool(count[0] == nv)
     free = nv - int(vector(t, w, RANKING)[RANK])
     copy(vdot, shift)
     fixed = hold_stuck(p, t, w, free, shift) == 0
@@ -313,51 +291,6 @@ def _restore(t: Integers, w: Floats, s: Integers, b: Floats) -> None:
 
 
 @part
-def _finish(
-    p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, mode: int, constrained: int | None, rest: float
-) -> None:
-    """One first-order step over the rest; brakes and dampers then count with their mean over it."""
-    relax(s, b)
-    release(t, w)
-    if constrained is None:
-        implicit_step(p, t, w, s, b, mode, rest)
-    else:
-        implicit_constrained_step(p, t, w, s, b, mode, rest)
-    constant, impulse = vector(s, b, CONSTANT), vector(s, b, IMPULSE)
-    for i in range(s[MOTORS]):
-        constant[i] = impulse[i] / rest
-
-
-@part
-def _next(
-    p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, mode: int, constrained: int | None
-) -> float:
-    """Return the length of the next move (s); 0 where the step is done."""
-    progress = vector(s, b, PROGRESS)
-    if progress[PHASE] != _GO:
-        _restore(t, w, s, b)
-        margin = 0.1 * _FOUND * progress[PART]
-        again: float = progress[HIGH] if progress[PHASE] == _END else trial_length(progress, margin)
-        return again
-    rest: float = progress[REST]
-    if not rest > 0.0:
-        return 0.0
-    if progress[DECIDED] == 0.0 and _decide(p, t, w, s, b, mode, constrained, rest):
-        vector(t, w, CLOCK)[0] += rest
-        progress[REST], progress[DECIDED] = 0.0, 0.0
-        return 0.0
-    parts = max(1.0, math.ceil(min(progress[QUICK] * rest, 2.0 * MOST_PARTS)))
-    if progress[PARTS] + parts > MOST_PARTS:
-        _finish(p, t, w, s, b, mode, constrained, rest)
-        progress[REST], progress[DECIDED] = 0.0, 0.0
-        return 0.0
-    progress[PARTS] += 1.0
-    _save(t, w, s, b)
-    length: float = rest / parts
-    return length
-
-
-@part
 def _excess(s: Integers, b: Floats, i: int, speed: float) -> float:
     """Distance of a brake or damper beyond the limit of its present mode, relative to its size."""
     status, size = vector(s, b, STATUS)[i], vector(s, b, SPEED)[i]
@@ -383,26 +316,6 @@ def _measure(t: Integers, w: Floats, s: Integers, b: Floats) -> None:
         speed[i] = abs(v[at[i, 0]]) + abs(before[at[i, 0]])
         near = max(near, _excess(s, b, i, before[at[i, 0]]))
     vector(s, b, PROGRESS)[BEFORE] = near
-
-
-@part
-def _beyond(p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, constrained: int | None) -> float:
-    """`_excess` of the first of all brakes and dampers, at the state now."""
-    at, v, holds, load = table(s, MOTOR_AT, 1), vector(t, w, V), vector(s, b, HOLDS), vector(s, b, LOAD)
-    sticking, friction = vector(t, w, STICKING), vector(s, b, BRAKE_EFFORT)
-    if vector(t, w, STUCK_COUNT)[0] > 0.0:
-        if constrained is None:
-            forward_dynamics(p, t, w)
-        else:
-            constrained_forward_dynamics(p, t, w)
-    first = -1.0
-    for i in range(s[MOTORS]):
-        if holds[i] != 0.0:
-            load[i] = abs(sticking[at[i, 0]]) / (STATIC * friction[i])
-        excess = _excess(s, b, i, v[at[i, 0]])
-        first = excess if not excess <= first else first  # one that is no number stays
-    first_excess: float = first
-    return first_excess
 
 
 @part
@@ -435,53 +348,145 @@ def _accept(t: Integers, w: Floats, s: Integers, b: Floats, beyond: float, h: fl
             progress[DECIDED] = 0.0
 
 
-@part
-def _judge(
-    p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, constrained: int | None, h: float
-) -> None:
-    """After a move of h: whether the part is done, or where its end is to be sought."""
-    progress = vector(s, b, PROGRESS)
-    if progress[PHASE] == _GO:
-        _measure(t, w, s, b)
-    beyond = _beyond(p, t, w, s, b, constrained)
-    if not math.isfinite(beyond):
-        progress[REST], progress[PHASE], progress[DECIDED] = 0.0, _GO, 0.0
-    elif progress[PHASE] == _SEEK:
-        narrow(progress, beyond, h)
-        if _found(t, w, s, b, beyond):
+def _resisted(
+    accelerations: Callable[..., None],
+    answer: Callable[..., None],
+    fixed: Callable[..., bool],
+    step: Callable[..., None],
+) -> tuple[Callable[..., float], Callable[..., None]]:
+    """Return `next_resisted` and `judge_resisted` by the functions of an open or of a closed chain.
+
+    accelerations: of the state now; answer: of motors to forces (`respond`); fixed: whether brakes that stick
+    fix the machine; step: a first-order step.
+    """
+
+    @part
+    def decide(p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, mode: int, dt: float) -> bool:
+        """Decide every status; return whether the brakes fix the machine, which is then exactly at rest."""
+        progress, damping = vector(s, b, PROGRESS), vector(s, b, DAMPING)
+        relax(s, b)
+        progress[DECIDED], progress[QUICK] = 1.0, 0.0
+        waits = _by_speed(vector(t, w, V), s, b, mode)
+        apply(t, w, s, b)
+        if not waits:
+            return False
+        answer(p, t, w, s, b)
+        if mode == BRAKE:
+            _by_force(t, w, s, b)
+            apply(t, w, s, b)
+            return fixed(p, t, w, dt)
+        delassus, status = matrix(s, b, DELASSUS, s[MOTORS]), vector(s, b, STATUS)
+        for i in range(s[MOTORS]):
+            if status[i] == FOLLOWS:
+                progress[QUICK] += damping[i] * delassus[i, i] / STIFF
+        return False
+
+    @part
+    def finish(p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, mode: int, rest: float) -> None:
+        """One first-order step over the rest; brakes and dampers then count with their mean over it."""
+        relax(s, b)
+        release(t, w)
+        step(p, t, w, s, b, mode, rest)
+        constant, impulse = vector(s, b, CONSTANT), vector(s, b, IMPULSE)
+        for i in range(s[MOTORS]):
+            constant[i] = impulse[i] / rest
+
+    @part
+    def next_move(p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, mode: int) -> float:
+        """Return the length of the next move (s); 0 where the step is done."""
+        progress = vector(s, b, PROGRESS)
+        if progress[PHASE] != _GO:
+            _restore(t, w, s, b)
+            margin = 0.1 * _FOUND * progress[PART]
+            again: float = progress[HIGH] if progress[PHASE] == _END else trial_length(progress, margin)
+            return again
+        rest: float = progress[REST]
+        if not rest > 0.0:
+            return 0.0
+        if progress[DECIDED] == 0.0 and decide(p, t, w, s, b, mode, rest):
+            vector(t, w, CLOCK)[0] += rest
+            progress[REST], progress[DECIDED] = 0.0, 0.0
+            return 0.0
+        parts = max(1.0, math.ceil(min(progress[QUICK] * rest, 2.0 * MOST_PARTS)))
+        if progress[PARTS] + parts > MOST_PARTS:
+            finish(p, t, w, s, b, mode, rest)
+            progress[REST], progress[DECIDED] = 0.0, 0.0
+            return 0.0
+        progress[PARTS] += 1.0
+        _save(t, w, s, b)
+        length: float = rest / parts
+        return length
+
+    @part
+    def beyond_limit(p: Floats, t: Integers, w: Floats, s: Integers, b: Floats) -> float:
+        """`_excess` of the first of all brakes and dampers, at the state now."""
+        at, v, holds, load = table(s, MOTOR_AT, 1), vector(t, w, V), vector(s, b, HOLDS), vector(s, b, LOAD)
+        sticking, friction = vector(t, w, STICKING), vector(s, b, BRAKE_EFFORT)
+        if vector(t, w, STUCK_COUNT)[0] > 0.0:
+            accelerations(p, t, w)
+        first = -1.0
+        for i in range(s[MOTORS]):
+            if holds[i] != 0.0:
+                load[i] = abs(sticking[at[i, 0]]) / (STATIC * friction[i])
+            excess = _excess(s, b, i, v[at[i, 0]])
+            first = excess if not excess <= first else first  # one that is no number stays
+        first_excess: float = first
+        return first_excess
+
+    @part
+    def judge(p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, h: float) -> None:
+        """After a move of h: whether the part is done, or where its end is to be sought."""
+        progress = vector(s, b, PROGRESS)
+        if progress[PHASE] == _GO:
+            _measure(t, w, s, b)
+        beyond = beyond_limit(p, t, w, s, b)
+        if not math.isfinite(beyond):
+            progress[REST], progress[PHASE], progress[DECIDED] = 0.0, _GO, 0.0
+        elif progress[PHASE] == _SEEK:
+            narrow(progress, beyond, h)
+            if _found(t, w, s, b, beyond):
+                _accept(t, w, s, b, beyond, h)
+            elif (
+                progress[HIGH] - progress[LOW] <= _FOUND * progress[PART]
+                or abs(progress[TRIALS]) >= _MOST_TRIALS
+            ):
+                progress[PHASE] = _END
+        elif progress[PHASE] == _GO and beyond > _CLOSE:
+            progress[PART] = progress[HIGH] = h
+            progress[AFTER], progress[LOW], progress[TRIALS], progress[PHASE] = beyond, 0.0, 0.0, _SEEK
+        else:
             _accept(t, w, s, b, beyond, h)
-        elif (
-            progress[HIGH] - progress[LOW] <= _FOUND * progress[PART] or abs(progress[TRIALS]) >= _MOST_TRIALS
-        ):
-            progress[PHASE] = _END
-    elif progress[PHASE] == _GO and beyond > _CLOSE:
-        progress[PART] = progress[HIGH] = h
-        progress[AFTER], progress[LOW], progress[TRIALS], progress[PHASE] = beyond, 0.0, 0.0, _SEEK
-    else:
-        _accept(t, w, s, b, beyond, h)
+
+    return next_move, judge
+
+
+_next, _judge = _resisted(forward_dynamics, respond, _all_stick, implicit_step)
+_next_constrained, _judge_constrained = _resisted(
+    constrained_forward_dynamics, respond_constrained, _stick_closed, implicit_constrained_step
+)
 
 
 @kernel(_ASK)
 def next_resisted(p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, mode: int) -> float:
     """Return the length of the next move (s) from the workspace's state; 0 where the step is done."""
-    length: float = _next(p, t, w, s, b, mode, None)
+    length: float = _next(p, t, w, s, b, mode)
     return length
 
 
 @kernel(_TELL)
 def judge_resisted(p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, h: float) -> None:
     """After a move of h without constraints."""
-    _judge(p, t, w, s, b, None, h)
+    _judge(p, t, w, s, b, h)
 
 
 @kernel(_ASK)
 def next_resisted_constrained(p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, mode: int) -> float:
     """`next_resisted` under constraints."""
-    length: float = _next(p, t, w, s, b, mode, 1)
+    length: float = _next_constrained(p, t, w, s, b, mode)
     return length
 
 
 @kernel(_TELL)
 def judge_resisted_constrained(p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, h: float) -> None:
     """`judge_resisted` under constraints."""
-    _judge(p, t, w, s, b, 1, h)
+    _judge_constrained(p, t, w, s, b, h)

@@ -318,8 +318,7 @@ def kernels_called(dispatcher: Any) -> tuple[list[Any], int]:
     found: list[Any] = []
     parts = [dispatcher]
     for part in parts:  # grows meanwhile
-        for name in part.py_func.__code__.co_names:
-            value: Any = part.py_func.__globals__.get(name)
+        for value in _values_named(part.py_func):
             if not hasattr(value, "py_func") or value in found or value in parts:
                 continue
             if value in _placing:
@@ -327,6 +326,14 @@ def kernels_called(dispatcher: Any) -> tuple[list[Any], int]:
             elif MODE == "tuned":
                 parts.append(value)
     return found, sum(len(each.py_func.__code__.co_code) for each in parts)
+
+
+def _values_named(function: Any) -> Iterator[Any]:
+    """Yield the values of the globals and of the enclosing function's variables that a function names."""
+    for name in function.__code__.co_names:
+        yield function.__globals__.get(name)
+    for cell in function.__closure__ or ():
+        yield cell.cell_contents
 
 
 if MODE == "tuned":
@@ -392,7 +399,7 @@ def _for_small_arrays() -> Iterator[None]:
 
     numba tests each index for Python's a[-1]. No kernel has such indices, and loops of three, six or nine
     turns lose by code for long ones. Together that is a quarter of a kernel's time. Functions that count no
-    references may return views, which numba forbids; operators on numbers are resolved once (`_resolved`).
+    references may return views, which numba forbids; operators are resolved once (`_resolved`).
     """
     wrapping, vectorizing = _slicing.fix_index, _config.LOOP_VECTORIZE
     _config.LOOP_VECTORIZE = 0
@@ -407,7 +414,7 @@ def _for_small_arrays() -> Iterator[None]:
             state.targetctx = given
 
     def resolve_once(self: Any, context: Any, given: Any, names: Any) -> Any:
-        if names or not all(isinstance(each, _types.Number) for each in given):
+        if names or not all(isinstance(each, _PLAIN_TYPES) for each in given):
             return resolve(self, context, given, names)
         found = _resolved.get((self, given))
         if found is None:
@@ -457,7 +464,8 @@ if MODE == "tuned":
 
 _in_compilation: list[str] = []
 _resolved: dict[Any, Any] = {}
-"""Signatures of numba's functions for numbers: numba tries some dozen candidates for each operator."""
+"""Signatures of numba's functions for numbers and arrays: numba tries some dozen candidates an operator."""
+_PLAIN_TYPES = (_types.Number, _types.Boolean, _types.Array, _types.BaseTuple, _types.SliceType)
 
 
 @contextlib.contextmanager
