@@ -74,8 +74,8 @@ class ConfirmBranchParams(TimedParams):
     """The assembly mode in which the machine is."""
 
     positions: Targets | None = None
-    """Position → its value (rad or m) in that mode, by the names in `q` of `state`; nil: the mode that `state`
-    shows. Positions not named are sought near those that `state` shows."""
+    """Position → its value (rad or m) in that mode, by the names in `q` of `state`; nil: the mode that it
+    shows. Positions not named are sought near those that it shows."""
 
 
 class MoveParams(TimedParams):

@@ -10,6 +10,7 @@ from linkwork.controller.faults import FaultCode
 from linkwork.controller.tick_io import Inputs
 from linkwork.machine import Machine
 from linkwork.multibody.kernels.compiling import FLAGS, INTEGERS, MATRIX, VECTOR, int64, kernel
+from linkwork.multibody.tree.rotations import wrapped
 from linkwork.protocol.codes import DeviceFault, DeviceStatus
 from linkwork.protocol.link import MOTOR_FAULT
 
@@ -58,7 +59,7 @@ def worst_violation(
     for i in range(len(index)):
         difference = reference[i] - theta[index[i]]
         if wraps[index[i]]:
-            difference -= 2.0 * np.pi * np.round(difference / (2.0 * np.pi))
+            difference = wrapped(difference)
         error[i] = abs(difference)
         if error[i] - tolerance[i] > excess:
             worst, excess = i, error[i] - tolerance[i]

@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 
 from linkwork.arrays import Floats
 from linkwork.multibody.kernels.compiling import FLAGS, INTEGERS, MATRIX, VECTOR, float64, kernel, void
+from linkwork.multibody.tree.rotations import wrapped
 
 
 def lag(omega: float, zeta: float, period_s: float) -> float:
@@ -57,7 +58,7 @@ def wanted_acceleration(
             rate += J[row, j] * v[j]
         error = reference[i] - theta[row]
         if wraps[row]:
-            error -= 2.0 * np.pi * np.round(error / (2.0 * np.pi))
+            error = wrapped(error)
         task[i] = (
             acceleration[i] + 2.0 * zeta * omega * (velocity[i] - rate) + omega * omega * error - Jdv[row]
         )

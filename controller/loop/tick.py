@@ -208,7 +208,7 @@ class Tick:
         self._tuning = Tuning(machine, self._law.laws, loads)
         self._carries = bool(self._tuning.by_signal)
         self.supervisor.tune = self._tuning.ask
-        self.supervisor.begin_estimate_at = lambda q: self.estimate_afresh(q, np.zeros(len(self._now.v)))
+        self.supervisor.estimates_by(lambda q: self.estimate_afresh(q, np.zeros(len(self._now.v))))
         self._count = 0
         self._bad_sensor = -1
         self._since_reading_s = 0.0

@@ -13,11 +13,10 @@ from linkwork.controller.motion.stream_steps import (
     TRIED,
     HeldBack,
     StreamStep,
-    begin_stream,
-    stream_step,
 )
 from linkwork.controller.motion.time_scaling import Easing
 from linkwork.machine import Machine
+from linkwork.machine.chains import resolved
 from linkwork.machine.checks.controllability import WEAK_LEVERAGE
 from linkwork.multibody import Workspace
 from linkwork.multibody.coordinate_scales import SINGULAR_BELOW, scales
@@ -100,6 +99,7 @@ class StreamLimiter:
             levers=np.zeros(max(scratch_words(k, motors), 1)),
         )
         self._bundle = Bundle(self._arrays)
+        self._begin, self._step = map(resolved, (machine.chain.begin_stream, machine.chain.stream_step))
         self._here = np.zeros(4 * len(regions))
         self.index: NDArray[np.int64] = self._arrays.chosen
         self.easing = Easing()
@@ -143,7 +143,7 @@ class StreamLimiter:
         self.easing = Easing()
         arrays.caps[:], arrays.told[TRIED] = 1.0, 0.0
         self.held_back, self.held_index = HeldBack.NOTHING, -1
-        begun: int = begin_stream(self._bundle.words, WEAK_LEVERAGE)
+        begun: int = self._begin(self._bundle.words, WEAK_LEVERAGE)
         return bool(begun) and bool(arrays.told[HOLD] >= DEPENDENT_BELOW)
 
     def _set_limits(self, index: NDArray[np.int64]) -> None:
@@ -160,7 +160,7 @@ class StreamLimiter:
     def step(self, *, follows: bool) -> None:
         """Advance the state by one period towards the target. follows: whether that is of set-points."""
         arrays, period = self._arrays, self.period_s
-        stream_step(self._bundle.words, self._here, period, self.easing.told, SINGULAR_BELOW, WEAK_LEVERAGE)
+        self._step(self._bundle.words, self._here, period, self.easing.told, SINGULAR_BELOW, WEAK_LEVERAGE)
         limit, index = HeldBack(int(arrays.told[0])), int(arrays.told[1])
         self.met = limit
         forbidden = limit > HeldBack.JERK

@@ -25,6 +25,7 @@ stage is linear for small errors, and for large ones the speed from which half o
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import IntEnum
 from typing import Annotated, NamedTuple
 
@@ -32,12 +33,8 @@ import numpy as np
 
 from linkwork.arrays import Floats, Integers
 from linkwork.controller.estimation.assembly_mode import determinant
-from linkwork.controller.laws.closed_chain import evaluate_motion
 from linkwork.controller.laws.motor_allocation import motor_forces, solved
 from linkwork.controller.laws.motor_conditioning import leverage
-from linkwork.multibody.constraints.rows import constraint_rows
-from linkwork.multibody.formulations.projection import position_residual
-from linkwork.multibody.formulations.rank import admitted, factor, particular, scaled_right_side
 from linkwork.multibody.kernels.bundles import BUNDLE, reader
 from linkwork.multibody.kernels.compiling import VECTOR, float64, int64, kernel, part, void
 from linkwork.multibody.kernels.layout import (
@@ -45,15 +42,10 @@ from linkwork.multibody.kernels.layout import (
     COLUMN_SCALE,
     FRICTION,
     JDV,
-    LOST,
     N_ROWS,
     NV,
-    PHI,
     POINT_POSITION,
     POINT_VELOCITY,
-    RANK,
-    RANKING,
-    RIGHT_SIDE,
     SHIFT,
     THETA,
     VDOT,
@@ -68,7 +60,7 @@ from linkwork.multibody.linalg.linear import lu_apply, lu_factor
 from linkwork.multibody.tree.coordinates import coordinates
 from linkwork.multibody.tree.dynamics import dynamics
 from linkwork.multibody.tree.kinematics import kinematics
-from linkwork.multibody.tree.rotations import move
+from linkwork.multibody.tree.rotations import move, wrapped
 
 POSITION_GAIN, VELOCITY_GAIN, ACCELERATION_GAIN = 50.0, 100.0, 200.0
 """1/s: gains of the three stages of the tracking law for small errors."""
@@ -107,7 +99,7 @@ NEAR = 1e-4
 _STEPS = 8
 _HALVINGS = 14
 _ROUNDING = 1e-12
-_NO_POSE = -1.0
+NO_POSE = -1.0
 _JUMP = 0.3
 """Scaled way of Newton's method from the predicted pose beyond which it has found another assembly mode."""
 HOLD, LEVER, TURN, DRIVE, NEXT_LEVER, TRIED = range(2, 8)
@@ -208,6 +200,7 @@ class StreamStep(NamedTuple):
 
 
 read_step = reader(StreamStep)
+STEP, BEGIN = void(BUNDLE, VECTOR, *(float64,) * 4), int64(BUNDLE, float64)
 
 
 @part
@@ -337,83 +330,6 @@ def _step_alone(g: StreamStep, i: int, period: float, ease: float, cap: float) -
 
 
 @part
-def _find_pose(g: StreamStep, close: float) -> float:
-    """Newton's method from q in w to the pose with the coordinates `goal`; its distance from singular poses.
-
-    `_NO_POSE` where there is none. Leaves the admitted velocities in `basis` and the factors of the
-    coordinates' Jacobian along them in `held`.
-    """
-    p, t, w = g.p, g.t, g.w
-    nv, k = t[NV], len(g.chosen)
-    q, theta, jacobian, step = vector(t, w, Q), vector(t, w, THETA), matrix(t, w, J, nv), vector(t, w, SHIFT)
-    basis, z, closes, units = g.basis, g.z, t[N_ROWS] > 0, vector(t, p, COLUMN_SCALE)
-    found, way = False, 0.0
-    for _ in range(_STEPS):
-        kinematics(p, t, w)
-        coordinates(p, t, w)
-        size = 0.0
-        fill(step, 0.0)
-        if closes:
-            constraint_rows(p, t, w)
-            size = position_residual(p, t, w)
-            factor(p, t, w)
-            if vector(t, w, RANKING)[LOST] > 0.0 or nv - int(vector(t, w, RANKING)[RANK]) != k:
-                return _NO_POSE
-            scaled_right_side(t, p, w, -1.0, PHI)
-            particular(p, t, w, vector(t, w, RIGHT_SIDE), step)
-            admitted(p, t, w)
-            admitted_rows = block(w, t[BASIS], k, nv)
-            for j in range(k):
-                copy(admitted_rows[j], basis[j])
-        else:
-            for j in range(k):
-                fill(basis[j], 0.0)
-                basis[j, j] = 1.0
-        for i in range(k):
-            z[i] = g.goal[i] - theta[g.chosen[i]]
-            if g.wraps[i]:
-                z[i] -= 2.0 * np.pi * np.round(z[i] / (2.0 * np.pi))
-            size = max(size, abs(g.rows[i] * z[i]))
-            for c in range(nv):
-                z[i] -= jacobian[g.chosen[i], c] * step[c]
-            for j in range(k):
-                g.held[i, j] = 0.0
-                for c in range(nv):
-                    g.held[i, j] += jacobian[g.chosen[i], c] * basis[j, c]
-        for i in range(k):
-            copy(g.held[i], g.square[i])
-        if not (size < 1e6 and lu_factor(g.held, g.pivots) > 1e-12):
-            return _NO_POSE
-        lu_apply(g.held, g.pivots, z)
-        for j in range(k):
-            for c in range(nv):
-                step[c] += basis[j, c] * z[j]
-        move(t, q, step, 1.0)
-        longest = 0.0
-        for c in range(nv):
-            longest = max(longest, abs(step[c] / units[c]))
-        way += longest
-        if way > _JUMP:
-            return _NO_POSE
-        if size < close:
-            found = True
-            break
-    if not found:
-        return _NO_POSE
-    total = 0.0
-    for c in range(k):
-        for i in range(k):
-            z[i] = 1.0 if i == c else 0.0
-        lu_apply(g.held, g.pivots, z)
-        for n in range(nv):
-            rate = 0.0
-            for i in range(k):
-                rate += basis[i, n] * z[i]
-            total += (rate / (g.columns[n] * g.rows[c])) ** 2
-    return float(1.0 / np.sqrt(total))
-
-
-@part
 def _signs(g: StreamStep) -> tuple[float, float]:
     """After `_find_pose`: `TURN` and `DRIVE` at this pose, for a basis oriented as `origin`.
 
@@ -526,55 +442,6 @@ def _region_limit(g: StreamStep, here: Floats, first: bool) -> int:
 
 
 @part
-def _motor_efforts(g: StreamStep, states: Floats) -> bool:
-    """Write the motors' efforts to `force` (nv), at q and v in w, for accelerations in column 2 of `states`.
-
-    False where the coordinates do not determine the acceleration.
-    """
-    p, t, w = g.p, g.t, g.w
-    nv, k, closes = t[NV], len(g.chosen), t[N_ROWS] > 0
-    if closes:
-        evaluate_motion(p, t, w)
-        if nv - int(vector(t, w, RANKING)[RANK]) != k:
-            return False
-    else:
-        dynamics(p, t, w)
-        coordinates(p, t, w)
-        fill(vector(t, w, VDOT), 0.0)
-    basis = block(w, t[BASIS], k, nv) if closes else g.basis
-    jacobian, bias, x = matrix(t, w, J, nv), vector(t, w, JDV), vector(t, w, VDOT)
-    mass, h, friction = matrix(t, w, M, nv), vector(t, w, H), vector(t, w, FRICTION)
-    z, force = g.z, g.force
-    for i in range(k):
-        row = jacobian[g.chosen[i]]
-        z[i] = states[i, 2] - bias[g.chosen[i]]
-        for c in range(nv):
-            z[i] -= row[c] * x[c]
-        for j in range(k):
-            g.held[i, j] = 0.0
-            for c in range(nv):
-                g.held[i, j] += row[c] * basis[j, c]
-    if not lu_factor(g.held, g.pivots) > 1e-12:
-        return False
-    lu_apply(g.held, g.pivots, z)
-    for c in range(nv):
-        for i in range(k):
-            x[c] += basis[i, c] * z[i]
-    for c in range(nv):
-        force[c] = h[c] - friction[c]
-        for d in range(nv):
-            force[c] += mass[c, d] * x[d]
-    if closes:
-        for i in range(k):
-            z[i] = 0.0
-            for c in range(nv):
-                z[i] += basis[i, c] * force[c]
-        motor_forces(basis, g.motor, g.weight, g.levers[: k * k], z, force)
-    _accelerations(g, states, basis)
-    return True
-
-
-@part
 def _accelerations(g: StreamStep, states: Floats, basis: Floats) -> None:
     """After the efforts: write to `gain` (k × motors) the efforts for each acceleration of 1, to `push`
     (motors) those for the accelerations in column 2 of `states` alone, and to `kept` (motors) those that
@@ -613,30 +480,6 @@ def _accelerations(g: StreamStep, states: Floats, basis: Floats) -> None:
 
 
 @part
-def _effort_limit(g: StreamStep, states: Floats, first: bool, last: bool) -> int:
-    """The motor that would need more than its share, as `_pose_limit`; a motor above it already may stay.
-
-    The accelerations alone may not need more than the motor's largest effort either. In a weak pose they
-    could where velocities need the opposite, but both change a lot from one checked pose to the next.
-    first: at the next pose; last: at the end of the stop, where the machine rests.
-    """
-    if not _motor_efforts(g, states):
-        return 9
-    for m in range(len(g.motor)):
-        needed, kept = max(abs(g.force[g.motor[m]]), EFFORT_SHARE * abs(g.push[m])), g.kept[m]
-        if first:
-            g.next_effort[m], g.next_reserve[m] = needed, kept
-        if last:
-            g.next_rest[m] = needed + kept
-        if needed > EFFORT_SHARE * g.most[m] and needed > g.effort[m] * (1.0 + 1e-9):
-            return 11 + 16 * m
-        worse = needed + kept > g.rest[m] * (1.0 + 1e-9) if last else kept > g.reserve[m] * (1.0 + 1e-9)
-        if needed + kept > g.most[m] and worse:
-            return 11 + 16 * m
-    return 0
-
-
-@part
 def _overshoots(g: StreamStep, here: Floats) -> None:
     """Write how far each point is beyond its box at the reference's pose, with the margin, and its squared
     speed (m × 4).
@@ -654,89 +497,6 @@ def _overshoots(g: StreamStep, here: Floats) -> None:
             at = place[g.points[m], axis]
             here[4 * m + axis] = max(g.regions[m, axis] - at, at - g.regions[m, 3 + axis]) + POSE_MARGIN
             here[4 * m + 3] += speed[g.points[m], axis] ** 2
-
-
-@part
-def _place(g: StreamStep, states: Floats, period: float) -> float:
-    """Find the pose and rates for these states a period after `pose`, into w, next_pose and next_rates."""
-    t, w = g.t, g.w
-    q, v = vector(t, w, Q), vector(t, w, V)
-    copy(g.pose, q)
-    move(t, q, g.rates, period)
-    for i in range(len(g.goal)):
-        g.goal[i] = states[i, 0]
-    hold: float = _find_pose(g, CLOSE)
-    if hold < 0.0:
-        return hold
-    for i in range(len(g.goal)):
-        g.z[i] = states[i, 1]
-    _set_rates(g)
-    copy(q, g.next_pose)
-    copy(v, g.next_rates)
-    return hold
-
-
-@part
-def _blocked(g: StreamStep, period: float, least_hold: float, least_lever: float, here: Floats) -> int:
-    """The limit that is violated at `tried`, or at a pose along the stops from there; 0 for none."""
-    t, w = g.t, g.w
-    q, v = vector(t, w, Q), vector(t, w, V)
-    hold = _place(g, g.tried, period)
-    if hold < 0.0:
-        return 9
-    why = _pose_limit(g, hold, least_hold, least_lever, True)
-    if why == 0:
-        why = _region_limit(g, here, True)
-    if why == 0:
-        why = _effort_limit(g, g.tried, True, False)
-    if why != 0:
-        return int(why)
-    for i in range(len(g.goal)):
-        copy(g.basis[i], g.next_basis[i])
-    length = hardest = 0.0
-    for i in range(len(g.goal)):
-        _, first, second, third = stop_phases(g.tried[i, 1], g.tried[i, 2], g.limits[i, 1], g.limits[i, 2])
-        if first + second + third > length:
-            length, hardest = first + second + third, first + second
-    count = min(1 + int(np.ceil(length / SAMPLE_S)), MOST_SAMPLES)
-    before = 0.0
-    copy(g.next_pose, g.last_pose)
-    copy(g.next_rates, g.last_rates)
-    for n in range(count):
-        after = length * ((n + 1) / count) ** 2  # denser where it is fast
-        if n + 2 == count and hardest > before:
-            after = hardest  # the largest deceleration
-        move(t, q, v, (1.0 if n + 1 < count else 0.5) * (after - before))
-        for i in range(len(g.goal)):
-            state = g.tried[i]
-            g.wanted[i, 0], g.wanted[i, 1], g.wanted[i, 2] = stopping(
-                state[0], state[1], state[2], g.limits[i, 1], g.limits[i, 2], after
-            )
-            g.goal[i] = g.wanted[i, 0]
-        along_hold = _find_pose(g, NEAR)
-        if along_hold < 0.0:
-            return 9
-        for i in range(len(g.goal)):
-            g.z[i] = g.wanted[i, 1]
-        _set_rates(g)
-        why = _pose_limit(g, along_hold, least_hold, least_lever, False)
-        if why == 0:
-            why = _turn_limit(g, after - before)
-        before = after
-        if why == 0:
-            why = _region_limit(g, here, False)
-        if why == 0:
-            why = _effort_limit(g, g.wanted, False, n + 1 == count)
-        if why != 0:
-            return int(why)
-    g.told[HOLD] = hold
-    copy(g.next_effort, g.effort)
-    copy(g.next_reserve, g.reserve)
-    copy(g.next_rest, g.rest)
-    if t[N_ROWS] > 0:
-        g.told[LEVER] = g.told[NEXT_LEVER]
-        _turn_to(g, g.next_basis)
-    return 0
 
 
 @part
@@ -763,46 +523,6 @@ def _accept(g: StreamStep, states: Floats) -> None:
     copy(g.next_rates, g.rates)
 
 
-@kernel(void(BUNDLE, VECTOR, *(float64,) * 4))
-def stream_step(
-    bundle: Integers, here: Floats, period: float, ease: float, least_hold: float, least_lever: float
-) -> None:
-    """Advance `state` by one period towards the target; `told` gives the limit that held it back.
-
-    bundle: `StreamStep`. here (points × 4, flat): scratch. ease: share of the acceleration limits that the
-    tracking law may use. least_hold, least_lever: least distances from singular poses of coordinates and
-    motors.
-    """
-    g = read_step(bundle)
-    g.told[0] = g.told[1] = 0.0
-    for i in range(len(g.chosen)):
-        g.stopped[i] = 0
-        met = _step_alone(g, i, period, ease, g.caps[i])
-        if met != 0 and (g.told[0] == 0.0 or met < g.told[0]):
-            g.told[0], g.told[1] = met, i
-    _overshoots(g, here)
-    why = _blocked(g, period, least_hold, least_lever, here)
-    if why == 0:
-        _accept(g, g.tried)
-        return
-    g.told[0], g.told[1] = why % 16, why // 16
-    if len(g.chosen) > 1 and why % 16 in (7, 8):
-        one = int(g.told[TRIED])
-        copy(g.stop[one], g.tried[one])
-        if _blocked(g, period, least_hold, least_lever, here) == 0:
-            g.stopped[one] = 1
-            _accept(g, g.tried)
-            return
-        g.told[TRIED] = (one + 1) % len(g.chosen)
-    for i in range(len(g.chosen)):
-        g.stopped[i] = 1
-    hold = _place(g, g.stop, period)
-    if hold < 0.0:
-        copy(g.pose, g.next_pose)
-        copy(g.rates, g.next_rates)
-    _accept(g, g.stop)
-
-
 @part
 def _limit_by_motors(g: StreamStep) -> None:
     """Give coordinates without limits of acceleration and jerk those that the motors allow at this pose:
@@ -819,29 +539,330 @@ def _limit_by_motors(g: StreamStep) -> None:
             g.limits[j, 2] = min(g.limits[j, 2], most / RISE_S)
 
 
-@kernel(int64(BUNDLE, float64))
+@part
+def _open_tangents(g: StreamStep, step: Floats) -> float:  # noqa: ARG001  as those of a closed chain
+    """Write the admitted velocities to `basis`: one for each joint. Return the residual, which is 0."""
+    for j in range(len(g.chosen)):
+        fill(g.basis[j], 0.0)
+        g.basis[j, j] = 1.0
+    return 0.0
+
+
+@part
+def _open_motion(p: Floats, t: Integers, w: Floats, k: int) -> bool:  # noqa: ARG001  as that of a closed chain
+    """Evaluate the dynamics at the state in w."""
+    dynamics(p, t, w)
+    coordinates(p, t, w)
+    fill(vector(t, w, VDOT), 0.0)
+    return True
+
+
+def stepping(
+    tangents: Callable[[StreamStep, Floats], float], motion: Callable[..., bool]
+) -> tuple[Callable[..., int], Callable[..., None]]:
+    """Return `begin_stream` and `stream_step` by the functions of an open or of a closed chain.
+
+    tangents(g, step): the admitted velocities at the pose in w, to `basis`, and a step (nv) that closes the
+    closures; their scaled residual, or `NO_POSE`. motion(p, t, w, k): the dynamics at the state in w; False
+    where k coordinates do not determine the motion.
+    """
+
+    @part
+    def find_pose(g: StreamStep, close: float) -> float:
+        """Newton's method from q in w to the pose with the coordinates `goal`; its distance from singularity.
+
+        `NO_POSE` where there is none. Leaves the admitted velocities in `basis` and the factors of the
+        coordinates' Jacobian along them in `held`.
+        """
+        p, t, w = g.p, g.t, g.w
+        nv, k = t[NV], len(g.chosen)
+        q, theta, jacobian, step = (
+            vector(t, w, Q),
+            vector(t, w, THETA),
+            matrix(t, w, J, nv),
+            vector(t, w, SHIFT),
+        )
+        basis, z, units = g.basis, g.z, vector(t, p, COLUMN_SCALE)
+        found, way = False, 0.0
+        for _ in range(_STEPS):
+            kinematics(p, t, w)
+            coordinates(p, t, w)
+            fill(step, 0.0)
+            size = tangents(g, step)
+            if size < 0.0:
+                return NO_POSE
+            for i in range(k):
+                z[i] = g.goal[i] - theta[g.chosen[i]]
+                if g.wraps[i]:
+                    z[i] = wrapped(z[i])
+                size = max(size, abs(g.rows[i] * z[i]))
+                for c in range(nv):
+                    z[i] -= jacobian[g.chosen[i], c] * step[c]
+                for j in range(k):
+                    g.held[i, j] = 0.0
+                    for c in range(nv):
+                        g.held[i, j] += jacobian[g.chosen[i], c] * basis[j, c]
+            for i in range(k):
+                copy(g.held[i], g.square[i])
+            if not (size < 1e6 and lu_factor(g.held, g.pivots) > 1e-12):
+                return NO_POSE
+            lu_apply(g.held, g.pivots, z)
+            for j in range(k):
+                for c in range(nv):
+                    step[c] += basis[j, c] * z[j]
+            move(t, q, step, 1.0)
+            longest = 0.0
+            for c in range(nv):
+                longest = max(longest, abs(step[c] / units[c]))
+            way += longest
+            if way > _JUMP:
+                return NO_POSE
+            if size < close:
+                found = True
+                break
+        if not found:
+            return NO_POSE
+        total = 0.0
+        for c in range(k):
+            for i in range(k):
+                z[i] = 1.0 if i == c else 0.0
+            lu_apply(g.held, g.pivots, z)
+            for n in range(nv):
+                rate = 0.0
+                for i in range(k):
+                    rate += basis[i, n] * z[i]
+                total += (rate / (g.columns[n] * g.rows[c])) ** 2
+        return float(1.0 / np.sqrt(total))
+
+    @part
+    def motor_efforts(g: StreamStep, states: Floats) -> bool:
+        """Write the motors' efforts to `force` (nv) at q and v in w, for the accelerations of `states`.
+
+        False where the coordinates do not determine the acceleration.
+        """
+        p, t, w = g.p, g.t, g.w
+        nv, k, closes = t[NV], len(g.chosen), t[N_ROWS] > 0
+        if not motion(p, t, w, k):
+            return False
+        basis = block(w, t[BASIS], k, nv) if closes else g.basis
+        jacobian, bias, x = matrix(t, w, J, nv), vector(t, w, JDV), vector(t, w, VDOT)
+        mass, h, friction = matrix(t, w, M, nv), vector(t, w, H), vector(t, w, FRICTION)
+        z, force = g.z, g.force
+        for i in range(k):
+            row = jacobian[g.chosen[i]]
+            z[i] = states[i, 2] - bias[g.chosen[i]]
+            for c in range(nv):
+                z[i] -= row[c] * x[c]
+            for j in range(k):
+                g.held[i, j] = 0.0
+                for c in range(nv):
+                    g.held[i, j] += row[c] * basis[j, c]
+        if not lu_factor(g.held, g.pivots) > 1e-12:
+            return False
+        lu_apply(g.held, g.pivots, z)
+        for c in range(nv):
+            for i in range(k):
+                x[c] += basis[i, c] * z[i]
+        for c in range(nv):
+            force[c] = h[c] - friction[c]
+            for d in range(nv):
+                force[c] += mass[c, d] * x[d]
+        if closes:
+            for i in range(k):
+                z[i] = 0.0
+                for c in range(nv):
+                    z[i] += basis[i, c] * force[c]
+            motor_forces(basis, g.motor, g.weight, g.levers[: k * k], z, force)
+        _accelerations(g, states, basis)
+        return True
+
+    @part
+    def place(g: StreamStep, states: Floats, period: float) -> float:
+        """Find pose and rates for these states a period after `pose`, into w, next_pose and next_rates."""
+        t, w = g.t, g.w
+        q, v = vector(t, w, Q), vector(t, w, V)
+        copy(g.pose, q)
+        move(t, q, g.rates, period)
+        for i in range(len(g.goal)):
+            g.goal[i] = states[i, 0]
+        hold: float = find_pose(g, CLOSE)
+        if hold < 0.0:
+            return hold
+        for i in range(len(g.goal)):
+            g.z[i] = states[i, 1]
+        _set_rates(g)
+        copy(q, g.next_pose)
+        copy(v, g.next_rates)
+        return hold
+
+    @part
+    def effort_limit(g: StreamStep, states: Floats, first: bool, last: bool) -> int:
+        """The motor that would need more than its share, as `_pose_limit`; a motor above it already may stay.
+
+        The accelerations alone may not need more than the motor's largest effort either. In a weak pose they
+        could where velocities need the opposite, but both change a lot from one checked pose to the next.
+        first: at the next pose; last: at the end of the stop, where the machine rests.
+        """
+        if not motor_efforts(g, states):
+            return 9
+        for m in range(len(g.motor)):
+            needed, kept = max(abs(g.force[g.motor[m]]), EFFORT_SHARE * abs(g.push[m])), g.kept[m]
+            if first:
+                g.next_effort[m], g.next_reserve[m] = needed, kept
+            if last:
+                g.next_rest[m] = needed + kept
+            if needed > EFFORT_SHARE * g.most[m] and needed > g.effort[m] * (1.0 + 1e-9):
+                return 11 + 16 * m
+            worse = needed + kept > g.rest[m] * (1.0 + 1e-9) if last else kept > g.reserve[m] * (1.0 + 1e-9)
+            if needed + kept > g.most[m] and worse:
+                return 11 + 16 * m
+        return 0
+
+    @part
+    def blocked(g: StreamStep, period: float, least_hold: float, least_lever: float, here: Floats) -> int:
+        """The limit that is violated at `tried`, or at a pose along the stops from there; 0 for none."""
+        t, w = g.t, g.w
+        q, v = vector(t, w, Q), vector(t, w, V)
+        hold = place(g, g.tried, period)
+        if hold < 0.0:
+            return 9
+        why = _pose_limit(g, hold, least_hold, least_lever, True)
+        if why == 0:
+            why = _region_limit(g, here, True)
+        if why == 0:
+            why = effort_limit(g, g.tried, True, False)
+        if why != 0:
+            return int(why)
+        for i in range(len(g.goal)):
+            copy(g.basis[i], g.next_basis[i])
+        length = hardest = 0.0
+        for i in range(len(g.goal)):
+            _, first, second, third = stop_phases(
+                g.tried[i, 1], g.tried[i, 2], g.limits[i, 1], g.limits[i, 2]
+            )
+            if first + second + third > length:
+                length, hardest = first + second + third, first + second
+        count = min(1 + int(np.ceil(length / SAMPLE_S)), MOST_SAMPLES)
+        before = 0.0
+        copy(g.next_pose, g.last_pose)
+        copy(g.next_rates, g.last_rates)
+        for n in range(count):
+            after = length * ((n + 1) / count) ** 2  # denser where it is fast
+            if n + 2 == count and hardest > before:
+                after = hardest  # the largest deceleration
+            move(t, q, v, (1.0 if n + 1 < count else 0.5) * (after - before))
+            for i in range(len(g.goal)):
+                state = g.tried[i]
+                g.wanted[i, 0], g.wanted[i, 1], g.wanted[i, 2] = stopping(
+                    state[0], state[1], state[2], g.limits[i, 1], g.limits[i, 2], after
+                )
+                g.goal[i] = g.wanted[i, 0]
+            along_hold = find_pose(g, NEAR)
+            if along_hold < 0.0:
+                return 9
+            for i in range(len(g.goal)):
+                g.z[i] = g.wanted[i, 1]
+            _set_rates(g)
+            why = _pose_limit(g, along_hold, least_hold, least_lever, False)
+            if why == 0:
+                why = _turn_limit(g, after - before)
+            before = after
+            if why == 0:
+                why = _region_limit(g, here, False)
+            if why == 0:
+                why = effort_limit(g, g.wanted, False, n + 1 == count)
+            if why != 0:
+                return int(why)
+        g.told[HOLD] = hold
+        copy(g.next_effort, g.effort)
+        copy(g.next_reserve, g.reserve)
+        copy(g.next_rest, g.rest)
+        if t[N_ROWS] > 0:
+            g.told[LEVER] = g.told[NEXT_LEVER]
+            _turn_to(g, g.next_basis)
+        return 0
+
+    @part
+    def advance(
+        g: StreamStep, here: Floats, period: float, ease: float, least_hold: float, least_lever: float
+    ) -> None:
+        """See `stream_step`."""
+        g.told[0] = g.told[1] = 0.0
+        for i in range(len(g.chosen)):
+            g.stopped[i] = 0
+            met = _step_alone(g, i, period, ease, g.caps[i])
+            if met != 0 and (g.told[0] == 0.0 or met < g.told[0]):
+                g.told[0], g.told[1] = met, i
+        _overshoots(g, here)
+        why = blocked(g, period, least_hold, least_lever, here)
+        if why == 0:
+            _accept(g, g.tried)
+            return
+        g.told[0], g.told[1] = why % 16, why // 16
+        if len(g.chosen) > 1 and why % 16 in (7, 8):
+            one = int(g.told[TRIED])
+            copy(g.stop[one], g.tried[one])
+            if blocked(g, period, least_hold, least_lever, here) == 0:
+                g.stopped[one] = 1
+                _accept(g, g.tried)
+                return
+            g.told[TRIED] = (one + 1) % len(g.chosen)
+        for i in range(len(g.chosen)):
+            g.stopped[i] = 1
+        hold = place(g, g.stop, period)
+        if hold < 0.0:
+            copy(g.pose, g.next_pose)
+            copy(g.rates, g.next_rates)
+        _accept(g, g.stop)
+
+    @part
+    def begin(g: StreamStep, least_lever: float) -> int:
+        """See `begin_stream`."""
+        fill(g.rates, 0.0)
+        hold = place(g, g.state, 0.0)
+        if hold < 0.0:
+            return 0
+        copy(g.next_pose, g.pose)
+        for i in range(len(g.chosen)):
+            copy(g.basis[i], g.origin[i])
+        g.told[HOLD], g.told[LEVER] = hold, least_lever
+        g.told[TURN], g.told[DRIVE] = _signs(g)
+        if g.t[N_ROWS] > 0:
+            g.told[LEVER] = leverage(g.basis, vector(g.t, g.p, COLUMN_SCALE), g.motor, g.levers)
+        if not motor_efforts(g, g.state):
+            return 0
+        _limit_by_motors(g)
+        _accelerations(
+            g, g.state, block(g.w, g.t[BASIS], len(g.chosen), g.t[NV]) if g.t[N_ROWS] > 0 else g.basis
+        )
+        for m in range(len(g.motor)):
+            g.effort[m], g.reserve[m] = abs(g.force[g.motor[m]]), g.kept[m]
+            g.rest[m] = g.effort[m] + g.kept[m]
+        return 1
+
+    return begin, advance
+
+
+_begin, _advance = stepping(_open_tangents, _open_motion)
+
+
+@kernel(STEP)
+def stream_step(
+    bundle: Integers, here: Floats, period: float, ease: float, least_hold: float, least_lever: float
+) -> None:
+    """Advance `state` by one period towards the target; `told` gives the limit that held it back.
+
+    bundle: `StreamStep`. here (points × 4, flat): scratch. ease: share of the acceleration limits that the
+    tracking law may use. least_hold, least_lever: least distances from singular poses of coordinates and
+    motors.
+    """
+    _advance(read_step(bundle), here, period, ease, least_hold, least_lever)
+
+
+@kernel(BEGIN)
 def begin_stream(bundle: Integers, least_lever: float) -> int:
     """Find the pose of `state` from `pose`, and its distances from singular poses; 0 where it has none.
 
     bundle: `StreamStep`.
     """
-    g = read_step(bundle)
-    fill(g.rates, 0.0)
-    hold = _place(g, g.state, 0.0)
-    if hold < 0.0:
-        return 0
-    copy(g.next_pose, g.pose)
-    for i in range(len(g.chosen)):
-        copy(g.basis[i], g.origin[i])
-    g.told[HOLD], g.told[LEVER] = hold, least_lever
-    g.told[TURN], g.told[DRIVE] = _signs(g)
-    if g.t[N_ROWS] > 0:
-        g.told[LEVER] = leverage(g.basis, vector(g.t, g.p, COLUMN_SCALE), g.motor, g.levers)
-    if not _motor_efforts(g, g.state):
-        return 0
-    _limit_by_motors(g)
-    _accelerations(g, g.state, block(g.w, g.t[BASIS], len(g.chosen), g.t[NV]) if g.t[N_ROWS] > 0 else g.basis)
-    for m in range(len(g.motor)):
-        g.effort[m], g.reserve[m] = abs(g.force[g.motor[m]]), g.kept[m]
-        g.rest[m] = g.effort[m] + g.kept[m]
-    return 1
+    return int(_begin(read_step(bundle), least_lever))

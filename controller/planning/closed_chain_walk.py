@@ -60,7 +60,7 @@ from linkwork.multibody.kernels.views import block, fill, matrix, vector
 from linkwork.multibody.linalg.linear import cholesky, cholesky_solve, lu_apply, lu_factor
 from linkwork.multibody.tree.coordinates import coordinates
 from linkwork.multibody.tree.kinematics import kinematics
-from linkwork.multibody.tree.rotations import move
+from linkwork.multibody.tree.rotations import move, wrapped
 
 OPEN_AT_A_BRANCH = 1e-6
 """Scaled residual that may stay where branches meet: the lost row cannot be corrected there."""
@@ -281,7 +281,7 @@ def reach(
         for i in range(k):
             z[i] = goal[i] - theta[chosen[i]]
             if wraps[i]:
-                z[i] -= 2.0 * np.pi * np.round(z[i] / (2.0 * np.pi))
+                z[i] = wrapped(z[i])
             size = max(size, abs(rows[i] * z[i]))
             for c in range(nv):
                 z[i] -= jacobian[chosen[i], c] * step[c]

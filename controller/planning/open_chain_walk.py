@@ -28,7 +28,7 @@ from linkwork.multibody.linalg.linear import lu_apply, lu_factor, lu_solve
 from linkwork.multibody.tree.coordinates import coordinates
 from linkwork.multibody.tree.dynamics import dynamics
 from linkwork.multibody.tree.kinematics import kinematics
-from linkwork.multibody.tree.rotations import move
+from linkwork.multibody.tree.rotations import move, wrapped
 
 
 def tree_walk(machine: Machine, path: Path, q: Floats, time_s: float) -> Walk:
@@ -130,7 +130,7 @@ def walk_samples(
             for i in range(k):
                 x[i] = goal[i] - theta[chosen[i]]
                 if wraps[i]:
-                    x[i] -= 2.0 * np.pi * np.round(x[i] / (2.0 * np.pi))
+                    x[i] = wrapped(x[i])
                 size = max(size, abs(rows[i] * x[i]))
                 for j in range(nv):
                     a[i, j] = jacobian[chosen[i], j]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from linkwork.arrays import Floats
-
 from linkwork.controller.estimation.estimate_quality import Quality
 from linkwork.controller.faults import FaultCode
 from linkwork.machine import Machine
@@ -40,6 +39,8 @@ class Beliefs:
         self._one = machine.controller.estimator.assemblies == "one"
         self.confirmed = self._one
         self._suggested: Floats = np.full(len(estimate.q), np.nan)
+        self.begin_at: Callable[[Floats], None] = lambda _: None
+        """Begins the next estimate at a pose (nq; rad or m), at rest; the tick sets it."""
         self._begun: Floats | None = None
         """The suggested pose at which the estimate has begun again, until it is confirmed or not."""
 
@@ -51,24 +52,22 @@ class Beliefs:
         self.confirmed = True
         return True
 
-    def suggest(self, pairs: Sequence[tuple[int, float]]) -> Floats | None:
-        """Take positions of another pose; return the pose (nq; rad or m) once all are known, else None.
+    def suggest(self, pairs: Sequence[tuple[int, float]]) -> bool:
+        """Take positions (index in q; rad or m) of another pose; with all, begin the estimate there.
 
-        The estimate is to begin there; its assembly mode is then not confirmed. Raises ValueError if the
-        assembly mode is known without a confirmation, or for an index that is none of q.
+        Its assembly mode is then not confirmed. Returns False, without an effect, if the assembly mode is
+        known without a confirmation, or for an index that is none of q.
         """
-        if self._one and self.confirmed:
-            raise ValueError("the machine has one assembly mode")
+        if (self._one and self.confirmed) or any(not 0 <= k < len(self._suggested) for k, _ in pairs):
+            return False
         for index, value in pairs:
-            if not 0 <= index < len(self._suggested):
-                raise ValueError(f"there is no position {index}")
             self._suggested[index] = value
-        if not np.isfinite(self._suggested).all():
-            return None
-        self._begun = self._suggested.copy()
-        self._suggested[:] = np.nan
-        self._branch, self.confirmed = 1.0, False
-        return self._begun
+        if np.isfinite(self._suggested).all():
+            self._begun = self._suggested.copy()
+            self._suggested[:] = np.nan
+            self._branch, self.confirmed = 1.0, False
+            self.begin_at(self._begun)
+        return True
 
     def _stayed(self, pose: Floats) -> bool:
         p, t = self._estimate.parameters, self._estimate.topology

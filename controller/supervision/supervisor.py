@@ -42,12 +42,12 @@ from linkwork.controller.orders import (
     SetOutputs,
     SetPayload,
     SetPreload,
-    SuggestPose,
     SetSpeed,
     Shutdown,
     StartGoal,
     StartStream,
     Stop,
+    SuggestPose,
     SwitchConstraint,
 )
 from linkwork.controller.supervision.brakes import BrakeSequence, Phase
@@ -142,8 +142,6 @@ class Supervisor:
         """Output signals; None of a machine without any."""
         self.tune: Callable[[SetGains | SetPayload], OrderOutcome] = lambda _: OrderOutcome.REFUSED_VALUE
         """Carries out orders that change gains or loads; the tick sets it."""
-        self.begin_estimate_at: Callable[[Floats], None] = lambda _: None
-        """Begins the next estimate at a pose (nq; rad or m), at rest; the tick sets it."""
         self._handlers = self._handlers_of_orders()
 
     def update(self, inputs: Inputs, tick: int, bad_sensor: int) -> None:
@@ -343,13 +341,11 @@ class Supervisor:
         """Begin the estimate at another pose, while the brakes hold the machine."""
         if not inputs.connected or self.moving or self.brakes.phase is not Phase.BRAKED:
             return OrderOutcome.REFUSED_STATE
-        try:
-            pose = self._beliefs.suggest(order.pairs)
-        except ValueError:
-            return OrderOutcome.REFUSED_VALUE
-        if pose is not None:
-            self.begin_estimate_at(pose)
-        return OrderOutcome.DONE
+        return OrderOutcome.DONE if self._beliefs.suggest(order.pairs) else OrderOutcome.REFUSED_VALUE
+
+    def estimates_by(self, begin_at: Callable[[Floats], None]) -> None:
+        """`begin_at` begins the next estimate at a pose (nq; rad or m), at rest."""
+        self._beliefs.begin_at = begin_at
 
     def _start_goal(self, order: StartGoal, inputs: Inputs) -> OrderOutcome:
         refused = self._not_ready_to_move()

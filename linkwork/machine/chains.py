@@ -29,6 +29,10 @@ class Chain:
     """Kernel: the accelerations at a workspace's state."""
     contact_force: str
     """Contact forces by the model, if not by that of the tree: class (Machine, ForceRow)."""
+    begin_stream: str
+    """Kernel: the beginning of a streamed reference."""
+    stream_step: str
+    """Kernel: one step of it."""
     period: str
     """Kernel: a period of the simulated plant."""
     compliant_period: str
@@ -53,6 +57,8 @@ OPEN_CHAIN: Final = Chain(
     released_walk="",
     dynamics="linkwork.multibody.tree.dynamics:forward_dynamics",
     contact_force="",
+    begin_stream="linkwork.controller.motion.stream_steps:begin_stream",
+    stream_step="linkwork.controller.motion.stream_steps:stream_step",
     period="linkwork.plant.stepping:advance",
     compliant_period="linkwork.plant.compliant_stepping:advance_compliant",
     minimal_period="",
@@ -69,6 +75,8 @@ CLOSED_CHAIN: Final = Chain(
     released_walk="linkwork.controller.planning.released_walk:opened",
     dynamics="linkwork.multibody.formulations.other_formulations:constrained_forward_dynamics",
     contact_force="linkwork.controller.estimation.closed_chain_force_sensing:FeltThroughClosures",
+    begin_stream="linkwork.controller.motion.closed_stream_steps:begin_stream",
+    stream_step="linkwork.controller.motion.closed_stream_steps:stream_step",
     period="linkwork.plant.constrained_stepping:advance_constrained",
     compliant_period="linkwork.plant.compliant_stepping:advance_compliant_constrained",
     minimal_period="linkwork.plant.minimal_stepping:advance_minimal",

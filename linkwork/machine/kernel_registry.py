@@ -89,7 +89,6 @@ REGISTRY: Final[dict[KernelProcess, dict[str, tuple[str, ...]]]] = {
             "linkwork.controller.loop.tick_record",
             "linkwork.controller.goal_block",
             f"{_MOTION}.reference",
-            f"{_MOTION}.stream_steps",
             f"{_MOTION}.stream_playback",
             f"{_MOTION}.effort_limits",
             f"{_ESTIMATION}.limit_monitor",
@@ -97,10 +96,12 @@ REGISTRY: Final[dict[KernelProcess, dict[str, tuple[str, ...]]]] = {
         ),
         "open chain": (
             f"{_ESTIMATION}.loop_model",
+            f"{_MOTION}.stream_steps",
             f"{_MULTIBODY}.formulations.udwadia_kalaba",  # the law servo
         ),
         "closed chain": (
             f"{_ESTIMATION}.closed_chain_model",
+            f"{_MOTION}.closed_stream_steps",
             f"{_ESTIMATION}.closure_observer",
             f"{_ESTIMATION}.prediction",
             f"{_ESTIMATION}.assembly_mode",

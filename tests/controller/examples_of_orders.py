@@ -34,6 +34,7 @@ from linkwork.controller.orders import (
     StartGoal,
     StartStream,
     Stop,
+    SuggestPose,
     SwitchConstraint,
 )
 from linkwork.protocol.codes import ResultCode
@@ -75,6 +76,7 @@ EXAMPLES: list[tuple[Order, Places]] = [
     (Shutdown(), (16, *NOTHING)),
     (Shutdown(at_once=True), (16, 0, 1, 0, 0, 0, ())),
     (LeaseLost(), (17, *NOTHING)),
+    (SuggestPose(((0, 0.5), (3, -1.5))), (31, 0, 2, 0, 0, 0, (0.0, 0.5, 3.0, -1.5))),
     (SetPreload(((1, -2.0),)), (24, 0, 1, 0, 0, 0, (1.0, -2.0))),
     (ConfirmBranch(), (30, *NOTHING)),
     (ReportDifference(1, 9.0, 4.0, fault=True), (35, 0, 1, 0, 0, 0, (1.0, 9.0, 4.0))),

@@ -24,12 +24,16 @@ from tests.client.in_process_robot import perform
 from tests.controller.loop.in_process import with_encoders
 
 CLOSED = ("five_bar", "delta", "platform_3rrs", "slider_crank", "four_bar")
+SOME = [
+    pytest.param(name, marks=() if name in ("five_bar", "slider_crank") else pytest.mark.slow)
+    for name in CLOSED
+]
 SECONDS = {"slider_crank": 3.0, "platform_3rrs": 2.0}
 SLOWLY = {"five_bar": 0.45, "delta": 0.3, "platform_3rrs": 0.7, "slider_crank": 0.55, "four_bar": 0.6}
 """Shares of the speed at which the reference's jerk stays below 5 per s³."""
 
 
-@pytest.mark.parametrize("name", CLOSED)
+@pytest.mark.parametrize("name", SOME)
 def test_with_encoders_on_the_motors_alone_the_path_is_followed(name: str, tmp_path: Path) -> None:
     machine, demo = load(name), demo_named(name)
     assert {sensor.joint for sensor in machine.sensors} == {motor.joint for motor in machine.motors}
@@ -50,7 +54,7 @@ def test_with_encoders_on_the_motors_alone_the_path_is_followed(name: str, tmp_p
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize("name", CLOSED)
+@pytest.mark.parametrize("name", SOME)
 def test_slowly_and_with_exact_positions_to_a_millionth(name: str) -> None:
     machine = with_encoders(load(name), 0)
     figures = tracking_figures(perform(demo_named(name), machine, SECONDS.get(name, 1.5), SLOWLY[name]))

@@ -70,6 +70,7 @@ def _finish(process: "subprocess.Popen[str]") -> tuple[int, bool, str]:
     return int(compiled), from_cache == "True", folder
 
 
+@pytest.mark.slow
 def test_a_kernel_loaded_without_warming_brings_what_it_calls(tmp_path):
     """The second process finds the caller in the cache, and the callee's file gone."""
     _copy_of_the_room(tmp_path)
@@ -119,6 +120,7 @@ def test_only_what_depends_on_a_change_is_compiled_again(tmp_path):
     assert _finish(_start(tmp_path)) == (0, True, folder)
 
 
+@pytest.mark.slow
 def test_a_moved_checkout_finds_its_kernels(tmp_path):
     room = _copy_of_the_room(tmp_path / "here")
     kernels, _, folder = _finish(_start(tmp_path / "here"))

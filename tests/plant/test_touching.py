@@ -124,10 +124,10 @@ constraints:
     [
         ("projected", "rk4"),
         ("udwadia_kalaba", "adaptive_rk4"),
-        ("lagrange", "rk4"),
-        ("minimal", "rk4"),
+        pytest.param("lagrange", "rk4", marks=pytest.mark.slow),
+        pytest.param("minimal", "rk4", marks=pytest.mark.slow),
         ("projected", "dop853"),
-        ("udwadia_kalaba", "lsoda"),
+        pytest.param("udwadia_kalaba", "lsoda", marks=pytest.mark.slow),
     ],
 )
 def test_every_formulation_and_integrator_finds_the_touch(
@@ -145,6 +145,7 @@ def test_every_formulation_and_integrator_finds_the_touch(
     assert motion.q[again - 1 : again + 1, 0].min() == pytest.approx(0.0, abs=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("formulation", "integrator"), [("minimal", "rk4"), ("projected", "dop853"), ("projected", "lsoda")]
 )

@@ -79,6 +79,7 @@ def test_a_session(patient: Rig, tmp_path: Path) -> None:
     assert answer(runtime, "recover")["state"] == "inactive"
 
 
+@pytest.mark.slow
 def test_commands_for_a_goal_under_way(patient: Rig) -> None:
     runtime = patient.runtime
     answer(runtime, "enable")

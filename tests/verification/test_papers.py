@@ -135,6 +135,7 @@ def test_pictures_are_drawn_and_small(key):
     assert all(2_000 < size < 80_000 for size in sizes.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", PAPERS)
 def test_the_page_shows_the_paper(key):
     """Places and printed statements; figures differ in their last digits from computer to computer."""
@@ -188,6 +189,7 @@ def _run(*arguments: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: f"{command.words[:40]} {command.field}")
 def test_commands_of_the_page_print_its_numbers(command):
     assert f"| `{command.words}` | `{command.field}` | {command.value:g} |" in PAGE.read_text(

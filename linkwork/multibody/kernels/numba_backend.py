@@ -101,7 +101,10 @@ if MODE == "tuned":
     import numba.core.caching
     import numba.core.cgutils
     import numba.core.codegen
+    import numba.core.compiler
+    import numba.core.compiler_machinery
     import numba.core.registry
+    import numba.core.runtime.nrt
     import numba.core.typed_passes
     import numba.core.types.functions
     import numba.core.typing.templates
@@ -134,7 +137,7 @@ def compiled_part(function: Callable[..., Any]) -> Any:
     if MODE == "plain":
         return _numba.njit(**_public)(function)
     dispatcher: Any = _numba.njit(**_public)(function)
-    inside: Any = _numba.njit(_nrt=False, **_called_only, **_public)(function)
+    inside: Any = _numba.njit(_nrt=False, pipeline_class=_KernelPipeline, **_called_only, **_public)(function)
     template, general = inside.get_call_template, _types.unliteral
     dispatcher.get_call_template = lambda given, names: template(tuple(map(general, given)), names)
     dispatcher.get_overload = inside.get_overload
@@ -169,12 +172,13 @@ def compiled_kernel(
     options = _public if MODE == "plain" else {**_public, "_nrt": allocates, "no_cfunc_wrapper": True}
     if concurrent:
         options = {**options, "nogil": True}
-    dispatcher: Any = _numba.njit(**options)(function)
+    pipeline = {"pipeline_class": _KernelPipeline} if MODE == "tuned" else {}
+    dispatcher: Any = _numba.njit(**pipeline, **options)(function)
     _declared[dispatcher] = f"{function.__module__}.{function.__qualname__}{signature}{options}"
     if MODE == "plain":
         _compile_plainly(dispatcher, folder, fetching, missed)
     else:
-        _separate(dispatcher, signature, folder, fetching, missed)
+        _separate(dispatcher, signature, folder, fetching, missed, allocates=allocates)
     return dispatcher
 
 
@@ -257,12 +261,22 @@ def _compile_plainly(
 
 # With numba's internals
 
+_LEFT_OUT = frozenset(
+    {
+        "WithLifting", "InlineClosureLikes", "RewriteDynamicRaises", "MakeFunctionToJitFunction",
+        "InlineInlinables", "FindLiterallyCalls", "LiteralUnroll", "LiteralPropagationSubPipelinePass",
+        "InlineOverloads", "NopythonRewrites", "NoPythonSupportedFeatureValidation",
+        "DumpParforDiagnostics",
+    }
+)  # fmt: skip
+"""Passes for closures, `with`, generated loops over tuples, array expressions and parallel loops."""
 _placing: dict[Any, Callable[[], None]] = {}
 
 
 def _separate(
-    dispatcher: Any, signature: Any, folder: Path, fetching: Callable[[Any], Any], missed: Callable[[], None]
-) -> None:
+    dispatcher: Any, signature: Any, folder: Path, fetching: Callable[[Any], Any],
+    missed: Callable[[], None], *, allocates: bool,
+) -> None:  # fmt: skip
     """Let other kernels call this one through a symbol, so that they do not contain its code.
 
     numba links every function that a function calls into it and compiles all of it again, level by level,
@@ -278,7 +292,9 @@ def _separate(
             _placing[called]()
         if dispatcher not in _opened:
             _opened.add(dispatcher)
-            dispatcher._cache = KernelCache(function, folder, cache_entry(dispatcher), missed)
+            dispatcher._cache = KernelCache(
+                function, folder, cache_entry(dispatcher), missed, allocates=allocates
+            )
         with fetching(dispatcher), _for_small_arrays(), _linked_only_beside(function.__qualname__):
             return fetch(signature if wanted == signature.args else wanted)
 
@@ -338,6 +354,19 @@ def _values_named(function: Any) -> Iterator[Any]:
 
 if MODE == "tuned":
 
+    class _KernelPipeline(core.compiler.CompilerBase):  # type: ignore[misc]
+        """numba's passes, without those for what no kernel contains, and those that only repeat another."""
+
+        def define_pipelines(self) -> list[Any]:
+            """Return the passes."""
+            passes = core.compiler_machinery.PassManager("kernel")
+            for each, text in core.compiler.DefaultPassBuilder.define_nopython_pipeline(self.state).passes:
+                known = [found for found, _ in passes.passes]
+                if each.__name__ not in _LEFT_OUT and each not in known:
+                    passes.add_pass(each, text)
+            passes.finalize()
+            return [passes]
+
     class _KernelFolder(caching._CacheLocator):  # type: ignore[misc]
         """The place of a kernel's entry: a folder that does not depend on where the source is."""
 
@@ -371,17 +400,26 @@ if MODE == "tuned":
 
         _impl_class: Any = _KernelEntry
 
-        def __init__(self, function: Any, folder: Path, entry: str, missed: Callable[[], None]) -> None:
+        def __init__(
+            self, function: Any, folder: Path, entry: str, missed: Callable[[], None], *, allocates: bool
+        ) -> None:
             """Make the folder."""
             super().__init__(function)
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self._missed, self._cache_path = missed, str(folder)
+            self._missed, self._cache_path, self._allocates = missed, str(folder), allocates
             self._cache_file = caching.IndexDataCacheFile(str(folder), entry, "")
             self._index = folder / f"{entry}.nbi"
 
         def load_overload(self, signature: Any, context: Any) -> Any:
-            """Load the machine code, and note its use for the tidying of the cache."""
-            found = super().load_overload(signature, context)
+            """Load the machine code, and note its use for the tidying of the cache.
+
+            numba prepares its compiler before it loads. That takes longer than to load all kernels of a
+            process, and happens in time where a kernel is missing.
+            """
+            if self._allocates:
+                core.runtime.nrt.rtsys.initialize(context)
+            with self._guard_against_spurious_io_errors():
+                found = self._load_overload(signature, context)
             if found is None:
                 self._missed()
             else:

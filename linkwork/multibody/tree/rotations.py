@@ -63,6 +63,12 @@ def velocities(t: Integers, q: Floats, rates: Floats, v: Floats) -> None:
 
 
 @part
+def wrapped(angle: float) -> float:
+    """Return an angle (rad) less whole turns, between -π and π."""
+    return angle - 2.0 * math.pi * math.floor(angle / (2.0 * math.pi) + 0.5)
+
+
+@part
 def rotation_vector(s: float, u: Vector) -> Vector:
     """φ (rad, |φ| ≤ π) with R = exp(φ^), of the quaternion s, u of any length but zero."""
     size = math.sqrt(dot(u, u))

@@ -139,6 +139,7 @@ def test_the_other_assembly_is_found_with_two_sensed_joints(
     assert number_at(machine, branch, pose(LINKAGES[name], float(machine.initial_q[0]), -1.0)) == -1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pair", PAIRS)
 @pytest.mark.parametrize(
     ("name", "goal"), [("crank_rocker", "a1"), ("drag_link", "a1"), ("rocker_crank", "last")]

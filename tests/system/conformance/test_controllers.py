@@ -95,10 +95,12 @@ def test_the_one_in_c_is_short_enough_to_read() -> None:
     ("breach", "exercise"),
     [
         ("sessions", "sends hello every 0.1 s until it is answered"),
-        ("strong", "keeps efforts within the motors' limits"),
-        ("foreign", "a state of another session changes nothing"),
-        ("quiet", "repeats its last message, byte for byte, after a second"),
-        ("brave", "brakes at safe torque off"),
+        pytest.param("strong", "keeps efforts within the motors' limits", marks=pytest.mark.slow),
+        pytest.param("foreign", "a state of another session changes nothing", marks=pytest.mark.slow),
+        pytest.param(
+            "quiet", "repeats its last message, byte for byte, after a second", marks=pytest.mark.slow
+        ),
+        pytest.param("brave", "brakes at safe torque off", marks=pytest.mark.slow),
         ("none", "sends bye when it ends"),
     ],
 )
