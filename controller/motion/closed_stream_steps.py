@@ -39,7 +39,7 @@ def _tangents(g: StreamStep, step: Floats) -> float:
 def _motion(p: Floats, t: Integers, w: Floats, k: int) -> bool:
     """See `stepping`."""
     evaluate_motion(p, t, w)
-    return t[NV] - int(vector(t, w, RANKING)[RANK]) == k
+    return bool(t[NV] - int(vector(t, w, RANKING)[RANK]) == k)
 
 
 _begin, _advance = stepping(_tangents, _motion)

@@ -354,7 +354,7 @@ def _values_named(function: Any) -> Iterator[Any]:
 
 if MODE == "tuned":
 
-    class _KernelPipeline(core.compiler.CompilerBase):  # type: ignore[misc]
+    class _KernelPipeline(core.compiler.CompilerBase):  # type: ignore[misc,name-defined]
         """numba's passes, without those for what no kernel contains, and those that only repeat another."""
 
         def define_pipelines(self) -> list[Any]:
