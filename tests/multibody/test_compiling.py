@@ -92,6 +92,7 @@ print(x[0], cholesky_solve.stats.cache_hits.total())
             path.unlink()
 
 
+@pytest.mark.slow
 def test_two_processes_share_the_compiling(tmp_path):
     _copy_of_the_room(tmp_path)
     with _start(tmp_path) as one, _start(tmp_path) as other:

@@ -124,6 +124,7 @@ def fallback(module: str, kernel: str, cache: Path) -> None:
     same(plain.stdout, run(script).stdout)
 
 
+@pytest.mark.slow
 def test_the_fallback_computes_the_same_numbers(tmp_path: Path) -> None:
     fallback("kinematics", "kinematics", tmp_path)
 

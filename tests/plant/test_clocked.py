@@ -45,6 +45,7 @@ def test_states_come_by_the_plants_clock_and_commands_act_a_period_later(
     assert acks == sorted(acks)
 
 
+@pytest.mark.slow
 def test_lockstep_and_loss_free_device_pace_give_the_same_bytes(
     scara: Callable[..., Path], start_plant, controller
 ) -> None:

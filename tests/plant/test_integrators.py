@@ -151,6 +151,7 @@ def test_samples_close_together_give_the_motion_of_samples_far_apart(tmp_path: P
     assert near.balance.residual_velocity_max < 1e-11
 
 
+@pytest.mark.slow
 def test_dop853_is_better_than_the_default_over_long_times(tmp_path: Path) -> None:
     machine = machine_of(tmp_path, HINGE)
     default = simulate(machine, 200.0, every=1000)

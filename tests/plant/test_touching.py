@@ -70,6 +70,7 @@ def test_the_sled_bounces_slides_and_comes_to_rest(sled: Machine) -> None:
     assert motion.q[-1, 1] == pytest.approx(-height, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_the_plant_moves_as_the_simulation_does(sled: Machine) -> None:
     plant = Simulator(sled)
     plant.latch(EFFORTS, np.array([0.0]))

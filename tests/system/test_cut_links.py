@@ -72,6 +72,7 @@ def struck(folder: Path) -> tuple[bytes, list[tuple[str, str]]]:
     return path.read_bytes(), results
 
 
+@pytest.mark.slow
 def test_what_is_cut_off_comes_back_at_the_same_tick_each_time(tmp_path: Path) -> None:
     first, results = struck(tmp_path / "one")
     assert [name for name, _ in results] == ["FAULT", "FAULT", "FAULT", "SUCCESSFUL"]

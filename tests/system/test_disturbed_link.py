@@ -262,6 +262,7 @@ def test_the_proxy_disturbs(bench: DisturbedRig) -> None:
     assert 1.1 < count(Disturbance(duplicated=0.3)) < 1.5
 
 
+@pytest.mark.slow
 def test_in_lockstep_the_first_state_may_come_late() -> None:
     lost = 0
 

@@ -43,6 +43,7 @@ def weight_N(path: Path) -> float:
     return float(sum(body.mass_kg for body in mechanism.bodies) * -np.asarray(mechanism.gravity_m_s2)[2])
 
 
+@pytest.mark.slow
 def test_a_plant_in_minimal_coordinates_and_its_reactions_in_state_telemetry_and_log(
     rig: Rig, folder: Path
 ) -> None:

@@ -19,6 +19,7 @@ def way(*points: tuple[float, float]) -> dict[str, Any]:
     return {"coordinates": ["arm"], "points": rows}
 
 
+@pytest.mark.slow
 def test_the_controller_drives_the_device(folder: Path) -> None:
     runtime = folder / "udp"
     runtime.mkdir()

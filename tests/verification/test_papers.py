@@ -118,7 +118,9 @@ def _reproduced(key: str) -> tuple[Report, dict[str, int]]:
         return report, {path.name: path.stat().st_size for path in Path(folder).glob("*.png")}
 
 
-@pytest.mark.parametrize("key", PAPERS)
+@pytest.mark.parametrize(
+    "key", [pytest.param(key, marks=() if key == "xu2017" else pytest.mark.slow) for key in PAPERS]
+)
 def test_figures_confirm_every_verdict(key):
     report, _ = _reproduced(key)
     assert not report.failed

@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 import numpy as np
-from scipy.sparse.csgraph import connected_components
 
 from linkwork.arrays import Floats
 from linkwork.machine.building.initial_assembly import admitted, independent
@@ -166,6 +165,8 @@ def _independent_parts(
     """
     if not free:
         return []
+    from scipy.sparse.csgraph import connected_components
+
     work = mechanism.workspace()
     work.q[:] = q
     beside = np.random.default_rng(0).uniform(-0.1, 0.1, mechanism.nv)  # in the pose itself terms may vanish

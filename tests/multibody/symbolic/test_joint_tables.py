@@ -79,6 +79,7 @@ def test_gamma_of_the_spherical_joint():
     assert same(joint.H, sp.Matrix.vstack(sp.eye(3), sp.zeros(3)))
 
 
+@pytest.mark.slow
 def test_gamma_of_the_joint_with_six_degrees_of_freedom():
     """Table of simple joints: H = 1, Γ = diag(spherical Γ, R), d = (x, y, z)."""
     rotation = rz(Y3) * ry(Y2) * rx(Y1)

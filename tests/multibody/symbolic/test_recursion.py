@@ -63,7 +63,13 @@ def worst_gap(mechanism: Mechanism, states: int, seed: int) -> dict[str, float]:
     return worst
 
 
-@pytest.mark.parametrize("name", shipped())
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name in ("scara", "five_bar", "arm_6dof_simple") else pytest.mark.slow)
+        for name in shipped()
+    ],
+)
 def test_machines_that_ship(name):
     assert max(worst_gap(load(name).mechanism, 3, 1).values()) < ROUND_OFF
 
