@@ -15,6 +15,7 @@ from typing import Final, Protocol
 
 import uvicorn
 from fastapi import FastAPI, WebSocket
+from fastapi.middleware.gzip import GZipMiddleware
 from fastapi.responses import FileResponse, PlainTextResponse, Response
 from nicegui import ui
 
@@ -162,6 +163,7 @@ def application(service: Served, page: Callable[[], None], entrance: Entrance) -
         show_welcome_message=False,
         binding_refresh_interval=None,
         reconnect_timeout=15.0,
+        gzip_middleware_factory=GZipMiddleware if entrance.secure else None,  # a loopback is faster without
     )
     return EntranceGuard(app, entrance)
 

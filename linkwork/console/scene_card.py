@@ -12,6 +12,7 @@ from linkwork.console.page_elements import MachineView
 from linkwork.console.page_parts import card
 
 _MOST_CURVES: Final = 4
+_PLOTS_AFTER_S: Final = 0.05
 
 
 def scene_card(layers: Mapping[str, tuple[str, bool]]) -> MachineView:
@@ -43,7 +44,10 @@ def first_plots(described: Mapping[str, Any]) -> list[list[str]]:
 
 
 def plots_card(plot: Callable[[Sequence[str]], Element], first: Sequence[Sequence[str]]) -> None:
-    """Build a card with plots of these channels; further ones can be added, and each can be closed."""
+    """Build a card with plots of these channels; further ones can be added, and each can be closed.
+
+    They are added once the page stands: their library is the largest, and the machine comes first.
+    """
 
     def add(channels: Sequence[str]) -> None:
         with box:
@@ -53,8 +57,7 @@ def plots_card(plot: Callable[[Sequence[str]], Element], first: Sequence[Sequenc
     with card("Plots", "plots"):
         box = ui.element("div").classes("plot-list")
         ui.button("add a plot", on_click=lambda: add(())).props("no-caps outline").style("align-self: start")
-    for channels in first:
-        add(channels)
+        ui.timer(_PLOTS_AFTER_S, lambda: [add(channels) for channels in first], once=True)
 
 
 def color_button() -> None:

@@ -267,6 +267,7 @@ def test_a_page_that_observes_moves_nothing_and_stops_everything(
     watched: Watched, operating: Any, browser: Any, served: str, robot: Robot
 ) -> None:
     second = Watched(browser, served)
+    second.page.wait_for_selector(".plot-chart canvas")  # while it loads, jogs of a busy computer end
     press(operating, robot)
     refused = second.page.evaluate(
         "new Promise(done => { window.linkwork.link.addEventListener('jog', e => done(e.detail.text));"
