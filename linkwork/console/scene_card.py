@@ -54,10 +54,14 @@ def plots_card(plot: Callable[[Sequence[str]], Element], first: Sequence[Sequenc
             made = plot(channels)
             made.on("close", made.delete)
 
+    def add_first() -> None:
+        for channels in first:
+            add(channels)
+
     with card("Plots", "plots"):
         box = ui.element("div").classes("plot-list")
         ui.button("add a plot", on_click=lambda: add(())).props("no-caps outline").style("align-self: start")
-        ui.timer(_PLOTS_AFTER_S, lambda: [add(channels) for channels in first], once=True)
+        ui.timer(_PLOTS_AFTER_S, add_first, once=True)
 
 
 def color_button() -> None:
