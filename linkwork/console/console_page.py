@@ -40,7 +40,8 @@ class ConsolePage:
             with ui.element("div").classes("left"):
                 scene = scene_card(LAYERS)
                 content = service.feed.known.content
-                plots_card(LivePlot, ((), ()) if content is None else first_plots(content.described))
+                first = ((), ()) if content is None else first_plots(content.described)
+                plots_card(LivePlot, first, later=True)
             with ui.element("div").classes("right"):
                 with ui.tabs().props("no-caps inline-label").classes("card") as tabs:
                     state_tab, move_tab = ui.tab("State"), ui.tab("Move")

@@ -43,10 +43,12 @@ def first_plots(described: Mapping[str, Any]) -> list[list[str]]:
     return [goals[:_MOST_CURVES], efforts[:_MOST_CURVES]]
 
 
-def plots_card(plot: Callable[[Sequence[str]], Element], first: Sequence[Sequence[str]]) -> None:
+def plots_card(
+    plot: Callable[[Sequence[str]], Element], first: Sequence[Sequence[str]], *, later: bool = False
+) -> None:
     """Build a card with plots of these channels; further ones can be added, and each can be closed.
 
-    They are added once the page stands: their library is the largest, and the machine comes first.
+    later: add them once the page stands. Their library is its largest file, and the machine comes first.
     """
 
     def add(channels: Sequence[str]) -> None:
@@ -61,7 +63,10 @@ def plots_card(plot: Callable[[Sequence[str]], Element], first: Sequence[Sequenc
     with card("Plots", "plots"):
         box = ui.element("div").classes("plot-list")
         ui.button("add a plot", on_click=lambda: add(())).props("no-caps outline").style("align-self: start")
-        ui.timer(_PLOTS_AFTER_S, add_first, once=True)
+        if later:
+            ui.timer(_PLOTS_AFTER_S, add_first, once=True)
+    if not later:
+        add_first()
 
 
 def color_button() -> None:
