@@ -65,8 +65,8 @@ def plots_card(
         ui.button("add a plot", on_click=lambda: add(())).props("no-caps outline").style("align-self: start")
         if later:
             ui.timer(_PLOTS_AFTER_S, add_first, once=True)
-    if not later:
-        add_first()
+        else:
+            add_first()
 
 
 def color_button() -> None:

@@ -177,7 +177,9 @@ def test_a_page_plays_two_recordings_with_slider_keys_and_plots(folder: Path) ->
         slider = page.get_by_role("slider", name="Time of the recording")
         assert page.get_by_role("button", name="STOP the machine").count() == 0
         page.get_by_role("button", name="goal 1 begins").first.click()
-        wait_for(lambda: tick() > 50, "the begin of the goal")
+        wait_for(
+            lambda: page.evaluate("window.linkwork.link.picture.timestamp") > 0.05, "the begin of the goal"
+        )
         begin = tick()
         slider.focus()
         page.keyboard.press("ArrowRight")

@@ -39,7 +39,7 @@ def confirm_branch(gateway: Gateway, call: Call) -> None:
     if gateway.latest is None:
         text = "positions: there is no estimate yet from which to seek them; try again"
         raise RequestError(RequestCode.BUSY, text)
-    pose = pose_near(gateway.held, gateway.latest["q"], positions)
+    pose = _pose(gateway.held, gateway.latest["q"], positions)
     gateway.borrow(call)
     orders = list(_orders(pose))
 
@@ -58,7 +58,7 @@ def confirm_branch(gateway: Gateway, call: Call) -> None:
     place_next()
 
 
-def pose_near(machine: Machine, present: Floats, positions: Mapping[str, float]) -> Floats:
+def _pose(machine: Machine, present: Floats, positions: Mapping[str, float]) -> Floats:
     """Return the pose (nq; rad, m) that closes near these positions, with the sensors' joints as at present.
 
     present: the estimate (nq). Raises RequestError (INVALID_PARAMS) for a name that there is not, and if no

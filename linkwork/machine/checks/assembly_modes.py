@@ -88,7 +88,7 @@ def pose_near(
     start, rng = present.copy(), np.random.default_rng(0)
     start[places] = values
     nearest, least, reason = None, math.inf, None
-    for seed in range(SEEDS + 1):
+    for seed in range(1 + (SEEDS if free else 0)):
         turn = np.zeros(mechanism.nv)
         if seed:
             turn[free] = rng.uniform(-math.pi, math.pi, len(free)) * np.where(angles[free], 1.0, 0.1)
