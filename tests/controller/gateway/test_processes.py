@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -121,10 +122,14 @@ def test_a_loop_of_another_configuration_is_told_to_leave(rig: Make) -> None:
 def test_a_dead_planner_costs_its_job_and_nothing_else(rigs: Make) -> None:
     one = rigs("lockstep")
     one.enabled()
+
+    def replaced(killed: int) -> bool:
+        return one.ask("status")["planner_pid"] != killed
+
     for _ in range(2):
         killed = one.ask("status")["planner_pid"]
         kill(killed)
-        wait_for(lambda: one.ask("status")["planner_pid"] != killed, "the gateway to notice")
+        wait_for(partial(replaced, killed), "the gateway to notice")
         one.ask("move", target={"lift": 0.01})
         assert one.result()["code"] == 0
 
