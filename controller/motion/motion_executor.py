@@ -18,12 +18,12 @@ from linkwork.controller.motion.effort_limits import Limited
 from linkwork.controller.motion.frame_reference import FollowInFrame
 from linkwork.controller.motion.goal_condition import GoalCondition
 from linkwork.controller.motion.goal_splices import junction_outcome
+from linkwork.controller.motion.held_back import HeldBack
 from linkwork.controller.motion.jogging import Jog
 from linkwork.controller.motion.planned_reference import PlannedReference
 from linkwork.controller.motion.pressing import Pressing
 from linkwork.controller.motion.reference import Follow, Following, GoalStatus, Hold, ReferenceMotion
 from linkwork.controller.motion.stream_limiter import StreamLimiter
-from linkwork.controller.motion.stream_steps import HeldBack
 from linkwork.controller.motion.streaming import StreamedReference
 from linkwork.controller.orders import (
     ChooseLaw,

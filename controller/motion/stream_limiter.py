@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 
 from linkwork.arrays import Floats
 from linkwork.controller.laws.motor_conditioning import scratch_words
+from linkwork.controller.motion.held_back import HeldBack
 from linkwork.controller.motion.stream_steps import (
     HOLD,
     SHARE_OF_LIMITS,
     TRIED,
-    HeldBack,
     StreamStep,
 )
 from linkwork.controller.motion.time_scaling import Easing

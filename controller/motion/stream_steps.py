@@ -1,8 +1,7 @@
 """One step of a streamed reference: towards its target, and never beyond a state from which it can stop.
 
-Each coordinate is a triple integrator with the state (p, v, a) and |v| ≤ V, |a| ≤ A, |jerk| ≤ J. Its *stop*
-is the shortest motion to v = a = 0. A state is safe when its stop stays within the position and velocity
-limits. A step over one period is
+Each coordinate is a triple integrator. Its *stop* is the shortest motion to rest, and a state is safe when
+its stop stays within the limits (coordinate_stops.py). A step over one period is
 
     next = stop + λ (wanted - stop)        with the largest λ in [0, 1] for which next is safe,
 
@@ -18,15 +17,11 @@ the point slides along the side. A period tries one coordinate, that which was h
 the next. Near the limits of other joints all stop: there, joints turn far between the poses that are checked.
 A singular pose that lies between two of these poses shows in the sign of a determinant (assembly_mode.py has
 the equations).
-
-The tracking law moves relative to the target, in a cascade: position error → velocity → acceleration. Each
-stage is linear for small errors, and for large ones the speed from which half of A and J suffice to stop.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import IntEnum
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -35,6 +30,7 @@ from linkwork.arrays import Floats, Integers
 from linkwork.controller.estimation.assembly_mode import determinant
 from linkwork.controller.laws.motor_allocation import motor_forces, solved
 from linkwork.controller.laws.motor_conditioning import leverage
+from linkwork.controller.motion.coordinate_stops import along, pull, stop_phases, stopping, unsafe
 from linkwork.multibody.kernels.bundles import BUNDLE, reader
 from linkwork.multibody.kernels.compiling import VECTOR, float64, int64, kernel, part, void
 from linkwork.multibody.kernels.layout import (
@@ -62,10 +58,6 @@ from linkwork.multibody.tree.dynamics import dynamics
 from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.multibody.tree.rotations import move, wrapped
 
-POSITION_GAIN, VELOCITY_GAIN, ACCELERATION_GAIN = 50.0, 100.0, 200.0
-"""1/s: gains of the three stages of the tracking law for small errors."""
-MOST_GAIN = 0.4
-"""Largest product of a gain and the period."""
 SHARE_OF_LIMITS = 0.98
 """Share of the limits of velocity, acceleration and jerk that a stream uses: room for rounding, and for what
 the interpolation between two steps adds."""
@@ -98,7 +90,6 @@ NEAR = 1e-4
 """Scaled residual at which it ends for the poses along a stop."""
 _STEPS = 8
 _HALVINGS = 14
-_ROUNDING = 1e-12
 NO_POSE = -1.0
 _JUMP = 0.3
 """Scaled way of Newton's method from the predicted pose beyond which it has found another assembly mode."""
@@ -107,29 +98,6 @@ HOLD, LEVER, TURN, DRIVE, NEXT_LEVER, TRIED = range(2, 8)
 signs of the determinants of the coordinates' Jacobian and of the motors' map (0: not square); the least
 distance of the motors at the next pose; and the coordinate to stop first where a limit of the pose forbids a
 step."""
-
-
-class HeldBack(IntEnum):
-    """Limits that keep a streamed reference from its target."""
-
-    NOTHING = 0
-    POSITION = 1
-    """Position limit of a streamed coordinate."""
-    VELOCITY = 2
-    ACCELERATION = 3
-    JERK = 4
-    JOINT_POSITION = 5
-    """Position limit of another joint."""
-    JOINT_VELOCITY = 6
-    REGION = 7
-    """A point would leave its box in the section `workspace`."""
-    POINT_SPEED = 8
-    SINGULAR = 9
-    """A pose in which the streamed coordinates do not determine the machine's motion."""
-    LEVERAGE = 10
-    """A pose in which the motors cannot control one motion."""
-    EFFORT = 11
-    """A motor would need more than its largest effort."""
 
 
 class StreamStep(NamedTuple):
@@ -204,105 +172,12 @@ STEP, BEGIN = void(BUNDLE, VECTOR, *(float64,) * 4), int64(BUNDLE, float64)
 
 
 @part
-def along(p: float, v: float, a: float, jerk: float, t: float) -> tuple[float, float, float]:
-    """The state after t seconds at this jerk."""
-    return p + t * (v + t * (a / 2.0 + t * jerk / 6.0)), v + t * (a + t * jerk / 2.0), a + t * jerk
-
-
-@part
-def stop_phases(v: float, a: float, most: float, jerk: float) -> tuple[float, float, float, float]:
-    """The shortest motion from v, a to rest, with |a| ≤ most: the sign of the speed that it takes away, and
-    the lengths (s) of its three phases, with jerks -sign jerk, 0 and sign jerk.
-    """
-    side = 1.0 if v + a * abs(a) / (2.0 * jerk) > 0.0 else -1.0
-    toward = side * a
-    away = max(side * v + toward * toward / (2.0 * jerk), 0.0)
-    deepest = max(min(np.sqrt(away * jerk), most), -toward)
-    constant = max(away / deepest - deepest / jerk, 0.0) if deepest > 0.0 else 0.0
-    return side, max((toward + deepest) / jerk, 0.0), constant, deepest / jerk
-
-
-@part
-def stopping(p: float, v: float, a: float, most: float, jerk: float, t: float) -> tuple[float, float, float]:
-    """The state t seconds after this one on the shortest motion to rest."""
-    side, first, second, third = stop_phases(v, a, most, jerk)
-    p, v, a = along(p, v, a, -side * jerk, min(t, first))
-    p, v, a = along(p, v, a, 0.0, min(max(t - first, 0.0), second))
-    p, v, a = along(p, v, a, side * jerk, min(max(t - first - second, 0.0), third))
-    if t >= first + second + third:
-        return p, 0.0, 0.0
-    return p, v, a
-
-
-@part
-def unsafe(p: float, v: float, a: float, limits: Floats) -> int:
-    """Return 0 where the stop from this state keeps `limits` (5; V, A, J, lowest, highest position).
-
-    1: a position, 2: the velocity is beyond its limit.
-    """
-    top, most, jerk, low, high = limits[0], limits[1], limits[2], limits[3], limits[4]
-    side, first, second, third = stop_phases(v, a, most, jerk)
-    peak = abs(v)
-    if side * a > 0.0:
-        peak = max(peak, side * v + a * a / (2.0 * jerk))
-    if peak > top * (1.0 + _ROUNDING):
-        return 2
-    end, _, _ = stopping(p, v, a, most, jerk, first + second + third)
-    low, high = low - _ROUNDING, high + _ROUNDING
-    if p < low or p > high or end < low or end > high:
-        return 1
-    if side * v < 0.0:  # it turns round on the way
-        turn = (side * a - np.sqrt(max(a * a + 2.0 * jerk * side * v, 0.0))) / jerk
-        back, _, _ = along(p, v, a, -side * jerk, min(turn, first))
-        if back < low or back > high:
-            return 1
-    return 0
-
-
-@part
-def _approach(error: float, gain: float, most: float, jerk: float) -> float:
-    """Speed at which to close this distance: gain × error, or less, where the stop would be longer."""
-    size = abs(error)
-    knee = most * most / jerk
-    if size >= knee * most / jerk:
-        speed = np.sqrt(knee * knee / 4.0 + 2.0 * most * size) - knee / 2.0
-    else:
-        speed = np.cbrt(size * size * jerk)
-    return float(np.copysign(min(gain * size, speed), error))
-
-
-@part
-def _pull(
-    state: Floats, now: Floats, then: Floats, limits: Floats, period: float, ease: float, cap: float
-) -> float:
-    """Acceleration that the tracking law asks for at the end of the period.
-
-    ease, cap: shares of the acceleration and of the velocity limit.
-    """
-    top, most, jerk = cap * limits[0], limits[1], limits[2]
-    fastest = MOST_GAIN / period
-    target = min(max(now[1], -top), top)
-    speed = target + _approach(
-        now[0] - state[0], min(POSITION_GAIN, fastest / 4.0), 0.5 * ease * most, 0.5 * jerk
-    )
-    speed = min(max(speed, -top), top)
-    given, following = min(max(now[2], -most), most), min(max(then[2], -most), most)
-    error = speed - state[1]
-    size = abs(error)
-    wish = min(min(VELOCITY_GAIN, fastest / 2.0) * size, np.sqrt(jerk * size))
-    share = min(ACCELERATION_GAIN * period, MOST_GAIN)
-    apart = state[2] - given
-    asked = following + apart + share * (np.copysign(wish, error) - apart)
-    return float(min(max(asked, -ease * most), ease * most))
-
-
-@part
 def _step_alone(g: StreamStep, i: int, period: float, ease: float, cap: float) -> int:
     """Coordinate i's step within its own limits, to `tried`, with its stop in `stop`; the limit met."""
     limits, state = g.limits[i], g.state[i]
     most, jerk = limits[1], limits[2]
     p, v, a = state[0], state[1], state[2]
-    asked = _pull(state, g.now[i], g.then[i], limits, period, ease, cap)
+    asked = pull(state, g.now[i], g.then[i], limits, period, ease, cap)
     least, largest = max(a - jerk * period, -most), min(a + jerk * period, most)
     met = 0
     if asked > largest or asked < least:

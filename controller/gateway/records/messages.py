@@ -10,8 +10,8 @@ import numpy as np
 
 from linkwork.controller.faults import FAULTS, FaultCode
 from linkwork.controller.motion.effort_limits import Limited
+from linkwork.controller.motion.held_back import HeldBack
 from linkwork.controller.motion.reference import GoalStatus
-from linkwork.controller.motion.stream_steps import HeldBack
 from linkwork.controller.records import RecordLayout
 from linkwork.controller.set_points import StreamState
 from linkwork.controller.supervision.state_machine import State

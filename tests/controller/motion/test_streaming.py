@@ -12,7 +12,7 @@ from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
 from linkwork.arrays import Floats
-from linkwork.controller.motion.stream_steps import HeldBack
+from linkwork.controller.motion.held_back import HeldBack
 from linkwork.controller.orders import Finish, OrderOutcome, StartStream, Stop
 from linkwork.controller.set_points import SetPoint, StreamState
 from linkwork.machine import Machine, load, shipped_path
