@@ -11,7 +11,7 @@ from linkwork.console.console_service import ConsoleService
 from linkwork.console.goal_preview import GoalPreview
 from linkwork.console.move_view import MoveView
 from linkwork.console.page_elements import LAYERS, LivePlot
-from linkwork.console.page_parts import PageActions, connect_page
+from linkwork.console.page_parts import PageActions, connect_page, connection_banner
 from linkwork.console.scene_card import color_button, first_plots, plots_card, scene_card
 from linkwork.console.state_view import StateView
 from linkwork.console.state_words import doing, limited_by
@@ -79,8 +79,11 @@ class ConsolePage:
                 ui.label("STOP")
             with ui.element("p").classes("stop-line"):
                 ui.label(_STOP_LINE)
-        with ui.element("div").classes("banner").props("role=alert"):
-            ui.label("The connection to the console is lost. What you see is old. The jog has ended.")
+        connection_banner(
+            "The connection to the console is lost. What you see is old. The jog has ended.",
+            "The console was ended, with the command that started it. What you see is old. "
+            "“linkwork console” starts it again and prints its new address.",
+        )
 
     def _change_seat(self) -> None:
         service = self._service

@@ -28,6 +28,13 @@ def connect_page(page: str, *, recorded: bool = False) -> None:
     )
 
 
+def connection_banner(lost: str, ended: str) -> None:
+    """Say that the connection to the console is lost, or that the console was ended, while it is so."""
+    for text, when in ((lost, "when-lost"), (ended, "when-ended")):
+        with ui.element("div").classes(f"banner {when}").props("role=alert"):
+            ui.label(text)
+
+
 @contextmanager
 def card(title: str, more: str = "") -> Iterator[Element]:
     """Put elements into a titled card."""

@@ -7,7 +7,7 @@ from typing import Any, Final
 from nicegui import ui
 
 from linkwork.console.page_elements import BESIDE, LAYERS, LIVE_ONLY, HappeningList, RecordedPlot, Transport
-from linkwork.console.page_parts import Rows, card, connect_page, html_table
+from linkwork.console.page_parts import Rows, card, connect_page, connection_banner, html_table
 from linkwork.console.recorded_motion import RecordedMotion
 from linkwork.console.recording_pair import ALIGNMENTS, Difference
 from linkwork.console.recording_player import SPEEDS
@@ -68,8 +68,10 @@ class RecordingPage:
             self._chip = ui.label().classes("chip")
             ui.label("recording").classes("chip")
             color_button()
-        with ui.element("div").classes("banner").props("role=alert"):
-            ui.label("The connection to the console is lost.")
+        connection_banner(
+            "The connection to the console is lost.",
+            "The console was ended. “linkwork console FILE” opens the recording again.",
+        )
 
     def _comparison(self) -> None:
         with card("Difference"):

@@ -29,7 +29,7 @@ from tests.console.browsing import (
     screenshot,
 )
 from tests.system.running import patient_five_bar
-from tests.waiting import wait_for
+from tests.waiting import PATIENCE_S, wait_for
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -226,6 +226,22 @@ def test_a_jog_ends_when_the_console_is_killed_and_nothing_else_does(
         page.wait_for_selector(".banner:visible")
         watched.context.close()
     print(f"console killed: {1e3 * found['travel_m']:.1f} mm in {found['time_s']:.3f} s")
+
+
+@pytest.mark.parametrize(
+    ("number", "said"), [(signal.SIGTERM, "The console was ended"), (signal.SIGKILL, "is lost")]
+)
+def test_the_page_says_whether_the_console_was_ended_or_is_lost(
+    number: signal.Signals, said: str, rig: Rig, browser: Any
+) -> None:
+    with console_of(rig) as (process, address):
+        watched = Watched(browser, address)
+        process.send_signal(number)
+        process.wait(PATIENCE_S)
+        shown = watched.page.locator(".banner:visible")
+        shown.wait_for()
+        assert said in shown.inner_text()
+        watched.context.close()
 
 
 def test_a_held_key_repeats_nothing_that_its_release_does_not_stop(operating: Any, robot: Robot) -> None:

@@ -1,9 +1,9 @@
 // Live plots of telemetry channels: pause, zoom, values at the cursor, CSV of what is shown.
-import { channel, link } from "linkwork-console";
+import { channel, graphics, link } from "linkwork-console";
 import { download, plotBase } from "linkwork-console/plot_base.js";
 
 const SECONDS = 60;
-const REDRAW_MS = 100;
+const REDRAW_MS = { hardware: 100, software: 400 }; // the machine comes first where both are drawn in software
 
 export default {
   mixins: [plotBase],
@@ -14,7 +14,7 @@ export default {
     this.values = {}; // by channel, as long as times
   },
   mounted() {
-    this.timer = setInterval(() => this.draw(), REDRAW_MS);
+    this.timer = setInterval(() => this.draw(), REDRAW_MS[graphics()] ?? REDRAW_MS.hardware);
   },
   beforeUnmount() {
     clearInterval(this.timer);

@@ -1,6 +1,6 @@
 // The machine in 3-D: one group for each body, moved by one message for each picture.
 import { OrbitControls, THREE } from "nicegui-scene";
-import { channel, link } from "linkwork-console";
+import { channel, graphics, link } from "linkwork-console";
 import { Beside } from "linkwork-console/beside.js";
 import { ball, Bodies, setFrame, sizeOf } from "linkwork-console/bodies.js";
 import { GhostLayer } from "linkwork-console/ghosts.js";
@@ -21,14 +21,13 @@ export default {
   mounted() {
     this.canvas = this.$el.querySelector("canvas");
     this.note = this.$el.querySelector("p");
-    const graphics = graphicsOf();
-    if (!graphics) {
+    if (!graphics()) {
       this.note.textContent = "This browser has no WebGL: the machine is not drawn.";
       link.addEventListener("picture", (event) => link.seen(event.detail, 0));
       if (link.picture) link.seen(link.picture, 0);
       return;
     }
-    const antialias = graphics === "hardware"; // in software, smooth edges cost most of the frame rate
+    const antialias = graphics() === "hardware"; // in software, smooth edges cost most of the frame rate
     this.renderer = new THREE.WebGLRenderer({ canvas: this.canvas, antialias, alpha: true });
     this.scene = new THREE.Scene();
     this.camera = new THREE.PerspectiveCamera(40, 1, 0.001, 100);
@@ -335,14 +334,4 @@ function effortGauge(joint, size) {
       object.material.color.set(Math.abs(bounded) > 0.9 ? 0xd55e00 : 0xe69f00);
     },
   };
-}
-
-// What WebGL runs on: "hardware", "software", or "" where there is none.
-function graphicsOf() {
-  const gl = document.createElement("canvas").getContext("webgl2");
-  if (!gl) return "";
-  const info = gl.getExtension("WEBGL_debug_renderer_info");
-  const name = info ? gl.getParameter(info.UNMASKED_RENDERER_WEBGL) : "";
-  gl.getExtension("WEBGL_lose_context")?.loseContext();
-  return /swiftshader|llvmpipe|software/i.test(name) ? "software" : "hardware";
 }

@@ -5,12 +5,14 @@ const HEADER = 4; // numbers before the bodies of a picture: version, number, ti
 const FRAME = 12; // numbers of a body: x, y and z axis, origin
 const RETRY_MS = 500;
 const SILENT_MS = 1000;
+const ENDED = [1001, 1012]; // codes with which a server closes its connections when it is ended
 
 class Link extends EventTarget {
   machine = null; // the latest description
   picture = null; // {version, number, timestamp, bodies, values, twin}
   path = null; // that of the active goal
   drawn = null; // number of the picture drawn last
+  updates = 0; // pictures drawn since the page was opened
   delays = []; // ms from telemetry to the drawn frame, the latest 600
   costs = []; // ms of page time of a scene update, the latest 600
 
@@ -48,6 +50,7 @@ class Link extends EventTarget {
   seen(picture, cost) {
     if (picture.number === this.drawn) return;
     this.drawn = picture.number;
+    this.updates++;
     this.send({ type: "seen", picture: picture.number });
     this.delays.push(Date.now() - 1e3 * picture.timestamp);
     this.costs.push(cost);
@@ -65,7 +68,8 @@ class Link extends EventTarget {
       if (typeof event.data === "string") this.#read(JSON.parse(event.data));
       else this.#show(new Float64Array(event.data));
     };
-    socket.onclose = () => {
+    socket.onclose = (event) => {
+      if (ENDED.includes(event.code)) this.ended = true; // until a console answers again
       this.dispatchEvent(new CustomEvent("lost"));
       setTimeout(() => this.#open(), RETRY_MS);
     };
@@ -96,6 +100,8 @@ class Link extends EventTarget {
     const live = this.live;
     if (live !== this.wasLive) this.#tell("live", { live });
     this.wasLive = live;
+    if (live) this.ended = false;
+    document.documentElement.classList.toggle("console-ended", !!this.ended);
     document.documentElement.classList.toggle("link-lost", !live);
   }
 
@@ -121,6 +127,23 @@ export function isTextField(element) {
   if (element.isContentEditable || element.tagName === "TEXTAREA") return true;
   const plain = ["button", "checkbox", "radio", "range", "submit", "reset", "file", "color"];
   return element.tagName === "INPUT" && !plain.includes(element.type);
+}
+
+// What WebGL runs on: "hardware", "software", or "" where there is none. Software draws on the processor, which
+// every other part of the page then has to spare.
+let drawsOn = null;
+export function graphics() {
+  drawsOn ??= findGraphics();
+  return drawsOn;
+}
+
+function findGraphics() {
+  const gl = document.createElement("canvas").getContext("webgl2");
+  if (!gl) return "";
+  const info = gl.getExtension("WEBGL_debug_renderer_info");
+  const name = info ? gl.getParameter(info.UNMASKED_RENDERER_WEBGL) : "";
+  gl.getExtension("WEBGL_lose_context")?.loseContext();
+  return /swiftshader|llvmpipe|software/i.test(name) ? "software" : "hardware";
 }
 
 // STOP: space and Escape wherever the focus is, except in a text field; and every element marked data-stop.

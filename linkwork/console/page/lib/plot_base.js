@@ -6,7 +6,7 @@ import { channel, link } from "linkwork-console";
 const COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#56b4e9", "#8c8c8c", "#7a5195"];
 const ON_DARK = ["#56b4e9", "#ff8c3a", "#2fc79a", "#e9a3cb", "#f0e442", "#9fb8ff", "#b5b5b5", "#c39bd8"];
 const DASHES = ["solid", "dashed", "dotted"];
-const READ_MS = 100; // between two updates of the values shown
+const READ_MS = 150; // between a picture and the update of the values shown
 let plots = 0;
 
 export function number(value) {
@@ -105,6 +105,7 @@ export const plotBase = {
   },
   beforeUnmount() {
     for (const [type, handler] of this.ears) link.removeEventListener(type, handler);
+    clearTimeout(this.reading);
     this.observer.disconnect();
     this.darkness.disconnect();
     this.chart.dispose();
@@ -137,9 +138,12 @@ export const plotBase = {
     },
     seePicture(picture) {
       this.take?.(picture);
-      if (!this.$el.offsetParent || performance.now() - (this.readAt ?? 0) < READ_MS) return;
-      this.readAt = performance.now();
-      if (this.paused) return;
+      this.reading ??= setTimeout(() => this.read(), READ_MS); // so that the last picture is read too
+    },
+    read() {
+      this.reading = null;
+      const { picture } = link;
+      if (this.paused || !picture || !this.$el.offsetParent) return;
       this.readings = Object.fromEntries(
         this.shown.map((name) => [name, number(picture.values[channel(name)])]),
       );
