@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -86,7 +87,7 @@ def _of_machine(
     from linkwork.console.machine_feed import Address
 
     address = Address(machine or link.robot_name, link.endpoint, link.client_keys)
-    owner = link.owner or f"{default_owner()}"[:56] + "/console"
+    owner = link.owner or f"{default_owner()[:48]}/console-{os.getpid()}"  # each console has its own lease
     service = ConsoleService(address, owner, observe_only=observe_only)
     return service, lambda: build_page(service)
 

@@ -10,7 +10,7 @@ from linkwork.console.assembly_view import AssemblyView
 from linkwork.console.console_service import ConsoleService
 from linkwork.console.goal_preview import GoalPreview
 from linkwork.console.move_view import MoveView
-from linkwork.console.page_elements import LAYERS, LivePlot
+from linkwork.console.page_elements import LAYERS, LivePlot, StopSaid
 from linkwork.console.page_parts import PageActions, connect_page, connection_banner
 from linkwork.console.scene_card import color_button, first_plots, plots_card, scene_card
 from linkwork.console.state_view import StateView
@@ -79,11 +79,14 @@ class ConsolePage:
                 ui.label("STOP")
             with ui.element("p").classes("stop-line"):
                 ui.label(_STOP_LINE)
+            StopSaid()
         connection_banner(
             "The connection to the console is lost. What you see is old. The jog has ended.",
             "The console was ended, with the command that started it. What you see is old. "
             "“linkwork console” starts it again and prints its new address.",
         )
+        with ui.element("div").classes("banner when-old").props("role=alert"):
+            ui.label("The controller sends no values. What you see is old.")
 
     def _change_seat(self) -> None:
         service = self._service
@@ -99,11 +102,13 @@ class ConsolePage:
         name = "lost" if state is None else str(state["state"])
         if known.content is not None:
             self._title.set_text(f"linkwork · {known.content.described['machine']}")
-        self._doing.set_text(doing(state, known.problem))
+        silent_s = known.silent_s()
+        old = f"; no values for {silent_s:.0f} s: what you see is old" if silent_s else ""
+        self._doing.set_text(doing(state, known.problem) + old)
         limited = limited_by(state, None if known.content is None else known.content.described)
         self._limited.set_text(f"limited: {limited}" if limited else "")
-        self._chip.set_text("no controller" if state is None else name)
-        self._chip.classes(replace=f"chip {name}")
+        self._chip.set_text("no controller" if state is None else "no values" if old else name)
+        self._chip.classes(replace=f"chip {'lost' if old else name}")
         self._operate.set_text("Operating: leave" if operates else "Operate")
         for view in (self._state, self._move, self._teach, self._tuning, self._assembly):
             view.refresh(known, operates=operates)

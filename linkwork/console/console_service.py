@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import math
-import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
 from fastapi import FastAPI
-from fastapi.responses import PlainTextResponse
 from starlette.websockets import WebSocket
 
 from linkwork.console.held_jog import HeldControl, JogSender
 from linkwork.console.machine_feed import Address, MachineFeed
-from linkwork.console.page_link import PageLink
+from linkwork.console.page_link import PageLink, StopAnswer
 from linkwork.console.path_drawing import PathDrawing
 from linkwork.console.seat import Seat
-from linkwork.protocol.errors import EndpointError, NobodyThere, RequestError
-from linkwork.protocol.request_client import RequestClient
+from linkwork.protocol.errors import EndpointError, NobodyThere, ProtocolError, RequestError
 from linkwork.trajectories.taught_points import TaughtPoints
 
 JOG_MOST: Final = {"m": 0.25, "rad": 1.0}
@@ -28,6 +26,8 @@ JOG_MOST: Final = {"m": 0.25, "rad": 1.0}
 _STOP_ANSWER_S: Final = 2.0
 _ANSWER_S: Final = 10.0
 _PLAN_S: Final = 120.0
+_URGENT: Final = ("estop", "disable", "cancel", "pause")
+"""Requests that never wait behind the planning of others."""
 _ANYONE: Final = ("estop", "check")
 """Requests that pages which only observe may send, too."""
 _PLANNED: Final = ("move", "send", "append", "check", "speed", "switch")
@@ -40,15 +40,14 @@ class ConsoleService:
         self.owner = owner
         self.seat = Seat(observe_only=observe_only)
         self.drawing = PathDrawing()
-        self.feed = MachineFeed(address, self._show, self._describe, self.drawing, owner)
+        renewed = "" if observe_only else owner
+        self.feed = MachineFeed(address, self._show, self._describe, self.drawing, renewed)
         self._taught: tuple[str, TaughtPoints] | None = None
         self._address = address
         self._jog = JogSender(address.client, owner, self._jog_ended)
         self._links: set[PageLink] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._stopper: RequestClient | None = None
-        self._stop_lock = threading.Lock()
-        self._stop_threads = ThreadPoolExecutor(4, "stop")
+        self._stop_threads = ThreadPoolExecutor(8, "stop")
         self._request_threads = ThreadPoolExecutor(8, "request")
 
     def start(self) -> None:
@@ -63,8 +62,6 @@ class ConsoleService:
         self.feed.close()
         self._stop_threads.shutdown(wait=False, cancel_futures=True)
         self._request_threads.shutdown(wait=False, cancel_futures=True)
-        if self._stopper is not None:
-            self._stopper.close()
 
     # Pages.
 
@@ -112,13 +109,13 @@ class ConsoleService:
         if not self.seat.held_by(hold.page):
             return "this page only observes"
         most = self.jog_speeds()
-        velocity = {}
         for name, share in hold.velocity.items():
             if name not in most or not math.isfinite(share):
                 return f"there is no coordinate {name!r} to jog"
-            velocity[name] = max(-1.0, min(1.0, share)) * most[name]
-        if not velocity:
+        if not hold.velocity:
             return "nothing is held"
+        size = max(1.0, math.hypot(*hold.velocity.values()))  # two coordinates at once are no faster than one
+        velocity = {name: share / size * most[name] for name, share in hold.velocity.items()}
         return self._jog.held(HeldControl(hold.page, hold.press, velocity), picture_age_s)
 
     def release(self, page: str, press: int) -> None:
@@ -138,8 +135,8 @@ class ConsoleService:
     def add_routes(self, app: FastAPI) -> None:
         """Take STOP by a request, too, for a page whose connection stalls."""
 
-        async def stop() -> PlainTextResponse:
-            return PlainTextResponse(await self.stop())
+        async def stop() -> dict[str, Any]:
+            return asdict(await self.stop())
 
         app.post("/console/stop")(stop)
 
@@ -168,30 +165,26 @@ class ConsoleService:
             for each in coordinates
         }
 
-    async def stop(self) -> str:
+    async def stop(self) -> StopAnswer:
         """Stop the machine and end every jog; return what the controller answered."""
         self._jog.break_all()
         return await asyncio.get_running_loop().run_in_executor(self._stop_threads, self._stop)
 
-    def _stop(self) -> str:
-        with self._stop_lock:
-            try:
-                if self._stopper is None:
-                    self._stopper = self._address.client()
-                answer = self._stopper.request("stop", {"as": self.owner}, _STOP_ANSWER_S)
-            except (NobodyThere, EndpointError, RequestError) as error:
-                if self._stopper is not None:
-                    self._stopper.close()
-                    self._stopper = None
-                return f"STOP was not confirmed: {error}"
-        return f"stop: {answer['text'] or answer['state']}"
+    def _stop(self) -> StopAnswer:
+        try:
+            with self._address.client() as client:
+                answer = client.request("stop", {"as": self.owner}, _STOP_ANSWER_S)
+        except (NobodyThere, EndpointError, ProtocolError, RequestError) as error:
+            return StopAnswer(False, f"STOP was not confirmed: {error}")
+        return StopAnswer(True, f"stop: {answer['text'] or answer['state']}")
 
     async def ask(self, page: str, method: str, params: Mapping[str, Any] | None = None) -> Any:
         """Send a request of a page that operates. Raises RequestError, NobodyThere, EndpointError."""
         if method not in _ANYONE and not self.seat.held_by(page):
             raise NotOperating("this page only observes: choose Operate first")
+        threads = self._stop_threads if method in _URGENT else self._request_threads
         return await asyncio.get_running_loop().run_in_executor(
-            self._request_threads, self._ask, method, dict(params or {})
+            threads, self._ask, method, dict(params or {})
         )
 
     def _ask(self, method: str, params: dict[str, Any]) -> Any:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from linkwork.protocol.errors import NobodyThere, RequestError
+from linkwork.protocol.errors import EndpointError, NobodyThere, ProtocolError, RequestError
 from linkwork.protocol.request_client import RequestClient
 
 EVERY_S: Final = 0.05
@@ -166,11 +166,11 @@ class JogSender:
                     still = wanted if wanted is not None else dict.fromkeys(moved or {}, 0.0)
                     client.request("jog", {"as": self._owner, "velocity": dict(still)}, ANSWER_S)
                 moved = wanted
-            except (RequestError, NobodyThere) as error:
+            except (RequestError, NobodyThere, EndpointError, ProtocolError) as error:
                 self.break_all()
                 self._say(self._page, str(error))
                 moved = None
-                if isinstance(error, NobodyThere) and client is not None:
+                if not isinstance(error, RequestError) and client is not None:
                     client.close()
                     client = None
             self._wake.wait(EVERY_S if moved is not None else None)
@@ -183,5 +183,5 @@ class JogSender:
     def _rest(self, client: RequestClient, moved: Mapping[str, float]) -> None:
         try:
             client.request("jog", {"as": self._owner, "velocity": dict.fromkeys(moved, 0.0)}, ANSWER_S)
-        except (RequestError, NobodyThere):
+        except (RequestError, NobodyThere, ProtocolError):
             return  # the loop's own dead man ends the motion

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 FRAME_S: Final = 0.025
 """Between two pictures."""
 _POLL_S, _STATUS_S, _RETRY_S, _ANSWER_S = 0.2, 1.0, 0.5, 2.0
+_SILENT_S: Final = 1.0
+"""Time without telemetry after which what is shown counts as old."""
 HEADER: Final = 4
 """Numbers before the bodies of a picture: version of the content, number, timestamp (s), number of bodies."""
 _TWIN_EVERY_S, _TWIN_FRESH_S = 0.1, 0.5
@@ -38,9 +40,12 @@ _TWIN_EVERY_S, _TWIN_FRESH_S = 0.1, 0.5
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Address:
-    """Address of the controller: a machine's name or an endpoint, and keys where it wants them."""
+    """Address of the controller: a machine's name or an endpoint, and keys where it wants them.
+
+    Without either it is the only controller that runs, and remains that one when others are started.
+    """
 
     name: str | None = None
     endpoint: str | None = None
@@ -48,7 +53,11 @@ class Address:
 
     def client(self) -> RequestClient:
         """Return a new connection. Raises NobodyThere, EndpointError."""
-        return RequestClient(self.endpoint or find_controller(self.name).requests, self.keys)
+        if self.endpoint is not None:
+            return RequestClient(self.endpoint, self.keys)
+        found = find_controller(self.name)
+        self.name = found.folder.name
+        return RequestClient(found.requests, self.keys)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,15 +80,29 @@ class Known:
     status: Mapping[str, Any] | None = None
     faults: list[Mapping[str, Any]] = field(default_factory=list)
     sample: Mapping[str, Any] | None = None
+    heard_s: float = 0.0
+    """When the latest telemetry came, by the monotonic clock."""
     problem: str = "looking for the controller"
+
+    @property
+    def telemetry_due(self) -> bool:
+        """Whether a controller answers that ought to send telemetry."""
+        state = self.state
+        return state is not None and not state["time_stands"] and state["state"] != "unconfigured"
+
+    def silent_s(self) -> float:
+        """Return for how long telemetry has been missing, s; 0 where none is due."""
+        silent = time.monotonic() - self.heard_s
+        return silent if self.telemetry_due and silent > _SILENT_S else 0.0
 
 
 class MachineFeed:
     """Keeps `known` current and hands pictures on.
 
-    show: called from a thread with the number of a picture and its bytes, 40 times a second while a machine
-    is reached; describe: called with a message when the machine, its channels or the active goal change.
-    owner: name whose lease the polling renews, so that the goals of the pages are followed to their end.
+    show: called from a thread with the number of a picture and its bytes, at most 40 times a second while
+    telemetry comes, or time stands; describe: called with a message when the machine, its channels or the
+    active goal change. owner: name whose lease the polling renews, so that the goals of the pages are
+    followed to their end; '' renews none.
     """
 
     def __init__(
@@ -165,7 +188,8 @@ class MachineFeed:
                 gateway, self.known.status = status["gateway_pid"], status
                 self.known.faults = client.request("faults", {"limit": 20}, _ANSWER_S)["faults"]
                 due = time.monotonic() + _STATUS_S
-            state: Mapping[str, Any] = client.request("state", {"as": self._owner}, _ANSWER_S)
+            owner = {"as": self._owner} if self._owner else {}
+            state: Mapping[str, Any] = client.request("state", owner, _ANSWER_S)
             self.known.state = state
             self.known.problem = ""
             self._follow_goal(client, state["goal"])
@@ -243,7 +267,9 @@ class MachineFeed:
             if newest is not None:
                 with suppress(ProtocolError):
                     self.known.sample = read_telemetry(newest)
-            self._picture()
+                    self.known.heard_s = time.monotonic()
+            if newest is not None or (self.known.state is not None and not self.known.telemetry_due):
+                self._picture()
 
     def _picture(self) -> None:
         content, sample, state = self.known.content, self.known.sample, self.known.state

@@ -60,6 +60,10 @@ class JogPad(Element, component=_PAGE / "jog_pad.js"):
             self.update()
 
 
+class StopSaid(Element, component=_PAGE / "stop_said.js"):
+    """Answer to STOP, or that there is none."""
+
+
 class LivePlot(Element, component=_PAGE / "live_plot.js"):
     """Values of telemetry channels over time; emits `close`."""
 

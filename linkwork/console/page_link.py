@@ -7,6 +7,7 @@ import json
 import math
 import time
 from collections import deque
+from dataclasses import asdict, dataclass
 from typing import Any, Final, Protocol
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
@@ -23,6 +24,14 @@ _MOST_BYTES: Final = 4096
 """Of one message of a page."""
 
 
+@dataclass(frozen=True)
+class StopAnswer:
+    """Answer to STOP: whether the controller confirmed it, and its text or the reason."""
+
+    confirmed: bool
+    text: str
+
+
 class Commands(Protocol):
     """Commands that a page may give over its connection."""
 
@@ -32,7 +41,7 @@ class Commands(Protocol):
     def release(self, page: str, press: int) -> None:
         """End the jog of a page."""
 
-    async def stop(self) -> str:
+    async def stop(self) -> StopAnswer:
         """Stop the machine; return the controller's answer."""
 
 
@@ -140,4 +149,4 @@ class PageLink(PictureLink):
                 task.add_done_callback(self._tasks.discard)
 
     async def _stop(self) -> None:
-        self.tell({"type": "stopped", "text": await self._commands.stop()})
+        self.tell({"type": "stopped", **asdict(await self._commands.stop())})

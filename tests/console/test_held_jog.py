@@ -2,8 +2,11 @@
 
 import asyncio
 import json
+import math
 import time
 from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,10 +17,13 @@ pytest.importorskip("nicegui", reason="the console's extra is not installed")
 
 from starlette.websockets import WebSocketDisconnect
 
+from linkwork.console.console_service import JOG_MOST, ConsoleService
 from linkwork.console.held_jog import FRESH_S, HELD_S, DeadManSwitch, HeldControl, JogSender
-from linkwork.console.page_link import MOST_UNSEEN, PageLink
+from linkwork.console.machine_feed import Address
+from linkwork.console.page_link import MOST_UNSEEN, PageLink, StopAnswer
 from linkwork.console.seat import Seat
-from linkwork.protocol.errors import NobodyThere
+from linkwork.protocol.endpoints import MachineEndpoints
+from linkwork.protocol.errors import EndpointError, NobodyThere
 from tests.waiting import wait_for
 
 FORWARD = {"x": 0.1}
@@ -169,6 +175,54 @@ def test_a_controller_that_does_not_answer_breaks_the_jog(sender: Any) -> None:
     assert client.asked == []
 
 
+def test_a_controller_that_cannot_be_found_does_not_end_the_thread() -> None:
+    client, said, there = RecordingClient(), list[str](), list[bool]()
+
+    def connect() -> RecordingClient:
+        if not there:
+            raise EndpointError("several controllers are running")
+        return client
+
+    jog = JogSender(connect, "me", lambda _, text: said.append(text), lambda: 10.0)  # type: ignore[arg-type]
+    jog.start()
+    jog.held(hold(), 0.0)
+    wait_for(lambda: said == ["several controllers are running"], "the message")
+    there.append(True)
+    assert jog.held(hold(2), 0.0) == ""
+    wait_for(lambda: client.asked, "a request")
+    jog.close()
+
+
+def test_the_only_controller_stays_the_one_when_others_start(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked: list[str | None] = []
+
+    def find(name: str | None) -> MachineEndpoints:
+        asked.append(name)
+        return MachineEndpoints(tmp_path / "scara")
+
+    monkeypatch.setattr("linkwork.console.machine_feed.find_controller", find)
+    address = Address()
+    for _ in range(2):
+        address.client().close()
+    assert asked == [None, "scara"]
+
+
+@given(x=st.floats(-2.0, 2.0), y=st.floats(-2.0, 2.0))
+def test_two_coordinates_at_once_are_no_faster_than_one(x: float, y: float) -> None:
+    service = ConsoleService(Address(), "me")
+    coordinates = [{"name": name, "unit": "m", "limits": {"velocity": None}} for name in ("x", "y")]
+    service.feed.known.content = SimpleNamespace(described={"coordinates": coordinates})  # type: ignore[assignment]
+    service.seat.take("a")
+    asked: list[HeldControl] = []
+    service._jog.held = lambda hold, _: asked.append(hold) or ""  # type: ignore[assignment,method-assign,func-returns-value]
+    assert service.hold(HeldControl("a", 1, {"x": x, "y": y}), 0.0) == ""
+    (sent,) = asked
+    assert math.hypot(*sent.velocity.values()) <= JOG_MOST["m"] * (1.0 + 1e-12)
+    assert sent.velocity["x"] * y == pytest.approx(sent.velocity["y"] * x, abs=1e-12)
+
+
 def test_closing_the_console_asks_for_rest() -> None:
     client = RecordingClient()
     jog = JogSender(lambda: client, "me", lambda *_: None, lambda: 10.0)  # type: ignore[arg-type,return-value]
@@ -211,8 +265,8 @@ class NotedCommands:
     def release(self, page: str, press: int) -> None:
         self.released.append(press)
 
-    async def stop(self) -> str:
-        return "stop: stopping"
+    async def stop(self) -> StopAnswer:
+        return StopAnswer(True, "stop: stopping")
 
 
 def talk(*messages: str, pictures: int = 0) -> tuple[ScriptedSocket, NotedCommands]:
@@ -260,7 +314,7 @@ def test_the_age_of_a_picture_counts_from_its_sending() -> None:
 
 def test_stop_is_answered() -> None:
     socket, _ = talk('{"type": "stop"}')
-    assert {"type": "stopped", "text": "stop: stopping"} in socket.got
+    assert {"type": "stopped", "confirmed": True, "text": "stop: stopping"} in socket.got
 
 
 NONSENSE = (

@@ -160,6 +160,7 @@ LOSSES: dict[str, Callable[[Any], Any]] = {
     "a second pointer comes down": lambda page: page.evaluate(
         "window.dispatchEvent(new PointerEvent('pointerdown', {pointerId: 7}))"
     ),
+    "a second button of the mouse": lambda page: page.mouse.down(button="right"),
     "another key is pressed": lambda page: page.keyboard.press("a"),
     "STOP by the space bar": lambda page: page.keyboard.press("Space"),
     "the step is changed (linuxcnc 691)": lambda page: page.evaluate(
@@ -296,6 +297,57 @@ def test_a_page_that_observes_moves_nothing_and_stops_everything(
     wait_for(lambda: at_rest(robot), "rest")
     operating.mouse.up()
     second.close()
+
+
+def test_stop_goes_past_a_stalled_socket_and_says_what_the_controller_answered(
+    operating: Any, robot: Robot
+) -> None:
+    press(operating, robot)
+    operating.evaluate("window.linkwork.link.socket.send = () => {}")
+    operating.keyboard.press("Space")
+    wait_for(lambda: at_rest(robot), "rest")
+    said = operating.locator(".stop-said")
+    wait_for(lambda: said.inner_text().startswith("stop:"), "the answer")
+    operating.mouse.up()
+
+
+def test_a_stop_that_nobody_confirms_is_said(rig: Rig, watched: Watched, robot: Robot) -> None:
+    said = watched.page.locator(".stop-said.unconfirmed")
+    gateway = robot.status["gateway_pid"]
+    os.kill(gateway, signal.SIGSTOP)
+    try:
+        watched.page.get_by_role("button", name="STOP the machine").click()
+        said.wait_for()
+        wait_for(lambda: "STOP was not confirmed" in said.inner_text(), "the reason")
+    finally:
+        os.kill(gateway, signal.SIGCONT)
+
+
+def test_values_of_a_silent_loop_are_called_old(rig: Rig, watched: Watched, robot: Robot) -> None:
+    page = watched.page
+    loop = robot.status["loop_pid"]
+    os.kill(loop, signal.SIGSTOP)
+    try:
+        page.locator(".banner.when-old").wait_for(state="visible")
+        wait_for(lambda: "what you see is old" in page.locator(".doing").inner_text(), "the words")
+    finally:
+        os.kill(loop, signal.SIGCONT)
+    page.locator(".banner.when-old").wait_for(state="hidden")
+    wait_for(lambda: robot.state["state"] in ("fault", "inactive", "active"), "the loop")
+    if robot.state["state"] == "fault":
+        robot.recover()
+
+
+@pytest.mark.parametrize("key", ["Space", "Escape"])
+def test_in_a_list_to_choose_from_both_keys_stop(key: str, operating: Any) -> None:
+    operating.evaluate(
+        "window.stops = 0; window.linkwork.link.addEventListener('stop', () => window.stops++)"
+    )
+    operating.get_by_role("tab", name="Tune").click()
+    law = operating.get_by_label("law", exact=True).first
+    law.focus()
+    operating.keyboard.press(key)
+    assert operating.evaluate("window.stops") == 1
 
 
 def test_space_in_a_text_field_is_a_space(operating: Any) -> None:

@@ -107,6 +107,7 @@ export default {
     this.ears = [
       [window, "pointerup", (event) => this.released(event.pointerId)],
       [window, "pointercancel", end],
+      [window, "pointermove", (event) => this.moved(event)],
       [window, "pointerdown", (event) => event.pointerId !== this.hold.source && this.second()],
       [window, "lostpointercapture", (event) => event.pointerId === this.hold.source && end()],
       [window, "keyup", (event) => this.released(event.code)],
@@ -175,9 +176,10 @@ export default {
     },
     deflection(event) {
       const box = event.currentTarget.getBoundingClientRect();
-      const bounded = (share) => Math.max(-1, Math.min(1, share));
-      const x = bounded((2 * (event.clientX - box.left)) / box.width - 1);
-      const y = bounded(1 - (2 * (event.clientY - box.top)) / box.height);
+      const right = (2 * (event.clientX - box.left)) / box.width - 1;
+      const up = 1 - (2 * (event.clientY - box.top)) / box.height;
+      const size = Math.max(1, Math.hypot(right, up)); // in a corner no faster than at a side
+      const [x, y] = [right / size, up / size];
       this.pad = { x, y };
       return { [this.names[0]]: this.share(x), [this.names[1]]: this.share(y) };
     },
@@ -200,6 +202,10 @@ export default {
     },
     released(source) {
       if (source === this.hold.source) this.hold.end();
+    },
+    // A second button of a mouse, and the release of one of two, come as moves.
+    moved(event) {
+      if (event.pointerId === this.hold.source && event.buttons !== 1) this.hold.end();
     },
     second() {
       this.hold.end("two controls at once: release both, then press again");

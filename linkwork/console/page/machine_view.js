@@ -317,7 +317,7 @@ function effortGauge(joint, size) {
     if (joint.kind === "slides") points.push(new THREE.Vector3(0.06 * size, 0, 0.3 * size * share));
     else {
       const angle = 0.75 * Math.PI * share;
-      points.push(new THREE.Vector3(Math.sin(angle), Math.cos(angle), 0).multiplyScalar(0.1 * size));
+      points.push(new THREE.Vector3(-Math.sin(angle), Math.cos(angle), 0).multiplyScalar(0.1 * size));
     }
   }
   const curve = new THREE.CatmullRomCurve3(points);

@@ -5,6 +5,7 @@ const HEADER = 4; // numbers before the bodies of a picture: version, number, ti
 const FRAME = 12; // numbers of a body: x, y and z axis, origin
 const RETRY_MS = 500;
 const SILENT_MS = 1000;
+const OLD_MS = 1500; // without a picture after which what is shown counts as old
 const ENDED = [1001, 1012]; // codes with which a server closes its connections when it is ended
 
 class Link extends EventTarget {
@@ -35,15 +36,15 @@ class Link extends EventTarget {
     return true;
   }
 
-  // STOP takes both ways, so that a stalled socket does not keep it.
+  // STOP takes both ways at once, so that a stalled socket does not keep it. Twice does no harm.
   stop() {
     this.dispatchEvent(new CustomEvent("stop"));
-    const sent = this.live && this.send({ type: "stop" });
-    if (sent) return;
+    this.send({ type: "stop" });
+    const failed = (why) => ({ confirmed: false, text: `STOP was not confirmed: the console ${why}` });
     fetch("/console/stop", { method: "POST", keepalive: true })
-      .then((answer) => answer.text())
-      .then((text) => this.#tell("stopped", { text }))
-      .catch(() => this.#tell("stopped", { text: "STOP was not sent: the console does not answer" }));
+      .then((answer) => (answer.ok ? answer.json() : failed(`answers with status ${answer.status}`)))
+      .catch(() => failed("does not answer"))
+      .then((answer) => this.#tell("stopped", answer));
   }
 
   // Components call this after each frame that shows a new picture.
@@ -93,6 +94,7 @@ class Link extends EventTarget {
       values: numbers.subarray(end, values),
       twin: numbers.subarray(values), // frames of a ghost: the digital twin, or a second recording
     };
+    this.pictured = this.heard;
     this.#tell("picture", this.picture);
   }
 
@@ -103,6 +105,8 @@ class Link extends EventTarget {
     if (live) this.ended = false;
     document.documentElement.classList.toggle("console-ended", !!this.ended);
     document.documentElement.classList.toggle("link-lost", !live);
+    const old = !this.recorded && this.machine && performance.now() - this.pictured > OLD_MS;
+    document.documentElement.classList.toggle("machine-old", !!old);
   }
 
   #tell(type, detail) {
@@ -124,6 +128,7 @@ export function value(name) {
 
 export function isTextField(element) {
   if (!element) return false;
+  if (element.readOnly) return false; // a list to choose from is an input, too
   if (element.isContentEditable || element.tagName === "TEXTAREA") return true;
   const plain = ["button", "checkbox", "radio", "range", "submit", "reset", "file", "color"];
   return element.tagName === "INPUT" && !plain.includes(element.type);
