@@ -8,8 +8,8 @@ All run the command `linkwork campaign`. A run is a move of the five-bar with no
 of half a second for *throughput* and a quarter of a second for *kills*; for *memory* it is a very short move
 of one joint. *throughput*: runs per second of the whole command with one worker, two workers, and two worker
 processes of a Dask scheduler. *kills*: signals at random moments (`WAYS`); after each the same command
-continues. *memory*: resident memory of the command at shares of its runs, and the largest until its end, with
-table and report.
+continues; those between the first result and the last one count. *memory*: resident memory of the command at
+shares of its runs, and the largest until its end, with table and report.
 
 On two free processors *throughput* takes about eight minutes, *kills* and *memory* fifteen each.
 """
@@ -178,6 +178,7 @@ def kills(folder: Path, runs: int, times: int, seed: int) -> dict[str, Any]:
     finish(path, folder / "undisturbed", "--workers", "2")
     wanted = (folder / "undisturbed" / "results.parquet").read_bytes()
     recorded: dict[str, list[int]] = {way: [] for way in WAYS}
+    effective = 0
     with DaskCluster(2) as cluster:
         for number in range(times):
             for way in WAYS:
@@ -189,7 +190,8 @@ def kills(folder: Path, runs: int, times: int, seed: int) -> dict[str, Any]:
                 while command.poll() is None and len(_recorded(out)) < wanted_results:
                     time.sleep(0.02)
                 time.sleep(draw.uniform(0.0, MOST_LATER_S))
-                _disturb(command, way, draw, cluster)
+                under_way = 0 < len(_recorded(out)) < runs
+                effective += _disturb(command, way, draw, cluster) and under_way
                 cluster.start()
                 before = _recorded(out)
                 recorded[way].append(len(before))
@@ -203,19 +205,20 @@ def kills(folder: Path, runs: int, times: int, seed: int) -> dict[str, Any]:
     return {
         "runs": runs,
         **{f"recorded, {way}": counts for way, counts in recorded.items()},
-        "kills": times * len(WAYS),
+        "kills": effective,
+        "too early or too late": times * len(WAYS) - effective,
         "wrong": wrong,
-        "holds": not wrong,
+        "holds": not wrong and effective > 0,
     }
 
 
-def _disturb(command: subprocess.Popen[bytes], way: str, draw: random.Random, cluster: DaskCluster) -> None:
-    """Disturb the command, and wait until it ends."""
+def _disturb(command: subprocess.Popen[bytes], way: str, draw: random.Random, cluster: DaskCluster) -> bool:
+    """Disturb the command, and wait until it ends. Returns whether the command ran, with a worker to kill."""
     scheduler, *far = cluster.processes
+    met = command.poll() is None
     if way == "worker":
         workers = [pid for pid in children(command.pid) if b"spawn_main" in command_line(pid)]
-        if workers:
-            send(draw.choice(workers), signal.SIGKILL)
+        met = bool(workers) and send(draw.choice(workers), signal.SIGKILL) and met
     elif way == "stopped worker":
         stopped = draw.choice(far)
         stopped.send_signal(signal.SIGSTOP)
@@ -230,14 +233,16 @@ def _disturb(command: subprocess.Popen[bytes], way: str, draw: random.Random, cl
     else:
         command.kill()
     command.wait(300.0)
+    return met
 
 
-def send(pid: int, number: signal.Signals) -> None:
-    """Send a signal to a process that this one has started."""
+def send(pid: int, number: signal.Signals) -> bool:
+    """Send a signal to a process that this one has started. Returns whether there was one."""
     try:
         os.kill(pid, number)
     except ProcessLookupError:
-        return
+        return False
+    return True
 
 
 def children(pid: int) -> list[int]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,7 @@ WORST: Final = 3
 CONFIDENCE: Final = 0.95
 RESAMPLES: Final = 200
 MOST_FOR_RANKS: Final = 20_000
-"""Runs from which a rank correlation is computed; of more, evenly spaced ones."""
+"""Runs from which a rank correlation is computed; of more, randomly chosen ones."""
 FEWEST: Final = 8
 """Runs with a figure below which no sensitivity is given."""
 
@@ -84,13 +85,18 @@ class GroupOfRuns:
 
 @dataclass(frozen=True)
 class Analysis:
-    """Results of a campaign: groups of runs, figures, worst and failed cases, sensitivities."""
+    """Results of a campaign: groups of runs, figures, worst and failed cases, sensitivities.
+
+    The sensitivities are those of the first group. without_indices: figures of a design for Sobol indices
+    that have rank correlations instead, each with the number of its runs without the figure.
+    """
 
     groups: tuple[GroupOfRuns, ...]
     spreads: tuple[Spread, ...]
     worst: tuple[WorstCase, ...]
     failed: tuple[WorstCase, ...]
     sensitivities: tuple[Sensitivity, ...]
+    without_indices: Mapping[str, int]
 
 
 def analyse(plan: CampaignPlan, table: ResultsTable) -> Analysis:
@@ -100,6 +106,7 @@ def analyse(plan: CampaignPlan, table: ResultsTable) -> Analysis:
     groups: list[GroupOfRuns] = []
     spreads: list[Spread] = []
     sensitivities: list[Sensitivity] = []
+    without_indices: dict[str, int] = {}
     rows_of = {
         (one, other): np.flatnonzero((variant == one) & (trajectory == other))
         for one in plan.variants
@@ -122,8 +129,13 @@ def analyse(plan: CampaignPlan, table: ResultsTable) -> Analysis:
             if plan.recipe.parameters:
                 first = next(iter(rows_of.values()))
                 sensitivities += _sensitivities(plan, name, values[first])
+                missing = int(np.count_nonzero(~np.isfinite(values[first])))
+                if plan.design.base and missing:
+                    without_indices[name] = missing
     failed = tuple(_failed(plan, table, np.flatnonzero(result != SUCCESSFUL)[:WORST]))
-    return Analysis(tuple(groups), tuple(spreads), tuple(worst), failed, tuple(sensitivities))
+    return Analysis(
+        tuple(groups), tuple(spreads), tuple(worst), failed, tuple(sensitivities), without_indices
+    )
 
 
 def _failed(plan: CampaignPlan, table: ResultsTable, runs: NDArray[np.intp]) -> Iterator[WorstCase]:
@@ -166,57 +178,92 @@ def _case(plan: CampaignPlan, name: str, run: int, value: float) -> WorstCase:
 def _sensitivities(plan: CampaignPlan, name: str, values: Floats) -> Iterator[Sensitivity]:
     """Sobol indices where the design has them and every run has the figure, else rank correlations."""
     known = np.isfinite(values)
-    if plan.design.base and known.all() and np.ptp(values) > 0.0:
+    if plan.design.base and known.all() and np.ptp(values[: 2 * plan.design.base]) > 0.0:
         yield from _indices(plan, name, values)
         return
-    rows = np.flatnonzero(known)
+    rows = random_part(np.flatnonzero(known), MOST_FOR_RANKS)
     if len(rows) < FEWEST or np.ptp(values[rows]) == 0.0:
         return
-    rows = rows[:: -(-len(rows) // MOST_FOR_RANKS)]
+    samples = rows % (plan.design.base or len(values) // plan.file.sampling.repeats)
     for column, parameter in enumerate(plan.recipe.parameter_names):
-        yield _rank(name, parameter, plan.design.values[rows, column], values[rows])
+        yield _rank(name, parameter, plan.design.values[rows, column], values[rows], samples)
 
 
-def _rank(name: str, parameter: str, x: Floats, y: Floats) -> Sensitivity:
-    """Spearman's correlation with a percentile bootstrap interval."""
+def random_part(rows: NDArray[np.intp], most: int) -> NDArray[np.intp]:
+    """Return at most so many of some rows (n,), in their order, the same ones every time.
+
+    They are chosen at random: evenly spaced rows of a design have a pattern in its parameters.
+    """
+    if len(rows) <= most:
+        return rows
+    part: NDArray[np.intp] = np.random.default_rng(0).choice(rows, most, replace=False)
+    return np.sort(part)
+
+
+def _rank(name: str, parameter: str, x: Floats, y: Floats, samples: NDArray[np.intp]) -> Sensitivity:
+    """Spearman's correlation with a percentile bootstrap interval.
+
+    samples (n,): number of each run's sample. Whole samples are drawn: their runs are not independent.
+    """
     from scipy.stats import rankdata
 
     if np.ptp(x) == 0.0:
         return Sensitivity(name, parameter, "rank", math.nan, math.nan, math.nan)
     ranks = np.stack([rankdata(x), rankdata(y)])
-    value = _correlation(ranks)
+    different, sample = np.unique(samples, return_inverse=True)
+    count = len(different)
+
+    def correlation(draw: NDArray[np.int64]) -> Floats:
+        weights = np.bincount(draw, minlength=count)[sample]
+        (variance, covariance), (_, other) = np.cov(ranks, fweights=weights, ddof=0)
+        return np.array([covariance / np.sqrt(variance * other)])
+
+    return Sensitivity(name, parameter, "rank", *_with_interval(correlation, count)[:, 0].tolist())
+
+
+def _with_interval(estimate: Callable[[NDArray[np.int64]], Floats], count: int) -> Floats:
+    """Return an estimate (n,) from samples, and the ends of its percentile bootstrap intervals (3, n).
+
+    estimate: receives numbers of samples, each below `count`.
+    """
     random = np.random.default_rng(0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        drawn = [_correlation(ranks[:, random.integers(0, len(x), len(x))]) for _ in range(RESAMPLES)]
+        drawn = [estimate(random.integers(0, count, count)) for _ in range(RESAMPLES)]
     ends = 50.0 * (1.0 - CONFIDENCE), 50.0 * (1.0 + CONFIDENCE)
-    low, high = np.nanpercentile(drawn, ends).tolist()
-    return Sensitivity(name, parameter, "rank", value, low, high)
-
-
-def _correlation(rows: Floats) -> float:
-    matrix: Floats = np.asarray(np.corrcoef(rows))
-    return float(matrix[0, 1])
+    return np.vstack([estimate(np.arange(count)), np.nanpercentile(drawn, ends, axis=0)])
 
 
 def _indices(plan: CampaignPlan, name: str, values: Floats) -> Iterator[Sensitivity]:
     """Sobol indices of first and total order (Saltelli et al. 2010), with bootstrap intervals."""
-    from scipy.stats import sobol_indices
-
     base, names = plan.design.base, plan.recipe.parameter_names
-    blocks: NDArray[Any] = values.reshape(len(names) + 2, base)
-    parts: Any = {"f_A": blocks[:1], "f_B": blocks[1:2], "f_AB": blocks[2:, None, :]}
-    found = sobol_indices(func=parts, n=base)
-    bounds = found.bootstrap(confidence_level=CONFIDENCE, n_resamples=RESAMPLES)
-    for kind, index, interval in (
-        ("first", found.first_order, bounds.first_order),
-        ("total", found.total_order, bounds.total_order),
-    ):
-        ends = interval.confidence_interval
-        for place, parameter in enumerate(names):
-            yield Sensitivity(
-                name, parameter, kind, float(np.ravel(index)[place]),
-                float(np.ravel(ends.low)[place]), float(np.ravel(ends.high)[place]),
-            )  # fmt: skip
+    found = sobol_with_intervals(values.reshape(len(names) + 2, base))
+    for place, (kind, parameter) in enumerate(itertools.product(("first", "total"), names)):
+        yield Sensitivity(name, parameter, kind, *found[:, place].tolist())
+
+
+def sobol_with_intervals(blocks: Floats) -> Floats:
+    """Return Sobol indices (3, 2 × parameters): values and ends of intervals, first order before total.
+
+    blocks (parameters + 2, base): a figure at the samples A, B, and A with each parameter of B.
+    """
+    blocks = blocks - blocks[:2].mean()
+
+    def indices(draw: NDArray[np.int64]) -> Floats:
+        drawn = blocks[:, draw]
+        a, b, mixed = drawn[0], drawn[1], drawn[2:]
+        first, total = (b * (mixed - a)).mean(axis=1), 0.5 * np.square(mixed - a).mean(axis=1)
+        found: Floats = np.concatenate([first, total]) / drawn[:2].var()
+        return found
+
+    return _with_interval(indices, blocks.shape[1])
+
+
+def told_without_indices(found: Analysis, figure: str) -> str:
+    """Return why a figure of a design for Sobol indices has none, "" where it has."""
+    missing = found.without_indices.get(figure, 0)
+    if not missing:
+        return ""
+    return f"{figure}: no Sobol indices, because {missing} of {found.groups[0].runs} runs have no such figure"
 
 
 def named_values(plan: CampaignPlan, values: Sequence[float]) -> str:

@@ -38,8 +38,15 @@ class SamplingSection(Section):
             if self.samples is None:
                 raise wrong("samples is missing", found="nothing", remedy="add samples: 256")
             raise wrong("a grid has levels, not samples", remedy="remove samples", at=("samples",))
+        given = self.model_fields_set
+        if "levels" in given and self.method != "grid":
+            raise wrong("levels are those of a grid", remedy="remove levels", at=("levels",))
+        if self.indices and "repeats" in given:
+            raise wrong("a design for Sobol indices has no repeats", remedy="remove repeats", at=("repeats",))
         if self.indices and self.method != "sobol":
             raise wrong("Sobol indices need method: sobol", remedy="write method: sobol", at=("indices",))
+        if self.indices and self.samples == 1:
+            raise wrong("Sobol indices need 2 samples or more", "1", remedy="write 256", at=("samples",))
         if self.method == "sobol" and self.samples is not None and self.samples & (self.samples - 1):
             below = 1 << (self.samples.bit_length() - 1)
             remedy = f"write {below} or {2 * below}"
@@ -68,6 +75,9 @@ class ParameterSection(Section):
     @model_validator(mode="after")
     def _one_distribution(self) -> ParameterSection:
         one_of(self, *DISTRIBUTIONS, needed=True)
+        if self.factor and (self.plant is None or self.machine is not None):
+            remedy = "remove factor, and write the values themselves"
+            raise wrong("a factor multiplies settings of the plant alone", remedy=remedy, at=("factor",))
         for key in ("uniform", "loguniform"):
             ends = getattr(self, key)
             if ends is not None and not ends[0] < ends[1]:
@@ -93,6 +103,11 @@ class MotionSection(Section):
     @model_validator(mode="after")
     def _one_motion(self) -> MotionSection:
         one_of(self, "send", "move", needed=True)
+        given = self.model_fields_set
+        if "speed" in given and self.move is None:
+            raise wrong("a trajectory has its own speed", remedy="remove speed", at=("speed",))
+        if "approach_speed" in given and not self.approach:
+            raise wrong("there is no approach", remedy="remove approach_speed", at=("approach_speed",))
         return self
 
 
@@ -115,7 +130,7 @@ class TuneSection(Section):
     stability_margin: MarginSection = entry("Smallest allowed stability margins", default=MarginSection())
     over: Literal["mean", "worst", "rms"] = entry("How the figures of all runs become one", default="rms")
     candidates: Count = entry("Candidates per generation and setting", default=5, ge=2, le=100)
-    generations: Count = entry("Most generations", default=20, ge=1, le=10_000)
+    generations: Count = entry("Generations after the first", default=20, ge=1, le=10_000)
 
     @model_validator(mode="after")
     def _ordered(self) -> TuneSection:

@@ -11,7 +11,15 @@ from typing import Any, Final
 import numpy as np
 
 from linkwork.arrays import Floats
-from linkwork.campaigns.analysis import Analysis, Sensitivity, WorstCase, named_values, shown_figures
+from linkwork.campaigns.analysis import (
+    Analysis,
+    Sensitivity,
+    WorstCase,
+    named_values,
+    random_part,
+    shown_figures,
+    told_without_indices,
+)
 from linkwork.campaigns.campaign_plan import CampaignPlan
 from linkwork.campaigns.results_table import ResultsTable
 from linkwork.reports.chart import Chart, ChartLine, Limit, Moment, figure
@@ -19,7 +27,7 @@ from linkwork.reports.document import definitions, document, plain_table
 from linkwork.reports.intervals import Interval, intervals
 from linkwork.reports.markup import Content, Markup, element
 from linkwork.reports.quantities import DASH, amount, scale
-from linkwork.reports.scatter import Marks, scatter
+from linkwork.reports.scatter import MOST, Marks, scatter
 
 FILE: Final = "report.html"
 HUES: Final = 6
@@ -142,8 +150,11 @@ def _figures(plan: CampaignPlan, table: ResultsTable, found: Analysis, groups: G
             continue
         mine = [each for each in found.sensitivities if each.figure == name]
         charts = [_distribution(plan, name, values, groups), *_effects(mine, groups[0][0])]
+        why = told_without_indices(found, name)
         charts += _scattered(plan, table, name, values, mine, groups)
         yield element("h3", name)
+        if why:
+            yield element("p", why, class_="note")
         yield element("div", *charts, class_="charts")
 
 
@@ -198,12 +209,13 @@ def _scattered(
     level = None
     if limit is not None and limit <= 2.0 * float(np.nanmax(values)):
         level = Limit(limit * factor, "required")
+    shown = [(label, random_part(rows[np.isfinite(values[rows])], MOST)) for label, rows in groups[:HUES]]
     for each in order[:SCATTERED]:
         spec = plan.file.parameters[each.parameter]
         x = table.numbers(f"parameter.{each.parameter}")
         marks = [
             Marks(label, x[rows], values[rows] * factor, number + 1)
-            for number, (label, rows) in enumerate(islice(groups, HUES))
+            for number, (label, rows) in enumerate(shown)
         ]
         x_label = f"{each.parameter} / {spec.unit or '1'}"
         log = spec.loguniform is not None

@@ -24,6 +24,7 @@ from linkwork.campaigns.machine_patches import as_yaml, merged, place_of, replac
 from linkwork.campaigns.merit import figure_names
 from linkwork.campaigns.run_faults import faults_with
 from linkwork.controller.configuration import configured
+from linkwork.installed import installed_version
 from linkwork.machine import Machine, MachineError, Problem
 from linkwork.machine.checks.unknown_names import unknown
 from linkwork.machine.loading import machine_in, plant_mechanism_with
@@ -68,7 +69,7 @@ class RunRecipe:
     parameter_names: tuple[str, ...]
     faults: tuple[Mapping[str, Any], ...]
     measured: tuple[str, ...]
-    daemons: bool = False
+    daemons: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,13 +123,16 @@ class CampaignPlan:
         return run // (len(self.variants) * len(self.trajectories))
 
 
-def read_campaign(path: str | Path) -> CampaignPlan:
-    """Read a campaign and everything that it names. Raises MachineError with every problem found."""
+def read_campaign(path: str | Path, *, daemons: bool = False) -> CampaignPlan:
+    """Read a campaign and everything that it names. Raises MachineError with every problem found.
+
+    daemons: whether whole daemons carry out each run.
+    """
     file, document = read_campaign_file(path)
-    return plan_of(file, document)
+    return plan_of(file, document, daemons=daemons)
 
 
-def plan_of(file: CampaignFile, document: Document) -> CampaignPlan:
+def plan_of(file: CampaignFile, document: Document, *, daemons: bool = False) -> CampaignPlan:
     """Plan a campaign that has been read. Raises MachineError."""
     folder = Path(document.file).parent
     machines = _machines(file, document, folder)
@@ -136,11 +140,12 @@ def plan_of(file: CampaignFile, document: Document) -> CampaignPlan:
     _check_parameters(file, document, machine)
     motions, measured = _motions(file, document, folder, machine)
     figures = figure_names(machine, measured)
+    _check_variants(machines, measured, figures, document)
     _check_figures(file, document, figures)
     design = _design(file, document)
     names = tuple(file.parameters)
     texts = {name: each.source_text for name, each in machines.items()}
-    content = _content(file, texts, motions)
+    content = {**_content(file, texts, motions), "daemons": daemons, "linkwork": installed_version()}
     recipe = RunRecipe(
         _hash(content),
         file.seed,
@@ -150,6 +155,7 @@ def plan_of(file: CampaignFile, document: Document) -> CampaignPlan:
         names,
         tuple(file.faults),
         measured,
+        daemons,
     )
     plan = CampaignPlan(Path(document.file), file, recipe, content, design, machine, figures)
     _check_settings(plan, machines, document)
@@ -326,6 +332,30 @@ def _check_target(target: Mapping[str, float], document: Document, place: Place,
             allowed = f"{low:.6g} to {high:.6g} {unit}"
             text = "this position is beyond the limits"
             problems.append(document.problem((*place, name), text, found=found, allowed=allowed))
+    if problems:
+        raise MachineError(problems)
+
+
+def _check_variants(
+    machines: Mapping[str, Machine], measured: Sequence[str], figures: Mapping[str, str], document: Document
+) -> None:
+    """Check that the runs of all variants have the same figures in the same order."""
+    problems = []
+    for name, machine in machines.items():
+        known = [each for each in measured if each in machine.mechanism.coordinate_names]
+        own = figure_names(machine, known)
+        if list(own.items()) != list(figures.items()):
+            problems.append(
+                document.problem(
+                    ("variants", name),
+                    "the runs of this variant have other figures than those of the first one",
+                    of_key=True,
+                    found=", ".join(sorted({name for name, _ in own.items() ^ figures.items()}))
+                    or "another order of the motors",
+                    allowed="the motors and coordinates of the first variant, in their order",
+                    remedy="write a campaign of its own for it",
+                )
+            )
     if problems:
         raise MachineError(problems)
 

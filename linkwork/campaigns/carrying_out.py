@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Final, Self
@@ -72,7 +73,7 @@ class LocalWorkers:
             record(line)
             noted += 1
 
-        while again := _on(self._pool, recipe, rest, self._count, count):
+        while again := _on(self._pool, recipe, rest, lambda: self._count, count):
             endings, noted = (0 if noted else endings + 1), 0
             if endings >= MOST_ENDINGS:
                 runs = ", ".join(str(task.run) for task in again[:5])
@@ -87,8 +88,14 @@ class LocalWorkers:
 
 def carry_out_on(cluster: Cluster, recipe: RunRecipe, tasks: Iterable[RunTask], record: Record) -> None:
     """Carry out runs on a cluster, which replaces its workers itself. Raises WorkersEnded."""
+    _on(cluster.executor, recipe, iter(tasks), cluster.threads, record, _plain_failures)
+
+
+@contextmanager
+def _plain_failures() -> Iterator[None]:
+    """Raise WorkersEnded where a cluster fails."""
     try:
-        _on(cluster.executor, recipe, iter(tasks), cluster.threads, record, cluster.manned)
+        yield
     except Exception as error:  # the scheduler has gone, or gives a run up
         if isinstance(error, CancelledError):
             text = "the scheduler has ended"
@@ -103,13 +110,14 @@ def _on(
     executor: Executor,
     recipe: RunRecipe,
     rest: Iterator[RunTask],
-    workers: int,
+    workers: Callable[[], int],
     record: Record,
-    manned: Callable[[], bool] = lambda: True,
+    guarded: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> list[RunTask]:
     """Carry out runs; return those that were lost with the workers of a broken pool.
 
-    manned: whether there is a worker. Raises WorkersEnded without any for a time.
+    workers: returns their number now; without any for a time WorkersEnded is raised. guarded: context of
+    what is asked of the executor, which recording is not.
     """
     pace = _Pace()
     futures: dict[Future[Done], list[RunTask]] = {}
@@ -117,7 +125,8 @@ def _on(
 
     def finish(future: Future[Done], chunk: list[RunTask]) -> None:
         try:
-            lines, seconds = future.result()
+            with guarded():
+                lines, seconds = future.result()
         except BrokenProcessPool:
             lost.extend(chunk)
             return
@@ -126,17 +135,21 @@ def _on(
         pace.seconds, pace.runs = pace.seconds + seconds, pace.runs + len(lines)
 
     while not lost:
-        while len(futures) < workers * (1 + AHEAD) and (chunk := list(itertools.islice(rest, pace.chunk))):
+        with guarded():
+            most = max(1, workers()) * (1 + AHEAD)
+        while len(futures) < most and (chunk := list(itertools.islice(rest, pace.chunk))):
             try:
-                futures[executor.submit(carry_out, recipe, chunk)] = chunk
+                with guarded():
+                    futures[executor.submit(carry_out, recipe, chunk)] = chunk
             except BrokenProcessPool:
                 lost += chunk
                 break
         if not futures:
             break
         done = wait(futures, UNMANNED_S, FIRST_COMPLETED).done
-        if not done and not manned():
-            raise WorkersEnded("the cluster has no workers left: start some; the same command continues")
+        with guarded():
+            if not done and not workers():
+                raise WorkersEnded("the cluster has no workers left: start some; the same command continues")
         for future in done:
             finish(future, futures.pop(future))
     for future, chunk in futures.items():  # a broken pool has ended all of them

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from linkwork.campaigns.campaign_plan import RunTask, patched_text
-from linkwork.campaigns.in_process import MotionRequest
+from linkwork.campaigns.in_process import MotionRequest, RunEnd
 from linkwork.campaigns.merit import Merit, MeritRecorder
 from linkwork.campaigns.run_faults import fault_entries, fault_seed, noise_seed
 from linkwork.campaigns.run_worker import RunWorker
@@ -19,8 +19,8 @@ from linkwork.recordings.recording import read_recording
 from linkwork.recordings.truth_file import read_truth
 
 
-def run_by_daemons(worker: RunWorker, task: RunTask) -> tuple[Merit, str]:
-    """Carry out a run; return its figures, and why it ended before its motion did ("" where it did not).
+def run_by_daemons(worker: RunWorker, task: RunTask) -> tuple[Merit, RunEnd]:
+    """Carry out a run; return its figures and its end, without goal and orders.
 
     Raises RigFailed where a daemon does not start.
     """
@@ -55,7 +55,7 @@ def run_by_daemons(worker: RunWorker, task: RunTask) -> tuple[Merit, str]:
         table, found = read_recording(Path(str(log))).table, read_truth(truth)
     recorder = MeritRecorder(machine, recipe.measured, len(requests))
     recorder.add(table, found.q[found.rows_at(table["time_s"])])
-    return recorder.merit(name), text
+    return recorder.merit(name), RunEnd(0, text, name)
 
 
 def _request(robot: Robot, request: MotionRequest) -> Goal:

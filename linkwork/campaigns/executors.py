@@ -30,11 +30,10 @@ def local_workers(count: int) -> ProcessPoolExecutor:
 
 @dataclass(frozen=True)
 class Cluster:
-    """A Dask cluster. threads: their number at the start. manned: whether it has a worker now."""
+    """A Dask cluster. threads: returns their number now; workers come and go."""
 
     executor: Executor
-    threads: int
-    manned: Callable[[], bool]
+    threads: Callable[[], int]
 
 
 @contextmanager
@@ -62,10 +61,10 @@ def cluster(address: str, workers: int) -> Iterator[Cluster]:
     except (OSError, TimeoutError, ValueError) as error:
         raise Misuse(f"--on {address}: no Dask scheduler answers there: {error}") from None
     try:
-        threads = sum(client.nthreads().values())
-        if not threads:
+        found = Cluster(client.get_executor(pure=False), lambda: sum(client.nthreads().values()))
+        if not found.threads():
             raise Misuse(f"--on {address}: the scheduler has no workers: start some with `dask worker`")
-        yield Cluster(client.get_executor(pure=False), threads, lambda: bool(client.nthreads()))
+        yield found
     finally:
         client.close()
         if started is not None:

@@ -71,13 +71,12 @@ class MeritRecorder:
         self._speed = self._residual = 0.0
         self._ticks = self._settling = self._limited = 0
         self._code: int | None = None
-        self._fault = self._lost = 0
+        self._fault = self._lost = self._lost_before = 0
 
     def add(self, table: NDArray[Any], true_q: Floats) -> None:
         """Take in records (n; structured) and true positions (n, nq; rad or m) at their ticks."""
         last = table[-1]
         self._fault = self._fault or int(last["fault"])
-        self._lost = max(self._lost, int(table["lost_total"].max()))
         if int(last["goal_id"]) and int(last["goal_status"]) in (GoalStatus.SUCCEEDED, GoalStatus.ENDED):
             self._code = int(last["goal_code"])
         rows = (table["goal_id"] == self._goal) & np.isin(table["goal_status"], _UNDER_WAY)
@@ -104,6 +103,10 @@ class MeritRecorder:
         self._speed = max(self._speed, float(share.max()))
         residual = table["closure_residual"]
         self._residual = max(self._residual, float(np.nanmax(residual, initial=0.0)))
+        lost = table["lost_total"]
+        if not self._ticks:
+            self._lost_before = int(lost[0])
+        self._lost = max(self._lost, int(lost.max()) - self._lost_before)
         self._ticks += len(table)
         self._settling += int((table["goal_status"] == GoalStatus.SETTLING).sum())
         self._limited += int((table["limited"] != 0).sum())

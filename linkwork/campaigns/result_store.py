@@ -103,10 +103,13 @@ class ResultStore:
                 else:
                     self._note(line, end)
                 end += len(line) + 1
+        own = json.dumps({"runs": len(self._at), "content": content}).encode() + b"\n"
+        if head is None and not own.startswith(rest):
+            raise self._foreign()
         os.ftruncate(self._fd, end)
         self._end = end
         if head is None:
-            self._write(json.dumps({"runs": len(self._at), "content": content}).encode() + b"\n")
+            self._write(own)
         return self._end
 
     def _head(self, line: bytes, content: dict[str, Any]) -> dict[str, Any]:
@@ -114,10 +117,12 @@ class ResultStore:
             head: dict[str, Any] = json.loads(line)
             runs, known = head["runs"], head["content"]
         except (ValueError, KeyError, TypeError):
-            raise self._refusal("this is no file of results", "give another folder: --out DIR") from None
+            raise self._foreign() from None
         changed = list(differences(known, content))
         if changed or runs != len(self._at):
-            text = "these are results of another campaign, or of this one before a change"
+            text = (
+                "these are results of another campaign, or of this one before a change of it or of linkwork"
+            )
             found = "; ".join(changed[:_SHOWN] + ["…"] * (len(changed) > _SHOWN)) or f"{runs} runs then"
             raise self._refusal(text, "give another folder: --out DIR, or remove this one", found)
         return head
@@ -139,6 +144,9 @@ class ResultStore:
             os.ftruncate(self._fd, self._end)
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
         self._end += written
+
+    def _foreign(self) -> MachineError:
+        return self._refusal("this is no file of results", "give another folder: --out DIR")
 
     def _refusal(self, message: str, remedy: str, found: str = "") -> MachineError:
         return MachineError([Problem(str(self.path), None, None, "", message, found=found, remedy=remedy)])

@@ -26,13 +26,17 @@ from linkwork.protocol.codes import Pace
 from linkwork.terminal.failures import Misuse
 
 
-def logged_run(worker: RunWorker, task: RunTask, folder: Path) -> tuple[Merit, RunEnd, Path]:
+def logged_run(worker: RunWorker, task: RunTask, folder: Path) -> tuple[Merit, RunEnd, Path | None]:
     """Carry out a run and write its log; return its figures, its end, and the path of the log.
+
+    A run whose machine cannot be built has no log.
 
     Raises Misuse where the log cannot be written, or exists.
     """
     tables: list[NDArray[Any]] = []
-    merit, end = worker.run(task, lambda table, _: tables.append(table.copy()))
+    merit, end = worker.outcome(task, lambda table, _: tables.append(table.copy()))
+    if not tables:
+        return merit, end, None
     path = folder / f"run-{task.run}.mcap"
     try:
         folder.mkdir(parents=True, exist_ok=True)

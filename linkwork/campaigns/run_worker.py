@@ -84,26 +84,32 @@ class RunWorker:
         found = smallest(stability_margins(machine, self.recipe.motions[task.trajectory]))
         return Merit(SUCCESSFUL, "", astuple(found))
 
+    def outcome(self, task: RunTask, also: Take | None = None) -> tuple[Merit, RunEnd]:
+        """Carry out a run by the means of its campaign; return its figures and its end.
+
+        A run whose machine cannot be built has no figures. also: receives the records, except daemons' ones.
+        """
+        try:
+            if task.margin:
+                return self.margin(task), RunEnd(0, "")
+            if self.recipe.daemons:
+                from linkwork.campaigns.daemon_run import run_by_daemons  # for campaigns that ask for them
+
+                return run_by_daemons(self, task)
+            return self.run(task, also)
+        except (MachineError, NotAssembled) as error:
+            return Merit("NOT_BUILT", "", ()), RunEnd(0, str(error))
+        except NotAtRest as error:
+            return Merit("NOT_AT_REST", "", ()), RunEnd(0, str(error))
+
     def line(self, task: RunTask) -> bytes:
         """Carry out a run; return its result as one line of JSON."""
         try:
-            if task.margin:
-                merit, text = self.margin(task), ""
-            elif self.recipe.daemons:
-                from linkwork.campaigns.daemon_run import run_by_daemons  # for campaigns that ask for them
-
-                merit, text = run_by_daemons(self, task)
-            else:
-                merit, end = self.run(task)
-                text = end.text
-        except (MachineError, NotAssembled) as error:
-            merit, text = Merit("NOT_BUILT", "", ()), str(error)
-        except NotAtRest as error:
-            merit, text = Merit("NOT_AT_REST", "", ()), str(error)
+            merit, end = self.outcome(task)
         except Exception as error:
             error.add_note(f"in run {task.run}; alone: linkwork campaign FILE --run {task.run}")
             raise
-        return result_line(task.run, merit, text)
+        return result_line(task.run, merit, end.text)
 
 
 def result_line(run: int, merit: Merit, text: str) -> bytes:

@@ -130,7 +130,8 @@ def _build(
 class CandidateRuns:
     """Evaluates candidates: all of a generation at once, on worker processes.
 
-    store: earlier evaluations, by their numbers. advance: receives the numbers of evaluations done.
+    store: evaluations by their numbers; each is recorded when the runs of its candidate are complete.
+    advance: receives the numbers of evaluations done, and of all.
     """
 
     def __init__(
@@ -154,15 +155,18 @@ class CandidateRuns:
         """Return the candidates with these settings, each an array (settings,)."""
         found = [tuple(np.asarray(each, float).tolist()) for each in settings]
         first = len(self.candidates)
-        known = {number: self._known(number, each) for number, each in enumerate(found, first)}
-        fresh = [(number, found[number - first]) for number, each in known.items() if each is None]
-        measured = self._measured(fresh)
-        for number, earlier in known.items():
-            candidate = earlier or measured[number]
-            self.candidates.append(candidate)
-            if earlier is None and number < len(self._store.done):
-                self._store.append(json.dumps({"run": number, **_as_plain(candidate)}).encode() + b"\n")
-        self._advance(len(self.candidates), self._tuning.most)
+        known: dict[int, Candidate] = {}
+        fresh: dict[int, tuple[float, ...]] = {}
+        for number, each in enumerate(found, first):
+            earlier = self._known(number, each)
+            if earlier is None:
+                fresh[number] = each
+            else:
+                known[number] = earlier
+        self._advance(first + len(known), self._tuning.most)
+        if fresh:
+            self._measure(fresh, known)
+        self.candidates += [known[number] for number in sorted(known)]
         return self.candidates[first:]
 
     def _known(self, number: int, settings: tuple[float, ...]) -> Candidate | None:
@@ -173,13 +177,14 @@ class CandidateRuns:
         candidate = _from_plain(self._store.read(number))
         return candidate if candidate.settings == settings else None
 
-    def _measured(self, fresh: Sequence[tuple[int, tuple[float, ...]]]) -> dict[int, Candidate]:
-        """Carry out the runs of candidates (number, settings)."""
-        if not fresh:
-            return {}
+    def _measure(self, fresh: Mapping[int, tuple[float, ...]], known: dict[int, Candidate]) -> None:
+        """Carry out the runs of candidates, settings by number; record each, and add it to the known ones."""
+        first, numbers = len(self.candidates), list(fresh)
         plan = self._tuning.plan
         document = plan.machine.document
-        texts = {f"c{number}": patched_text(document, self._tuning.patch(each)) for number, each in fresh}
+        texts = {
+            f"c{number}": patched_text(document, self._tuning.patch(each)) for number, each in fresh.items()
+        }
         recipe = _recipe_with(plan.recipe, texts)
         own = [plan.task(run) for run in range(plan.runs)]
         own += [replace(plan.task(place), margin=True) for place in range(len(plan.trajectories))]
@@ -188,17 +193,20 @@ class CandidateRuns:
             for place, name in enumerate(texts)
             for number, task in enumerate(own)
         ]
-        told: list[dict[str, Any]] = [{}] * len(tasks)
+        told: list[dict[int, dict[str, Any]]] = [{} for _ in fresh]
 
         def record(line: bytes) -> None:
             result = json.loads(line)
-            told[result["run"]] = result
+            place, run = divmod(result["run"], len(own))
+            told[place][run] = result
+            if len(told[place]) == len(own):
+                number = numbers[place]
+                candidate = self._candidate(fresh[number], [told[place][at] for at in range(len(own))])
+                self._store.append(json.dumps({"run": number, **_as_plain(candidate)}).encode() + b"\n")
+                known[number] = candidate
+                self._advance(first + len(known), self._tuning.most)
 
         self._workers.carry_out(recipe, tasks, record)
-        return {
-            number: self._candidate(each, told[len(own) * place : len(own) * (place + 1)])
-            for place, (number, each) in enumerate(fresh)
-        }
 
     def _candidate(self, settings: tuple[float, ...], told: Sequence[Mapping[str, Any]]) -> Candidate:
         """Return a candidate from the results of its runs, and, after them, of its margins."""
@@ -278,8 +286,12 @@ def tune(
     with ResultStore(folder / "search", content, tuning.most) as store:
         runs = CandidateRuns(tuning, workers, store, advance)
 
+        bounds = list(tuning.section.settings.values())
+
         def settings_of(x: Floats) -> Floats:
-            return np.asarray(np.where(logarithmic, np.exp(np.where(logarithmic, x, 0.0)), x))
+            exact = np.where(logarithmic, np.exp(np.where(logarithmic, x, 0.0)), x)
+            found: Floats = np.clip([float(f"{each:.6g}") for each in exact], *np.transpose(bounds))
+            return found
 
         def generation(_: Any, population: Iterable[Floats]) -> list[float]:
             return [each.cost for each in runs.evaluate([settings_of(x) for x in population])]
@@ -292,6 +304,8 @@ def tune(
             seed=tuning.plan.file.seed,
             init=_population(tuning, ends, present),
             polish=False,
+            tol=0.0,
+            atol=-1.0,  # all generations: the costs of rejected candidates are nearly equal from the start
             updating="deferred",
             workers=generation,
         )
@@ -316,7 +330,7 @@ def _population(tuning: TuningPlan, ends: Floats, present: Floats | None) -> Flo
 
 
 def compared(tuning: TuningPlan, best: Candidate, folder: Path) -> CampaignPlan:
-    """Write and plan the campaign that compares the result with the file, on samples of another seed."""
+    """Write and plan the campaign that compares the result with the file, with another seed."""
     data = {key: value for key, value in tuning.document.data.items() if key != "tune"}
     here = Path(tuning.document.file).parent
     data["machine"] = _seen_from(folder, here, data["machine"])
@@ -324,7 +338,7 @@ def compared(tuning: TuningPlan, best: Candidate, folder: Path) -> CampaignPlan:
         name: each | ({"send": _seen_from(folder, here, each["send"])} if "send" in each else {})
         for name, each in data["trajectories"].items()
     }
-    data |= {"variants": {BEFORE: {}, AFTER: tuning.patch(_rounded(best))}, "seed": tuning.plan.file.seed + 1}
+    data |= {"variants": {BEFORE: {}, AFTER: tuning.patch(best.settings)}, "seed": tuning.plan.file.seed + 1}
     path = folder / COMPARISON
     path.write_text(as_yaml(data), encoding="utf-8")
     return read_campaign(path)
@@ -333,12 +347,8 @@ def compared(tuning: TuningPlan, best: Candidate, folder: Path) -> CampaignPlan:
 def _seen_from(folder: Path, here: Path, given: Any) -> Any:
     """Return the path of a file beside the campaign file, relative to a folder; anything else as it is."""
     if isinstance(given, str) and (here / given).is_file():
-        return os.path.relpath(here / given, folder)
+        return os.path.relpath((here / given).resolve(), folder.resolve())
     return given
-
-
-def _rounded(best: Candidate) -> list[float]:
-    return [float(f"{each:.6g}") for each in best.settings]
 
 
 def write_patch(tuning: TuningPlan, best: Candidate, folder: Path) -> Path:
@@ -350,5 +360,5 @@ def write_patch(tuning: TuningPlan, best: Candidate, folder: Path) -> Path:
         f" {best.value:.6g} {tuning.plan.figures[section.minimise]}\n"
     )
     path = folder / PATCH
-    path.write_text(head + as_yaml(tuning.patch(_rounded(best))), encoding="utf-8")
+    path.write_text(head + as_yaml(tuning.patch(best.settings)), encoding="utf-8")
     return path

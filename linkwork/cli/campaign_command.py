@@ -6,7 +6,6 @@ import math
 import shlex
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -60,14 +59,13 @@ def campaign(
 
     if log is not None and run is None:
         raise Misuse("--log is for one run: add --run N")
-    plan = read_campaign(file)
-    if daemons:
-        plan = replace(plan, recipe=replace(plan.recipe, daemons=True))
-    folder = out or Path("linkwork-out") / f"campaign-{plan.file.name}"
     if run is not None:
-        if daemons:
-            raise Misuse("--run carries out a run in this process, which gives the same; leave --daemons out")
-        return _one(plan, run, log, as_json=as_json)
+        given = {"--daemons": daemons, "--on": on, "--workers": workers, "--out": out, "--dry-run": dry_run}
+        if without := [name for name, value in given.items() if value]:
+            raise Misuse(f"--run carries out one run in this process: leave {', '.join(without)} out")
+        return _one(read_campaign(file), run, log, as_json=as_json)
+    plan = read_campaign(file, daemons=daemons)
+    folder = out or Path("linkwork-out") / f"campaign-{plan.file.name}{'-daemons' * daemons}"
     options = CampaignOptions(folder, workers or processors(), on)
     if dry_run:
         _estimate(plan, options, as_json=as_json)
@@ -112,7 +110,10 @@ def _estimate(plan: CampaignPlan, options: CampaignOptions, *, as_json: bool) ->
         return
     samples = f"{len(plan.design)} samples, {len(plan.variants)} variants, {len(plan.trajectories)} motions"
     say(f"{plan.runs} runs ({samples}), {found.left} left")
-    say(f"{found.run_s:.3g} s each; about {_duration(found.total_s)} on {options.workers} workers")
+    told = f"{found.run_s:.3g} s each; about {_duration(found.total_s)} on {options.workers} workers"
+    if options.on not in (None, "local"):
+        told += " as quick as this computer's: --workers gives another number"
+    say(told)
 
 
 def _duration(seconds: float) -> str:
@@ -133,10 +134,10 @@ def _one(plan: CampaignPlan, number_of_run: int, log: Path | None, *, as_json: b
         raise Misuse(f"--run {number_of_run}: this campaign has runs 0 to {plan.runs - 1}")
     task, worker, path = plan.task(number_of_run), RunWorker(plan.recipe), None
     if log is None:
-        merit, end = worker.run(task)
+        merit, end = worker.outcome(task)
     else:
         merit, end, path = logged_run(worker, task, log)
-    figures = dict(zip(plan.figures, merit.values, strict=True))
+    figures = dict(zip(plan.figures, merit.values, strict=True)) if merit.values else {}
     if as_json:
         parameters = dict(zip(plan.recipe.parameter_names, task.values, strict=True))
         emit(
@@ -152,7 +153,8 @@ def _one(plan: CampaignPlan, number_of_run: int, log: Path | None, *, as_json: b
             + (f": {end.text}" * bool(end.text))
         )
         rows = [[name, number(value), plan.figures[name]] for name, value in figures.items()]
-        console.print(table("figures", ("figure", "value", "unit"), rows))
+        if rows:
+            console.print(table("figures", ("figure", "value", "unit"), rows))
         if path is not None:
             say(f"log: {shlex.quote(str(path))}")
     return DONE if merit.result == SUCCESSFUL else GOAL_FAILED
@@ -164,7 +166,10 @@ def _summary(plan: CampaignPlan, found: Analysis, path: Path, page: Path) -> dic
         "groups": [vars(each) | {"results": dict(each.results)} for each in found.groups],
         "figures": [vars(each) for each in found.spreads],
         "worst": [vars(each) for each in found.worst],
+        "failed": [vars(each) for each in found.failed],
+        "sensitivities_of": {"variant": plan.variants[0], "trajectory": plan.trajectories[0]},
         "sensitivities": [vars(each) for each in found.sensitivities],
+        "without_indices": dict(found.without_indices),
         "results": str(path),
         "report": str(page),
     }
@@ -172,7 +177,7 @@ def _summary(plan: CampaignPlan, found: Analysis, path: Path, page: Path) -> dic
 
 def _show(plan: CampaignPlan, found: Analysis, file: str) -> None:
     """Print pass rates, figures, sensitivities, and the commands for the worst cases."""
-    from linkwork.campaigns.analysis import named_values, shown_figures
+    from linkwork.campaigns.analysis import named_values, shown_figures, told_without_indices
 
     rows = [
         [f"{each.variant}, {each.trajectory}", str(each.runs), _share(each.succeeded, each.runs),
@@ -201,7 +206,10 @@ def _show(plan: CampaignPlan, found: Analysis, file: str) -> None:
         if not math.isnan(each.value)
     ]
     if rows:
-        console.print(table("sensitivities", ("figure, parameter", "kind", "value", "95 % interval"), rows))
+        title = f"sensitivities of {plan.variants[0]}, {plan.trajectories[0]}"
+        console.print(table(title, ("figure, parameter", "kind", "value", "95 % interval"), rows))
+    for figure in found.without_indices:
+        say(told_without_indices(found, figure))
     for case in (*found.failed, *found.worst):
         unit = plan.figures.get(case.figure, "").removeprefix("1")
         value = "" if math.isnan(case.value) else f" {number(case.value)} {unit}".rstrip()

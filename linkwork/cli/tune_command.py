@@ -173,6 +173,6 @@ def _evidence(tuning: TuningPlan, best: Candidate, candidates: Sequence[Candidat
             "Smallest margins of the motors' position loops in the poses where the motions end.",
             class_="note",
         ),
-        element("p", "The comparison below uses samples that the search has not used.", class_="note"),
+        element("p", "The comparison below has another seed than the search.", class_="note"),
         element("div", figure(chart), class_="charts"),
     )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+import operator
 import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,9 +34,9 @@ def simulate_batch(
     parameters: Mapping[str, ArrayLike] | None = None,
     effort: ArrayLike | None = None,
     dt_s: float | None = None,
-    every: int | None = None,
+    every: SupportsIndex | None = None,
     integrator: str | None = None,
-    workers: int | None = None,
+    workers: SupportsIndex | None = None,
 ) -> Floats:
     """Simulate the plant's mechanism from many initial states; return the states that follow.
 
@@ -63,12 +64,11 @@ def simulate_batch(
     if method not in _FIXED_STEPS:
         raise ValueError(f"a batch cannot use {method}: use integrator {', '.join(_FIXED_STEPS)}")
     steps = _steps(duration_s, dt)
-    between = steps if every is None else every
-    if not (isinstance(between, int) and between >= 1 and steps % between == 0):
-        raise ValueError(f"every must divide the {steps} steps of the duration, not {every!r}")
-    given = {
-        name: np.atleast_1d(np.asarray(values, dtype=float)) for name, values in (parameters or {}).items()
-    }
+    between = steps if every is None else _count("every", every)
+    if steps % between:
+        raise ValueError(f"every must divide the {steps} steps of the duration, not {every}")
+    threads = (os.cpu_count() or 1) if workers is None else _count("workers", workers)
+    given = {name: _column(name, values) for name, values in (parameters or {}).items()}
     starts, motors = _rows("states", states, mechanism.nq + mechanism.nv), len(machine.motors)
     efforts = _rows("effort", np.zeros(motors) if effort is None else effort, motors)
     cases = _cases({"states": starts, "effort": efforts, **given})
@@ -91,7 +91,7 @@ def simulate_batch(
             found[case, done:] = np.nan
 
     _refuse_open(mechanism, parameter_sets, starts, cases)
-    count = max(1, min(workers or os.cpu_count() or 1, cases))
+    count = max(1, min(threads, cases))
     with ThreadPoolExecutor(count) as pool:
         for future in [pool.submit(advance, range(k, cases, count)) for k in range(count)]:
             future.result()
@@ -114,6 +114,23 @@ def _steps(duration_s: float, dt: float) -> int:
     if steps < 1 or abs(steps * dt - duration_s) > 1e-9 * duration_s:
         raise ValueError(f"duration_s must be a multiple of the step, {dt:g} s, not {duration_s:g}")
     return steps
+
+
+def _count(name: str, value: SupportsIndex) -> int:
+    try:
+        count = operator.index(value)
+    except TypeError:
+        count = 0
+    if count < 1:
+        raise ValueError(f"{name} must be an integer, 1 or more, or None, not {value!r}")
+    return count
+
+
+def _column(name: str, values: ArrayLike) -> Floats:
+    column = np.atleast_1d(np.asarray(values, dtype=float))
+    if column.ndim != 1:
+        raise ValueError(f"{name} must be a number or one for each case, found an array of {column.shape}")
+    return column
 
 
 def _rows(name: str, values: Any, columns: int) -> Floats:

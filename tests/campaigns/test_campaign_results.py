@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 import resource
-from concurrent.futures import Executor, Future
+from concurrent.futures import CancelledError, Executor, Future
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,16 @@ def test_results_on_a_full_disk_stay_whole_and_continue(tmp_path: Path) -> None:
     assert (tmp_path / FILE).read_bytes().endswith(_line(0) + _line(1) + _line(2))
 
 
+@pytest.mark.parametrize(
+    "content", [b'{"my": "data"}', b"\n", b'{"my": "data"}\n', b'{"runs": 9, "content": {}']
+)
+def test_a_file_of_someone_else_stays_as_it_is(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / FILE).write_bytes(content)
+    with pytest.raises(MachineError, match="no file of results"):
+        ResultStore(tmp_path, {"seed": 1}, 9)
+    assert (tmp_path / FILE).read_bytes() == content
+
+
 class _InThisProcess(Executor):
     def submit(self, function: Any, /, *words: Any, **named: Any) -> Future[Any]:
         future: Future[Any] = Future()
@@ -111,25 +122,117 @@ def test_results_of_a_changed_file_are_refused_where_the_change_has_an_effect(tm
             ResultStore(tmp_path / "out", other.content, other.runs)
 
 
+def test_results_of_daemons_or_of_another_linkwork_are_not_those_of_this_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = small_campaign.planned(tmp_path)
+    with ResultStore(tmp_path / "out", plan.content, plan.runs):
+        pass
+    daemons = read_campaign(plan.path, daemons=True)
+    assert daemons.recipe.daemons
+    assert daemons.recipe.identity != plan.recipe.identity
+    with pytest.raises(MachineError, match="daemons was false, is true"):
+        ResultStore(tmp_path / "out", daemons.content, daemons.runs)
+    monkeypatch.setattr("linkwork.campaigns.campaign_plan.installed_version", lambda: "9.9")
+    later = read_campaign(plan.path)
+    with pytest.raises(MachineError, match=r'change of it or of linkwork(.|\n)*linkwork was .*, is "9.9"'):
+        ResultStore(tmp_path / "out", later.content, later.runs)
+
+
+def test_a_run_whose_machine_cannot_be_built_is_shown_as_recorded(tmp_path: Path) -> None:
+    text = small_campaign.TEXT.replace(
+        "plant: right_forearm.mass_kg, uniform: [0.7, 0.9], unit: kg",
+        "plant: joints.right_elbow.at_m, factor: true, choice: [5]",
+    )
+    path = small_campaign.write(tmp_path, text)
+    recorded = json.loads(small_campaign.lines(read_campaign(path))[0])
+    assert recorded["result"] == "NOT_BUILT"
+    words = ["campaign", str(path), "--run", "0", "--log", str(tmp_path / "log")]
+    ran = command.linkwork(*words, "--json")
+    assert ran.returncode == 1, ran.stderr
+    told = json.loads(ran.stdout)
+    assert (told["result"], told["text"], told["log"]) == ("NOT_BUILT", recorded["text"], None)
+    shown = command.linkwork(*words)
+    assert shown.returncode == 1
+    assert "cannot be assembled" in shown.stdout
+
+
+def test_options_without_effect_on_one_run_are_refused(tmp_path: Path) -> None:
+    path = small_campaign.write(tmp_path)
+    words = ["--on", "local", "--workers", "1", "--out", str(tmp_path / "out"), "--dry-run", "--daemons"]
+    ran = command.linkwork("campaign", str(path), "--run", "0", *words)
+    assert ran.returncode == 2
+    assert "leave --daemons, --on, --workers, --out, --dry-run out" in " ".join(ran.stderr.split())
+
+
+def test_the_estimate_for_a_cluster_says_what_it_assumes(tmp_path: Path) -> None:
+    words = ["campaign", str(small_campaign.write(tmp_path)), "--dry-run", "--workers", "7"]
+    words += ["--out", str(tmp_path / "out")]
+    here, far = (command.linkwork(*words, *more) for more in ([], ["--on", "tcp://far:8786"]))
+    assert (here.returncode, far.returncode) == (0, 0)
+    assert here.stdout.endswith(" on 7 workers\n")
+    assert "on 7 workers as quick as this computer's: --workers gives another number" in far.stdout
+
+
 class _Silent(Executor):
+    """Counts what it is given, and gives no results."""
+
+    submitted = 0
+
     def submit(self, function: Any, /, *words: Any, **named: Any) -> Future[Any]:
+        self.submitted += 1
         return Future()
 
 
-def test_a_cluster_without_workers_ends_the_campaign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cluster_is_used_as_it_grows_and_without_workers_ends_the_campaign(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each time without a result the number of threads is asked for twice: to wait on, and for more runs."""
     monkeypatch.setattr("linkwork.campaigns.carrying_out.UNMANNED_S", 0.01)
-    plan, answers = small_campaign.planned(tmp_path), iter((True, True, False))
+    plan, executor, seen = small_campaign.planned(tmp_path), _Silent(), []
+    answers = iter((1, 1, 3, 3, 0, 0))
+
+    def threads() -> int:
+        seen.append(executor.submitted)
+        return next(answers)
+
+    tasks = [plan.task(run % plan.runs) for run in range(30)]
     with pytest.raises(WorkersEnded, match="no workers left"):
-        carry_out_on(
-            Cluster(_Silent(), 1, lambda: next(answers)), plan.recipe, [plan.task(0)], lambda _: None
-        )
+        carry_out_on(Cluster(executor, threads), plan.recipe, tasks, lambda _: None)
     assert next(answers, None) is None
+    assert seen == [0, 3, 3, 9, 9, 9]
+
+
+class _Lost(Executor):
+    """Every run ends with the same error."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def submit(self, function: Any, /, *words: Any, **named: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        future.set_exception(self._error)
+        return future
+
+
+def test_a_failure_of_the_cluster_is_told_from_one_to_record(tmp_path: Path) -> None:
+    plan = small_campaign.planned(tmp_path)
+
+    def full(line: bytes) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", "results.jsonl")
+
+    tasks = [plan.task(0)]
+    with pytest.raises(OSError, match=r"No space left on device: 'results.jsonl'"):
+        carry_out_on(Cluster(_InThisProcess(), lambda: 1), plan.recipe, tasks, full)
+    for error, says in ((OSError("closed"), "does not carry out"), (CancelledError(), "scheduler has ended")):
+        with pytest.raises(WorkersEnded, match=says):
+            carry_out_on(Cluster(_Lost(error), lambda: 1), plan.recipe, tasks, full)
 
 
 def test_the_table_of_an_interrupted_campaign_is_that_of_an_undisturbed_one(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow", reason="the table of a campaign is written by pyarrow")
     plan = small_campaign.planned(tmp_path)
-    here = Cluster(_InThisProcess(), 2, lambda: True)
+    here = Cluster(_InThisProcess(), lambda: 2)
     files = []
     for name, before in (("undisturbed", ()), ("resumed", (3, 1))):
         folder = tmp_path / name
@@ -166,6 +269,22 @@ def _check_page(plan: CampaignPlan, table: ResultsTable) -> None:
     [
         ("samples: 2", "samples: 0", "quick.yaml:4:46", "1 or more"),
         ("latin_hypercube, samples: 2", "sobol, samples: 3", "quick.yaml:4:36", "write 2 or 4"),
+        ("latin_hypercube, samples: 2", "sobol, samples: 1, indices: true", "quick.yaml:4:36", "2 samples"),
+        ("samples: 2", "samples: 2, levels: 3", "quick.yaml:4:57", "remove levels"),
+        (
+            "latin_hypercube, samples: 2",
+            "sobol, samples: 4, indices: true, repeats: 2",
+            "quick.yaml:4:63",
+            "remove repeats",
+        ),
+        (
+            "plant: right_forearm.mass_kg",
+            "factor: true, machine: controller.bandwidth_rad_s",
+            "quick.yaml:9:18",
+            "remove factor",
+        ),
+        ("{left: 2.12}", "{left: 2.12}, approach_speed: 0.2", "quick.yaml:15:47", "remove approach_speed"),
+        ("move: {left: 2.12}", "send: circle.yaml, speed: 0.2", "quick.yaml:15:37", "remove speed"),
         ("bandwidth_rad_s", "bandwith_rad_s", "quick.yaml:7:23", "bandwidth_rad_s"),
         ("right_forearm.mass_kg", "right_forarm.mass_kg", "quick.yaml:9:17", "right_forearm.mass_kg"),
         ("$delay", "$dealy", "quick.yaml:12:48", "delay"),
@@ -179,6 +298,12 @@ def _check_page(plan: CampaignPlan, table: ResultsTable) -> None:
         ("mass_kg, uniform: [0.7,", "mass_kg, uniform: [-9,", "quick.yaml:9:17", "0 or more"),
         ("plant: right_forearm.mass_kg", "machine: controller.mass", "quick.yaml:9:19", "bandwidth_rad_s"),
         ("{move: {left: 2.12}}", "{send: none.yaml}", "quick.yaml:15:17", "no such file"),
+        (
+            "controller: {bandwidth_rad_s: 10}",
+            "motors: {left_elbow: {max_torque_N_m: 1, max_speed_rad_s: 9}}",
+            "quick.yaml:7:3",
+            "effort_peak.left_elbow, effort_rms.left_elbow",
+        ),
     ],
 )
 def test_a_mistake_in_the_file_is_shown_at_its_place(

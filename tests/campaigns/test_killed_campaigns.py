@@ -75,7 +75,7 @@ def test_a_cluster_gives_the_same_results(plan: CampaignPlan) -> None:
     pytest.importorskip("distributed", reason="--on needs Dask")
     found: list[bytes] = []
     with cluster("local", 2) as started:
-        assert started.threads == 2
+        assert started.threads() == 2
         carry_out_on(started, plan.recipe, map(plan.task, range(plan.runs)), found.append)
     assert sorted(found) == sorted(small_campaign.lines(plan))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +80,7 @@ def test_the_log_of_a_run_replays_to_the_last_bit(tmp_path: Path) -> None:
     task = next(plan.task(run) for run in range(plan.runs) if plan.task(run).variant == "slow")
     merit, end, path = logged_run(worker, task, tmp_path / "logs")
     assert (merit.result, end.text) == ("SUCCESSFUL", "")
+    assert path is not None
     recording = read_recording(path)
     (tmp_path / "machine.yaml").write_text(recording.machine_file)
     machine = configured(str(tmp_path / "machine.yaml"))
@@ -116,9 +116,24 @@ def test_figures_follow_from_the_physics(tmp_path: Path) -> None:
     assert exact["energy"] > 0.0
 
 
+def test_states_that_were_lost_before_the_motion_do_not_count(tmp_path: Path) -> None:
+    text = small_campaign.TEXT.replace("{sensor: noise, of: left, std_rad: 1.0e-6}", "LOSS")
+    lost = {}
+    for name, at_s, for_s in (("before", 0.0, 0.03), ("all the time", 0.0, 9.0)):
+        loss = f"{{at_s: {at_s}, for_s: {for_s}, wire: drop, direction: states, probability: 0.3}}"
+        plan = small_campaign.planned(tmp_path, text.replace("LOSS", loss))
+        worker, tables = RunWorker(plan.recipe), []
+        merit, _ = worker.run(plan.task(0), lambda table, _, kept=tables: kept.append(table.copy()))
+        table = np.concatenate(tables)
+        assert table["lost_total"][table["goal_id"] == 1][0] > 0
+        lost[name] = dict(zip(plan.figures, merit.values, strict=True))["lost_states"]
+    assert lost["before"] == 0.0
+    assert lost["all the time"] > 0.0
+
+
 @pytest.mark.slow
 def test_runs_by_daemons_have_the_same_results(tmp_path: Path) -> None:
     plan = small_campaign.planned(tmp_path)
-    daemons = RunWorker(replace(plan.recipe, daemons=True))
+    daemons = RunWorker(read_campaign(plan.path, daemons=True).recipe)
     for run, line in enumerate(small_campaign.lines(plan)):
         assert daemons.line(plan.task(run)) == line

@@ -16,6 +16,8 @@ from linkwork.campaigns.result_store import ResultStore
 from linkwork.campaigns.run_worker import carry_out
 from linkwork.campaigns.tuning import CandidateRuns, compared, read_tuning, tune, write_patch
 from linkwork.machine import MachineError
+from linkwork.machine.loading import machine_in
+from linkwork.machine.yaml import parse_yaml
 from tests.campaigns import small_campaign
 
 TEXT = """\
@@ -79,10 +81,47 @@ def test_the_search_finds_quicker_settings_rejects_violations_and_continues(tmp_
     assert here.carried_out == carried_out
 
     patch = write_patch(tuning, best, tmp_path).read_text()
-    assert f"bandwidth_rad_s: {best.settings[0]:.6g}" in patch
+    assert f"bandwidth_rad_s: {best.settings[0]!r}}}" in patch
     plan = compared(tuning, best, tmp_path)
+    tuned = machine_in(parse_yaml(plan.recipe.machines["tuned"], "machine.yaml"))
+    assert tuned.controller.bandwidth_rad_s == best.settings[0]
+    assert all(each.settings[0] == float(f"{each.settings[0]:.6g}") for each in candidates)
     assert plan.variants == ("as_it_is", "tuned")
     assert plan.file.seed != tuning.plan.file.seed
+
+    (tmp_path / "deep" / "er").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "deep" / "er")
+    assert compared(tuning, best, tmp_path / "link").machine.name == "flywheel"
+
+
+def test_the_search_goes_on_while_no_candidate_is_allowed(tmp_path: Path) -> None:
+    """The costs of rejected candidates are nearly equal, which is no sign that the search has ended."""
+    text = TEXT.replace("error_max.turn: 0.004", "error_max.turn: 1e-9").replace("tions: 1", "tions: 3")
+    tuning = read_tuning(_written(tmp_path, text))
+    best, candidates = tune(tuning, _Here(1), tmp_path, lambda _done, _most: None)
+    assert best.broken == 0.5
+    assert len(candidates) == tuning.most == 20
+
+
+class _Killed(_Here):
+    """Ends after some runs."""
+
+    def carry_out(self, recipe: RunRecipe, tasks: Iterable[RunTask], record: Record) -> None:
+        super().carry_out(recipe, list(tasks)[:5], record)
+        raise KeyboardInterrupt
+
+
+def test_candidates_whose_runs_are_complete_survive_a_kill_within_their_generation(tmp_path: Path) -> None:
+    """A run and a margin each: two candidates are complete after five results."""
+    tuning = read_tuning(_written(tmp_path))
+    seen: list[int] = []
+    with pytest.raises(KeyboardInterrupt):
+        tune(tuning, _Killed(1), tmp_path, lambda done, _most: seen.append(done))
+    assert seen == [0, 1, 2]
+    _, undisturbed = tune(tuning, _Here(1), tmp_path / "undisturbed", lambda _done, _most: None)
+    here = _Here(1)
+    assert tune(tuning, here, tmp_path, lambda _done, _most: None)[1] == undisturbed
+    assert here.carried_out == 2 * (tuning.most - 2)
 
 
 def test_a_candidate_with_too_small_a_stability_margin_is_rejected(tmp_path: Path) -> None:

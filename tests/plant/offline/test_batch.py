@@ -51,6 +51,13 @@ def test_parameters_and_efforts_differ_from_case_to_case() -> None:
     assert len({tuple(row) for row in found.tolist()}) == 3
 
 
+def test_integers_of_numpy_are_integers() -> None:
+    machine = load("slider_crank")
+    state = np.concatenate([machine.initial_q, machine.initial_v])
+    found = simulate_batch(machine, state, 0.1, dt_s=1e-3, every=np.int64(5), workers=np.int32(1))
+    assert np.array_equal(found, simulate_batch(machine, state, 0.1, dt_s=1e-3, every=5))
+
+
 def test_wrong_arguments_are_named() -> None:
     machine = load("slider_crank")
     state = np.concatenate([machine.initial_q, machine.initial_v])
@@ -62,6 +69,12 @@ def test_wrong_arguments_are_named() -> None:
         simulate_batch(machine, state, 0.10005, dt_s=1e-3)
     with pytest.raises(ValueError, match="every must divide"):
         simulate_batch(machine, state, 0.1, dt_s=1e-3, every=7)
+    for wrong in (0, -1, 2.5, "2"):
+        for name in ("every", "workers"):
+            with pytest.raises(ValueError, match=f"{name} must be an integer, 1 or more"):
+                simulate_batch(machine, state, 0.1, dt_s=1e-3, **{name: wrong})
+    with pytest.raises(ValueError, match=r"mass_kg must be a number .* found an array of \(2, 1\)"):
+        simulate_batch(machine, state, 0.1, parameters={"bodies.crank.mass_kg": [[1.0], [1.1]]})
     with pytest.raises(ValueError, match="cannot use gauss"):
         simulate_batch(machine, state, 0.1, integrator="gauss")
     with pytest.raises(ValueError, match="finite; not so in case 1"):
