@@ -129,7 +129,8 @@ def entrance_of(options: ServerOptions, port: int, password: str | None) -> Entr
     loopback = ("127.0.0.1", "localhost", "[::1]") if _is_loopback(options.host) else ()
     literal = f"[{options.host}]" if ":" in options.host else options.host
     names = dict.fromkeys((*loopback, literal, *options.hosts))
-    hosts = frozenset(f"{name}:{port}".lower() for name in names)
+    usual = port == (443 if options.secure else 80)  # browsers leave it out
+    hosts = frozenset(f"{name}{end}".lower() for name in names for end in (f":{port}", *[""] * usual))
     return Entrance(hosts, port, options.secure, password)
 
 

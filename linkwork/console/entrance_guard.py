@@ -12,10 +12,9 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from html import escape
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs
 
-from starlette.requests import Request
+from starlette.requests import Request, cookie_parser
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -107,12 +106,8 @@ class EntranceGuard:
         return None
 
     def _signed_in(self, headers: Mapping[str, str]) -> bool:
-        try:
-            cookies = SimpleCookie(headers.get("cookie", ""))
-        except CookieError:
-            return False
-        found = cookies.get(self._entrance.cookie)
-        return found is not None and _same(found.value, self._entrance.token)
+        found = cookie_parser(headers.get("cookie", "")).get(self._entrance.cookie)
+        return found is not None and _same(found, self._entrance.token)
 
     async def _let_in(self, request: Request) -> Response:
         """Answer a request without the cookie: exchange a token or a password for it."""
@@ -123,8 +118,8 @@ class EntranceGuard:
             return _page("Open the address with the token that <code>linkwork console</code> printed.", 401)
         if request.method != "POST" or request.url.path != "/login":
             return _page("This console asks for its password.", 401, _FORM)
+        given = parse_qs((await _short_body(request)).decode("utf-8", "replace"))
         async with self._guesses:
-            given = parse_qs((await _short_body(request)).decode("utf-8", "replace"))
             if _same(given.get("password", [""])[0], entrance.password):
                 return self._admitted()
             await asyncio.sleep(_PAUSE_S)

@@ -16,9 +16,15 @@ from linkwork.console.state_words import shown
 from linkwork.trajectories.time_stretch import stretched
 
 POSES: Final = 240
-_SHORTEST_STRETCH: Final = 0.25
+_SHORTEST_STRETCH: Final = 0.01
 _LONGEST_STRETCH: Final = 5.0
 _STRETCH_STEP: Final = 0.01
+_MOST_CHECKS: Final = 12
+"""In the search for the quickest feasible motion."""
+_SETTLED_S: Final = 0.2
+"""For so long the slider must rest before its motion is checked."""
+_MOVED: Final = 2e-3
+"""A joint (rad, m) that is further from where it was when the check began makes the preview invalid."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +43,11 @@ class PlannedMotion:
         return PlannedMotion(self.title, stretched(self.trajectory, factor))
 
     @property
+    def least_stretch(self) -> float:
+        """The factor of `slower` below which nothing becomes quicker: that of a move at full speed."""
+        return self.speed if self.trajectory is None else 0.0
+
+    @property
     def request(self) -> tuple[str, dict[str, Any]]:
         """Method and parameters that send it."""
         if self.trajectory is None:
@@ -50,83 +61,140 @@ class PlannedMotion:
 
 
 class GoalPreview:
-    """The card below the machine; hidden while nothing is previewed."""
+    """The card below the machine; hidden while nothing is previewed.
+
+    Only what was checked and is shown can be sent. Checks are numbered: late answers are ignored.
+    """
 
     def __init__(self, actions: PageActions) -> None:
         self._actions = actions
         self._motion: PlannedMotion | None = None
-        self._least: float | None = None
-        self._sendable = False
+        self._number = 0
+        self._factor = 1.0
+        self._given_s: float | None = None
+        self._answer: Mapping[str, Any] | None = None
+        self._checked: PlannedMotion | None = None
+        self._start: Mapping[str, float] | None = None
         with card("Preview", "preview-card") as self._card:
             self._title = ui.label().classes("preview-title")
             self._verdict = ui.label().props("role=status")
             self._bar = PreviewBar()
             with ui.element("div").classes("bar"):
                 ui.label("takes").classes("quiet")
-                self._stretch = (
-                    ui.slider(min=_SHORTEST_STRETCH, max=_LONGEST_STRETCH, value=1.0, step=_STRETCH_STEP)
-                    .props('aria-label="Time stretch of the goal" style="width: 12rem"')
-                    .on("change", self._check)
-                )
-                self._factor = ui.label()
-                self._stretch.on_value_change(self._say_factor)
+                self._stretch = ui.slider(
+                    min=_SHORTEST_STRETCH, max=_LONGEST_STRETCH, value=1.0, step=_STRETCH_STEP
+                ).props('aria-label="Time stretch of the goal" style="width: 12rem"')
+                self._share = ui.label()
+                self._stretch.on_value_change(self._slide)
                 self._quickest = ui.button("quickest feasible", on_click=self._choose_least).props(
                     "no-caps outline"
                 )
             with ui.element("div").classes("bar"):
                 self._send = ui.button("send this goal", on_click=self._send_goal).props("no-caps")
+                self._again = ui.button("check again", on_click=self._check).props("no-caps outline")
                 ui.button("discard", on_click=self.clear).props("no-caps outline")
         self._card.set_visibility(False)
+        self._again.set_visibility(False)
 
     async def show(self, motion: PlannedMotion) -> None:
         """Preview a motion as it is."""
-        self._motion, self._least = motion, None
-        self._stretch.set_value(1.0)
+        self._motion, self._given_s = motion, None
+        self._set_factor(1.0)
         self._title.set_text(motion.title)
+        self._actions.tell({"type": "preview"})
         await self._check()
 
     def clear(self) -> None:
         """Show nothing."""
-        self._motion, self._sendable = None, False
+        self._forget()
+        self._motion = None
         self._card.set_visibility(False)
         self._actions.tell({"type": "preview"})
 
     def refresh(self, *, operates: bool) -> None:
-        """Enable *send* where this page may send the goal."""
-        self._send.set_enabled(operates and self._sendable)
+        """Enable *send* where this page may send the goal and the machine is where it was checked."""
+        invalid = "" if self._answer is None else self._invalid()
+        if self._answer is not None:
+            self._verdict.set_text(invalid or verdict_text(self._answer))
+            good = self._checked is not None and not invalid
+            self._verdict.classes(replace="accepted" if good else "refused")
+        self._again.set_visibility(bool(invalid))
+        self._send.set_enabled(operates and self._checked is not None and not invalid)
 
-    @property
-    def _slower(self) -> PlannedMotion:
-        assert self._motion is not None
-        return self._motion.slower(float(self._stretch.value))
+    def _forget(self) -> int:
+        """Make the last answer invalid; return the number of the next check."""
+        self._number += 1
+        self._answer = self._checked = None
+        self._send.set_enabled(False)
+        self._again.set_visibility(False)
+        self._quickest.set_enabled(False)
+        self._verdict.set_text("being checked")
+        self._verdict.classes(replace="quiet")
+        self._share.set_text("")
+        return self._number
 
-    def _say_factor(self) -> None:
-        self._factor.set_text(f"{float(self._stretch.value):.2f} × its time")
+    def _invalid(self) -> str:
+        """Return why the path no longer begins where the machine is; empty where it does."""
+        state = self._actions.service.feed.known.state
+        if state is None:
+            return "The controller does not answer: check again when it does."
+        if state["goal"] is not None:
+            return "Another goal is under way: check again when it has ended."
+        start = self._start
+        if start is None or any(abs(state["q"][name] - at) > _MOVED for name, at in start.items()):
+            return "The machine has moved since this was checked: check again before sending."
+        return ""
+
+    def _set_factor(self, factor: float) -> None:
+        self._factor = factor
+        if factor > _LONGEST_STRETCH:
+            self._stretch.props(f"max={math.ceil(2.0 * factor)}")
+        self._stretch.set_value(factor)
+
+    async def _slide(self) -> None:
+        """Check what the slider asks for, once it rests."""
+        factor = float(self._stretch.value)
+        if factor == self._factor or self._motion is None:
+            return
+        self._factor, number = factor, self._forget()
+        self._share.set_text(f"{factor:.2f} × asked for")
+        await asyncio.sleep(_SETTLED_S)
+        if number == self._number:
+            await self._check()
 
     async def _check(self) -> None:
-        self._say_factor()
         if self._motion is None:
             return
-        answer = await self._actions.ask("check", **self._slower.question)
+        number, motion = self._forget(), self._motion.slower(self._factor)
+        state = self._actions.service.feed.known.state
+        start = None if state is None else dict(state["q"])
+        answer = await self._actions.ask("check", **motion.question)
+        if number != self._number:
+            return
         if answer is None:
             self.clear()
             return
-        await self._show_answer(answer)
-
-    async def _show_answer(self, answer: Mapping[str, Any]) -> None:
-        self._sendable = bool(answer["feasible"])
-        worst = None if self._sendable else answer["violations"][0]
+        drawn = await self._drawn(answer)
+        if number != self._number:
+            return
+        self._answer, self._start = answer, start
+        self._checked = motion if answer["feasible"] else None
+        if self._given_s is None:
+            self._given_s = answer["duration_s"]
+        share = answer["duration_s"] / self._given_s if self._given_s else 1.0
+        self._share.set_text(f"{share:.2f} × its time")
         self._verdict.set_text(verdict_text(answer))
-        self._verdict.classes(replace="accepted" if self._sendable else "refused")
-        least = 1.0 / max(1.0, answer["largest_speed"]) if self._sendable else answer["min_time_stretch"]
-        self._least = None if least is None else float(self._stretch.value) * least
-        self._quickest.set_enabled(self._least is not None)
-        if self._least is not None and self._least > _LONGEST_STRETCH:
-            self._stretch.props(f"max={math.ceil(2.0 * self._least)}")
+        self._verdict.classes(replace="accepted" if answer["feasible"] else "refused")
+        self._quickest.set_enabled(answer["min_time_stretch"] is not None or answer["feasible"])
         self._card.set_visibility(True)
+        if drawn is not None:
+            self._actions.tell(drawn)
+
+    async def _drawn(self, answer: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return the message that shows the path of an answer."""
         content, poses = self._actions.service.feed.known.content, answer["poses"]
         if content is None:
-            return
+            return None
         drawn = await asyncio.to_thread(self._actions.service.drawing.drawn, content, poses["q"])
         events = [
             {
@@ -136,28 +204,69 @@ class GoalPreview:
             for event in answer["report"].get("events", [])
         ]
         message = {"type": "preview", **drawn, "times": poses["time_s"], "events": events}
-        if worst is not None:
+        if not answer["feasible"]:
+            worst = answer["violations"][0]
             message |= {
                 "refused": poses["refused"],
                 "joint": worst["coordinate"],
                 "reason": violation_text(worst),
             }
-        self._actions.tell(message)
+        return message
 
     async def _choose_least(self) -> None:
-        if self._least is not None:
-            steps = math.ceil(self._least / _STRETCH_STEP)
-            self._stretch.set_value(max(_SHORTEST_STRETCH, round(steps * _STRETCH_STEP, 2)))
-            await self._check()
-
-    async def _send_goal(self) -> None:
         if self._motion is None:
             return
-        method, params = self._slower.request
+        number = self._forget()
+        factor = await self._least(self._motion, self._factor)
+        if number == self._number:
+            self._set_factor(self._factor if factor is None else factor)
+            await self._check()
+
+    async def _least(self, motion: PlannedMotion, factor: float) -> float | None:
+        """Return the least factor of `slower` that is feasible; None where none was found.
+
+        A controller looks no further than twice the speed, and a move's speed is no exact measure of its
+        time: so each answer says only where to look next.
+        """
+        factor, best, number = motion.least_stretch or factor, None, self._number
+        for _ in range(_MOST_CHECKS):
+            answer = await self._actions.ask("check", **motion.slower(factor).request[1])
+            if answer is None or number != self._number:
+                break
+            if answer["feasible"]:
+                best = factor
+                factor = max(motion.least_stretch, factor / max(1.0, answer["largest_speed"]))
+            elif answer["min_time_stretch"] is not None:
+                factor *= answer["min_time_stretch"]
+            else:
+                break
+            factor = _rounded_up(factor)
+            if best is not None and factor >= best:
+                break
+        return best
+
+    async def _send_goal(self) -> None:
+        motion = self._checked
+        if motion is None or self._invalid():
+            return
+        self._checked = None
+        self._send.set_enabled(False)
+        number = self._number
+        method, params = motion.request
         goal = await self._actions.ask(method, **params)
         if goal is not None:
             ui.notify(f"goal {goal['goal']} accepted, {goal['duration_s']:.2f} s", type="positive")
-            self.clear()
+        if number == self._number:
+            if goal is None:
+                self._checked = motion
+            else:
+                self.clear()
+
+
+def _rounded_up(factor: float) -> float:
+    """Return a stretch in steps of the slider; a very short one more finely."""
+    step = _STRETCH_STEP if factor >= 10.0 * _STRETCH_STEP else 0.01 * _STRETCH_STEP
+    return round(math.ceil(factor / step - 1e-6) * step, 4)
 
 
 def _value(value: Any) -> str:

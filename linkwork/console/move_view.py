@@ -13,7 +13,14 @@ from linkwork.console.goal_preview import GoalPreview, PlannedMotion
 from linkwork.console.jog_groups import jog_groups
 from linkwork.console.machine_feed import Known
 from linkwork.console.page_elements import JogPad
-from linkwork.console.page_parts import PageActions, card, chosen_file, trajectory_in
+from linkwork.console.page_parts import (
+    PageActions,
+    card,
+    chosen_file,
+    given_number,
+    given_share,
+    trajectory_in,
+)
 from linkwork.console.state_words import SHOWN_IN, shown
 
 
@@ -118,8 +125,11 @@ class MoveView:
         if not target:
             ui.notify("give at least one number", type="warning")
             return None
+        speed = given_share(self._share)
+        if speed is None:
+            return None
         place = ", ".join(f"{name} {shown(value, self._units[name])}" for name, value in target.items())
-        return PlannedMotion(f"move to {place}", None, target, float(self._share.value or 20) / 100.0)
+        return PlannedMotion(f"move to {place}", None, target, speed)
 
     async def _preview_move(self) -> None:
         motion = self._planned_move()
@@ -188,16 +198,18 @@ class SignalRows:
         if signal["type"] == "digital":
             for text, value in (("on", True), ("off", False)):
                 button = ui.button(text, on_click=lambda value=value: self._set(name, value))
-                self._guard(button.props(f'no-caps outline dense aria-label="{name} {text}"'))
+                button.props["aria-label"] = f"{name} {text}"
+                self._guard(button.props("no-caps outline dense"))
             return
         low, high = signal["range"]
         field = ui.number(f"{name}, {signal['unit']}", min=low, max=high).props("dense")
         self._guard(field)
-        button = ui.button("set", on_click=lambda: self._set(name, float(field.value or 0.0)))
+        button = ui.button("set", on_click=lambda: self._set(name, given_number(field)))
         self._guard(button.props("no-caps outline dense"))
 
-    async def _set(self, name: str, value: bool | float) -> None:
-        await self._actions.effect("set", signals={name: value})
+    async def _set(self, name: str, value: bool | float | None) -> None:
+        if value is not None:
+            await self._actions.effect("set", signals={name: value})
 
     def refresh(self, values: Mapping[str, Any]) -> None:
         """Show the values that the device reports."""

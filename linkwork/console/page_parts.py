@@ -38,7 +38,8 @@ def connection_banner(lost: str, ended: str) -> None:
 @contextmanager
 def card(title: str, more: str = "") -> Iterator[Element]:
     """Put elements into a titled card."""
-    with ui.element("section").classes(f"card {more}").props(f'aria-label="{title}"') as made:
+    with ui.element("section").classes(f"card {more}") as made:
+        made.props["aria-label"] = title
         with ui.element("h2"):
             ui.label(title)
         yield made
@@ -51,10 +52,36 @@ def chosen_file(label: str, read: Callable[[events.UploadEventArguments], Awaita
         upload.reset()
         await read(event)
 
-    upload = ui.upload(auto_upload=True, max_file_size=_MOST_FILE_BYTES, on_upload=uploaded)
+    def refused() -> None:
+        most = _MOST_FILE_BYTES >> 20
+        ui.notify(
+            f"this file was not read: choose a .yaml, .yml or .csv file of at most {most} MiB; "
+            "`linkwork send` takes larger ones",
+            type="negative",
+            multi_line=True,
+            timeout=8000,
+        )
+
+    upload = ui.upload(
+        auto_upload=True, max_file_size=_MOST_FILE_BYTES, on_upload=uploaded, on_rejected=refused
+    )
     upload.props('accept=".yaml,.yml,.csv"').classes("unseen")
     button = ui.button(label).props("no-caps outline").style("align-self: start")
     button.on("click", js_handler=f"() => getElement({upload.id}).pickFiles()")
+
+
+def given_number(field: ui.number) -> float | None:
+    """Return the number in a field; None, and say so, where it is empty."""
+    if field.value is None:
+        ui.notify(f"“{field.props['label']}” is empty: give a number", type="warning")
+        return None
+    return float(field.value)
+
+
+def given_share(field: ui.number) -> float | None:
+    """Return the share in a field of percent; None, and say so, where it is empty."""
+    percent = given_number(field)
+    return None if percent is None else percent / 100.0
 
 
 def trajectory_in(name: str, content: bytes) -> dict[str, Any]:

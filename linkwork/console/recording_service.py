@@ -6,8 +6,10 @@ import csv
 import io
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote
 
 from fastapi import FastAPI, HTTPException, Query
 from fastapi.responses import PlainTextResponse, Response
@@ -20,6 +22,8 @@ from linkwork.recordings.thinning import thinned
 
 _MOST_HAPPENINGS: Final = 2000
 """Of one recording, on the time line and in the list."""
+_WEIGHTY: Final = ("fault", "state")
+"""Groups of which happenings are left out last."""
 _MOST_POINTS: Final = 5000
 
 
@@ -158,13 +162,23 @@ class RecordingService:
         writer.writerow(titles)
         writer.writerows(zip(*columns, strict=True))
         file = f"{motion.path.stem}-{(list(found) or ['nothing'])[0].replace('/', '-')}.csv"
-        disposition = {"content-disposition": f'attachment; filename="{file}"'}
+        disposition = {"content-disposition": f"attachment; filename*=UTF-8''{quote(file, safe='')}"}
         return PlainTextResponse(text.getvalue(), media_type="text/csv", headers=disposition)
 
 
 def _happenings(motion: RecordedMotion, offset_s: float) -> list[Any]:
-    """Return time (s), tick, group and text of what happened."""
-    found = motion.run.happenings[:_MOST_HAPPENINGS]
+    """Return time (s), tick, group and text of what happened.
+
+    Of too many, faults and changes of the state are kept before all others, and later ones before earlier
+    ones; an entry at the end says how many are left out.
+    """
+    found = motion.run.happenings
+    if len(found) > _MOST_HAPPENINGS:
+        by_weight = sorted(range(len(found)), key=lambda k: (found[k].group in _WEIGHTY, k))
+        left_out = len(found) - _MOST_HAPPENINGS
+        text = f"{left_out} of {len(found)} events are left out: early ones, faults and states last"
+        note = replace(found[-1], group="note", text=text)
+        found = [*(found[k] for k in sorted(by_weight[left_out:])), note]
     return [[each.time_s + offset_s, each.tick, each.group, each.text] for each in found]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -13,7 +12,7 @@ from nicegui.elements.mixins.disableable_element import DisableableElement
 
 from linkwork.console.goal_preview import GoalPreview, PlannedMotion
 from linkwork.console.machine_feed import Known
-from linkwork.console.page_parts import PageActions, card, chosen_file, trajectory_in
+from linkwork.console.page_parts import PageActions, card, chosen_file, given_share, trajectory_in
 from linkwork.console.state_words import shown
 from linkwork.trajectories.taught_points import TaughtPoints
 
@@ -96,7 +95,8 @@ class TeachView:
                         self._small("✕", f"delete {point.name}", partial(self._change, taught.delete, index))
 
     def _small(self, text: str, name: str, act: Callable[[], Any]) -> None:
-        button = ui.button(text, on_click=act).props(f"no-caps flat dense aria-label={json.dumps(name)}")
+        button = ui.button(text, on_click=act).props("no-caps flat dense")
+        button.props["aria-label"] = name
         self._row_buttons.append(button)
 
     def _change(self, change: Callable[..., None], *args: Any) -> None:
@@ -126,6 +126,14 @@ class TeachView:
         taught, state = self._actions.service.taught, self._actions.service.feed.known.state
         if taught is None or state is None or not self._operates:
             return
+        status = self._actions.service.feed.known.status
+        if status is None or not status["device"]["connected"]:
+            ui.notify(
+                "not taught: no plant is connected, so the machine's position is not measured; "
+                "start or reconnect the plant",
+                type="warning",
+            )
+            return
         try:
             point = taught.teach(self._name.value or "", state)
         except ValueError as error:
@@ -141,20 +149,21 @@ class TeachView:
             return
         point = taught.points[index]
         target = dict(zip(taught.coordinates, point.positions, strict=True))
-        goal = await self._actions.ask("move", target=target, speed=self._speed)
+        speed = given_share(self._share)
+        if speed is None:
+            return
+        goal = await self._actions.ask("move", target=target, speed=speed)
         if goal is not None:
             ui.notify(f"goal {goal['goal']} to {point.name}, {goal['duration_s']:.2f} s", type="positive")
-
-    @property
-    def _speed(self) -> float:
-        return float(self._share.value or 50) / 100.0
 
     async def _preview_all(self) -> None:
         taught, state = self._actions.service.taught, self._actions.service.feed.known.state
         if taught is None or state is None:
             return
-        at_rest = bool(self._at_rest.value)
-        made = taught.trajectory(taught.position(state), at_rest=at_rest, speed=self._speed)
+        at_rest, speed = bool(self._at_rest.value), given_share(self._share)
+        if speed is None:
+            return
+        made = taught.trajectory(taught.position(state), at_rest=at_rest, speed=speed)
         names = ", ".join(point.name for point in taught.points)
         await self._preview.show(PlannedMotion(f"taught points {names}", made))
 

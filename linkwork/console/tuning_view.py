@@ -9,7 +9,7 @@ from nicegui import ui
 from nicegui.elements.mixins.disableable_element import DisableableElement
 
 from linkwork.console.machine_feed import Known
-from linkwork.console.page_parts import PageActions, card
+from linkwork.console.page_parts import PageActions, card, given_number
 from linkwork.protocol.codes import Role
 
 _GAINS: Final = {
@@ -134,9 +134,13 @@ class TuningView:
         await self._actions.effect("set_gain", **given)
 
     async def _carry(self) -> None:
-        com_m = [float(field.value or 0.0) / 1e3 for field in self._com]
-        moments = [float(field.value or 0.0) for field in self._inertia]
-        mass = float(self._mass.value or 0.0)
+        given: list[float] = []
+        for field in (self._mass, *self._com, *self._inertia):
+            number = given_number(field)
+            if number is None:
+                return
+            given.append(number)
+        mass, com_m, moments = given[0], [each / 1e3 for each in given[1:4]], given[4:]
         await self._actions.effect(
             "payload", point=self._point.value, mass_kg=mass, com_m=com_m, inertia_kg_m2=moments
         )

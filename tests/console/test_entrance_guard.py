@@ -143,6 +143,50 @@ def test_a_password_admits_and_a_wrong_one_waits(monkeypatch: pytest.MonkeyPatch
     assert client.get("/").text == "reached"
 
 
+def test_a_login_that_is_not_finished_keeps_nobody_out() -> None:
+    entrance = entrance_of(ServerOptions(), 8720, "correct horse")
+    served = EntranceGuard(Starlette(), entrance)
+    headers = [(b"host", HOST.encode()), (b"origin", OWN["origin"].encode())]
+    scope = {"type": "http", "method": "POST", "path": "/login", "query_string": b"", "headers": headers}
+    statuses: list[int] = []
+
+    async def never() -> Any:
+        await asyncio.Event().wait()
+
+    async def form() -> Any:
+        return {"type": "http.request", "body": b"password=correct+horse", "more_body": False}
+
+    async def send(message: Any) -> None:
+        statuses.append(message.get("status", 0))
+
+    async def run() -> None:
+        slow = asyncio.create_task(served(scope, never, send))
+        await asyncio.sleep(0.01)
+        await asyncio.wait_for(served(scope, form, send), 5.0)
+        slow.cancel()
+
+    asyncio.run(run())
+    assert statuses[0] == 303
+
+
+@pytest.mark.parametrize("other", ['prefs={"dark":1}', "a=b c", "name=Jörg"])
+def test_cookies_of_other_programs_do_no_harm(other: str) -> None:
+    client = guarded()
+    own = f"linkwork-console-8720={client.token}"  # type: ignore[attr-defined]
+    for cookies in (f"{other}; {own}", f"{own}; {other}"):
+        assert client.get("/", headers={"cookie": cookies.encode()}).status_code == 200
+
+
+@pytest.mark.parametrize(("port", "secure"), [(80, False), (443, True)])
+def test_the_usual_port_may_be_left_out(port: int, secure: bool) -> None:
+    options = ServerOptions(certificate=Path("c") if secure else None, key=Path("k") if secure else None)
+    entrance = entrance_of(options, port, None)
+    scheme = "https" if secure else "http"
+    assert {"127.0.0.1", f"127.0.0.1:{port}"} <= entrance.hosts
+    assert f"{scheme}://localhost" in entrance.origins
+    assert "127.0.0.1" not in entrance_of(options, 8720, None).hosts
+
+
 def test_beyond_loopback_a_console_needs_a_password_and_tls(tmp_path: Path) -> None:
     secret, pem = tmp_path / "password", tmp_path / "console.pem"
     secret.write_text("correct horse")

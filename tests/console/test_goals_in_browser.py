@@ -152,6 +152,14 @@ def test_a_refused_file_is_drawn_at_its_worst_sample_and_made_feasible(
     assert not card.is_visible()
 
 
+def test_a_file_that_is_too_large_is_refused_in_words(page: Any, tmp_path: Path) -> None:
+    file = tmp_path / "large.csv"
+    file.write_bytes(b"0" * ((8 << 20) + 1))
+    tab(page, "Move")
+    page.locator("section[aria-label='Trajectory file'] input[type=file]").set_input_files(file)
+    page.wait_for_selector("text=at most 8 MiB")
+
+
 def test_a_move_is_previewed_and_its_path_to_come_is_known_to_all_pages(
     enabled: Any, robot: Robot, tmp_path: Path
 ) -> None:

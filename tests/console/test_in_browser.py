@@ -313,7 +313,7 @@ def test_stop_goes_past_a_stalled_socket_and_says_what_the_controller_answered(
 
 def test_a_stop_that_nobody_confirms_is_said(rig: Rig, watched: Watched, robot: Robot) -> None:
     said = watched.page.locator(".stop-said.unconfirmed")
-    gateway = robot.status["gateway_pid"]
+    gateway = int(robot.status["gateway_pid"])
     os.kill(gateway, signal.SIGSTOP)
     try:
         watched.page.get_by_role("button", name="STOP the machine").click()
@@ -325,7 +325,8 @@ def test_a_stop_that_nobody_confirms_is_said(rig: Rig, watched: Watched, robot: 
 
 def test_values_of_a_silent_loop_are_called_old(rig: Rig, watched: Watched, robot: Robot) -> None:
     page = watched.page
-    loop = robot.status["loop_pid"]
+    loop = int(robot.status["loop_pid"] or 0)
+    assert loop
     os.kill(loop, signal.SIGSTOP)
     try:
         page.locator(".banner.when-old").wait_for(state="visible")

@@ -63,7 +63,7 @@ export default {
       return this.shown.map((name, k) => this.line(name, k, this.points(name)));
     },
     draw() {
-      if (this.paused || !this.shown.length || !this.$el.offsetParent || this.times.at(-1) === this.drawn) return;
+      if (this.paused || !this.shown.length || !this.inSight || this.times.at(-1) === this.drawn) return;
       this.drawn = this.times.at(-1);
       this.redraw();
     },

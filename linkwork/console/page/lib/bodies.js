@@ -27,7 +27,7 @@ export function sizeOf(scene) {
 }
 
 export function ball(radius, material) {
-  return new THREE.Mesh(new THREE.SphereGeometry(radius, 24, 16), material);
+  return new THREE.Mesh(new THREE.SphereGeometry(radius, 14, 9), material);
 }
 
 // Bodies of a scene as the console describes it. ghost: {color, opacity} of all of them.
@@ -115,7 +115,7 @@ function frame(parent) {
 function rod(end, radius, material) {
   const length = end.length();
   if (length < 1e-6) return null;
-  const mesh = new THREE.Mesh(new THREE.CapsuleGeometry(radius, length, 6, 16), material);
+  const mesh = new THREE.Mesh(new THREE.CapsuleGeometry(radius, length, 3, 10), material);
   mesh.position.copy(end).multiplyScalar(0.5);
   mesh.quaternion.setFromUnitVectors(UP, end.clone().normalize());
   return mesh;

@@ -94,6 +94,8 @@ export const plotBase = {
       this.resized?.();
     });
     this.observer.observe(this.$el);
+    this.sight = new IntersectionObserver((seen) => (this.inSight = seen.at(-1).isIntersecting));
+    this.sight.observe(this.$el);
     this.darkness = watchDark((dark) => (this.dark = dark));
     this.ears = [
       ["picture", (event) => this.seePicture(event.detail)],
@@ -107,6 +109,7 @@ export const plotBase = {
     for (const [type, handler] of this.ears) link.removeEventListener(type, handler);
     clearTimeout(this.reading);
     this.observer.disconnect();
+    this.sight.disconnect();
     this.darkness.disconnect();
     this.chart.dispose();
   },
@@ -143,7 +146,7 @@ export const plotBase = {
     read() {
       this.reading = null;
       const { picture } = link;
-      if (this.paused || !picture || !this.$el.offsetParent) return;
+      if (this.paused || !picture || !this.inSight) return;
       this.readings = Object.fromEntries(
         this.shown.map((name) => [name, number(picture.values[channel(name)])]),
       );
