@@ -25,8 +25,9 @@ def report(machine: Machine) -> dict[str, Any]:
     """Bodies, joints, coordinates, closures, degrees of freedom, motors, and origin of the initial state.
 
     `mobility` is the number of admitted motions at the pose itself, more than `degrees_of_freedom` at a
-    branch pose; `redundancy` counts dependent rows, `rows` also those that hold `idle` motions, which are
-    given by their joint and the share of its degrees of freedom. `factorisation`: number of fronts in
+    branch pose; `redundancy` counts dependent rows. `idle` motions, given by their joint and the share of its
+    degrees of freedom, count as degrees of freedom: `rows` and `rank` leave out the rows by which the
+    controller holds them. `factorisation`: number of fronts in
     which the rows are factored, columns of the largest, and why. `rank_decision` has the tolerance, the limit
     that it gave here, the smallest singular value of the scaled rows that counts, the largest that does not,
     and whether they are too close for a clear rank. `controllability` is the smallest singular value of the
@@ -36,6 +37,7 @@ def report(machine: Machine) -> dict[str, Any]:
     """
     mechanism, assembly = machine.mechanism, machine.assembly
     idle = {motion.row.name for motion in assembly.idle}
+    held = sum(len(motion.row.rows) for motion in assembly.idle)
     names = list(mechanism.joint_names)
     driven = [motor.joint for motor in machine.motors]
     q, v = machine.initial_q.tolist(), machine.initial_v.tolist()
@@ -75,10 +77,10 @@ def report(machine: Machine) -> dict[str, Any]:
         "springs": [_spring(each) for each in mechanism.elements if isinstance(each, Spring)],
         "forces": [_force(each) for each in mechanism.elements if isinstance(each, AppliedForce)],
         "velocities": mechanism.nv,
-        "rows": assembly.rows,
-        "rank": assembly.ordinary_rank,
-        "degrees_of_freedom": assembly.dof,
-        "mobility": mechanism.nv - assembly.rank,
+        "rows": assembly.rows - held,
+        "rank": assembly.ordinary_rank - held,
+        "degrees_of_freedom": assembly.dof + held,
+        "mobility": mechanism.nv - assembly.rank + held,
         "redundancy": assembly.rows - assembly.ordinary_rank,
         "rank_decision": rank_decision(machine),
         "factorisation": factorisation(mechanism.topology, mechanism.nv),

@@ -53,7 +53,8 @@ class DrakeElements:
         elif kind == "tendon_constraint":
             self._add_tendon(element, parts)
         elif kind in _LEFT_OUT:
-            self._robot.remarks.append(f"drake:{kind} (line {self._file.line(element)}) is left out")
+            where = f"drake:{kind} (line {self._file.line(element)})"
+            self._robot.remarks.append(f"{where} is left out; a loop may now be open")
 
     def _ends(self, element: Element, parts: dict[str, Element]) -> list[tuple[str, Floats]]:
         """Return the links of a point P of body A and a point Q of body B, and the points' places (3, m)."""

@@ -26,6 +26,15 @@ def examine(robot: RobotModel, *, repair: bool) -> list[str]:
             remarks += _inertia(robot, link, repair=repair)
         elif link.mass > 0.0:
             remarks.append(f"{name} is the ground: its mass of {link.mass:g} kg does not move")
+    several = [
+        joint
+        for joint in robot.joints.values()
+        if joint.type not in (*TURNS, "prismatic", "fixed")
+        and joint.lower is not None
+        and joint.upper is not None
+        and joint.lower < joint.upper
+    ]
+    remarks += [f"the limit of {joint.name}, a {joint.type} joint, is left out" for joint in several]
     return [*remarks, *_units(robot, root)]
 
 
@@ -43,9 +52,11 @@ def _inertia(robot: RobotModel, link: SourceLink, *, repair: bool) -> Iterator[s
     if not bad:
         return
     if not repair and link.mass == 0.0:
-        raise ImportProblem(
-            robot.file, link.line, f"link {link.name!r} has {bad}", "correct it, or give --repair"
-        )
+        carrier = robot.carrier(link.name)
+        remedy = "correct it, or give --repair"
+        if carrier is not None and carrier.type == "floating":  # a link without mass cannot float
+            remedy = "give it a mass, or --base fixed if the robot stands on it"
+        raise ImportProblem(robot.file, link.line, f"link {link.name!r} has {bad}", remedy)
     mended = mended_moments(moments) if link.mass > 0.0 else np.zeros(3)
     made = ", ".join(f"{each:.4g}" for each in mended)
     if not repair:

@@ -46,6 +46,7 @@ def report_rows(
     modes: its assembly modes, None without loops or in a singular pose.
     """
     robot = found.robot
+    idle = [motion["joint"] for motion in model["idle"]]
     rows = [
         ImportFinding(
             "parts",
@@ -56,7 +57,8 @@ def report_rows(
         ),
         ImportFinding(
             "degrees of freedom",
-            f"{model['degrees_of_freedom']}: {model['velocities']} velocities less rank {model['rank']} of "
+            f"{model['degrees_of_freedom']}{f', of them {len(idle)} idle' if idle else ''}: "
+            f"{model['velocities']} velocities less rank {model['rank']} of "
             f"{model['rows']} rows, {model['redundancy']} of them redundant",
         ),
     ]
@@ -70,7 +72,6 @@ def report_rows(
         rows.append(ImportFinding("assembled", f"to {residual:.2g} (typical lengths, rad)", "good"))
         rows.append(ImportFinding("assembly modes", _modes(found.machine, modes)))
     rows += [_motors(found.machine), *_holding(found.machine)]
-    idle = [motion["joint"] for motion in model["idle"]]
     if idle:
         rows.append(
             ImportFinding("idle motions", f"{listed(idle)}: they matter to nothing else, and are ignored")

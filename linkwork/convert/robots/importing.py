@@ -9,6 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal
 
+import numpy as np
+
 from linkwork.convert.robots.closure_sheets import add_sheet, closing_frames
 from linkwork.convert.robots.examination import examine
 from linkwork.convert.robots.limited_child import SECONDS, MissingLibrary, call
@@ -25,6 +27,7 @@ from linkwork.machine import Machine, MachineError, load
 from linkwork.machine.building.initial_assembly import admitted_velocities, independent
 from linkwork.machine.loading import mechanism_of
 from linkwork.machine.nearest_name import listed
+from linkwork.multibody.functions import mass_matrix
 from linkwork.multibody.model import WORLD
 
 
@@ -129,11 +132,16 @@ def _with_sheet_beside(robot: RobotModel, sheet: Path) -> RobotModel:
 
 
 def _place_base(robot: RobotModel, base: Literal["fixed", "floating"] | None) -> None:
-    """Make the robot's base stand or float as asked."""
+    """Make the robot's base stand or float as asked; of several trees, those beside the world float."""
     roots = robot.roots()
+    if len(roots) > 1 and (WORLD in roots or base == "floating"):
+        _hang_on_world(robot, [each for each in roots if each != WORLD], base)
+        return
     if base is None or len(roots) != 1:
         return
     (root,) = roots
+    if root == WORLD and base == "floating":
+        return
     free = [each for each in robot.children(root) if each.type == "floating"]
     if base == "fixed":
         for joint in free:
@@ -143,6 +151,18 @@ def _place_base(robot: RobotModel, base: Literal["fixed", "floating"] | None) ->
         links = {WORLD: SourceLink(WORLD, 0)} | robot.links
         robot.links = links
         robot.joints = {"base": SourceJoint("base", "floating", WORLD, root, 0)} | robot.joints
+
+
+def _hang_on_world(robot: RobotModel, roots: list[str], base: Literal["fixed", "floating"] | None) -> None:
+    """Join the roots of trees to the world, free or fixed."""
+    robot.links = {WORLD: robot.links.get(WORLD) or SourceLink(WORLD, 0)} | robot.links
+    kind: Literal["fixed", "floating"] = base or "floating"
+    for root in roots:
+        name = f"{root}_{'floats' if kind == 'floating' else 'stands'}"
+        robot.joints[name] = SourceJoint(name, kind, WORLD, root, robot.links[root].line)
+    robot.tree_from_file = False
+    does = "float" if kind == "floating" else "stand"
+    robot.remarks.append(f"no joint carries {listed(roots)}: taken to {does} (--base fixed or floating)")
 
 
 def import_robot(path: Path, options: ImportOptions | None = None) -> Imported:
@@ -178,6 +198,7 @@ def import_robot(path: Path, options: ImportOptions | None = None) -> Imported:
         made = _made(robot, frames, options)
     if made.searched:
         remarks.append(made.searched)
+    remarks += _fast_dampers(made.machine)
     heading = [f"Imported from {path.name} by linkwork import.", *(f"- {note}" for note in changes + remarks)]
     text = "".join(f"# {line}\n" for line in heading) + made.text
     return Imported(text, made.machine, robot, source, changes, remarks, made.names.changed)
@@ -224,7 +245,10 @@ def _made(robot: RobotModel, frames: list[FramePoint], options: ImportOptions) -
             wrong = "the loops could not be closed from random poses"
             remedy = "check the closures, and the limits of joints"
             if found.outside:
-                wrong = f"the loops close only beyond the limits of {listed(found.outside)}"
+                wrong = (
+                    f"no pose within the limits was found in {found.starts} starts; "
+                    f"one that closes the loops is beyond those of {listed(found.outside)}"
+                )
             elif found.nearest is not None:
                 rows, gap = ", ".join(found.nearest.rows[:4]), found.nearest.residual
                 wrong += f": {rows} remain open by {gap:.3g} (typical lengths or rad) or more"
@@ -237,6 +261,23 @@ def _made(robot: RobotModel, frames: list[FramePoint], options: ImportOptions) -
         message = f"the machine file does not load: {first.key}: {first.message}"
         raise ImportProblem(robot.file, 0, message, first.remedy)
     return _Made(text, machine, writer.names, searched)
+
+
+def _fast_dampers(machine: Machine) -> list[str]:
+    """Return a remark on joints whose dampers act faster than a step of the plant."""
+    mechanism, plant = machine.mechanism, machine.plant
+    step = plant.period_s / plant.substeps
+    damping = {joint.name: joint.viscous for joint in mechanism.joints}
+    inertias = np.diag(mass_matrix(mechanism, machine.initial_q))
+    fast = [
+        name
+        for name, inertia in zip(mechanism.joint_names, inertias, strict=True)
+        if damping[name.partition(".")[0]] * step > inertia
+    ]
+    if not fast:
+        return []
+    remedy = "simulate with --integrator lsoda, or reduce the damping"
+    return [f"DAMPING of {listed(fast)} acts faster than a step of {step:g} s, which may diverge: {remedy}"]
 
 
 def _loaded(text: str) -> tuple[Machine | None, MachineError | None]:
@@ -258,7 +299,7 @@ def _is_open(error: MachineError | None) -> bool:
 
 
 def _guessed_motors(robot: RobotModel, made: _Made) -> list[str]:
-    """Return joints that may have motors: with an effort limit, if any have one.
+    """Return joints that may have motors: with an effort limit, if any have one, and not with 0 in SDF.
 
     Where there are loops, as many as are independent, those nearest to the ground first.
     """
@@ -268,6 +309,8 @@ def _guessed_motors(robot: RobotModel, made: _Made) -> list[str]:
         for each in robot.joints.values()
         if each.type in ("revolute", "continuous", "prismatic") and each.name not in led
     ]
+    if robot.format == "sdf":  # an effort of 0 says there: not driven
+        moving = [each for each in moving if each.effort != 0.0]
     limited = [each for each in moving if each.effort] or moving
     if not robot.closures:
         return [each.name for each in limited]

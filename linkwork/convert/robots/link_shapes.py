@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -60,6 +61,14 @@ class LinkShapes:
             self.leave_out("without a size")
         else:
             link.shapes.append(SourceShape("mesh", tuple(map(float, scale)), pose, color_text(rgba), path))
+
+    @contextmanager
+    def without_wrong(self) -> Iterator[None]:
+        """Leave out a shape whose values are wrong: shapes are only for drawings."""
+        try:
+            yield
+        except ImportProblem as problem:
+            self.leave_out(f"with a wrong value (line {problem.line}: {problem.message})")
 
     def leave_out(self, what: str) -> None:
         """Count a shape that is left out."""

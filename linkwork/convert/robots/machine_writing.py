@@ -86,7 +86,7 @@ class MachineWriter:
             listed = ", ".join(roots[:5])
             text = f"the joints form {len(roots)} trees, with the roots {listed}"
             raise ImportProblem(
-                robot.file, 0, text, "connect them by joints, a floating one where it moves freely"
+                robot.file, 0, text, "connect them by joints, or let all of them float with --base floating"
             )
         (self._root,) = roots
         self.robot, self.names = robot, MachineNames()
@@ -313,7 +313,7 @@ class MachineWriter:
         return {
             self.names.of("joint", joint.name): (joint.lower, joint.upper)
             for joint in self.robot.joints.values()
-            if joint.type != "continuous"
+            if joint.type in ("revolute", "screw", "prismatic")
             and joint.lower is not None
             and joint.upper is not None
             and joint.lower < joint.upper

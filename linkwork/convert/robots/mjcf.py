@@ -15,6 +15,7 @@ import numpy as np
 from linkwork.arrays import Floats
 from linkwork.convert.robots.limited_child import SECONDS, MissingLibrary, call
 from linkwork.convert.robots.link_shapes import LinkShapes
+from linkwork.convert.robots.mujoco_worker import is_taken
 from linkwork.convert.robots.package_paths import PackagePaths
 from linkwork.convert.robots.robot_model import (
     FramePose,
@@ -47,6 +48,10 @@ def read_mjcf(main: XmlFile, packages: PackagePaths, seconds: float = SECONDS) -
     except MissingLibrary:
         text, remedy = "MJCF is read with MuJoCo, which is not installed", "pip install 'linkwork[import]'"
         raise ImportProblem(str(path), 0, text, remedy) from None
+    if source["flexes"]:
+        text = "the file has deformable bodies (flex), which would become loose point masses"
+        found = next((each for each in main.root.iter() if each.tag in ("flexcomp", "flex")), main.root)
+        raise main.problem(found, text, "only rigid bodies are read: remove <flexcomp> and <flex>")
     for body in source["bodies"]:
         if not _finite(body):
             text = f"the body {body['name']!r} has numbers that are not finite, or larger than {LARGEST:g}"
@@ -151,8 +156,6 @@ class _Reader:
         remarks = self.robot.remarks
         if source["fluid"]:
             remarks.append("forces of a fluid (density, viscosity) are left out")
-        if source["flexes"]:
-            remarks.append("deformable bodies (flex) are left out")
         lifted = [body["name"] for body in self._bodies if body["gravity_compensation"]]
         if lifted:
             remarks.append(f"compensation of gravity (gravcomp) is left out: {_few(lifted)}")
@@ -295,15 +298,15 @@ class _Reader:
         if tendon["stiffness"] or tendon["damping"]:
             if least != most and tendon["stiffness"]:
                 left_out.append("spring, which is slack over a range")
-            elif len(tendon["joints"]) == 1:
+            elif not is_taken(tendon):
+                left_out.append("spring and damper, of several joints or with bends")
+            elif tendon["joints"]:
                 ((joint, factor),) = tendon["joints"].items()
                 self._stiffen(robot.joints[joint], tendon, factor, (least - tendon["at_zero"]) / factor)
-            elif tendon["sites"]:
+            else:
                 (a, a_at), (b, b_at) = map(self._site, tendon["sites"])
                 values = tendon["stiffness"], tendon["damping"], least
                 robot.springs.append(SourceSpring(name, a, a_at, b, b_at, *values, line))
-            else:
-                left_out.append("spring and damper, of several joints or with bends")
         if left_out:
             words = {"friction": "friction", "limited": "limits"}
             listed = " and ".join(words.get(each, each) for each in left_out)

@@ -6,6 +6,7 @@ Lengths in m, angles in rad, quaternions (w, x, y, z) and frames of bodies, as M
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -107,14 +108,26 @@ def _model(file: str) -> tuple[Any, Any, dict[str, dict[str, Any]]]:
     """Return specification and model, without meshes that no inertia needs, and meshes by names of geoms."""
     import mujoco
 
+    spec = None
     try:
         spec = mujoco.MjSpec.from_file(file)
         meshes = _strip(spec)
+        spec.compiler.LRopt.mode = 0  # the lengths of tendons over all poses, which take long, are not read
         return spec, spec.compile(), meshes
     except (ValueError, RuntimeError) as error:
+        missing = [] if spec is None else _missing_meshes(spec, Path(file).parent)
+        if missing:
+            listed = ", ".join(missing)
+            wrong = f"files of meshes are missing, from which masses and inertias follow: {listed}"
+            raise WorkerProblem(f"{wrong}; add them, or give the bodies <inertial>", 0) from None
         text = " ".join(str(error).split())
         line = re.search(r"line (\d+)", text)
         raise WorkerProblem(f"MuJoCo: {text[:500]}", int(line[1]) if line else 0) from None
+
+
+def _missing_meshes(spec: Any, folder: Path) -> list[str]:
+    files = [each.file for each in spec.meshes if each.file]
+    return [file for file in files if not (folder / spec.meshdir / file).is_file()]
 
 
 def _strip(spec: Any) -> dict[str, dict[str, Any]]:
@@ -250,6 +263,25 @@ def _tendon(mujoco: Any, model: Any, i: int, names: _Names) -> dict[str, Any]:
     }
 
 
+def is_taken(tendon: dict[str, Any]) -> bool:
+    """Whether the importer takes over the spring and damper of a tendon."""
+    least, most = tendon["rest"]
+    is_slack = least != most and tendon["stiffness"]
+    return not is_slack and (len(tendon["joints"]) == 1 or bool(tendon["sites"]))
+
+
+def _leave_out_springs(mujoco: Any, model: Any, names: _Names) -> None:
+    """Remove the springs that the importer leaves out, and the dampers of such tendons."""
+    scalar = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
+    model.jnt_stiffness[~np.isin(model.jnt_type, scalar)] = 0.0
+    for i in range(model.ntendon):
+        if not is_taken(_tendon(mujoco, model, i, names)):
+            model.tendon_stiffness[i] = model.tendon_damping[i] = 0.0
+    for polynomial in ("jnt_stiffnesspoly", "dof_dampingpoly", "tendon_stiffnesspoly", "tendon_dampingpoly"):
+        if hasattr(model, polynomial):
+            getattr(model, polynomial)[:] = 0.0
+
+
 def _effort(mujoco: Any, model: Any, i: int) -> float | None:
     """Return the largest effort at the joint (N m or N) that the ranges of an actuator allow."""
     gear = abs(float(model.actuator_gear[i, 0]))
@@ -281,7 +313,7 @@ def _start(mujoco: Any, model: Any, names: _Names) -> dict[str, float]:
 def states(request: dict[str, Any]) -> list[dict[str, Any]]:
     """Return mass matrix, bias with springs, and poses of bodies at each of request["states"].
 
-    Dampers of tendons belong to the springs, those of joints do not.
+    The springs are those that are imported. Dampers of tendons belong to the springs, those of joints do not.
 
     A state gives q and v by joint, in the coordinates of the machine file: a ball's q is its quaternion
     (w, x, y, z), that of a free joint the translation and the quaternion. `dofs` names the rows of the
@@ -292,6 +324,7 @@ def states(request: dict[str, Any]) -> list[dict[str, Any]]:
     _, model, _ = _model(request["file"])
     names = _Names(model)
     model.dof_damping[:] = 0.0  # of joints; the dampers of tendons are compared
+    _leave_out_springs(mujoco, model, names)
     data = mujoco.MjData(model)
     kinds = [mujoco.mjtJoint(int(kind)).name for kind in model.jnt_type]
     turn = np.eye(model.nv)

@@ -12,11 +12,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from linkwork.arrays import Floats
 from linkwork.machine.building.initial_assembly import admitted_velocities
 from linkwork.machine.building.kept_values import keeping, values_of
 from linkwork.machine.checks.mode_places import typical_length
+from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.formulations.assembly import (
     AssembledState,
     AssemblyError,
@@ -25,6 +27,7 @@ from linkwork.multibody.formulations.assembly import (
 )
 from linkwork.multibody.functions import mass_matrix
 from linkwork.multibody.mechanism import Mechanism
+from linkwork.multibody.tree.dynamics import dynamics
 from linkwork.multibody.tree.rotations import move_by
 
 MOST_STARTS, ENOUGH = 1000, 10
@@ -35,6 +38,8 @@ _INSIDE = 0.05
 """Share of a joint's range by which it starts inside its limits."""
 _HELD_TRIALS, _HELD_COST = 6, 20
 """Times that a pose is closed with joints held inside their limits, and the cost of one in poses closed."""
+_NO_SHARE = 1e-9
+"""Entry of a row (m, or without a unit) up to which a joint has no share in it."""
 _UNEVEN = 10.0
 """Ratio of the distortion to the least one found, up to which a pose is chosen by distance."""
 
@@ -44,12 +49,14 @@ class PoseSearch:
     """The result of a search.
 
     `values` (rad, m; as `kept_values.values_of`) of the pose, None without one; then `outside` are joints
-    beyond their limits in a closed pose, and `nearest` is the error of the start nearest to a closed one.
+    beyond their limits in a closed pose, and `nearest` is the error of the start nearest to a closed one, of
+    `starts` that were tried.
     """
 
     values: dict[str, float] | None
     nearest: AssemblyError | None = None
     outside: tuple[str, ...] = ()
+    starts: int = 0
 
 
 def _most_starts(nv: int) -> int:
@@ -125,11 +132,84 @@ def closed_pose(
         found.append((distance, _distortion(mechanism, state.q, state.ordinary_rank), state.q))
         if len(found) == ENOUGH:
             break
+    if not found and beyond:
+        whole = _closed_by_parts(mechanism, first, reach, seed)
+        if whole is not None:
+            return PoseSearch(values_of(mechanism, whole))
     if not found:
-        return PoseSearch(None, nearest, beyond)
+        tries = trial + 1 + (_most_starts(mechanism.nv) if beyond else 0)
+        return PoseSearch(None, nearest, beyond, tries)
     most = _UNEVEN * min(distortion for _, distortion, _ in found)
     _, _, best = min((each for each in found if each[1] <= most), key=lambda each: each[0])
     return PoseSearch(values_of(mechanism, best))
+
+
+def _closed_by_parts(mechanism: Mechanism, first: Floats, reach: Floats, seed: int) -> Floats | None:
+    """Return a pose (nq) within the limits (nv × 2) that closes the loops, None if none is found.
+
+    Of many loops that do not depend on each other hardly ever all close within limits at once: only those
+    that a joint leaves are drawn again.
+    """
+    rng, nv = np.random.default_rng(seed), mechanism.nv
+    free = np.where(mechanism.joint_is_angle, math.pi, 2.0 * typical_length(mechanism))
+    low, high = (
+        np.where(np.isfinite(edge), edge, first + side * free)
+        for edge, side in zip(reach.T, (-1, 1), strict=True)
+    )
+
+    def drawn(q: Floats, again: npt.NDArray[np.bool_]) -> Floats:
+        work = mechanism.workspace()
+        work.q[:] = q
+        way = np.where(again, rng.uniform(low, high) - q[:nv], 0.0)
+        move_by(work.topology, work.q, way, 1.0)
+        return work.q.copy()
+
+    start = mechanism.workspace()
+    start.q[:nv] = first
+    whole = start.q.copy()
+    parts = _parts(_together(mechanism, drawn(whole, np.ones(nv, bool))))
+    loops = np.isin(np.arange(nv), np.concatenate([*parts, np.zeros(0, int)]))
+    q = drawn(whole, loops)
+    for _ in range(_most_starts(nv)):
+        again = loops
+        with suppress(AssemblyError):
+            state = _closed(mechanism, q)
+            outside = (state.q[:nv] < reach[:, 0]) | (state.q[:nv] > reach[:, 1])
+            if not outside.any() and state.rank == state.ordinary_rank:
+                return state.q
+            q = state.q
+            wrong = [part for part in parts if outside[part].any()]
+            again = np.isin(np.arange(nv), np.concatenate(wrong)) if wrong else np.ones(nv, bool)
+        q = drawn(q, again)
+    return None
+
+
+def _together(mechanism: Mechanism, q: Floats) -> npt.NDArray[np.bool_]:
+    """Return nv × nv whether a row of the closures has both velocities, in a pose q (nq) without symmetry."""
+    work = mechanism.workspace()
+    work.q[:] = q
+    dynamics(*work.arguments)
+    constraint_rows(*work.arguments)
+    has = (np.abs(work.A) > _NO_SHARE).astype(float)
+    return np.asarray(has.T @ has > 0.0)
+
+
+def _parts(together: npt.NDArray[np.bool_]) -> list[npt.NDArray[np.intp]]:
+    """Return the velocities of parts that meet only in single joints, such as a crank that drives several.
+
+    together (nv × nv): whether some row has both.
+    """
+    from scipy.sparse.csgraph import connected_components
+
+    held = np.flatnonzero(together.any(axis=1))
+
+    def components(members: npt.NDArray[np.intp]) -> list[npt.NDArray[np.intp]]:
+        count, labels = connected_components(together[np.ix_(members, members)], directed=False)
+        return [members[labels == k] for k in range(count)]
+
+    whole = len(components(held))
+    meeting = [each for each in held if len(components(held[held != each])) > whole]
+    return components(np.setdiff1d(held, meeting))
 
 
 def _closed_within(mechanism: Mechanism, pose: Floats, reach: Floats) -> tuple[AssembledState, int]:

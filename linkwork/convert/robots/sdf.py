@@ -301,34 +301,40 @@ class _Reader:
         """Add what shows the links, whose frames are all known."""
         shapes = LinkShapes(self._packages)
         for file, visual, scope, link in self._visuals:
-            geometry, placed = visual.find("geometry"), visual.find("pose")
-            if geometry is None or not len(geometry):
-                continue
-            relative = self._relative(placed, scope, link.name)
-            line = file.line(visual)
-            back = self._place(file, line, link.name).inverse()
-            pose = back @ self._place(file, line, relative) @ self.pose(file, placed)
-            shape, material, rgba = geometry[0], visual.find("material"), None
-            diffuse = None if material is None else material.find("diffuse")
-            if diffuse is not None:
-                count = 4 if len((diffuse.text or "").split()) == 4 else 3
-                rgba = [*self.numbers(file, diffuse, count), 1.0][:4]
-            if shape.tag == "mesh":
-                scaled = shape.find("scale")
-                scale = [1.0, 1.0, 1.0] if scaled is None else self.numbers(file, scaled, 3).tolist()
-                where = self.text(file, shape, "uri")
-                shapes.add_mesh(
-                    link, where if "://" in where else Path(file.path).parent / where, scale, pose, rgba
-                )
-                continue
-            sizes: list[float] = []
-            if shape.tag == "box" and (size := shape.find("size")) is not None:
-                sizes = self.numbers(file, size, 3).tolist()
-            elif shape.tag in ("cylinder", "capsule", "sphere"):
-                keys = ("radius",) if shape.tag == "sphere" else ("radius", "length")
-                sizes = [self.number(file, shape, key, 0.0) for key in keys]
-            shapes.add(link, str(shape.tag), sizes, pose, rgba)
+            with shapes.without_wrong():
+                self._add_shape(shapes, file, visual, scope, link)
         self.robot.remarks += shapes.remarks()
+
+    def _add_shape(
+        self, shapes: LinkShapes, file: XmlFile, visual: Element, scope: str, link: SourceLink
+    ) -> None:
+        geometry, placed = visual.find("geometry"), visual.find("pose")
+        if geometry is None or not len(geometry):
+            return
+        relative = self._relative(placed, scope, link.name)
+        line = file.line(visual)
+        back = self._place(file, line, link.name).inverse()
+        pose = back @ self._place(file, line, relative) @ self.pose(file, placed)
+        shape, material, rgba = geometry[0], visual.find("material"), None
+        diffuse = None if material is None else material.find("diffuse")
+        if diffuse is not None:
+            count = 4 if len((diffuse.text or "").split()) == 4 else 3
+            rgba = [*self.numbers(file, diffuse, count), 1.0][:4]
+        if shape.tag == "mesh":
+            scaled = shape.find("scale")
+            scale = [1.0, 1.0, 1.0] if scaled is None else self.numbers(file, scaled, 3).tolist()
+            where = self.text(file, shape, "uri")
+            shapes.add_mesh(
+                link, where if "://" in where else Path(file.path).parent / where, scale, pose, rgba
+            )
+            return
+        sizes: list[float] = []
+        if shape.tag == "box" and (size := shape.find("size")) is not None:
+            sizes = self.numbers(file, size, 3).tolist()
+        elif shape.tag in ("cylinder", "capsule", "sphere"):
+            keys = ("radius",) if shape.tag == "sphere" else ("radius", "length")
+            sizes = [self.number(file, shape, key, 0.0) for key in keys]
+        shapes.add(link, str(shape.tag), sizes, pose, rgba)
 
     def _read_frame(self, file: XmlFile, element: Element, scope: str, frame: str) -> None:
         name = f"{scope}{file.text(element, 'name')}"
@@ -439,6 +445,9 @@ class _Reader:
         for file, element, scope in self._drake_elements:
             if drake_kind(element) != "tendon_constraint":
                 self._add_drake_element(file, element, scope)
+        self.robot.start = {
+            name: value for name, value in self.robot.start.items() if name in self.robot.joints
+        }
         self.robot.motors = [name for name in motors if name in self.robot.joints] or None
 
     def _joint(self, file: XmlFile, element: Element, scope: str) -> _Joint:
@@ -462,6 +471,9 @@ class _Reader:
             other = f"{scope}{file.text(mimic, 'joint')}"
             self.robot.couplings.append(SourceCoupling(f"{name}_mimic", name, other, rule, file.line(mimic)))
         if kind == "universal":
+            if element.find("axis2") is None and not drake_kind(element):
+                wrong = f"joint {name!r}, of type {file.text(element, 'type')!r}, has no <axis2>"
+                raise file.problem(element, wrong, "give it a second axis, perpendicular to <axis>")
             joint.axes.append(self._axis(file, element, "axis2", scope, place))
         made.armature = self._rotor(file, element)
         if kind == "screw":
@@ -520,8 +532,10 @@ class _Reader:
         elif made.type == "revolute":
             made.type = "continuous"
         made.effort, made.velocity = (
-            value if value is not None and value > 0.0 else None for value in (effort, speed)
+            value if value is not None and value >= 0.0 else None for value in (effort, speed)
         )
+        if axis.find("initial_position") is not None:
+            self.robot.start[made.name] = self.number(file, axis, "initial_position", 0.0)
         made.damping, made.friction, stiffness, made.rest = (
             self.number(file, dynamics, key, 0.0)
             for key in ("damping", "friction", "spring_stiffness", "spring_reference")

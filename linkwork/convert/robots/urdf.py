@@ -24,6 +24,7 @@ from linkwork.convert.robots.robot_model import (
     SourceLink,
 )
 from linkwork.convert.robots.xml_reading import XmlFile
+from linkwork.multibody.model import WORLD
 
 _DRAKE_JOINTS = {"ball": "spherical"}
 _KNOWN = ("link", "joint", "loop", "coupling", "transmission", "ros2_control", "material", "gazebo")
@@ -65,6 +66,7 @@ def read_urdf(file: XmlFile, packages: PackagePaths) -> RobotModel:
     robot.closures = [_loop(file, element) for element in file.root.findall("loop")]
     robot.motors = _driven(file) or _independent(elements) or None
     _add_rotors(file, robot)
+    _add_world(robot)
     drake = DrakeElements(robot, file, lambda name, _: (name, FramePose()))
     for element in file.root:
         drake.add(element)
@@ -76,6 +78,14 @@ def read_urdf(file: XmlFile, packages: PackagePaths) -> RobotModel:
         listed = ", ".join(f"<{tag}>" for tag in dict.fromkeys(unknown))
         robot.remarks.append(f"elements that are not read: {listed}")
     return robot
+
+
+def _add_world(robot: RobotModel) -> None:
+    """Add the ground that joints name as their parent `world` without declaring it, as Drake's files do."""
+    joints = robot.joints.values()
+    if WORLD not in robot.links and any(each.parent == WORLD for each in joints):
+        robot.links = {WORLD: SourceLink(WORLD, 0)} | robot.links
+        robot.tree_from_file = False
 
 
 def _driven(file: XmlFile) -> list[str]:
@@ -175,32 +185,39 @@ def _link(file: XmlFile, element: Element) -> SourceLink:
 def _add_shapes(file: XmlFile, packages: PackagePaths, links: list[SourceLink]) -> list[str]:
     """Add what shows the links; return remarks."""
     shapes = LinkShapes(packages)
-    colors = {each.get("name"): _rgba(file, each) for each in file.root.findall("material")}
+    materials = {each.get("name"): each for each in file.root.findall("material")}
     for link, element in zip(links, file.root.findall("link"), strict=True):
         for visual in element.findall("visual"):
-            geometry, material = visual.find("geometry"), visual.find("material")
-            if geometry is None or not len(geometry):
-                continue
-            shape, pose, rgba = geometry[0], file.pose(visual.find("origin")), None
-            if material is not None:
-                rgba = _rgba(file, material) or colors.get(material.get("name"))
-            if shape.tag == "mesh":
-                scale = file.numbers(shape, "scale", 3, "1 1 1")
-                shapes.add_mesh(link, file.text(shape, "filename"), scale.tolist(), pose, rgba)
-                continue
-            sizes: list[float] = []
-            if shape.tag == "box":
-                sizes = file.numbers(shape, "size", 3).tolist()
-            elif shape.tag in ("cylinder", "capsule"):
-                sizes = [file.number(shape, key) for key in ("radius", "length")]
-            elif shape.tag == "sphere":
-                sizes = [file.number(shape, "radius")]
-            shapes.add(link, str(shape.tag).rpartition("}")[2], sizes, pose, rgba)
+            with shapes.without_wrong():
+                _add_shape(file, shapes, link, visual, materials)
     return shapes.remarks()
 
 
-def _rgba(file: XmlFile, material: Element) -> list[float] | None:
-    color = material.find("color")
+def _add_shape(
+    file: XmlFile, shapes: LinkShapes, link: SourceLink, visual: Element, materials: dict[str | None, Element]
+) -> None:
+    geometry, material = visual.find("geometry"), visual.find("material")
+    if geometry is None or not len(geometry):
+        return
+    shape, pose, rgba = geometry[0], file.pose(visual.find("origin")), None
+    if material is not None:
+        rgba = _rgba(file, material) or _rgba(file, materials.get(material.get("name")))
+    if shape.tag == "mesh":
+        scale = file.numbers(shape, "scale", 3, "1 1 1")
+        shapes.add_mesh(link, file.text(shape, "filename"), scale.tolist(), pose, rgba)
+        return
+    sizes: list[float] = []
+    if shape.tag == "box":
+        sizes = file.numbers(shape, "size", 3).tolist()
+    elif shape.tag in ("cylinder", "capsule"):
+        sizes = [file.number(shape, key) for key in ("radius", "length")]
+    elif shape.tag == "sphere":
+        sizes = [file.number(shape, "radius")]
+    shapes.add(link, str(shape.tag).rpartition("}")[2], sizes, pose, rgba)
+
+
+def _rgba(file: XmlFile, material: Element | None) -> list[float] | None:
+    color = None if material is None else material.find("color")
     return None if color is None else list(file.numbers(color, "rgba", 4, "0.6 0.6 0.6 1").tolist())
 
 

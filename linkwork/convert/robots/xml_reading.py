@@ -69,6 +69,10 @@ class XmlFile:
                 self.depth -= 1
                 return super().end(tag)
 
+        white = len(data) - len(data.lstrip())
+        if white and data.startswith(b"<?xml", white) and b"?>" in data:
+            end = data.index(b"?>") + 2  # XML wants nothing before its declaration; lines stay as they are
+            data = data[white:end] + data[:white] + data[end:]
         parser = DefusedXMLParser(target=LineKeepingBuilder(), forbid_dtd=True)
         try:
             parser.feed(data)
