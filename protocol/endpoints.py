@@ -26,10 +26,11 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
 def runtime_dir() -> Path:
-    """The folder for sockets and locks of this user, mode 0700, made when missing.
+    """The folder for sockets and locks of this user, made with mode 0700 when missing.
 
     $LINKWORK_RUNTIME_DIR, else $XDG_RUNTIME_DIR/linkwork, else /dev/shm/linkwork-<uid>, else the same in the
-    temporary folder. Raises EndpointError when another user owns it or it cannot be created.
+    temporary folder. Raises EndpointError when another user owns it or may write to it, or it
+    cannot be created. The mode of a folder that is there is left as it is.
     """
     folder = _choose()
     try:
@@ -49,8 +50,11 @@ def runtime_dir() -> Path:
             f"the runtime folder {folder} belongs to user {status.st_uid}, not to you ({os.getuid()}); "
             "set LINKWORK_RUNTIME_DIR to a folder that you own"
         )
-    if status.st_mode & 0o077:
-        folder.chmod(0o700)
+    if status.st_mode & 0o022:
+        raise EndpointError(
+            f"others may write to the runtime folder {folder} (mode {stat.S_IMODE(status.st_mode):o}), and "
+            "could operate the machine; set LINKWORK_RUNTIME_DIR to a folder that only you may write to"
+        )
     return folder
 
 

@@ -17,6 +17,8 @@ from linkwork.machine.nearest_name import MOST_LISTED, listed, nearest
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError
 
+_UNITS = ("_deg", "_rad", "_mm", "_m")
+
 
 def index_of(machine: Machine, name: str, path: Sequence[str | int]) -> int:
     """Place of a coordinate. Raises RequestError (INVALID_COORDINATES) with the names there are."""
@@ -26,6 +28,8 @@ def index_of(machine: Machine, name: str, path: Sequence[str | int]) -> int:
         meant = nearest(name, names)
         hint = f", did you mean {meant!r}?" if meant else ";"
         text = f"there is no coordinate {name!r}{hint} this machine has {listed(names, MOST_LISTED)}"
+        if name.endswith(_UNITS):
+            text += "; positions are in rad and m here"
         raise RequestError(
             ResultCode.INVALID_COORDINATES, text, path, {"coordinate": name, "allowed": list(names)}
         )

@@ -13,6 +13,7 @@ It imports third-party libraries and, of linkwork, only the protocol.
 from __future__ import annotations
 
 import inspect
+import os
 import secrets
 import threading
 import time
@@ -535,6 +536,11 @@ for _name, _request in REQUESTS.items():
 def _plain(trajectory: Trajectory | Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(trajectory, Trajectory):
         return trajectory.model_dump(exclude_none=True, by_alias=True)
+    if isinstance(trajectory, str | os.PathLike):
+        raise TypeError(
+            f"a trajectory is a mapping or a Trajectory, not a file's name ({trajectory}); read the file "
+            "with linkwork.trajectories.trajectory_file.read_trajectory_file(path).trajectory"
+        )
     for place, known in unknown_keys(trajectory):
         where = ("trajectory", *place)
         text = f"{spelled(where)}: there is no such key; there are {', '.join(known)}"

@@ -29,7 +29,7 @@ from linkwork.machine.building.sensed_forces import force_sensors
 from linkwork.machine.catalogue import shipped, shipped_path
 from linkwork.machine.chains import resolved
 from linkwork.machine.checks.alias_names import aliases_of
-from linkwork.machine.checks.goal_coordinates import goal_coordinates
+from linkwork.machine.checks.goal_coordinates import dependent_warnings, goal_coordinates
 from linkwork.machine.checks.holding import holding_warnings
 from linkwork.machine.checks.references import check_references
 from linkwork.machine.checks.renamed_keys import renamed_key_warnings, with_new_keys
@@ -122,6 +122,7 @@ def machine_in(document: Document, plant_set: Sequence[str] = ()) -> Machine:
             *warnings_of(file, document, assembly.dof),
             *unkept_warnings(document, file, assembly, mechanism),
             *branch_warnings(document, assembly),
+            *dependent_warnings(file, mechanism, document, q, assembly.dof),
         ),
         assembly=assembly,
         closed_form=file.closed_form,

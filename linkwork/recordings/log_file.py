@@ -40,12 +40,12 @@ class Ticks:
         return values
 
 
-def read_ticks(*paths: Path) -> Ticks:
+def read_ticks(*paths: Path | str) -> Ticks:
     """All ticks of these segments, in the order given.
 
     Raises ValueError when a file holds no ticks or the segments do not belong together.
     """
-    found = [message for path in paths for message in _messages(path)]
+    found = [message for path in paths for message in _messages(Path(path))]
     if not found:
         raise ValueError(f"no ticks in {', '.join(str(path) for path in paths)}")
     return ticks_of(found)

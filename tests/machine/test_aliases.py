@@ -88,6 +88,8 @@ def test_requests_accept_either_name(machine: Machine) -> None:
         read_params("jog", msgpack.packb({"velocity": {SHOULDER: 0.1, "shoulder": 0.2}}), machine.aliases)
     with pytest.raises(RequestError, match="there is no coordinate 'unknown/joint'"):
         plan("move", {"target": {"unknown/joint": 0.1}}, machine, start(machine))
+    with pytest.raises(RequestError, match="positions are in rad and m here"):
+        plan("move", {"target": {"elbow_deg": 10.0}}, machine, start(machine))
 
 
 def test_a_trajectory_is_planned_under_the_machines_names(machine: Machine) -> None:

@@ -20,3 +20,22 @@ def test_check_warns_where_the_sensors_fit_other_assemblies(write: Callable[...,
 
 def test_sensors_that_tell_all_are_no_reason_to_warn() -> None:
     assert check("five_bar_redundant") == ()
+
+
+def test_check_warns_of_goal_coordinates_that_depend_on_each_other_where_the_machine_starts(
+    write: Callable[..., Path],
+) -> None:
+    text = shipped_path("platform_3rrs").read_text(encoding="utf-8")
+    changed = text.replace("[motor_1, motor_2, motor_3]", "[height, roll, yaw]")
+    assert changed != text
+    (found,) = check(write(changed))
+    assert (found.severity, found.key) == ("warning", "controller.goal_coordinates")
+    assert found.found == "roll among them, determined by the others"  # it moves with the height
+
+
+def test_check_warns_of_a_machine_without_a_degree_of_freedom(write: Callable[..., Path]) -> None:
+    text = shipped_path("four_bar").read_text(encoding="utf-8")
+    held = "  held: {type: coordinate, of: a1, equals_rad: 0}\n"
+    changed = text.replace("closed_form: four_bar", "#").replace("task:\n", f"{held}task:\n")
+    found = check(write("".join(line for line in changed.splitlines(True) if "goal_coordinates" not in line)))
+    assert any("no degree of freedom" in each.message and each.severity == "warning" for each in found)

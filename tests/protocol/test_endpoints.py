@@ -43,7 +43,15 @@ def holder(folder):
 def test_the_runtime_folder_is_private(folder):
     assert folder.stat().st_mode & 0o777 == 0o700
     folder.chmod(0o755)
-    assert runtime_dir().stat().st_mode & 0o777 == 0o700
+    assert runtime_dir().stat().st_mode & 0o777 == 0o755
+
+
+@pytest.mark.parametrize("mode", [0o1777, 0o770, 0o702])
+def test_a_folder_that_others_may_write_to_is_refused_and_left_as_it_is(folder, mode):
+    folder.chmod(mode)
+    with pytest.raises(EndpointError, match=rf"others may write to .*mode {mode:o}"):
+        runtime_dir()
+    assert folder.stat().st_mode & 0o7777 == mode
 
 
 def test_the_order_of_runtime_folders(tmp_path, monkeypatch):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.machine.building.dof_names import owned
-from linkwork.machine.problems import MachineError
+from linkwork.machine.nearest_name import listed
+from linkwork.machine.problems import MachineError, Problem
 from linkwork.machine.sections.file import MachineFile
 from linkwork.machine.yaml import Document
 from linkwork.multibody.mechanism import Mechanism
@@ -48,18 +50,48 @@ def goal_coordinates(
     return tuple(given)
 
 
+def dependent_warnings(
+    file: MachineFile, mechanism: Mechanism, document: Document, q: NDArray[np.float64], dof: int
+) -> Iterator[Problem]:
+    """Return a warning where the file's coordinates depend on each other at the initial pose q (nq) alone.
+
+    A branch pose, in which they always do, has a warning of its own.
+    """
+    given = file.controller.goal_coordinates
+    if given is None or not mechanism.constraints:
+        return
+    rates = _rates(mechanism, q, given)
+    if rates.shape[1] != dof:
+        return
+    ranks = [np.linalg.matrix_rank(rates[:count], tol=_SMALL) for count in range(len(given) + 1)]
+    dependent = [name for name, (before, rank) in zip(given, pairwise(ranks), strict=True) if rank == before]
+    if dependent:
+        yield document.problem(
+            ("controller", "goal_coordinates"),
+            "these coordinates do not determine the motion in the initial pose: there, `enable` is refused",
+            found=f"{listed(dependent)} among them, determined by the others",
+            remedy=f"start in another pose, or write for example {', '.join(_default(file, mechanism, q))}",
+            severity="warning",
+        )
+
+
 def _independent(mechanism: Mechanism, q: NDArray[np.float64], names: Sequence[str], dof: int) -> bool:
     """Return whether coordinates have independent rates at the pose, or at some pose near it."""
-    from linkwork.machine.building.initial_assembly import admitted_velocities, neighbours
+    from linkwork.machine.building.initial_assembly import neighbours
+
+    poses = neighbours(mechanism, q)
+    return any(np.linalg.matrix_rank(_rates(mechanism, pose, names), tol=_SMALL) >= dof for pose in poses)
+
+
+def _rates(mechanism: Mechanism, q: NDArray[np.float64], names: Sequence[str]) -> NDArray[np.float64]:
+    """Return the rates of coordinates in the admitted motions, each row with length 1."""
+    from linkwork.machine.building.initial_assembly import admitted_velocities
     from linkwork.multibody.functions import coordinate_jacobian
 
     rows = [mechanism.coordinate_index(name) for name in names]
-    for pose in neighbours(mechanism, q):
-        rates = coordinate_jacobian(mechanism, pose)[rows] @ admitted_velocities(mechanism, pose)
-        sizes = np.linalg.norm(rates, axis=1, keepdims=True)
-        if np.linalg.matrix_rank(rates / np.maximum(sizes, _SMALL), tol=_SMALL) >= dof:
-            return True
-    return False
+    rates = coordinate_jacobian(mechanism, q)[rows] @ admitted_velocities(mechanism, q)
+    found: NDArray[np.float64] = rates / np.maximum(np.linalg.norm(rates, axis=1, keepdims=True), _SMALL)
+    return found
 
 
 def _default(file: MachineFile, mechanism: Mechanism, q: NDArray[np.float64]) -> tuple[str, ...]:

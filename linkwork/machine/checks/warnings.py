@@ -28,6 +28,11 @@ def warnings_of(file: MachineFile, document: Document, dof: int) -> Iterator[Pro
     if not file.motors and not file.sensors:
         return
     sections = (("motors", file.motors, "motor"), ("sensors", file.sensors, "sensor"))
+    if file.constraints and dof == 0:
+        message = (
+            "the constraints leave no degree of freedom: the machine can be simulated, but not controlled"
+        )
+        yield document.problem(("constraints",), message, of_key=True, severity="warning")
     if file.constraints:
         for section, rows, lack in sections:
             if len(rows) < dof:
