@@ -11,7 +11,7 @@ import typer
 
 from linkwork.cli.connected import AsJson, Keys, ServerKey, client_keys_of
 from linkwork.terminal.failures import DONE, Misuse
-from linkwork.terminal.output import console, emit, number, say, table
+from linkwork.terminal.output import console, emit, say, table
 
 if TYPE_CHECKING:
     from linkwork.client.injector import InjectionRefused
@@ -118,19 +118,21 @@ def _say_where(refused: InjectionRefused, document: Document | None) -> None:
 
 def _show(answer: Injected, *, everything: bool) -> None:
     """Print the accepted faults, or everything that can be injected."""
-    when = "no controller is connected" if answer.tick < 0 else f"tick {answer.tick}"
+    when = "no controller is connected to the plant"
+    if answer.tick >= 0:
+        when = f"the plant is at tick {answer.tick} ({answer.time_s:g} s)"
     if not everything:
         new = [each for each in answer.faults if each.name in answer.names]
         for each in new[-len(answer.names) :] if new else []:
             say(_sentence(each))
-        say(f"the plant is at {when} ({answer.time_s:g} s)")
+        say(when)
         return
     rows = [
         [each.name, each.kind, each.of, each.state, _tick(each.from_tick), _tick(each.to_tick), each.text]
         for each in answer.faults
     ]
     columns = ("fault", "kind", "of", "state", "from tick", "to tick", "")
-    console.print(table(f"faults of the plant, {when} ({number(answer.time_s)} s)", columns, rows))
+    console.print(table(f"faults; {when}", columns, rows))
     for kind, why in answer.kinds.items():
         if why:
             console.print(f"{kind} is not possible here: {why}", markup=False, style="dim")

@@ -47,7 +47,8 @@ def reach(client: RequestClient, say: Say | None) -> None:
         if client.connected(_LOOK_S):
             return
     if not client.connected(CONNECT_S):
-        raise NobodyThere(f"no answer from {client.endpoint}; is the controller running there?")
+        keys = ", and does it need --keys" if client.endpoint.startswith("tcp:") else ""
+        raise NobodyThere(f"no answer from {client.endpoint}; is the controller running there{keys}?")
 
 
 def patiently(endpoint: str, method: str, ask: Callable[[], Any], say: Say | None) -> Any:

@@ -169,7 +169,8 @@ class Examination:
         hot = reading.temperature
         measured = bool(np.isfinite(hot).any())
         require(measured == self.description.temperatures, "temperatures do not match the description")
-        require(not measured or bool(np.nanmax(hot) < 300), f"{np.nanmax(hot):g} °C; is the unit °C?")
+        hottest = float(np.nanmax(hot, initial=-np.inf))
+        require(hottest < 300.0, f"{hottest:g} °C; is the unit °C?")
         require(
             bool(np.allclose(reading.effort, 0.0, atol=1e-3)), f"efforts act while braked: {reading.effort}"
         )
