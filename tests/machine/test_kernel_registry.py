@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from linkwork.machine import load
+from linkwork.machine import for_controller, load
 from linkwork.machine.chains import resolved
 from linkwork.machine.kernel_registry import (
     KINDS,
@@ -103,3 +103,14 @@ def test_the_plant_lists_the_kernel_of_its_period(name: str, integrator: str, fo
     machine = replace(machine, plant=plant)
     assert callable(resolved(period_name(machine)))
     assert period_name(machine).partition(":")[0] in modules_for(KernelProcess.PLANT, machine)
+
+
+def test_an_open_machine_is_checked_without_kernels_of_constraints(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They would be compiled at a first start, one after another."""
+
+    def refused(*_: Any, **__: Any) -> None:
+        raise AssertionError("an open machine has no constraints whose rank could be decided")
+
+    monkeypatch.setattr("linkwork.machine.building.initial_assembly.decide_rank", refused)
+    scara = load("scara")
+    assert for_controller(scara) is scara

@@ -195,6 +195,8 @@ def admitted(mechanism: Mechanism, q: Floats, *, positions: bool = False) -> Flo
 
     For `positions`, rows on the level of velocities (rolling) are left out: they admit any displacement.
     """
+    if not mechanism.constraints:
+        return np.eye(mechanism.nv)  # a machine without constraints needs none of their kernels
     return decide_rank(mechanism, q, positions=positions).basis
 
 
