@@ -11,14 +11,41 @@ import pytest
 
 import linkwork.multibody
 from linkwork.multibody.kernels.compiling import VECTOR, float64, int64, kernel, warm
+from linkwork.multibody.kernels.numba_backend import PLAIN_VARIABLE
 from linkwork.multibody.tree.dynamics import dynamics
 from tests.multibody.machines import pendulum
 
+ROOT = Path(__file__).parents[2]
 _SCRIPT = """
 import linkwork.multibody.linalg.linear
 from linkwork.multibody.kernels.compiling import CACHE_FOLDER, warm
 report = warm()
 print(report.compiled, report.from_cache, CACHE_FOLDER)
+"""
+
+
+_LONG = "".join(f"        y = math.cos(y + {i}.0) * x + factor * math.sin(x * y)\n" for i in range(60))
+"""A part this long is not inlined."""
+_TWINS = f"""
+import math
+from linkwork.multibody.kernels.compiling import VECTOR, float64, kernel, part
+
+def made(factor):
+    @part
+    def amount(x):
+        y = factor
+{_LONG}        return y
+    return amount
+
+one, other = made(1.0), made(2.0)
+
+@kernel(float64(VECTOR))
+def first(x):
+    return one(x[0]) + one(x[1]) * one(x[2])
+
+@kernel(float64(VECTOR))
+def second(x):
+    return other(x[0]) + other(x[1]) * other(x[2])
 """
 
 
@@ -130,6 +157,28 @@ def test_a_moved_checkout_finds_its_kernels(tmp_path):
     shutil.copytree(tmp_path / "here" / "cache", moved / "cache")
     assert kernels > 3
     assert _finish(_start(moved)) == (0, True, folder.replace("here", "there"))
+
+
+@pytest.mark.parametrize("plain", ["0", "1"])
+def test_closures_of_one_line_stay_apart_in_the_cache(tmp_path, plain):
+    """Two processes compile one of them each, with equal counters of numba; a third process loads both."""
+    (tmp_path / "twins.py").write_text(_TWINS)
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("NUMBA_")}
+    environment |= {"XDG_CACHE_HOME": str(tmp_path / "cache"), PLAIN_VARIABLE: plain}
+    environment["PYTHONPATH"] = f"{tmp_path}{os.pathsep}{ROOT}"
+
+    def results(*names: str) -> list[float]:
+        called = ", ".join(f"twins.{name}(x)" for name in names)
+        script = f"import numpy as np, twins; x = np.array([0.3, 0.5, 0.7]); print({called})"
+        output = subprocess.run(
+            [sys.executable, "-c", script], env=environment, stdout=subprocess.PIPE, text=True, check=True
+        )
+        return [float(word) for word in output.stdout.split()]
+
+    (first,), (second,) = results("first"), results("second")
+    assert first != second
+    assert results("first", "second") == [first, second]
+    assert results("second", "first") == [second, first]
 
 
 def test_after_warming_wrong_types_raise_and_nothing_compiles():

@@ -91,12 +91,12 @@ def reader(declared: type[Arrays]) -> Callable[[Integers], Arrays]:
     """Return the function with which a kernel gets the declared arrays by name: views, of their own shapes,
     at no cost.
     """
-    names: dict[str, Any]
+    name, names = f"read_{declared.__name__}", dict[str, Any]()
     if MODE == "tuned":
         layout = " ".join(f"{each.name}:{each.number.kind}:{len(each.lengths)}" for each in _fields(declared))
         names = {"arrays_of": arrays_of, "__name__": declared.__module__}
-        exec(f"def read(bundle):\n    return arrays_of(bundle, {layout!r})\n", names)
-        return cast(Callable[[Integers], Arrays], part(names["read"]))
+        exec(f"def {name}(bundle):\n    return arrays_of(bundle, {layout!r})\n", names)
+        return cast(Callable[[Integers], Arrays], part(names[name]))
     entries: list[str] = []
     at = 0
     for field in _fields(declared):
@@ -111,5 +111,5 @@ def reader(declared: type[Arrays]) -> Callable[[Integers], Arrays]:
         "integers_at": integers_at,
         "__name__": declared.__module__,
     }
-    exec(f"def read(bundle):\n    return declared({', '.join(entries)})\n", names)
-    return cast(Callable[[Integers], Arrays], part(names["read"]))
+    exec(f"def {name}(bundle):\n    return declared({', '.join(entries)})\n", names)
+    return cast(Callable[[Integers], Arrays], part(names[name]))

@@ -19,8 +19,8 @@ _ROOT = "linkwork"
 _LIBRARIES = ("numba", "numpy", "math")
 
 
-def fingerprint(function: Callable[..., Any], outside: Callable[[Any], str | None]) -> str:
-    """Return a hash of what the machine code of a function depends on, 20 hexadecimal digits.
+def fingerprint(function: Any, outside: Callable[[Any], str | None]) -> str:
+    """Return a hash of what the machine code of a function, or of several, depends on: 20 hexadecimal digits.
 
     `outside` returns the interface of a function that is compiled apart and called, None for every other
     value. An interface is hashed in place of the function.

@@ -134,6 +134,7 @@ def compiled_part(function: Callable[..., Any]) -> Any:
     """
     if MODE == "debug":
         return function
+    _name_apart(function)
     if MODE == "plain":
         return _numba.njit(**_public)(function)
     dispatcher: Any = _numba.njit(**_public)(function)
@@ -169,6 +170,7 @@ def compiled_kernel(
     """
     if MODE == "debug":
         return _checked(function, signature)
+    _name_apart(function)
     options = _public if MODE == "plain" else {**_public, "_nrt": allocates, "no_cfunc_wrapper": True}
     if concurrent:
         options = {**options, "nogil": True}
@@ -180,6 +182,23 @@ def compiled_kernel(
     else:
         _separate(dispatcher, signature, folder, fetching, missed, allocates=allocates)
     return dispatcher
+
+
+def _name_apart(function: Any) -> None:
+    """Add to a closure's name a hash of the values that it closes over.
+
+    numba names machine code after the function, the types of its arguments and a counter that starts at 1 in
+    each process. Two closures of one line, compiled in two processes, could therefore have the same name in
+    the cache, and a process that loads both would run one of them in place of the other.
+    """
+    if not function.__closure__:
+        return
+    closed = tuple(cell.cell_contents for cell in function.__closure__)
+
+    def named(value: Any) -> str | None:
+        return f"{value.__module__}.{value.__qualname__}" if callable(value) else None
+
+    function.__qualname__ += f"_{fingerprint(closed, named)}"
 
 
 def is_dispatcher(function: Any) -> bool:
@@ -496,6 +515,10 @@ if MODE == "tuned":
                     manager.run(function, builder)
 
         def _optimize_final_module(self) -> None:
+            """Keep what is linked in to this kernel: no other kernel's code of the same name replaces it."""
+            for function in self._final_module.functions:
+                if function.linkage is binding.Linkage.linkonce_odr:
+                    function.linkage = binding.Linkage.internal
             manager, builder = self._codegen._module_pass_manager()
             manager.run(self._final_module, builder)
 
