@@ -29,6 +29,7 @@ class RequestClient:
     def __init__(self, endpoint: str, keys: ClientKeys | None = None) -> None:
         self.transport = RequestDealer(endpoint, keys)
         self.endpoint = endpoint
+        self.encrypted = keys is not None
         self.stale = 0
         self.dropped = 0
         self._notifications: deque[Notification] = deque()

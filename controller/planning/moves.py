@@ -124,7 +124,7 @@ def _found(given: ruckig.InputParameter, limits: Floats) -> ruckig.Trajectory:
         try:
             result = ruckig.Ruckig(len(limits)).calculate(given, found)
         except ruckig.RuckigError:
-            said = "an error of its own"
+            said = "an error in Ruckig"
             continue
         if result in (ruckig.Result.Working, ruckig.Result.Finished):
             return found

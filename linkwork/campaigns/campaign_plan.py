@@ -353,7 +353,7 @@ def _check_variants(
                     found=", ".join(sorted({name for name, _ in own.items() ^ figures.items()}))
                     or "another order of the motors",
                     allowed="the motors and coordinates of the first variant, in their order",
-                    remedy="write a campaign of its own for it",
+                    remedy="put this variant in another campaign",
                 )
             )
     if problems:

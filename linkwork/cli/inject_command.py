@@ -70,7 +70,7 @@ def inject(
     if as_json:
         emit(answer.model_dump())
     else:
-        _show(answer, everything=not faults)
+        _show(answer, clear, everything=not faults)
     return DONE
 
 
@@ -116,15 +116,19 @@ def _say_where(refused: InjectionRefused, document: Document | None) -> None:
             console.print(str(Problem("fault", None, None, each.key, each.message, **rest)), markup=False)
 
 
-def _show(answer: Injected, *, everything: bool) -> None:
-    """Print the accepted faults, or everything that can be injected."""
+def _show(answer: Injected, clear: str | None, *, everything: bool) -> None:
+    """Print the accepted faults and those that are cleared (`clear`), or everything that can be injected."""
     when = "no controller is connected to the plant"
     if answer.tick >= 0:
         when = f"the plant is at tick {answer.tick} ({answer.time_s:g} s)"
     if not everything:
         new = [each for each in answer.faults if each.name in answer.names]
         for each in new[-len(answer.names) :] if new else []:
-            say(_sentence(each))
+            say(_sentence(each, answer))
+        if clear is not None:
+            present = [each.name for each in answer.faults if each.state in ("waiting", "acting")]
+            cleared = [name for name in present if clear in ("all", name)]
+            say(f"cleared: {', '.join(cleared) or 'nothing, no fault waits or acts'}")
         say(when)
         return
     rows = [
@@ -139,9 +143,10 @@ def _show(answer: Injected, *, everything: bool) -> None:
     say(json.dumps({"tick": answer.tick, "faults": len(answer.faults)}))
 
 
-def _sentence(report: FaultReport) -> str:
+def _sentence(report: FaultReport, answer: Injected) -> str:
     of = f" of {report.of}" if report.of else ""
-    begins = "waits for its condition" if report.from_tick is None else f"begins at tick {report.from_tick}"
+    waits = "waits for a controller" if answer.tick < 0 else "waits for its condition"
+    begins = waits if report.from_tick is None else f"begins at tick {report.from_tick}"
     ends = "" if report.to_tick is None else f", ends at tick {report.to_tick}"
     return f"{report.name} ({report.kind}{of}) {begins}{ends}"
 

@@ -150,8 +150,9 @@ def _say(found: dict[str, Any], *, show_all: bool) -> None:
         say(f"    {force['name']}: force or torque {force['acts']}: {force['value']}")
     coordinates = [name for name in found["coordinates"] if name not in hidden]
     say(f"coordinates: {', '.join(coordinates)}")
+    idle = f", of them {len(found['idle'])} idle" if found["idle"] else ""
     say(
-        f"{found['degrees_of_freedom']} degrees of freedom: {found['velocities']} velocities less rank "
+        f"{found['degrees_of_freedom']} degrees of freedom{idle}: {found['velocities']} velocities less rank "
         f"{found['rank']} of {found['rows']} rows, {found['redundancy']} of them redundant"
     )
     for motion in found["idle"]:

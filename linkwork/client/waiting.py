@@ -47,7 +47,9 @@ def reach(client: RequestClient, say: Say | None) -> None:
         if client.connected(_LOOK_S):
             return
     if not client.connected(CONNECT_S):
-        keys = ", and does it need --keys" if client.endpoint.startswith("tcp:") else ""
+        keys = ""
+        if client.endpoint.startswith("tcp:"):
+            keys = ", and does it accept these keys" if client.encrypted else ", and does it need --keys"
         raise NobodyThere(f"no answer from {client.endpoint}; is the controller running there{keys}?")
 
 

@@ -47,11 +47,12 @@ def test_joints_may_start_from_a_world_that_is_not_declared(tmp_path: Path) -> N
     assert still.machine.dof == 1
 
 
-def test_several_trees_float_if_asked(tmp_path: Path) -> None:
+def test_several_trees_float_or_stand_if_asked(tmp_path: Path) -> None:
     arm = [LINK.format("arm", ""), JOINT.format("turn", "revolute", "one", "arm", "")]
     path = urdf(tmp_path, LINK.format("one", ""), LINK.format("two", ""), *arm)
     with pytest.raises(ImportProblem, match=r"2 trees.*--base floating"):
-        import_robot(path, ImportOptions(literal=True, base="fixed"))
+        import_robot(path, ImportOptions(literal=True))
+    assert import_robot(path, ImportOptions(base="fixed")).machine.dof == 1
     assert import_robot(path, ImportOptions(base="floating")).machine.dof == 6 + 1 + 6
 
 

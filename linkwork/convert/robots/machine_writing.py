@@ -85,9 +85,8 @@ class MachineWriter:
         if len(roots) != 1:
             listed = ", ".join(roots[:5])
             text = f"the joints form {len(roots)} trees, with the roots {listed}"
-            raise ImportProblem(
-                robot.file, 0, text, "connect them by joints, or let all of them float with --base floating"
-            )
+            remedy = "connect them by joints, or put all of them on the world: --base floating or fixed"
+            raise ImportProblem(robot.file, 0, text, remedy)
         (self._root,) = roots
         self.robot, self.names = robot, MachineNames()
         self._frames = list(frames)

@@ -55,7 +55,7 @@ def dependent_warnings(
 ) -> Iterator[Problem]:
     """Return a warning where the file's coordinates depend on each other at the initial pose q (nq) alone.
 
-    A branch pose, in which they always do, has a warning of its own.
+    A branch pose, in which they always do, has another warning.
     """
     given = file.controller.goal_coordinates
     if given is None or not mechanism.constraints:

@@ -100,6 +100,10 @@ def test_a_daemon_loses_the_same_in_lockstep_and_by_the_controllers_clock(
     assert command(plant, "--clear", "off", "--json") == 0
     answer = json.loads(capsys.readouterr().out)
     assert (answer["faults"][-1]["name"], len(answer["names"])) == ("off", 1)
+    assert command(plant, "--fault", "{name: late, after_s: 900, sensor: bias, of: slide, by_m: 1}") == 0
+    capsys.readouterr()
+    assert command(plant, "--clear", "late") == 0
+    assert "cleared: late" in capsys.readouterr().out
     line.write_text("faults:\n  - {sensor: bias,\n     of: slied, by_m: 1}\n")
     assert command(plant, str(line)) == 2
     assert "line.yaml:3:10: error: faults[0].of: no sensor has this name" in capsys.readouterr().err
