@@ -294,7 +294,7 @@ COMPARISONS = {
     "arrangements": Comparison(
         "Many loops in several arrangements",
         _arrangements,
-        (),
+        ("--sizes", "10,20"),
         ("--sizes", "20", "--rounds", "3"),
         "`row`: four-bars on the ground; `on_a_pendulum`: on one swinging body; `tree`, `tower`: on the\n"
         "bars of other four-bars; `grid`: with shared rods; `ring`: one loop; `platforms`: on three legs.",

@@ -213,6 +213,8 @@ def simulate(
 
     if as_csv and as_json:
         raise Misuse("choose one of --csv (the samples) and --json (the summary)")
+    if out is not None and out.suffix not in (".csv", ".npz"):
+        raise Misuse(f"--out {out}: the name must end in .csv or .npz")
     machine = load(config, plant_set or [])
     for warning in machine.warnings:
         if warning.key.endswith("inertia_kg_m2"):

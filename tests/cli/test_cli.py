@@ -61,6 +61,7 @@ def only_object(text: str) -> dict[str, Any]:
         (["simulate", "four_bar", "--duration", "1", "--track", "O9"], 2, "O2, O3"),
         (["simulate", "four_bar", "--duration", "1", "--integrator", "euler"], 2, "lsoda"),
         (["simulate", "four_bar", "--duration", "0.01", "--out", "/nowhere/a.npz"], 2, "cannot be written"),
+        (["simulate", "scara", "--duration", "1", "--out", "a.xlsx"], 2, "must end in .csv or .npz"),
         (["controller", "thin_disk"], 2, "linkwork simulate thin_disk"),
         (["model", "scara", "--draw", "machine.nothing"], 2, "nothing"),
         (["jog", "shoulder=1"], 2, "--for"),

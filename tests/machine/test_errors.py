@@ -3,6 +3,7 @@
 import pickle
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from linkwork import machine
@@ -89,6 +90,25 @@ def test_check_returns_what_load_raises(scara_text, write):
     path = write(scara_text.replace("mass_kg: 20", "mas_kg: 20"))
     (problem,) = machine.check(path)
     assert problem.remedy == "write mass_kg"
+
+
+def test_a_key_that_belongs_one_level_deeper_is_told_where(scara_text, problems_of):
+    (problem,) = problems_of(scara_text.replace("elbow: {velocity", "elbow: {counts_per_turn: 9, velocity"))
+    assert (problem.message, problem.remedy) == ("unknown key", "write it under position")
+
+
+def test_check_warns_of_a_bandwidth_that_the_period_does_not_allow(scara_text, write):
+    """Damping ratio 1 and bandwidth × period 1: a held effort gives the error dynamics the eigenvalue −1."""
+
+    def warned(period_s: float) -> bool:
+        text = scara_text.replace("period_s: 0.001", f"period_s: {period_s}")
+        assert text != scara_text
+        return any("unstable" in each.message for each in machine.check(write(text)))
+
+    held = np.array([[1.0, 0.05], [0.0, 1.0]]) - np.outer([0.05**2 / 2, 0.05], [20.0**2, 2 * 20.0])
+    assert np.abs(np.linalg.eigvals(held)).max() == pytest.approx(1.0)
+    assert not warned(0.0499)
+    assert warned(0.0501)
 
 
 def test_check_warns_of_brakes_that_do_not_hold_and_of_joints_that_cannot_be_controlled(scara_text, write):

@@ -126,7 +126,17 @@ def _missing(kind: str, fault: _Fault) -> _Report:
 def _unknown_key(_: str, fault: _Fault) -> _Report:
     keys = sorted(fault.section.model_fields) if fault.section else []
     word = str(fault.path[-1])
-    return _Report(fault.path, _UNKNOWN, word, ", ".join(keys), meant(word, keys) or "remove it", of_key=True)
+    remedy = _deeper(word, fault.section) or meant(word, keys) or "remove it"
+    return _Report(fault.path, _UNKNOWN, word, ", ".join(keys), remedy, of_key=True)
+
+
+def _deeper(word: str, section: type[BaseModel] | None) -> str:
+    """Return the remedy for a key that belongs under one of the section's keys, or an empty text."""
+    for name, field in section.model_fields.items() if section else ():
+        inner = field.annotation
+        if isinstance(inner, type) and issubclass(inner, BaseModel) and word in inner.model_fields:
+            return f"write it under {name}"
+    return ""
 
 
 def _unknown_type(_: str, fault: _Fault) -> _Report:

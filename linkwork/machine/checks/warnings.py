@@ -27,6 +27,7 @@ def warnings_of(file: MachineFile, document: Document, dof: int) -> Iterator[Pro
     yield from _mesh_warnings(file, document)
     if not file.motors and not file.sensors:
         return
+    yield from _period_warning(file, document)
     sections = (("motors", file.motors, "motor"), ("sensors", file.sensors, "sensor"))
     if file.constraints and dof == 0:
         message = (
@@ -49,6 +50,27 @@ def warnings_of(file: MachineFile, document: Document, dof: int) -> Iterator[Pro
                 )
         return
     yield from _lacking(file, document, sections)
+
+
+def _period_warning(file: MachineFile, document: Document) -> Iterator[Problem]:
+    """Return a warning where the ticks are too rare for the bandwidth.
+
+    Error dynamics e'' + 2 d b e' + b² e = 0, whose acceleration is held for a period T, are stable for
+    b T < min(1/d, 4 d) (Jury's criterion), without any delay of the device.
+    """
+    settings = file.controller
+    period_s, damping = settings.period_s or file.plant.period_s, settings.damping_ratio
+    largest = min(1.0 / damping, 4.0 * damping) / period_s
+    if settings.bandwidth_rad_s < largest:
+        return
+    yield document.problem(
+        ("controller", "bandwidth_rad_s"),
+        f"control is unstable with this bandwidth at a period of {period_s:g} s",
+        found=f"{settings.bandwidth_rad_s:g} rad/s",
+        allowed=f"less than {largest:.3g} rad/s, better a tenth of it",
+        remedy="lower bandwidth_rad_s, or the period",
+        severity="warning",
+    )
 
 
 def _lacking(

@@ -38,12 +38,18 @@ def _of_this_world(value: N) -> N:
 
 
 ARITHMETIC_PATTERN = r"[0-9(]|pi"
+_COMMA = re.compile(r"\s*([+-]?\d+),(\d+)\s*")
+_WITH_UNIT = re.compile(r"\s*([+-]?[\d.]+(?:[eE][+-]?\d+)?)\s*(?!pi\b|deg\b|[eE][+-]?\d)[^\W\d_][^(]*")
 
 
 def calculated(value: Any) -> Any:
     """Return the value of arithmetic with numbers, `pi` and `deg`; any other value as it is."""
     if not isinstance(value, str) or not re.search(ARITHMETIC_PATTERN, value):
         return value
+    if comma := _COMMA.fullmatch(value):
+        raise wrong("this is no number", value, remedy=f"write {comma[1]}.{comma[2]}")
+    if unit := _WITH_UNIT.fullmatch(value):
+        raise wrong("a number has no unit here", value, remedy=f"write {unit[1]}; the key says the unit")
     try:
         found = parse_named(value)
     except ExpressionError as error:
