@@ -39,6 +39,7 @@ def status(link: ControllerConnection) -> None:
         "latency": _quantiles(timing["latency_us"]),
         "lease": lease["owner"] or "none",
         "log": _log_told(found),
+        "requests": link.address,
         "telemetry": found["telemetry"],
         "rank": _rank_decided(found["rank_decision"]),
         "faults": str(found["faults"]),
