@@ -181,6 +181,33 @@ def test_closures_of_one_line_stay_apart_in_the_cache(tmp_path, plain):
     assert results("second", "first") == [second, first]
 
 
+_THREADS = """
+import math, threading
+import numba, numpy as np
+from linkwork.multibody.kernels.compiling import VECTOR, float64, kernel
+
+def declared(length):
+    lines = "".join(f"    y = math.cos(y + {i}) * x[0]\\n" for i in range(length))
+    exec(f"def sums_{length}(x):\\n    y = x[0]\\n{lines}    return y\\n", globals())
+    return kernel(float64(VECTOR))(globals()[f"sums_{length}"])
+
+kernels = [declared(length) for length in (40, 120, 80, 160)]
+threads = [threading.Thread(target=each, args=(np.ones(1),)) for each in kernels]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(numba.njit(lambda x: x + 1)(1))
+"""
+
+
+def test_threads_that_compile_at_once_leave_the_compiler_as_it_was(tmp_path):
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("NUMBA_")}
+    environment |= {"XDG_CACHE_HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    ran = subprocess.run([sys.executable, "-c", _THREADS], env=environment, capture_output=True, text=True)
+    assert (ran.stdout.strip(), ran.returncode) == ("2", 0), ran.stderr
+
+
 def test_after_warming_wrong_types_raise_and_nothing_compiles():
     warm()
     w = pendulum().workspace()

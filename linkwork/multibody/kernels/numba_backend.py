@@ -102,6 +102,7 @@ if MODE == "tuned":
     import numba.core.cgutils
     import numba.core.codegen
     import numba.core.compiler
+    import numba.core.compiler_lock
     import numba.core.compiler_machinery
     import numba.core.registry
     import numba.core.runtime.nrt
@@ -145,7 +146,7 @@ def compiled_part(function: Callable[..., Any]) -> Any:
     fetch = dispatcher.compile
 
     def fetch_for_python(wanted: Any) -> Any:
-        with _for_small_arrays():
+        with core.compiler_lock.global_compiler_lock, _for_small_arrays():
             return fetch(wanted)
 
     dispatcher.compile = fetch_for_python
@@ -307,15 +308,16 @@ def _separate(
 
     def fetch_after_called(wanted: Any) -> Any:
         """Use one cache entry: numba would keep one for the signature and one for the arguments."""
-        for called in kernels_called(dispatcher)[0]:
-            _placing[called]()
-        if dispatcher not in _opened:
-            _opened.add(dispatcher)
-            dispatcher._cache = KernelCache(
-                function, folder, cache_entry(dispatcher), missed, allocates=allocates
-            )
-        with fetching(dispatcher), _for_small_arrays(), _linked_only_beside(function.__qualname__):
-            return fetch(signature if wanted == signature.args else wanted)
+        with core.compiler_lock.global_compiler_lock:  # what encloses a compilation is of the whole process
+            for called in kernels_called(dispatcher)[0]:
+                _placing[called]()
+            if dispatcher not in _opened:
+                _opened.add(dispatcher)
+                dispatcher._cache = KernelCache(
+                    function, folder, cache_entry(dispatcher), missed, allocates=allocates
+                )
+            with fetching(dispatcher), _for_small_arrays(), _linked_only_beside(function.__qualname__):
+                return fetch(signature if wanted == signature.args else wanted)
 
     def call_from_kernel(types_given: Any, names_given: Any) -> Any:
         """Allow only the declared signature from kernels; numbers are converted to its types."""
