@@ -22,8 +22,8 @@ _MOST_NOTIFICATIONS = 4096
 class RequestClient:
     """Client of one requests endpoint.
 
-    `stale` counts unreadable frames and answers that came after their time-out; `dropped` counts
-    notifications that were not fetched in time (the queue keeps the newest 4,096).
+    `encrypted`: whether it has keys. `stale` counts unreadable frames and answers that came after their
+    time-out; `dropped` counts notifications that were not fetched in time (the queue keeps the newest 4,096).
     """
 
     def __init__(self, endpoint: str, keys: ClientKeys | None = None) -> None:

@@ -11,6 +11,8 @@ import numpy as np
 
 from linkwork.arrays import Floats
 
+ENDINGS = (".csv", ".npz")
+
 
 def write_columns(path: Path, columns: Mapping[str, Floats]) -> None:
     """Write named columns (samples): as arrays if the name ends with .npz, else as CSV with a header.

@@ -161,13 +161,13 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Write a recording's ticks as CSV or npz, a column for each number."""
-    from linkwork.cli.motion_files import write_columns
+    from linkwork.cli.motion_files import ENDINGS, write_columns
     from linkwork.recordings.recording import signals
     from linkwork.recordings.signal_plot import chosen
 
     targets = [file.with_suffix(end) for end, asked in ((".csv", csv), (".npz", npz)) if asked]
     targets += [out] if out is not None else []
-    if not targets or (out is not None and out.suffix not in (".csv", ".npz")):
+    if not targets or (out is not None and out.suffix not in ENDINGS):
         raise Misuse("choose a format: --csv, --npz, or --out with a name that ends in .csv or .npz")
     recording = _part(read_file(file), begin, end)
     columns = signals(recording.ticks)

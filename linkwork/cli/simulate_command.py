@@ -208,12 +208,12 @@ def simulate(
     as_json: AsJson = False,
 ) -> None:
     """Simulate the plant alone, offline: no sockets, no brakes; motors apply only the --effort values."""
-    from linkwork.cli.motion_files import write_columns, write_csv
+    from linkwork.cli.motion_files import ENDINGS, write_columns, write_csv
     from linkwork.machine import load
 
     if as_csv and as_json:
         raise Misuse("choose one of --csv (the samples) and --json (the summary)")
-    if out is not None and out.suffix not in (".csv", ".npz"):
+    if out is not None and out.suffix not in ENDINGS:
         raise Misuse(f"--out {out}: the name must end in .csv or .npz")
     machine = load(config, plant_set or [])
     for warning in machine.warnings:

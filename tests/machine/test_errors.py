@@ -97,18 +97,18 @@ def test_a_key_that_belongs_one_level_deeper_is_told_where(scara_text, problems_
     assert (problem.message, problem.remedy) == ("unknown key", "write it under position")
 
 
-def test_check_warns_of_a_bandwidth_that_the_period_does_not_allow(scara_text, write):
-    """Damping ratio 1 and bandwidth × period 1: a held effort gives the error dynamics the eigenvalue −1."""
-
-    def warned(period_s: float) -> bool:
-        text = scara_text.replace("period_s: 0.001", f"period_s: {period_s}")
-        assert text != scara_text
-        return any("unstable" in each.message for each in machine.check(write(text)))
-
-    held = np.array([[1.0, 0.05], [0.0, 1.0]]) - np.outer([0.05**2 / 2, 0.05], [20.0**2, 2 * 20.0])
-    assert np.abs(np.linalg.eigvals(held)).max() == pytest.approx(1.0)
-    assert not warned(0.0499)
-    assert warned(0.0501)
+@pytest.mark.parametrize("damping", [0.5, 0.7, 1.0, 2.0])
+@pytest.mark.parametrize("share", [0.99, 1.01])
+def test_check_warns_of_a_bandwidth_that_the_period_does_not_allow(scara_text, write, damping, share):
+    """As the eigenvalues of the error dynamics say when the effort is held for a period."""
+    period_s = share * {0.5: 2.0, 0.7: 1.0 / 0.7, 1.0: 1.0, 2.0: 0.5}[damping] / 20.0
+    step, gains = [period_s**2 / 2, period_s], [20.0**2, 2 * damping * 20.0]
+    held = np.array([[1.0, period_s], [0.0, 1.0]]) - np.outer(step, gains)
+    unstable = np.abs(np.linalg.eigvals(held)).max() > 1.0
+    text = scara_text.replace("period_s: 0.001", f"period_s: {period_s}")
+    text = text.replace("bandwidth_rad_s: 20", f"bandwidth_rad_s: 20\n  damping_ratio: {damping}", 1)
+    assert unstable == (share > 1.0)
+    assert any("unstable" in each.message for each in machine.check(write(text))) == unstable
 
 
 def test_check_warns_of_brakes_that_do_not_hold_and_of_joints_that_cannot_be_controlled(scara_text, write):

@@ -132,7 +132,9 @@ def _with_sheet_beside(robot: RobotModel, sheet: Path) -> RobotModel:
 
 
 def _place_base(robot: RobotModel, base: Literal["fixed", "floating"] | None) -> None:
-    """Make the robot's base stand or float as asked; of several trees, those beside the world float."""
+    """Make the robot's base stand or float as asked: of several trees all, without a choice those beside
+    the world float.
+    """
     roots = robot.roots()
     if len(roots) > 1 and (WORLD in roots or base is not None):
         _hang_on_world(robot, [each for each in roots if each != WORLD], base)

@@ -85,7 +85,7 @@ class MachineWriter:
         if len(roots) != 1:
             listed = ", ".join(roots[:5])
             text = f"the joints form {len(roots)} trees, with the roots {listed}"
-            remedy = "connect them by joints, or put all of them on the world: --base floating or fixed"
+            remedy = "connect them by joints, or let all float (--base floating) or stand (--base fixed)"
             raise ImportProblem(robot.file, 0, text, remedy)
         (self._root,) = roots
         self.robot, self.names = robot, MachineNames()

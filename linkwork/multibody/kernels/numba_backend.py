@@ -20,6 +20,7 @@ import hashlib
 import os
 import re
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
@@ -258,6 +259,9 @@ _declared: dict[Any, str] = {}
 
 # With public means
 
+_choosing_folder = threading.Lock()
+"""Held while numba's folder is another one: it is one setting of the whole process."""
+
 
 def _compile_plainly(
     dispatcher: Any, folder: Path, fetching: Callable[[Any], Any], missed: Callable[[], None]
@@ -269,11 +273,12 @@ def _compile_plainly(
         with fetching(dispatcher):
             if not is_cached(dispatcher, folder):
                 missed()
-            previous, _config.CACHE_DIR = _config.CACHE_DIR, str(folder / cache_entry(dispatcher))
-            try:
-                dispatcher.enable_caching()
-            finally:
-                _config.CACHE_DIR = previous
+            with _choosing_folder:
+                previous, _config.CACHE_DIR = _config.CACHE_DIR, str(folder / cache_entry(dispatcher))
+                try:
+                    dispatcher.enable_caching()
+                finally:
+                    _config.CACHE_DIR = previous
             return fetch(wanted)
 
     dispatcher.compile = fetch_and_report
