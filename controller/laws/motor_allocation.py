@@ -62,6 +62,27 @@ def motor_forces(
 
 
 @part
+def motor_map(
+    basis: Floats, motor: Integers, weight: Floats, square: Floats, share: Floats, through: Floats
+) -> None:
+    """through (motors × nv) := W B' Λ (Λ' B W B' Λ)⁻¹ Λ': the motors' efforts for forces on all joints.
+
+    Arguments as of `motor_forces`; share: scratch for dof numbers.
+    """
+    free = basis.shape[0]
+    found = held_by(basis, motor, weight, square)
+    for m in range(len(motor)):
+        fill(through[m], 0.0)
+        if found:
+            for i in range(free):
+                share[i] = weight[m] * basis[i, motor[m]]
+            cholesky_solve(block(square, 0, free, free), share)
+            for i in range(free):
+                for c in range(basis.shape[1]):
+                    through[m, c] += share[i] * basis[i, c]
+
+
+@part
 def held_by(basis: Floats, motor: Integers, weight: Floats, square: Floats) -> bool:
     """square (dof² numbers) := the Cholesky factor of Λ' B W B' Λ; return False where there is none.
 

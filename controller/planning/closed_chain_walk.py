@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from linkwork.arrays import Floats, Integers
 from linkwork.controller.goal_block import hermite, places
 from linkwork.controller.laws.closed_chain import evaluate_closed
-from linkwork.controller.laws.motor_allocation import motor_forces
+from linkwork.controller.laws.motor_allocation import motor_map
 from linkwork.controller.laws.motor_conditioning import leverage
 from linkwork.controller.planning.path import Path
 from linkwork.controller.planning.walk import CLOSE, LONGEST_STEP, NEWTON_STEPS, Walk, samples
@@ -22,6 +22,7 @@ from linkwork.machine import Machine
 from linkwork.multibody import Workspace
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.coordinate_scales import scales
+from linkwork.multibody.formulations.assembly import field_of
 from linkwork.multibody.formulations.projection import position_residual
 from linkwork.multibody.formulations.rank import admitted, factor, particular, scaled_right_side
 from linkwork.multibody.kernels.compiling import (
@@ -56,16 +57,18 @@ from linkwork.multibody.kernels.layout import (
     Q,
     V,
 )
-from linkwork.multibody.kernels.views import block, fill, matrix, vector
+from linkwork.multibody.kernels.views import block, copy, fill, matrix, vector
 from linkwork.multibody.linalg.linear import cholesky, cholesky_solve, lu_apply, lu_factor
 from linkwork.multibody.tree.coordinates import coordinates
 from linkwork.multibody.tree.kinematics import kinematics
-from linkwork.multibody.tree.rotations import move, wrapped
+from linkwork.multibody.tree.rotations import move, move_by, wrapped
 
 OPEN_AT_A_BRANCH = 1e-6
 """Scaled residual that may stay where branches meet: the lost row cannot be corrected there."""
 NEAR_A_BRANCH = 5e-3
-"""Smallest singular value of the scaled rows, of their ordinary size, below which a path may not end."""
+"""Distance (scaled, about radians) to a pose where branches meet, below which a path may not end."""
+PROBE = 1e-3
+"""Length of the steps (scaled) by which the slope of the smallest singular value is found."""
 
 
 def closed_walk(machine: Machine, path: Path, q: Floats, time_s: float) -> Walk:
@@ -81,7 +84,8 @@ def closed_walk(machine: Machine, path: Path, q: Floats, time_s: float) -> Walk:
     wraps = np.array(mechanism.coordinate_wraps)[chosen]
     motor = np.array([motor.index for motor in machine.motors], np.int64)
     weight = machine.effort_weights
-    joints, goal, maps = np.zeros((count, 5 * nv)), np.zeros((count, 4 * k + 3)), np.zeros((count, nv * nv))
+    joints, goal = np.zeros((count, 5 * nv)), np.zeros((count, 4 * k + 3))
+    maps = np.zeros((count, len(motor) * nv))
     poses = np.zeros((count, mechanism.nq))
     reached = walk_closed_samples(
         *workspace.arguments, words, piece, offset, chosen, wraps, rows, columns, motor, weight,
@@ -108,7 +112,7 @@ def closed_walk(machine: Machine, path: Path, q: Floats, time_s: float) -> Walk:
         closures=goal[:, 4 * k + 1].copy() if machine.assembly.ordinary_rank else None,
         leverage=goal[:, 4 * k + 2].copy(),
         reached=int(reached),
-        motors=maps.reshape(count, nv, nv),
+        motors=maps.reshape(count, len(motor), nv),
         ends_at_branch=_branches_meet(workspace, poses[reached - 1]) if reached else False,
     )
 
@@ -116,14 +120,35 @@ def closed_walk(machine: Machine, path: Path, q: Floats, time_s: float) -> Walk:
 def _branches_meet(workspace: Workspace, q: Floats) -> bool:
     """Whether the closures are so close to losing a row at q that rest would leave the way out open.
 
-    Where no constraint holds, there is no row to lose.
+    The smallest singular value σ of the rows is then small, and zero within `NEAR_A_BRANCH` by its slope
+    along the admitted velocities: in a machine with many loops σ is small everywhere. Where no constraint
+    holds, there is no row to lose.
     """
+    lost, held, smallest = _closeness(workspace, q)
+    if lost > 0.0 or held == 0.0 or smallest >= NEAR_A_BRANCH:
+        return lost > 0.0
+    admitted(*workspace.arguments)
+    t, columns = workspace.topology, field_of(workspace, COLUMN_SCALE)
+    motions = np.linalg.qr((workspace.basis[: int(t[NV] - held)] / columns).T)[0].T
+    slopes = np.zeros(len(motions))
+    for i, motion in enumerate(motions):
+        for side in (-PROBE, PROBE):
+            near = q.copy()
+            move_by(t, near, columns * motion, side)
+            slopes[i] = max(slopes[i], abs(_closeness(workspace, near)[2] - smallest) / PROBE)
+    steepest = float(np.linalg.norm(slopes))
+    farthest = float(np.abs(slopes @ motions).max(initial=0.0))
+    return smallest * farthest < NEAR_A_BRANCH * steepest**2
+
+
+def _closeness(workspace: Workspace, q: Floats) -> tuple[float, float, float]:
+    """Return at q the rows that are lost, the rank, and the smallest singular value of the scaled rows."""
     workspace.q[:], workspace.v[:] = q, 0.0
     kinematics(*workspace.arguments)
     constraint_rows(*workspace.arguments)
     factor(*workspace.arguments)
-    lost, held, smallest = (workspace.ranking[entry] for entry in (LOST, RANK, SMALLEST))
-    return bool(lost > 0.0 or (held > 0.0 and smallest < NEAR_A_BRANCH))
+    lost, held, smallest = (float(workspace.ranking[entry]) for entry in (LOST, RANK, SMALLEST))
+    return lost, held, 0.0 if lost > 0.0 else smallest
 
 
 @kernel(
@@ -152,7 +177,7 @@ def walk_closed_samples(
     mass, jacobian, x0 = matrix(t, w, M, nv), matrix(t, w, J, nv), vector(t, w, VDOT)
     ranking = vector(t, w, RANKING)
     held, pivots, z, rates = np.empty((k, k)), np.empty(k, np.int64), np.empty(k), np.empty((nv, k))
-    square, needed, force = np.empty(k * k), np.empty(k), np.empty(nv)
+    square, share = np.empty(k * k), np.empty(k)
     ahead, levers = np.empty(nv), np.empty(k * (3 * k + len(motor) + 1))
     columns_of = vector(t, p, COLUMN_SCALE)
     clock, before = vector(t, w, CLOCK), 0.0
@@ -230,18 +255,12 @@ def walk_closed_samples(
                 for i in range(k):
                     at[nv + j] += basis[i, j] * z[i]
             goal[4 * k + 2] = leverage(basis, columns_of, motor, levers)
-            for d in range(nv):
-                for i in range(k):
-                    needed[i] = basis[i, d]
-                motor_forces(basis, motor, weight, square, needed, force)
-                for c in range(nv):
-                    maps[n, c * nv + d] = force[c]
+            motor_map(basis, motor, weight, square, share, block(maps[n], 0, len(motor), nv))
         else:
             goal[4 * k + 2] = goals[n - 1, 4 * k + 2] if n > 0 else 0.0
             for j in range(nv):
                 at[nv + j] = joints[max(n - 1, 0), nv + j]
-            for i in range(nv * nv):
-                maps[n, i] = maps[max(n - 1, 0), i]
+            copy(maps[max(n - 1, 0)], maps[n])
         for j in range(nv):
             inertia, motion = 0.0, h[j] - at[3 * nv + j]
             for c in range(nv):

@@ -41,7 +41,8 @@ class Efforts:
         for motor in machine.motors:
             self.limit[motor.index] += motor.max_effort
             self.rate_limit[motor.index] += motor.max_effort_rate
-        self.least = self.shared = ForceTerms(machine, walk, walk.motors)
+        driven = [motor.index for motor in machine.motors]
+        self.least = self.shared = ForceTerms(machine, walk, walk.motors, driven)
         self._columns = [(joint.name, "N m" if joint.is_angle else "N") for joint in machine.joints]
         self._units = [unit for _, unit in self._columns]
         choice = len(machine.motors) > machine.dof and not walk.determined

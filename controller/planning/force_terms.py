@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from linkwork.arrays import Floats
@@ -14,14 +16,17 @@ ALL = slice(None)
 
 
 class ForceTerms:
-    """`rest`, `inertia`, `motion` (n × c), as in the walk, and friction and drag beside them.
+    """`rest`, `inertia`, `motion` (n × k), as in the walk, and friction and drag beside them.
 
-    through: what takes the forces on all joints (n × nv) to these c columns, n × c × nv; None: each joint
-    provides its own.
+    through (n × m × nv): what takes the forces on all joints (n × nv) to m of the columns; None: each joint
+    provides its own. places (m): these columns among the joints, all others are zero; None: there are no
+    others.
     """
 
-    def __init__(self, machine: Machine, walk: Walk, through: Floats | None) -> None:
-        self._walk, self._through = walk, through
+    def __init__(
+        self, machine: Machine, walk: Walk, through: Floats | None, places: Sequence[int] | None = None
+    ) -> None:
+        self._walk, self._through, self._places = walk, through, places
         p, t = machine.mechanism.parameters, machine.mechanism.topology
         self._viscous, self._coulomb, self._coulomb_speed = (
             p[t[field] : t[field + 1]] for field in (layout.VISCOUS, layout.COULOMB, layout.COULOMB_SPEED)
@@ -30,28 +35,33 @@ class ForceTerms:
             self._taken(part) for part in (walk.rest, walk.inertia, walk.motion)
         )
 
-    def _taken(self, force: Floats) -> Floats:
+    def _taken(self, force: Floats, j: int | slice = ALL) -> Floats:
+        """Return the columns (n × k; of column j: n) for forces on all joints (n × nv)."""
         if self._through is None:
-            return force
-        return np.asarray(np.einsum("nij,nj->ni", self._through, force))
+            return force[:, j]
+        if isinstance(j, int):
+            if self._places is not None and j not in self._places:
+                return np.zeros(len(force))
+            row = j if self._places is None else self._places.index(j)
+            return np.asarray(np.einsum("nj,nj->n", self._through[:, row], force))
+        taken = np.matmul(self._through, force[:, :, None])[:, :, 0]
+        if self._places is None:
+            return np.asarray(taken)
+        columns = np.zeros_like(force)
+        columns[:, self._places] = taken
+        return columns
 
     def joint_friction(self, slower: float = 1.0) -> Floats:
         """n × nv: forces against friction and drag on all joints, `slower` times as slow."""
         v = self._walk.q1 / slower
-        force = np.asarray(self._viscous * v + self._coulomb * np.tanh(v / self._coulomb_speed))
+        force = np.asarray(self._viscous * v)
+        if np.any(self._coulomb):
+            force += self._coulomb * np.tanh(v / self._coulomb_speed)
         return force if self._walk.drag is None else force + self._walk.drag / slower
 
     def friction(self, slower: float = 1.0, j: int | slice = ALL) -> Floats:
         """Return the effort (n × k; of column j: n) against friction and drag, `slower` times as slow."""
-        own = j if self._through is None else ALL
-        v = self._walk.q1[:, own] / slower
-        viscous, coulomb = self._viscous[own], self._coulomb[own]
-        force = np.asarray(viscous * v)
-        if np.any(coulomb):
-            force = np.asarray(force + coulomb * np.tanh(v / self._coulomb_speed[own]))
-        if self._walk.drag is not None:
-            force = np.asarray(force + self._walk.drag[:, own] / slower)
-        return force if self._through is None else self._taken(force)[:, j]
+        return self._taken(self.joint_friction(slower), j)
 
     def efforts(self, slower: float = 1.0, j: int | slice = ALL) -> Floats:
         """Return the efforts (n × k; of column j: n) when the path is followed `slower` times as slow."""

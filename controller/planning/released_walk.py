@@ -32,7 +32,7 @@ def opened(machine: Machine, walk: Walk, part: ForcePart) -> Walk:
     weight = machine.effort_weights
     work, whole = machine.workspace(), machine.workspace()
     on = work.on.copy()
-    rest, maps = walk.rest.copy(), np.zeros((len(walk.s), len(walk.q1[0]), len(walk.q1[0])))
+    rest, maps = walk.rest.copy(), np.zeros((len(walk.s), len(joints), len(walk.q1[0])))
     for n, q in enumerate(walk.q):
         whole.q[:], whole.v[:] = q, 0.0
         kinematics(*whole.arguments)
@@ -43,5 +43,5 @@ def opened(machine: Machine, walk: Walk, part: ForcePart) -> Walk:
         basis = opened_basis(work, on, rows)
         lever = basis[:, joints] * weight
         held = lever @ basis[:, joints].T
-        maps[n, joints] = lever.T @ np.linalg.pinv(held, hermitian=True) @ basis
+        maps[n] = lever.T @ np.linalg.pinv(held, hermitian=True) @ basis
     return replace(walk, rest=rest, motors=maps, determined=True)

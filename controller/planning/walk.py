@@ -39,8 +39,8 @@ class Walk:
 
     `s`, `piece` (n). `q` (n × nq), `q1`, `q2` (n × nv): joints and their derivatives; `inertia`, `rest`,
     `motion`, `drag` (None without springs and applied forces): efforts at the joints, see above; `d0` …
-    `d3`: the goal coordinates and their derivatives (n × k). `motors` (n × nv × nv): takes forces on all
-    joints to those of the motors that move the machine alike, None where every joint has its own.
+    `d3`: the goal coordinates and their derivatives (n × k). `motors` (n × motors × nv): takes forces on all
+    joints to efforts of the motors that move the machine alike, None where every joint has its own.
     `determined`: whether these efforts are the only ones, because forces of constraints are wanted too.
     `ends_at_branch`: whether branches of the closures meet at the path's end. `hold` (n): a lower bound of
     the smallest singular value of the scaled Jacobian. `closures` (n): smallest singular value of the

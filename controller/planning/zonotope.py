@@ -31,10 +31,10 @@ def limits_of(machine: Machine) -> tuple[list[int], Floats]:
 def directions(machine: Machine, maps: Floats) -> tuple[Floats, Floats]:
     """U (n × m × k), and what takes forces on all joints to the least x (n × m × nv).
 
-    maps (n × nv × nv): to the least efforts, as in `Walk.motors`.
+    maps (n × motors × nv): to the least efforts, as in `Walk.motors`.
     """
     joints, most = limits_of(machine)
-    least = maps[:, joints] / most[:, None]
+    least = maps / most[:, None]
     vectors = np.linalg.eigh(_squares(least[:, :, joints] * most))[1]
     return vectors[:, :, -machine.dof :], least
 

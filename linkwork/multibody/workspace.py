@@ -119,6 +119,7 @@ def _sizes(
         layout.COLUMN_LISTS: columns,
         layout.ROW_LISTS: rows,
         layout.STAMPS: nv + nr if fronts else 0,
+        layout.COLUMN_SQUARES: nv if fronts else 0,
     }
 
 

@@ -156,6 +156,59 @@ def test_columns_short_beside_others_go_on_to_the_next_front() -> None:
     assert states.reshape(-1, layout.FRONT_STATE_NUMBERS)[:, DELAYED].any()
 
 
+def on_legs(count: int, apart: float) -> tuple[Mechanism, Floats]:
+    """A long plate on legs of two links, all in the same posture: far legs turn much where the plate does."""
+    bodies, joints, closures, q = [], [], [], []
+    for k in range(count):
+        at, place = np.sin(1.7 * k), apart * k
+        turns = (0.4 + 0.2 * at, 1.1 + 0.2 * at)
+        reach = 0.5 * (np.sin(turns[0]) + np.sin(turns[1])), 0.5 * (np.cos(turns[0]) + np.cos(turns[1]))
+        for part, parent in ((f"low {k}", "world"), (f"high {k}", f"low {k}")):
+            bodies.append(Body(part, 1.0, (0.0, 0.0, 0.25), np.diag([0.02, 0.02, 1e-3])))
+            foot = (place - reach[0], 0.0, 1.0 - reach[1]) if parent == "world" else (0.0, 0.0, 0.5)
+            joints.append(Joint(part, "revolute", parent, part, axis=(0, 1, 0), at_m=foot))
+        q += [turns[0], turns[1] - turns[0]]
+        if k == 0:
+            bodies.append(Body("plate", 6.0, (0.5 * apart * count, 0.0, 0.0), np.diag([0.1, 9.0, 9.0])))
+            joints.append(Joint("plate", "revolute", "high 0", "plate", axis=(0, 1, 0), at_m=(0, 0, 0.5)))
+            q.append(-turns[1])
+        else:
+            ends = Frame(f"high {k}", (0, 0, 0.5), NORMAL), Frame("plate", (place, 0, 0))
+            closures.append(PinClosure(f"close {k}", a=ends[0], b=ends[1]))
+    return Mechanism.build(bodies, joints, (0.0, 0.0, -9.81), constraints=closures), np.array(q)
+
+
+def test_long_levers_leave_the_fronts_as_planned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A leg's links move little beside a plate of 20 m, at every pose: their columns are not delayed."""
+    mechanism, q = on_legs(40, 0.5)
+    pair = [each.workspace() for each in (mechanism, in_one_piece(monkeypatch, mechanism))]
+    for w in pair:
+        w.q[:] = q
+        constrained_forward_dynamics(*w.arguments)
+        admitted(*w.arguments)
+        w.v[:] = np.cos(np.arange(3)) @ pair[0].basis[:3]
+    assert_same_motion(*pair)
+    t = pair[0].topology
+    states = pair[0].buffer[t[layout.FRONT_STATES] : t[layout.FRONT_STATES + 1]]
+    assert not states.reshape(-1, layout.FRONT_STATE_NUMBERS)[:, DELAYED].any()
+
+
+def test_the_first_decision_on_the_rank_is_made_in_fronts_where_it_is_clear(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Redundant rows too; close to the branch pose in which all loops are flat the rows are in one piece."""
+    machines = [(each, np.zeros(each.nq)) for each in (ladder(12), ladder(12, PointClosure))]
+    for mechanism, q in [*machines, on_legs(12, 0.3)]:
+        pair = [each.workspace() for each in (mechanism, in_one_piece(monkeypatch, mechanism))]
+        for w in pair:
+            w.q[:] = q
+            constrained_forward_dynamics(*w.arguments)
+        assert [w.ranking[layout.IN_FRONTS] for w in pair] == [1.0, 0.0]
+        assert pair[0].ranking[layout.ORDINARY] == pair[1].ranking[layout.ORDINARY] > 0.0
+    nearly_flat = posed(ladder(12), 0.5 * np.pi - 1e-5, 0.0)
+    assert nearly_flat.ranking[layout.IN_FRONTS] == 0.0
+
+
 @pytest.mark.parametrize("name", ["delta", "platform_3rrs", "platform_huang"])
 def test_shipped_machines_in_fronts(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """Also machines that are faster in one piece, and states in which dependent rows contradict others."""

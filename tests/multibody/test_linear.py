@@ -79,7 +79,7 @@ def test_lu_solves(seed, n):
 @given(seeds, st.integers(2, 9))
 def test_lu_tells_a_singular_matrix(seed, n):
     a, _ = _matrix(seed, n, n, n - 1)
-    assert lu_factor(a, np.zeros(n, np.int64)) < 1e-12
+    assert lu_factor(a, np.zeros(n, np.int64)) < 1e-10
 
 
 def test_lu_of_nothing_and_of_not_a_number():

@@ -2,7 +2,8 @@
 
 The plan (elimination_plan.py) says which rows and columns belong to a front. A front eliminates its *summed*
 columns, which occur in no later one, the longest first, and passes its remaining rows to a later front. A
-summed column that is much shorter than the front's other columns is *delayed*: it is passed on with the rows.
+summed column of which little is left, beside its own length in Â and the front's other columns, is *delayed*:
+it is passed on with the rows. A lever that is always short is not delayed; a leg that is nearly stretched is.
 Rows that become zero depend on others and are dropped; summed columns that become zero are free.
 
     Â P = Q [[R1, R2], [0, ~0]]
@@ -34,6 +35,7 @@ from linkwork.multibody.kernels.compiling import (
 from linkwork.multibody.kernels.layout import (
     COLUMN_LISTS,
     COLUMN_SCALE,
+    COLUMN_SQUARES,
     FACTORED,
     FRONT_COLUMNS,
     FRONT_NUMBERS,
@@ -60,7 +62,8 @@ later front; pivots of the earlier fronts."""
 NOTHING = 1e-14
 """A summed column is free if its entries in the rows that are passed on are at most this large."""
 SHORTER = 1e-2
-"""A summed column shorter than this part of the front's longest other column is delayed (squares)."""
+"""A summed column is delayed if what is left of it is shorter than this part of its own length in Â and of
+the front's longest other column (squares)."""
 
 
 @part
@@ -81,6 +84,7 @@ def _gather(p: Floats, t: Integers, w: Floats, f: int) -> bool:
     column_list, row_list = vector(t, w, COLUMN_LISTS), vector(t, w, ROW_LISTS)
     factored, a = matrix(t, w, FACTORED, t[NV]), matrix(t, w, A, t[NV])
     row_scale, column_scale = vector(t, p, ROW_SCALE), vector(t, p, COLUMN_SCALE)
+    squares = vector(t, w, COLUMN_SQUARES)
     first = int(state[f - 1, END_OF_COLUMNS]) if f > 0 else 0
     first_row = int(state[f - 1, END_OF_ROWS]) if f > 0 else 0
     end, end_of_rows = first, first_row
@@ -110,7 +114,9 @@ def _gather(p: Floats, t: Integers, w: Floats, f: int) -> bool:
         end_of_rows += 1
         for j in range(first, end):
             c = int(column_list[j])
-            factored[i, c] = row_scale[i] * a[i, c] * column_scale[c]
+            entry = row_scale[i] * a[i, c] * column_scale[c]
+            factored[i, c] = entry
+            squares[c] += entry * entry
     for k in range(plan[f, 5], plan[f, 6]):
         other = before[k, 0]
         for j in range(int(state[other, COLUMN]), int(state[other, END_OF_COLUMNS])):
@@ -134,7 +140,7 @@ def _triangulate(t: Integers, w: Floats, f: int, least: float, ordinal: int) -> 
     """Eliminate the summed columns of a front, the longest first. Return how many are eliminated."""
     state, factored = matrix(t, w, FRONT_STATES, FRONT_STATE_NUMBERS), matrix(t, w, FACTORED, t[NV])
     column_list, row_list = vector(t, w, COLUMN_LISTS), vector(t, w, ROW_LISTS)
-    reflected = vector(t, w, REFLECTED)
+    reflected, squares = vector(t, w, REFLECTED), vector(t, w, COLUMN_SQUARES)
     first, end = int(state[f, COLUMN]), int(state[f, END_OF_COLUMNS])
     row, end_of_rows = int(state[f, ROW]), int(state[f, END_OF_ROWS])
     summed = int(state[f, SUMMED])
@@ -151,7 +157,8 @@ def _triangulate(t: Integers, w: Floats, f: int, least: float, ordinal: int) -> 
             elif square > longest:
                 best, longest = j, square
         length = math.sqrt(longest)
-        if not length > least or longest < SHORTER * beyond:
+        whole = squares[int(column_list[best])]
+        if not length > least or longest < SHORTER * min(beyond, whole):
             break
         column_list[first + k], column_list[best] = column_list[best], column_list[first + k]
         c, top = int(column_list[first + k]), int(row_list[row + k])
@@ -226,9 +233,9 @@ def eliminate(p: Floats, t: Integers, w: Floats, least: float, drop: float, most
     the last fronts may drop. Return -1 where rows longer than that are left, or a list is full.
     """
     plan, state = table(t, FRONTS, FRONT_NUMBERS), matrix(t, w, FRONT_STATES, FRONT_STATE_NUMBERS)
-    stamps = vector(t, w, STAMPS)
+    stamps, squares = vector(t, w, STAMPS), vector(t, w, COLUMN_SQUARES)
     for k in range(t[NV]):
-        stamps[k] = 0.0
+        stamps[k] = squares[k] = 0.0
     rank = 0
     for f in range(plan.shape[0]):
         if not _gather(p, t, w, f):

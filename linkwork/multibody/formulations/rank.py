@@ -150,7 +150,7 @@ def noise(p: Floats, t: Integers, w: Floats) -> float:
 
 @part
 def rounding(p: Floats, t: Integers, w: Floats) -> float:
-    """Length up to which a direction counts as round-off where the ordinary rank is not known."""
+    """Length up to which a direction counts as round-off."""
     tolerance: float = vector(t, p, RANK_TOLERANCE)[0]
     return max(tolerance, min(ENTERED, noise(p, t, w)))
 
@@ -162,7 +162,7 @@ def factor_rows(p: Floats, t: Integers, w: Floats) -> None:
     _notice_switches(t, w)
     most = min(t[N_ROWS], t[NV])
     ordinary = int(ranking[ORDINARY])
-    if planned(t) and ordinary > 0 and _eliminated(p, t, w, ordinary):
+    if planned(t) and _eliminated(p, t, w, ordinary):
         return
     ranking[IN_FRONTS] = 0.0
     if ordinary == 0:
@@ -187,16 +187,21 @@ def factor_rows(p: Floats, t: Integers, w: Floats) -> None:
 
 @part
 def _eliminated(p: Floats, t: Integers, w: Floats, ordinary: int) -> bool:
-    """Factor the rows front by front. False where the rank is in doubt: near branch poses, and after them."""
+    """Factor the rows front by front. False where the rank is in doubt: near branch poses, and after them.
+
+    An ordinary rank that is not known (0) is decided where every direction is either longer than `LEFT` or
+    round-off.
+    """
     ranking, reference = vector(t, w, RANKING), vector(t, p, REFERENCE_SIZE)[0]
     if ranking[LOST] > 0.0:
         return False
-    beside = noise(p, t, w)
-    drop = max(vector(t, p, RANK_TOLERANCE)[0], min(ENTERED, beside))
-    rank = eliminate(p, t, w, LEFT * reference, drop * reference, max(ENTERED, beside) * reference)
-    if rank != ordinary:
+    drop = rounding(p, t, w)
+    most = max(ENTERED, noise(p, t, w)) if ordinary > 0 else drop
+    rank = eliminate(p, t, w, LEFT * reference, drop * reference, most * reference)
+    if rank <= 0 or ordinary not in (0, rank):
         return False
-    ranking[RANK], ranking[IN_FRONTS] = rank, 1.0
+    ranking[RANK] = ranking[ORDINARY] = rank
+    ranking[IN_FRONTS] = 1.0
     ranking[LOST] = ranking[REPLACED] = ranking[EXAMINED] = ranking[MEETING] = 0.0
     return True
 

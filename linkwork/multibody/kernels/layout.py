@@ -126,7 +126,8 @@ FRONT_STATES = _field()  # fronts × 9, see elimination.py
 COLUMN_LISTS = _field()  # the columns of each front, in the order of elimination
 ROW_LISTS = _field()  # the rows of each front
 STAMPS = _field()  # nv + nr, scratch of elimination.py
-LAST = STAMPS
+COLUMN_SQUARES = _field()  # nv, squared lengths of the scaled columns
+LAST = COLUMN_SQUARES
 
 # fields of p
 GRAVITY = _field()  # 3

@@ -5,12 +5,14 @@ Motors alone drive, and they alone are measured.
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from benchmarks.large_machines import ladder
 from linkwork.controller.laws import laws_of
 from linkwork.controller.laws.closed_chain import Motors, evaluate_closed
 from linkwork.controller.motion.effort_limits import Limited
@@ -186,6 +188,23 @@ def test_a_move_that_would_end_where_branches_meet_is_refused() -> None:
     rig.enable()
     with pytest.raises(RequestError, match="branches of the closures meet"):
         move(rig, {"crank": np.pi / 2})
+
+
+def test_a_machine_with_many_loops_may_end_anywhere_but_close_to_a_branch_pose(tmp_path: Path) -> None:
+    """In a ladder of 40 loops the smallest singular value is below a hundredth at every pose."""
+    machine = ladder(40)
+    file = tmp_path / "ladder.yaml"
+    file.write_text(json.dumps(machine), "utf-8")
+    rig = InProcess(load(file))
+    rig.enable()
+    flat = np.pi / 2
+    with pytest.raises(RequestError, match="branches of the closures meet"):
+        move(rig, {"bar_0": flat - 0.004})
+    move(rig, {"bar_0": 0.6})
+    ended = rig.until(lambda sample: sample["goal_status"] not in (GoalStatus.RUNNING, GoalStatus.SETTLING))
+    assert ended[-1]["goal_status"] == GoalStatus.SUCCEEDED
+    bars = [rig.machine.mechanism.joint_index(f"bar_{k}") for k in range(41)]
+    np.testing.assert_allclose(rig.simulator.q[bars], 0.6, atol=1e-3)
 
 
 def test_servo_is_not_among_the_laws_of_closed_machines() -> None:
