@@ -12,7 +12,8 @@ from linkwork.multibody.kernels.compiling import (
     int64,
     kernel,
 )
-from linkwork.multibody.kernels.layout import N_ROWS
+from linkwork.multibody.kernels.layout import COLUMN_SCALE, N_ROWS, NV, PHI_RATE, ROW_SCALE, V
+from linkwork.multibody.kernels.views import vector
 from linkwork.multibody.tree.dynamics import dynamics
 from linkwork.plant.offline.run_kernels import constrained_step, free_step, recorded
 
@@ -26,6 +27,22 @@ def open_by(p: Floats, t: Integers, w: Floats) -> float:
     constraint_rows(p, t, w)
     residual: float = position_residual(p, t, w)
     return residual
+
+
+@kernel(float64(PARAMETERS, TOPOLOGY, BUFFER))
+def opens_at(p: Floats, t: Integers, w: Floats) -> float:
+    """After `open_by`: return the largest rate of a closure's residual, in parts of the largest speed.
+
+    Both are scaled; speeds below 1 (a typical length, or a radian, per second) count as 1.
+    """
+    rates, rows = vector(t, w, PHI_RATE), vector(t, p, ROW_SCALE)
+    v, columns = vector(t, w, V), vector(t, p, COLUMN_SCALE)
+    largest, fastest = 0.0, 1.0
+    for i in range(t[N_ROWS]):
+        largest = max(largest, abs(rows[i] * rates[i]))
+    for k in range(t[NV]):
+        fastest = max(fastest, abs(v[k] / columns[k]))
+    return largest / fastest
 
 
 @kernel(int64(PARAMETERS, TOPOLOGY, BUFFER, int64, float64, int64, MATRIX), concurrent=True)

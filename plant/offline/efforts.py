@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +17,8 @@ from linkwork.multibody.expressions.program import CLOCK_TIME, Program, program_
 from linkwork.multibody.expressions.text import TIME, names_in
 from linkwork.multibody.workspace import Workspace
 from linkwork.plant.offline.run_kernels import FIGURES, MOTOR_EARLIER
+
+_Value = TypeVar("_Value")
 
 
 class MotorEfforts:
@@ -34,11 +37,9 @@ class MotorEfforts:
         self._places = [motor.index for motor in machine.motors]
         self._names = [motor.joint for motor in machine.motors]
         if given is None or isinstance(given, Mapping):
-            aliases = machine.aliases
-            own = {} if given is None else {aliases.get(name, name): value for name, value in given.items()}
-            texts = _known(own, self._names)
+            texts = known_motors(machine, given or {})
         else:
-            texts = dict(zip(self._names, _numbers(given, len(self._names)), strict=True))
+            texts = dict[str, float | str](zip(self._names, _numbers(given, len(self._names)), strict=True))
         self._programs = [_program(name, texts.get(name, 0.0)) for name in self._names]
 
     @property
@@ -93,15 +94,19 @@ def parse_effort(text: str, machine: Machine) -> tuple[str, str]:
     return keys.get(key, key), value
 
 
-def _known(given: Mapping[str, float | str], names: Sequence[str]) -> dict[str, float | str]:
-    for name in given:
+def known_motors(machine: Machine, given: Mapping[str, _Value]) -> dict[str, _Value]:
+    """Return values by motor, aliases resolved. Raises ValueError for names of no motor."""
+    names, found = [motor.joint for motor in machine.motors], dict[str, _Value]()
+    for written, value in given.items():
+        name = machine.aliases.get(written, written)
         if name not in names:
             remedy = meant(name, names)
             raise ValueError(
                 f"unknown motor {name!r}; available: {', '.join(names) or 'none'}"
                 + (f"; {remedy}" if remedy else "")
             )
-    return dict(given)
+        found[name] = value
+    return found
 
 
 def _numbers(given: ArrayLike, count: int) -> list[float]:

@@ -43,6 +43,7 @@ _SAME_THING = (
     {"rpy_rad", "rpy_deg", "quaternion_wxyz", "rotation_matrix"},
     {"pitch_m_per_rad", "pitch_m_per_turn"},
 )
+_NUMBERED = re.compile(r"(.+)\.(\d+)")
 _PERCENT = re.compile(r"([+-]\d+(?:\.\d*)?(?:[eE][+-]?\d+)?)\s*%")
 
 
@@ -170,7 +171,9 @@ def _unknown(setting: Setting, places: dict[str, Place], document: Document) -> 
         )
     owner = setting.key.partition(".")[0]
     own = [text for text in places if text.split(".", 1)[0] == owner and "[" not in text]
-    meant = nearest(setting.key, places)
+    part = _NUMBERED.fullmatch(setting.key)
+    indexed = f"{part[1]}[{part[2]}]" if part else ""
+    meant = indexed if indexed in places else nearest(setting.key, places)
     return setting.problem(
         document,
         "no value with this name can be set",

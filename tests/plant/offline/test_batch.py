@@ -51,6 +51,24 @@ def test_parameters_and_efforts_differ_from_case_to_case() -> None:
     assert len({tuple(row) for row in found.tolist()}) == 3
 
 
+def test_gravity_is_a_parameter_and_efforts_go_by_motor() -> None:
+    """One component of a list is a number, as on the command line."""
+    machine = load("five_bar")
+    state = np.concatenate([machine.initial_q, machine.initial_v])
+    weights, torques = np.array([0.0, -1.62, -9.81]), np.array([0.1, 0.2, 0.3])
+    given = {"parameters": {"gravity_m_s2[1]": weights}, "integrator": "rk4"}
+    found = simulate_batch(machine, state, 0.05, effort={"right": torques}, **given)
+    second = [motor.joint for motor in machine.motors].index("right")
+    same = np.zeros((3, len(machine.motors)))
+    same[:, second] = torques
+    assert np.array_equal(found, simulate_batch(machine, state, 0.05, effort=same, **given))
+    for row, weight, torque in zip(found, weights, torques, strict=True):
+        other = load("five_bar", [f"gravity_m_s2[1]={weight}"])
+        motion = simulate(other, 0.05, effort={"right": float(torque)}, integrator="rk4")
+        assert np.allclose(row, np.concatenate([motion.q[-1], motion.v[-1]]), rtol=0.0, atol=1e-12)
+    assert len({tuple(row) for row in found.tolist()}) == 3
+
+
 def test_integers_of_numpy_are_integers() -> None:
     machine = load("slider_crank")
     state = np.concatenate([machine.initial_q, machine.initial_v])
@@ -75,6 +93,26 @@ def test_wrong_arguments_are_named() -> None:
                 simulate_batch(machine, state, 0.1, dt_s=1e-3, **{name: wrong})
     with pytest.raises(ValueError, match=r"mass_kg must be a number .* found an array of \(2, 1\)"):
         simulate_batch(machine, state, 0.1, parameters={"bodies.crank.mass_kg": [[1.0], [1.1]]})
+    for wrong in (state.astype(complex), [[0.0] * 4, [0.0]], ["x"] * 4, np.zeros((0, 4))):
+        with pytest.raises(ValueError, match="states must"):
+            simulate_batch(machine, wrong, 0.1)
+    for wrong in ("1", None, 0.0, np.nan, True):
+        with pytest.raises(ValueError, match=r"duration_s must be positive and finite \(s\), not"):
+            simulate_batch(machine, state, wrong)
+    with pytest.raises(ValueError, match="dt_s must be positive"):
+        simulate_batch(machine, state, 0.1, dt_s="1e-3")
+    with pytest.raises(ValueError, match="effort of crank must be an array of real numbers, not of text"):
+        simulate_batch(machine, state, 0.1, effort={"crank": "sin(t)"})
+    with pytest.raises(ValueError, match=r"unknown motor 'krank'.*crank"):
+        simulate_batch(machine, state, 0.1, effort={"krank": 1.0})
+    with pytest.raises(ValueError, match="parameters must be a mapping"):
+        simulate_batch(machine, state, 0.1, parameters=[1.0])
+    with pytest.raises(ValueError, match="machine must be a Machine"):
+        simulate_batch("slider_crank", state, 0.1)
+    with pytest.raises(ValueError, match="every must be an integer"):
+        simulate_batch(machine, state, 0.1, every=True)
+    with pytest.raises(MachineError, match=r"write gravity_m_s2\[2\]"):
+        simulate_batch(machine, state, 0.1, parameters={"gravity_m_s2.2": 1.0})
     with pytest.raises(ValueError, match="cannot use gauss"):
         simulate_batch(machine, state, 0.1, integrator="gauss")
     with pytest.raises(ValueError, match="finite; not so in case 1"):
@@ -90,6 +128,18 @@ def test_open_closures_are_refused_with_their_cases() -> None:
     away[0] += 0.1
     with pytest.raises(ValueError, match=r"of 1 initial states are open.*case 1 by"):
         simulate_batch(machine, np.vstack([state, away]), 0.1)
+
+
+@pytest.mark.parametrize("name", ["slider_crank", "four_bar", "delta"])
+def test_speeds_that_open_the_closures_are_refused(name: str) -> None:
+    """They would be replaced by others in the first step."""
+    machine = load(name)
+    motion = simulate(machine, 0.2, 1e-3, effort=_push(machine), every=100)
+    states = np.hstack([motion.q, motion.v])
+    simulate_batch(machine, states, 0.01)
+    states[1, machine.plant_mechanism.nq] += 1e-3
+    with pytest.raises(ValueError, match=r"speeds of 1 initial states open the closures.*case 1 by"):
+        simulate_batch(machine, states, 0.01)
 
 
 def test_a_case_that_leaves_the_numbers_does_not_disturb_the_others() -> None:
