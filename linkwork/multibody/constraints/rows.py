@@ -58,8 +58,6 @@ from linkwork.multibody.kernels.layout import (
     WRAPS,
     A,
     B,
-    J,
-    V,
 )
 from linkwork.multibody.kernels.layout import LINEAR as LINEAR_VELOCITY
 from linkwork.multibody.kernels.views import fill, matrix, table, vector
@@ -73,7 +71,12 @@ from linkwork.multibody.linalg.vectors import (
     subtract,
     times,
 )
-from linkwork.multibody.tree.coordinates import coordinates
+from linkwork.multibody.tree.coordinates import (
+    add_coordinate,
+    clear_coordinate,
+    coordinate_rate,
+    coordinates,
+)
 
 _ZERO = (0.0, 0.0, 0.0)
 
@@ -99,18 +102,18 @@ def _target(t: Integers, w: Floats, index: int, constant: float) -> tuple[float,
 def _linear(
     t: Integers, p: Floats, w: Floats, first: int, count: int, row: Floats
 ) -> tuple[float, float, float]:
-    """Σ factor θ, its rate, and its second derivative for v̇ = 0; adds the gradient to a row of A."""
-    theta, jacobian, rate = vector(t, w, THETA), matrix(t, w, J, t[NV]), vector(t, w, JDV)
-    terms, factor, v = table(t, TERMS, 1), vector(t, p, TERM_FACTOR), vector(t, w, V)
+    """Σ factor θ, its rate, and its second derivative for v̇ = 0; writes the gradient to a row of A."""
+    theta, rate = vector(t, w, THETA), vector(t, w, JDV)
+    terms, factor = table(t, TERMS, 1), vector(t, p, TERM_FACTOR)
     value = bias = speed = 0.0
+    for term in range(first, first + count):
+        clear_coordinate(t, terms[term, 0], row)
     for term in range(first, first + count):
         k = terms[term, 0]
         value += factor[term] * theta[k]
         bias += factor[term] * rate[k]
-        for j in range(t[NV]):
-            row[j] += factor[term] * jacobian[k, j]
-    for j in range(t[NV]):
-        speed += row[j] * v[j]
+        speed += factor[term] * coordinate_rate(t, w, k)
+        add_coordinate(t, w, k, factor[term], row)
     return value, speed, bias
 
 
@@ -199,7 +202,7 @@ def constraint_rows(p: Floats, t: Integers, w: Floats) -> None:
         vector(t, w, B),
     )
     on, offset, baumgarte = vector(t, w, ON), vector(t, p, ROW_OFFSET), matrix(t, w, BAUMGARTE, 2)
-    reference, v, explicit = load(matrix(t, w, REFERENCE, 3), 0), vector(t, w, V), vector(t, w, EXPLICIT)
+    reference, explicit = load(matrix(t, w, REFERENCE, 3), 0), vector(t, w, EXPLICIT)
     positions_only = vector(t, w, LEVEL)[0] != 0.0
     if t[N_TERMS] + t[N_TAPE] > 0:
         coordinates(p, t, w)
@@ -227,24 +230,20 @@ def constraint_rows(p: Floats, t: Integers, w: Floats) -> None:
             c, cd, cdd = _target(t, w, rows[i, 3], offset[i])
             explicit[i] = -cd
             moment = force = _ZERO
-            if kind in (LINEAR_ROW, EXPRESSION, VELOCITY):
-                fill(a_matrix[i], 0.0)
             if kind == LINEAR_ROW:
                 value, rate, bias = _linear(t, p, w, rows[i, 1], rows[i, 2], a_matrix[i])
                 if _turns(t, rows[i, 1], rows[i, 2]):
                     turn = 2.0 * math.pi * abs(vector(t, p, TERM_FACTOR)[rows[i, 1]])
                     value = c + _within_turn(value - c, turn)
             elif kind in (EXPRESSION, VELOCITY):
+                start, length, row, value = rows[i, 1], rows[i, 2], a_matrix[i], 0.0
                 if kind == EXPRESSION:
-                    value, rate, bias = expression_row(t, p, w, rows[i, 1], rows[i, 2], a_matrix[i])
+                    value, rate, own, bias = expression_row(t, p, w, start, length, row)
                 else:
-                    value = 0.0
-                    rate, bias = velocity_row(t, p, w, rows[i, 1], rows[i, 2], a_matrix[i])
+                    rate, own, bias = velocity_row(t, p, w, start, length, row)
                 if rows[i, 3] == WRAPS:
                     value = _within_turn(value, 2.0 * math.pi)
-                explicit[i] = rate
-                for j in range(t[NV]):
-                    explicit[i] -= a_matrix[i, j] * v[j]
+                explicit[i] = own
             elif kind == DISTANCE:
                 value = math.sqrt(dot(d, d))
                 force = times(1.0 / value, d)

@@ -35,6 +35,7 @@ from linkwork.multibody.kernels.compiling import (
     PARAMETERS,
     TOPOLOGY,
     VECTOR,
+    float64,
     int64,
     kernel,
     part,
@@ -44,15 +45,13 @@ from linkwork.multibody.kernels.layout import (
     CLOCK,
     FACTORS,
     JDV,
-    NV,
     PROGRAM,
     PROGRAM_CONSTANT,
     TAPE,
     THETA,
-    J,
-    V,
 )
 from linkwork.multibody.kernels.views import matrix, table, vector
+from linkwork.multibody.tree.coordinates import add_coordinate, clear_coordinate, coordinate_rate
 
 _ON_PROGRAM = void(PARAMETERS, TOPOLOGY, BUFFER, int64, int64)
 
@@ -97,7 +96,7 @@ def _function(operation: int, x: float, exponent: float) -> tuple[float, float, 
 def run_program(p: Floats, t: Integers, w: Floats, first: int, count: int) -> None:
     """After `coordinates`: the first three columns of `TAPE` for a program, values and derivatives."""
     program, constant, tape = table(t, PROGRAM, 3), vector(t, p, PROGRAM_CONSTANT), matrix(t, w, TAPE, 4)
-    theta, jacobian, bias, v = vector(t, w, THETA), matrix(t, w, J, t[NV]), vector(t, w, JDV), vector(t, w, V)
+    theta, bias = vector(t, w, THETA), vector(t, w, JDV)
     for k in range(count):
         operation, a, b = program[first + k, 0], program[first + k, 1], program[first + k, 2]
         value = rate = second = 0.0
@@ -106,12 +105,9 @@ def run_program(p: Floats, t: Integers, w: Floats, first: int, count: int) -> No
         elif operation == CLOCK_TIME:
             value, rate = vector(t, w, CLOCK)[0], 1.0
         elif operation == COORDINATE:
-            value, second = theta[a], bias[a]
-            for j in range(t[NV]):
-                rate += jacobian[a, j] * v[j]
+            value, rate, second = theta[a], coordinate_rate(t, w, a), bias[a]
         elif operation == RATE:  # in forces, of which no derivatives are wanted
-            for j in range(t[NV]):
-                value += jacobian[a, j] * v[j]
+            value = coordinate_rate(t, w, a)
         else:
             x, xd, xdd = tape[a, 0], tape[a, 1], tape[a, 2]
             y = yd = ydd = 0.0
@@ -140,11 +136,14 @@ def run_program(p: Floats, t: Integers, w: Floats, first: int, count: int) -> No
         tape[k, 0], tape[k, 1], tape[k, 2] = value, rate, second
 
 
-@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, int64, int64, VECTOR))
-def add_gradient(p: Floats, t: Integers, w: Floats, first: int, count: int, row: Floats) -> None:
-    """After `run_program`: add the program's gradient with respect to velocities to `row` (nv) of A."""
+@kernel(float64(PARAMETERS, TOPOLOGY, BUFFER, int64, int64, VECTOR))
+def add_gradient(p: Floats, t: Integers, w: Floats, first: int, count: int, row: Floats) -> float:
+    """After `run_program`: add the program's gradient g with respect to velocities to `row` (nv) of A.
+
+    Return g'v, the part of the program's rate that is not that of the clock.
+    """
     program, constant, tape = table(t, PROGRAM, 3), vector(t, p, PROGRAM_CONSTANT), matrix(t, w, TAPE, 4)
-    jacobian = matrix(t, w, J, t[NV])
+    moving = 0.0
     for k in range(count):
         tape[k, 3] = 0.0
     tape[count - 1, 3] = 1.0
@@ -152,8 +151,8 @@ def add_gradient(p: Floats, t: Integers, w: Floats, first: int, count: int, row:
         operation, a, b = program[first + k, 0], program[first + k, 1], program[first + k, 2]
         adjoint = tape[k, 3]
         if operation == COORDINATE:
-            for j in range(t[NV]):
-                row[j] += adjoint * jacobian[a, j]
+            add_coordinate(t, w, a, adjoint, row)
+            moving += adjoint * tape[k, 1]
         elif operation == ADD:
             tape[a, 3] += adjoint
             tape[b, 3] += adjoint
@@ -175,41 +174,56 @@ def add_gradient(p: Floats, t: Integers, w: Floats, first: int, count: int, row:
         elif operation != CONSTANT and operation != CLOCK_TIME:
             _, d, _ = _function(operation, tape[a, 0], constant[first + k])
             tape[a, 3] += adjoint * d
+    return moving
+
+
+@part
+def _clear_gradient(t: Integers, first: int, count: int, row: Floats) -> None:
+    """Set the entries of `row` (nv) to 0 that the program's gradient can have."""
+    program = table(t, PROGRAM, 3)
+    for k in range(first, first + count):
+        if program[k, 0] == COORDINATE:
+            clear_coordinate(t, program[k, 1], row)
 
 
 @part
 def expression_row(
     t: Integers, p: Floats, w: Floats, first: int, count: int, row: Floats
-) -> tuple[float, float, float]:
-    """Return Φ, its rate (time included) and its second derivative for v̇ = 0; add the gradient to `row`
-    (nv).
+) -> tuple[float, float, float, float]:
+    """Return Φ, its rate, the part of it that is not A v, and the second derivative for v̇ = 0.
+
+    Writes the gradient to `row` (nv) of A.
     """
     run_program(p, t, w, first, count)
-    add_gradient(p, t, w, first, count, row)
+    _clear_gradient(t, first, count, row)
+    moving = add_gradient(p, t, w, first, count, row)
     tape = matrix(t, w, TAPE, 4)
-    return tape[count - 1, 0], tape[count - 1, 1], tape[count - 1, 2]
+    return tape[count - 1, 0], tape[count - 1, 1], tape[count - 1, 1] - moving, tape[count - 1, 2]
 
 
 @part
 def velocity_row(
     t: Integers, p: Floats, w: Floats, first: int, count: int, row: Floats
-) -> tuple[float, float]:
-    """Return Σ f θ˙ + f₀ and its rate for v̇ = 0; add Σ f J to `row` (nv). The factors f are programs."""
-    factors, tape = table(t, FACTORS, 3), matrix(t, w, TAPE, 4)
-    jacobian, bias, v = matrix(t, w, J, t[NV]), vector(t, w, JDV), vector(t, w, V)
-    speed = rate = 0.0
+) -> tuple[float, float, float]:
+    """Return Σ f θ˙ + f₀, f₀, and the rate of the sum for v̇ = 0; write Σ f J to `row` (nv) of A.
+
+    The factors f are programs.
+    """
+    factors, tape, bias = table(t, FACTORS, 3), matrix(t, w, TAPE, 4), vector(t, w, JDV)
+    speed = rate = given = 0.0
+    for k in range(first, first + count):
+        if factors[k, 0] >= 0:
+            clear_coordinate(t, factors[k, 0], row)
     for k in range(first, first + count):
         coordinate = factors[k, 0]
         run_program(p, t, w, factors[k, 1], factors[k, 2])
         value, change = tape[factors[k, 2] - 1, 0], tape[factors[k, 2] - 1, 1]
         if coordinate < 0:
-            speed += value
+            given += value
             rate += change
             continue
-        moving = 0.0
-        for j in range(t[NV]):
-            moving += jacobian[coordinate, j] * v[j]
-            row[j] += value * jacobian[coordinate, j]
+        moving = coordinate_rate(t, w, coordinate)
+        add_coordinate(t, w, coordinate, value, row)
         speed += value * moving
         rate += change * moving + value * bias[coordinate]
-    return speed, rate
+    return speed + given, given, rate

@@ -11,7 +11,7 @@ number in their rows. Nor has the distance from a place any at that place.
 import math
 
 from linkwork.arrays import Floats, Integers
-from linkwork.multibody.kernels.compiling import ON_MECHANISM, kernel
+from linkwork.multibody.kernels.compiling import ON_MECHANISM, kernel, part
 from linkwork.multibody.kernels.layout import (
     ANGULAR,
     ANGULAR_BIAS,
@@ -39,8 +39,9 @@ from linkwork.multibody.kernels.layout import (
     THETA,
     J,
     Q,
+    V,
 )
-from linkwork.multibody.kernels.views import fill_matrix, matrix, table, vector
+from linkwork.multibody.kernels.views import matrix, table, vector
 from linkwork.multibody.linalg.vectors import (
     combine,
     cross,
@@ -51,9 +52,53 @@ from linkwork.multibody.linalg.vectors import (
 )
 
 
+@part
+def coordinate_rate(t: Integers, w: Floats, k: int) -> float:
+    """After `coordinates`: return the rate of coordinate of interest k, J_k v."""
+    kinds, links = table(t, COORDINATES, 2), table(t, LINKS, 3)
+    jacobian, v = matrix(t, w, J, t[NV]), vector(t, w, V)
+    if kinds[k, 0] == ON_JOINT:
+        speed: float = v[kinds[k, 1]]
+        return speed
+    i, rate = table(t, POINTS, 1)[kinds[k, 1], 0], 0.0
+    while i >= 0:
+        rate += jacobian[k, links[i, 2]] * v[links[i, 2]]
+        i = links[i, 0]
+    return rate
+
+
+@part
+def add_coordinate(t: Integers, w: Floats, k: int, factor: float, row: Floats) -> None:
+    """After `coordinates`: row (nv) += factor J_k."""
+    kinds, links, jacobian = table(t, COORDINATES, 2), table(t, LINKS, 3), matrix(t, w, J, t[NV])
+    if kinds[k, 0] == ON_JOINT:
+        row[kinds[k, 1]] += factor
+        return
+    i = table(t, POINTS, 1)[kinds[k, 1], 0]
+    while i >= 0:
+        row[links[i, 2]] += factor * jacobian[k, links[i, 2]]
+        i = links[i, 0]
+
+
+@part
+def clear_coordinate(t: Integers, k: int, row: Floats) -> None:
+    """Set the entries of `row` (nv) to 0 that J_k can have."""
+    kinds, links = table(t, COORDINATES, 2), table(t, LINKS, 3)
+    if kinds[k, 0] == ON_JOINT:
+        row[kinds[k, 1]] = 0.0
+        return
+    i = table(t, POINTS, 1)[kinds[k, 1], 0]
+    while i >= 0:
+        row[links[i, 2]] = 0.0
+        i = links[i, 0]
+
+
 @kernel(ON_MECHANISM)
 def coordinates(p: Floats, t: Integers, w: Floats) -> None:
-    """After `kinematics`: θ, J and J̇ v for every coordinate of interest."""
+    """After `kinematics`: θ, J and J̇ v for every coordinate of interest.
+
+    Of J only entries of the links that carry a coordinate are written; all others stay 0.
+    """
     q, theta, jacobian, rate = vector(t, w, Q), vector(t, w, THETA), matrix(t, w, J, t[NV]), vector(t, w, JDV)
     kinds, links, points = table(t, COORDINATES, 2), table(t, LINKS, 3), table(t, POINTS, 1)
     position, bias = matrix(t, w, POINT_POSITION, 3), matrix(t, w, POINT_BIAS, 3)
@@ -67,7 +112,6 @@ def coordinates(p: Floats, t: Integers, w: Floats) -> None:
 
     directions = matrix(t, p, DIRECTIONS, 4)
 
-    fill_matrix(jacobian, 0.0)
     for k in range(t[N_COORDINATES]):
         kind, index = kinds[k, 0], kinds[k, 1]
         rate[k] = 0.0
