@@ -38,10 +38,11 @@ from linkwork.multibody.kernels.compiling import (
 )
 from linkwork.multibody.kernels.layout import BASIS, COLUMN_SCALE, NQ, NV, RANK, RANKING, Q
 from linkwork.multibody.kernels.views import block, copy, vector
+from linkwork.multibody.linalg.linear import cholesky, reach
 from linkwork.multibody.tree.rotations import way_between
 
 CLEAR = 1e-3
-"""√det(B B') for an orthonormal Λ, from which B counts as well-conditioned."""
+"""Least pivot of B B' (its root) for an orthonormal Λ, from which B counts as well-conditioned."""
 JUMP, BEYOND_MEASURED = 0.3, 5.0
 """Scaled way within one tick that is a jump: of a passive joint, also over that of the measured ones; or of
 any joint away from the tangent of the last pose."""
@@ -91,7 +92,8 @@ def _orthonormal_basis(p: Floats, t: Integers, w: Floats, unit: Floats) -> None:
         for c in range(nv):
             unit[i, c] = basis[i, c] / columns[c]
         for j in range(i):
-            _remove(unit[j], unit[i])
+            first, end = reach(unit[i])
+            _remove(unit[j], unit[i], first, end)
         size = 0.0
         for c in range(nv):
             size += unit[i, c] ** 2
@@ -100,26 +102,45 @@ def _orthonormal_basis(p: Floats, t: Integers, w: Floats, unit: Floats) -> None:
 
 
 @part
-def _remove(direction: Floats, x: Floats) -> None:
-    """Subtract from x its part along a unit vector."""
+def _remove(direction: Floats, x: Floats, first: int, end: int) -> None:
+    """Subtract from x, which is zero outside first … end, its part along a unit vector."""
     along = 0.0
-    for c in range(len(x)):
+    for c in range(first, end):
         along += direction[c] * x[c]
-    for c in range(len(x)):
-        x[c] -= along * direction[c]
+    if along != 0.0:
+        for c in range(len(x)):
+            x[c] -= along * direction[c]
 
 
 @part
 def _overlap(a: Floats, b: Floats, square: Floats) -> float:
     """Return det(a b') of two k × n matrices; square (k × k) is scratch."""
-    k, n = a.shape
-    for i in range(k):
-        for j in range(k):
-            square[i, j] = 0.0
-            for c in range(n):
-                square[i, j] += a[i, c] * b[j, c]
+    _product(a, b, square)
     found: float = determinant(square)
     return found
+
+
+@part
+def _product(a: Floats, b: Floats, square: Floats) -> None:
+    """square (k × k) := a b' for two k × n matrices."""
+    for i in range(a.shape[0]):
+        first, end = reach(a[i])
+        for j in range(a.shape[0]):
+            square[i, j] = 0.0
+            for c in range(first, end):
+                square[i, j] += a[i, c] * b[j, c]
+
+
+@part
+def _is_clear(a: Floats, square: Floats) -> bool:
+    """Whether each row of a (k × n) has a part beyond `CLEAR` outside the others; square (k × k): scratch."""
+    _product(a, a, square)
+    if not cholesky(square, square) > 0.0:
+        return False
+    least = math.inf
+    for i in range(a.shape[0]):
+        least = min(least, square[i, i])
+    return least > CLEAR
 
 
 @part
@@ -143,7 +164,7 @@ def _passed_fold(p: Floats, t: Integers, w: Floats, measured: Integers, memory: 
     for i in range(k):
         for c in range(s):
             sensed[i, c] = kept[i, measured[c]]
-    if not math.sqrt(max(_overlap(sensed, sensed, square), 0.0)) > CLEAR:
+    if not _is_clear(sensed, square):
         return False
     passed: bool = memory[ORIENTATION] * _overlap(reference, sensed, square) < 0.0
     memory[ORIENTATION] = 1.0
@@ -172,7 +193,7 @@ def _jumped(p: Floats, t: Integers, w: Floats, measured: Integers, sensed: Integ
     if len(measured) > 0 and len(memory) == memory_words(nq, nv, k, len(measured)):
         kept = block(memory, at, k, nv)
         for i in range(k):
-            _remove(kept[i], way)
+            _remove(kept[i], way, 0, nv)
         for c in range(nv):
             off = max(off, abs(way[c]))
     return (far > JUMP and far > BEYOND_MEASURED * least) or off > JUMP

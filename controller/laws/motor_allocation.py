@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from linkwork.arrays import Floats, Integers
 from linkwork.controller.laws.effort_bounds import keep_direction, within
-from linkwork.controller.laws.motor_conditioning import FADING, fade, leverage, scratch_words
+from linkwork.controller.laws.motor_conditioning import FADING, directions, fade, leverage, scratch_words
 from linkwork.multibody.kernels.compiling import (
     BUFFER,
     INTEGERS,
@@ -31,9 +31,10 @@ from linkwork.multibody.kernels.compiling import (
     part,
     void,
 )
-from linkwork.multibody.kernels.layout import BASIS, COLUMN_SCALE, FRICTION, NV, RANK, RANKING, H, M
-from linkwork.multibody.kernels.views import block, fill, matrix, vector
+from linkwork.multibody.kernels.layout import BASIS, COLUMN_SCALE, FRICTION, NV, RANK, RANKING, H
+from linkwork.multibody.kernels.views import block, fill, vector
 from linkwork.multibody.linalg.linear import cholesky, cholesky_solve
+from linkwork.multibody.tree.dynamics import mass_times
 
 LEVERAGE, SHARE, FREE = range(3)
 """Outputs of `drive`: σ; α, or `BEYOND`; and the degrees of freedom at this pose."""
@@ -90,12 +91,17 @@ def held_by(basis: Floats, motor: Integers, weight: Floats, square: Floats) -> b
     """
     free = basis.shape[0]
     held = block(square, 0, free, free)
+    for i in range(free):
+        fill(held[i], 0.0)
+    for m in range(len(motor)):
+        c = motor[m]
+        for i in range(free):
+            x = basis[i, c] * weight[m]
+            if x != 0.0:
+                for j in range(i + 1):
+                    held[i, j] += x * basis[j, c]
     size = 0.0
     for i in range(free):
-        for j in range(i + 1):
-            held[i, j] = 0.0
-            for m in range(len(motor)):
-                held[i, j] += basis[i, motor[m]] * weight[m] * basis[j, motor[m]]
         size = max(size, held[i, i])
     for i in range(free):
         held[i, i] += _NEVER_SINGULAR * _NEVER_SINGULAR * size
@@ -117,17 +123,16 @@ def solved(
 
 
 @part
-def component(t: Integers, w: Floats, basis: Floats, u: Floats, needed: Floats) -> None:
-    """needed (dof) := Λ' (h + M u − friction)."""
-    nv = t[NV]
-    mass, h, friction = matrix(t, w, M, nv), vector(t, w, H), vector(t, w, FRICTION)
-    fill(needed, 0.0)
-    for c in range(nv):
-        y = h[c] - friction[c]
-        for d in range(nv):
-            y += mass[c, d] * u[d]
-        for i in range(len(needed)):
-            needed[i] += basis[i, c] * y
+def component(t: Integers, w: Floats, basis: Floats, u: Floats, y: Floats, needed: Floats) -> None:
+    """needed (dof) := Λ' (h + M u − friction); y (nv) is scratch."""
+    h, friction = vector(t, w, H), vector(t, w, FRICTION)
+    mass_times(t, w, u, y)
+    for c in range(t[NV]):
+        y[c] += h[c] - friction[c]
+    for i in range(len(needed)):
+        needed[i] = 0.0
+        for c in range(t[NV]):
+            needed[i] += basis[i, c] * y[c]
 
 
 @part
@@ -146,8 +151,9 @@ def drive_here(
     told[FREE] = free
     told[LEVERAGE] = leverage(basis, columns, motor, scratch)
     told[SHARE] = 1.0
-    component(t, w, basis, u, needed)
+    component(t, w, basis, u, force, needed)
     if told[LEVERAGE] < FADING:
+        directions(free, scratch)
         fade(free, motors, scratch, needed)
     fill(force, 0.0)
     if not held_by(basis, motor, weight, square):
@@ -156,10 +162,12 @@ def drive_here(
     _nearest(basis, motor, weight, square, preload, needed, spent, force)
     if within(most, motor, force):
         return
-    component(t, w, basis, coast, coasting)
+    component(t, w, basis, coast, other, coasting)
     if told[LEVERAGE] < FADING:
         fade(free, motors, scratch, coasting)
     if motors > free:
+        if not told[LEVERAGE] < FADING:
+            directions(free, scratch)
         told[SHARE] = BEYOND
         return
     fill(other, 0.0)

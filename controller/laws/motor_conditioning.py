@@ -12,6 +12,10 @@ direction of singular value s is therefore taken with the share
 
 (Nakamura & Hanafusa 1986, damping that depends on the pose, here for each direction by itself), so that no
 effort is more than 1 / (2 FADED) of its demand and the others keep all of theirs.
+
+With many degrees of freedom σ comes from inverse iteration, and all directions are found only where they are
+needed: near such poses, and where redundant motors are at their limits (redundant_motors.py). The motions of
+several machines on one base have few joints in common: products run over the columns that a motion has.
 """
 
 from __future__ import annotations
@@ -19,16 +23,25 @@ from __future__ import annotations
 import math
 
 from linkwork.arrays import Floats, Integers
-from linkwork.multibody.kernels.compiling import (
-    part,
+from linkwork.multibody.kernels.compiling import part
+from linkwork.multibody.kernels.views import block, fill
+from linkwork.multibody.linalg.linear import (
+    cholesky,
+    envelope_cholesky,
+    envelope_lower_solve,
+    lower_solve,
+    reach,
+    upper_solve,
 )
-from linkwork.multibody.kernels.views import block
-from linkwork.multibody.linalg.linear import cholesky, lower_solve
 from linkwork.multibody.linalg.symmetric import symmetric_eigen
 
 FADING = 0.02
 """σ below which demands fade."""
 FADED = 0.005
+FEW = 10
+"""Degrees of freedom up to which all directions take less time than inverse iterations."""
+SETTLED, MOST = 1e-6, 40
+"""Relative change of σ² from one inverse iteration to the next that ends them, and the most of them."""
 
 
 def scratch_words(dof: int, motors: int) -> int:
@@ -41,36 +54,81 @@ def leverage(basis: Floats, columns: Floats, motor: Integers, scratch: Floats) -
     """Return σ for the rows of `basis` (dof × nv), which need not be orthonormal.
 
     columns (nv): the scales; motor: joints with motors. scratch (`scratch_words`) keeps, dof² numbers each,
-    the Cholesky factor L of the scaled basis' Gram matrix; the squares of the singular values of G on a
-    diagonal; and row by row their directions in the basis orthonormalised by L⁻¹.
+    the Cholesky factor L of the scaled basis' Gram matrix, and the squares G G' in the basis orthonormalised
+    by L⁻¹; after dof² others, motors × dof, its columns at the motors.
     """
     k = basis.shape[0]
     gram, squares = block(scratch, 0, k, k), block(scratch, k * k, k, k)
-    turned, driven = block(scratch, 2 * k * k, k, k), block(scratch, 3 * k * k, len(motor), k)
+    factor, driven = block(scratch, 2 * k * k, k, k), block(scratch, 3 * k * k, len(motor), k)
+    begin = block(scratch, k * (3 * k + len(motor)), 1, k)[0]
     for i in range(k):
+        first, end = reach(basis[i])
+        begin[i] = i
         for j in range(i + 1):
             total = 0.0
-            for c in range(basis.shape[1]):
+            for c in range(first, end):
                 total += basis[i, c] * basis[j, c] / (columns[c] * columns[c])
             gram[i, j] = total
-    cholesky(gram, gram)
+            if total != 0.0 and j < begin[i]:
+                begin[i] = j
+        fill(squares[i], 0.0)
+    envelope_cholesky(gram, begin)
     for m in range(len(motor)):
         for i in range(k):
             driven[m, i] = basis[i, motor[m]] / columns[motor[m]]
-        lower_solve(gram, driven[m])
+        envelope_lower_solve(gram, begin, driven[m])
+        for i in range(k):
+            x = driven[m, i]
+            if x != 0.0:
+                for j in range(i + 1):
+                    squares[i, j] += x * driven[m, j]
     for i in range(k):
-        for j in range(k):
-            total = 0.0
-            for m in range(len(motor)):
-                total += driven[m, i] * driven[m, j]
-            squares[i, j] = total
-    smallest = symmetric_eigen(squares, turned)
-    return math.sqrt(max(smallest, 0.0))
+        for j in range(i):
+            squares[j, i] = squares[i, j]
+    if k <= FEW:
+        return math.sqrt(max(symmetric_eigen(squares, factor), 0.0))
+    if not cholesky(squares, factor) > 0.0:
+        return 0.0
+    return math.sqrt(_smallest(factor, begin))
+
+
+@part
+def _smallest(factor: Floats, x: Floats) -> float:
+    """Return the smallest eigenvalue of L L', L the lower triangle of `factor` (n × n); x (n) is scratch."""
+    n = factor.shape[0]
+    for i in range(n):
+        x[i] = 1.0 + 0.5 * math.sin(1.0 + 7.0 * i)
+    smallest = math.inf
+    for _ in range(MOST):
+        square = 0.0
+        for i in range(n):
+            square += x[i] * x[i]
+        for i in range(n):
+            x[i] /= math.sqrt(square)
+        lower_solve(factor, x)
+        rate = 0.0  # x' (L L')⁻¹ x of the unit vector
+        for i in range(n):
+            rate += x[i] * x[i]
+        before, smallest = smallest, 1.0 / rate
+        if before - smallest < SETTLED * smallest:
+            break
+        upper_solve(factor, x)
+    return smallest
+
+
+@part
+def directions(dof: int, scratch: Floats) -> None:
+    """After `leverage`: the squares become a diagonal of the singular values' squares; their directions in
+    the orthonormalised basis follow row by row, dof² numbers.
+    """
+    k = dof
+    if k > FEW:  # else `leverage` has found them
+        symmetric_eigen(block(scratch, k * k, k, k), block(scratch, 2 * k * k, k, k))
 
 
 @part
 def fade(dof: int, motors: int, scratch: Floats, needed: Floats) -> None:
-    """After `leverage`: scale `needed` (dof; Λ' f for the same basis) by φ, see above, in each direction."""
+    """After `directions`: scale `needed` (dof; Λ' f for the same basis) by φ, see above, in each of them."""
     k = dof
     gram, squares = block(scratch, 0, k, k), block(scratch, k * k, k, k)
     turned = block(scratch, 2 * k * k, k, k)

@@ -100,6 +100,32 @@ def envelope_cholesky(a: Floats, begin: Floats) -> None:
         a[i, i] = math.sqrt(square)
 
 
+@part
+def reach(x: Floats) -> tuple[int, int]:
+    """Return the first nonzero entry of x (n), and the end of the last one; 0 and 0 where there is none."""
+    first, end = 0, len(x)
+    while first < end and x[first] == 0.0:
+        first += 1
+    while end > first and x[end - 1] == 0.0:
+        end -= 1
+    if first == end:
+        return 0, 0
+    return first, end
+
+
+@part
+def envelope_lower_solve(factor: Floats, begin: Floats, x: Floats) -> None:
+    """Solve L x = b in place after `envelope_cholesky`: x (n) holds b on entry."""
+    n = factor.shape[0]
+    start = 0
+    while start < n and x[start] == 0.0:
+        start += 1
+    for i in range(start, n):
+        for k in range(max(start, int(begin[i])), i):
+            x[i] -= factor[i, k] * x[k]
+        x[i] /= factor[i, i]
+
+
 @kernel(void(MATRIX, VECTOR, VECTOR))
 def envelope_solve(factor: Floats, begin: Floats, x: Floats) -> None:
     """Solve L L' x = b in place after `envelope_cholesky`: x (n) holds b on entry."""
