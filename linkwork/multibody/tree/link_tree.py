@@ -227,10 +227,27 @@ def refuse_massless(links: Sequence[Link]) -> None:
 
     The mass matrix is formed here in its plainest way, from Jacobians, at two poses without special symmetry.
     """
-    n = len(links)
-    singular_everywhere = np.ones(n, dtype=bool)
+    for tree in _trees(links):
+        own = [links[k] for k in tree]
+        place = {link: k for k, link in enumerate(tree)}
+        parents = [place.get(link.parent, -1) for link in own]
+        _refuse_massless_tree(own, parents, np.array(tree, dtype=np.float64))
+
+
+def _trees(links: Sequence[Link]) -> list[list[int]]:
+    """Return the links of each tree on the ground, parents first."""
+    root, trees = list[int](), dict[int, list[int]]()
+    for k, link in enumerate(links):
+        root.append(root[link.parent] if link.parent >= 0 else k)
+        trees.setdefault(root[k], []).append(k)
+    return list(trees.values())
+
+
+def _refuse_massless_tree(links: Sequence[Link], parents: Sequence[int], numbers: Floats) -> None:
+    """Do so for one tree: `parents` by their place in it, `numbers` (n) of the links in the whole machine."""
+    singular_everywhere = np.ones(len(links), dtype=bool)
     for phase in (0.4, 1.7):
-        matrix = _mass_matrix(links, np.array([np.sin(phase * (k + 1)) for k in range(n)]))
+        matrix = _mass_matrix(links, parents, np.sin(phase * (numbers + 1.0)))
         diagonal = np.diag(matrix)
         for k in np.flatnonzero(diagonal <= 0.0).tolist():
             joint = links[k].joint
@@ -242,8 +259,8 @@ def refuse_massless(links: Sequence[Link]) -> None:
         size = np.sqrt(diagonal)
         scaled = matrix / size / size[:, None]
         values, vectors = np.linalg.eigh(scaled)
-        lost = np.zeros(n, dtype=bool)
-        if values[0] < 1e-13 * n:
+        lost = np.zeros(len(links), dtype=bool)
+        if values[0] < 1e-13 * len(links):
             lost = np.abs(vectors[:, 0]) > 0.1
         singular_everywhere &= lost
         if not singular_everywhere.any():
@@ -259,34 +276,43 @@ def refuse_massless(links: Sequence[Link]) -> None:
     )
 
 
-def _mass_matrix(links: Sequence[Link], angles: Floats) -> Floats:
+def _mass_matrix(links: Sequence[Link], parents: Sequence[int], angles: Floats) -> Floats:
     """M in the order of the links; each turns about its z by angles[i], a ball by three of them."""
-    n = len(links)
     matrix = np.diag([link.joint.armature for link in links]).astype(np.float64)
     axes: list[Floats] = []
     origins: list[Floats] = []
-    jacobians: list[tuple[Floats, Floats]] = []  # angular and linear (at the link's origin), 3 × n each
-    for i, link in enumerate(links):
+    jacobians: list[tuple[list[int], Floats, Floats]] = []  # by the links that carry each one, itself last:
+    # angular and linear (at the link's origin), 3 × these
+    for i, (link, parent) in enumerate(zip(links, parents, strict=True)):
         base, place = np.eye(3), np.zeros(3)
-        angular, linear = np.zeros((3, n)), np.zeros((3, n))
-        if link.parent >= 0:
-            base, place = axes[link.parent], origins[link.parent]
-            angular, linear = (part.copy() for part in jacobians[link.parent])
+        carriers, angular, linear = list[int](), np.zeros((3, 0)), np.zeros((3, 0))
+        if parent >= 0:
+            base, place = axes[parent], origins[parent]
+            carriers, angular, linear = jacobians[parent]
         turn, travel = link.turn, link.travel
         fixed = base @ link.axes
         if link.scalar >= 0:
             for k in range(3):
                 fixed = fixed @ elementary(np.eye(6)[k], float(angles[i + k]))[0]
         origin = place + base @ link.origin + travel * angles[i] * fixed[:, 2]
-        linear += np.cross(angular, origin - place, axisa=0, axisb=0, axisc=0)
-        angular[:, i], linear[:, i] = turn * fixed[:, 2], travel * fixed[:, 2]
+        linear = linear - _cross_matrix(origin - place) @ angular
+        carriers = [*carriers, i]
+        angular = np.hstack([angular, turn * fixed[:, 2:]])
+        linear = np.hstack([linear, travel * fixed[:, 2:]])
         rotation = fixed
         if link.scalar == SCREW:
             rotation = fixed @ elementary(np.eye(6)[2], float(turn * angles[i]))[0]
         first, second = rotation @ link.first, rotation @ link.second @ rotation.T
-        coupling = angular.T @ np.cross(first, linear, axisa=0, axisb=0, axisc=0)
-        matrix += angular.T @ second @ angular + link.mass * linear.T @ linear + coupling + coupling.T
+        coupling = angular.T @ _cross_matrix(first) @ linear
+        share = angular.T @ second @ angular + link.mass * linear.T @ linear + coupling + coupling.T
+        matrix[np.ix_(carriers, carriers)] += share
         axes.append(rotation)
         origins.append(origin)
-        jacobians.append((angular, linear))
+        jacobians.append((carriers, angular, linear))
     return matrix
+
+
+def _cross_matrix(a: Floats) -> Floats:
+    """The matrix of x ↦ a × x."""
+    x, y, z = a.tolist()
+    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
