@@ -110,7 +110,7 @@ def _sizes(
         layout.PUSHED: 4 * nv,
         layout.UNPUSHED: nq + nv + RANKING_SIZE + 3,
         layout.SQUARE: (nv + nr) * (nv + nr + 4),
-        layout.WINDOW: nr * (nr + nv + 1) + 3 * (nv + 1) * (nv + 1) + nq + 2 * (nv + 1) if nr else 0,
+        layout.WINDOW: nr * (nr + nv + 1) + 3 * (nv + 1) * (nv + 1) + nq + 3 * (nv + 1) if nr else 0,
         layout.ELEMENT_FORCE: 3 * elements,
         layout.ELEMENT_WRENCH: 12 * elements,
         layout.ELEMENT_POWER: 1,

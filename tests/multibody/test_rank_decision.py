@@ -270,8 +270,12 @@ def test_the_tolerance_is_settable():
     assert decision.largest_dropped < 2e-4 < decision.limit < decision.smallest
 
 
-def ladder(couplers: int, length: float = 0.4) -> Mechanism:
-    """Vertical rods in a row, a metre apart, that equal couplers join one after the other: parallelograms."""
+def ladder(couplers: int, length: float = 0.4, longer: Floats | None = None) -> Mechanism:
+    """Vertical rods in a row, a metre apart, that equal couplers join one after the other: parallelograms.
+
+    longer (couplers): what they are longer than a metre, m.
+    """
+    more = np.zeros(couplers) if longer is None else longer
     bodies, joints, closures = [], [], []
     for i in range(couplers + 1):
         bodies.append(Body(f"rod{i}", 1.0, (0.5 * length, 0, 0), np.diag([1e-3, 0.02, 0.02])))
@@ -283,7 +287,9 @@ def ladder(couplers: int, length: float = 0.4) -> Mechanism:
         )
         closures.append(
             PointClosure(
-                f"pin{i}", a=Frame(f"coupler{i}", (1.0, 0, 0)), b=Frame(f"rod{i + 1}", (length, 0, 0))
+                f"pin{i}",
+                a=Frame(f"coupler{i}", (1.0 + more[i], 0, 0)),
+                b=Frame(f"rod{i + 1}", (length, 0, 0)),
             )
         )
     return Mechanism.build(bodies, joints, (0.0, 0.0, 0.0), constraints=closures)
@@ -304,7 +310,7 @@ def total(w: Workspace) -> float:
     return float(w.energy.sum())
 
 
-@pytest.mark.parametrize("couplers", [1, 5, 12])
+@pytest.mark.parametrize("couplers", [1, 5, 12, 30])
 def test_passages_are_counted_for_any_number_of_loops(couplers):
     w = started(ladder(couplers), 1.0, 6.0)
     before, turns = total(w), 2
@@ -318,6 +324,40 @@ def test_passages_are_counted_for_any_number_of_loops(couplers):
     assert abs(total(w) - before) < 1e-9 * before
     rods = w.q[: couplers + 1]
     assert np.abs(np.sin(0.5 * (rods - rods[0]))).max() < 1e-8
+
+
+@pytest.mark.parametrize("error", [0.0, 1e-10, 1e-8, 1e-6])
+@pytest.mark.parametrize("couplers", [1, 3, 6, 20])
+def test_the_velocity_does_not_change_which_directions_are_lost(couplers, error):
+    """In motion the meeting is looked for along the velocity, at rest by second derivatives in all of them.
+
+    Coupler lengths with errors, all or every second one, leave gaps between the branches.
+    """
+    rng, seen = np.random.default_rng(couplers), set()
+    for every in (1, 2):
+        longer = error * rng.normal(size=couplers) * (np.arange(couplers) % every == 0)
+        mechanism = ladder(couplers, longer=longer)
+        ordinary = started(mechanism, 1.0, 0.0).ranking[layout.ORDINARY]
+        for beside in (3e-5, -1e-4, 1.5e-4):
+            signs = np.array([1.0 if name.startswith("rod") else -1.0 for name in mechanism.joint_names])
+            try:
+                q = assemble(mechanism, beside * signs).q
+            except AssemblyError:
+                continue  # couplers too long or too short to be flat
+            lost = []
+            for speed in (0.0, 3.0):
+                w = mechanism.workspace()
+                w.q[:] = q
+                w.ranking[layout.ORDINARY] = ordinary
+                dynamics(*w.arguments)
+                constraint_rows(*w.arguments)
+                w.v[:] = speed * np.linalg.svd(w.A)[2][-1]
+                factor(*w.arguments)
+                lost.append(int(w.ranking[layout.LOST]))
+            assert lost[0] == lost[1]
+            seen.add(lost[0])
+    assert seen
+    assert error > 0.0 or seen == {couplers}
 
 
 def driven(couplers: int, middle: float, reach: float, omega: float, steps: int) -> Workspace:

@@ -15,7 +15,9 @@ Where prescribed values move, time is one more dimension: x then has a last comp
 they ask of the longer directions, and B and H their derivatives with it.
 
 H is found by central differences of u'A along S (error about 1e-6); only the few states that enter the
-window are examined.
+window are examined. A machine in motion arrives at the meeting along its velocity, so that x = -t v is tried
+first, for all combinations at once: Hv takes two differences, those along H v show the signs. Where many
+loops become flat together, as in a ladder, that decides on all of them.
 """
 
 import math
@@ -26,6 +28,7 @@ from linkwork.multibody.formulations.elimination import basis_of_fronts
 from linkwork.multibody.formulations.factors import in_fronts
 from linkwork.multibody.kernels.compiling import (
     BUFFER,
+    MATRIX,
     PARAMETERS,
     TOPOLOGY,
     VECTOR,
@@ -51,6 +54,7 @@ from linkwork.multibody.kernels.layout import (
     WINDOW,
     A,
     Q,
+    V,
 )
 from linkwork.multibody.kernels.views import block, copy, fill, vector
 from linkwork.multibody.linalg.reflections import back_substitute, exchange_back, reflect, reflect_back
@@ -60,6 +64,10 @@ from linkwork.multibody.tree.rotations import move
 
 STEP = 1e-3
 SLOWEST = 1e-6
+FEW = 16
+"""Dimensions up to which H is always formed to rule a meeting out."""
+INVOLVED = 1e-9
+"""Share of a row in a unit combination, from which on it counts."""
 REACH = 0.05
 """Farthest meeting of branches that a short direction is taken to, in scaled velocities (about radians)."""
 GAP = 1e-9
@@ -71,6 +79,8 @@ ERROR = 1e-5
 """Eigenvalue of H that is above the error of its differences."""
 BESIDE = 0.1
 """Share of B outside the range of H that third derivatives may explain."""
+STRAIGHT = 1e-3
+"""Share of B that may be left at a meeting along the velocity."""
 
 
 @part
@@ -101,8 +111,10 @@ def lost_directions(p: Floats, t: Integers, w: Floats, rank: int, first: int) ->
         reflect_back(factored, reflected, rank, combinations[i])
         _image(p, t, w, combinations[i], pace, images[i])
     _separate(combinations, images)
-    lost = 0
-    for i in range(short):
+    lost, undecided = 0, short
+    if pace == 0.0:
+        lost, undecided = _meeting_ahead(p, t, w, combinations, images)
+    for i in range(lost, undecided):
         if _branches_meet(p, t, w, combinations[i], pace, images[i]):
             copy(combinations[i], combinations[lost])
             lost += 1
@@ -192,14 +204,19 @@ def _image(p: Floats, t: Integers, w: Floats, u: Floats, pace: float, image: Flo
     m, n = t[N_ROWS], t[NV]
     a, rows, columns = block(w, t[A], m, n), vector(t, p, ROW_SCALE), vector(t, p, COLUMN_SCALE)
     span, explicit = block(w, span_start(t), n + 1, n), vector(t, w, EXPLICIT)
-    fill(image, 0.0)
+    total = _scratch(t, w, n, t[NQ] + 3 * n + 1)
+    fill(total, 0.0)
+    for i in range(m):
+        share = u[i] * rows[i]
+        if share != 0.0:
+            for k in range(n):
+                total[k] += share * a[i, k]
     for k in range(n):
-        entry = 0.0
-        for i in range(m):
-            entry += u[i] * rows[i] * a[i, k]
-        entry *= columns[k]
-        for j in range(len(image)):
-            image[j] += entry * span[j, k]
+        total[k] *= columns[k]
+    for j in range(len(image)):
+        image[j] = 0.0
+        for k in range(n):
+            image[j] += total[k] * span[j, k]
     if pace > 0.0:
         for i in range(m):
             image[len(image) - 1] += pace * u[i] * rows[i] * explicit[i]
@@ -235,6 +252,180 @@ def _turn(rows: Floats, i: int, j: int, cosine: float, sine: float) -> None:
     for k in range(rows.shape[1]):
         x, y = rows[i, k], rows[j, k]
         rows[i, k], rows[j, k] = cosine * x - sine * y, sine * x + cosine * y
+
+
+@part
+def _meeting_ahead(
+    p: Floats, t: Integers, w: Floats, combinations: Floats, images: Floats
+) -> tuple[int, int]:
+    """Sort the combinations by where branches meet along the velocity; return two ends.
+
+    Up to the first one are those whose branches meet close by, behind the second one those whose branches
+    meet farther ahead. The state stays.
+    """
+    n, short, size = t[NV], images.shape[0], images.shape[1]
+    v, columns = vector(t, w, V), vector(t, p, COLUMN_SCALE)
+    speed = 0.0
+    for k in range(n):
+        speed += (v[k] / columns[k]) ** 2
+    speed = math.sqrt(speed)
+    first, end = 0, short
+    if speed < SLOWEST:
+        return first, end
+    start, step = span_start(t), (n + 1) * (n + 1)
+    span, slopes = block(w, start, size, n), block(w, start + step, short, size)
+    course, shift = block(w, start + 2 * step, 1, size)[0], _scratch(t, w, n, t[NQ] + n)
+    for j in range(size):
+        course[j] = 0.0
+        for k in range(n):
+            course[j] += span[j, k] * v[k] / (columns[k] * speed)
+    for k in range(n):
+        shift[k] = v[k] / speed
+    _slopes_along(p, t, w, combinations, 0, short, slopes)
+    i = 0
+    while i < end:
+        u, image, slope = combinations[i], images[i], slopes[i]
+        reach, height, curved = _at_the_meeting(p, t, w, u, image, slope, course)
+        place = i
+        if height < math.inf:
+            share = _share_of_motion(p, t, w, u) / speed
+            near = reach * share <= REACH
+            if near and height <= GAP:
+                bends = _bends_both_ways(p, t, w, combinations, i, image, slope, course, curved, share)
+                place = first if bends else i
+                first += 1 if bends else 0
+            elif not near and size > FEW:
+                end -= 1
+                place = end
+        for rows in (combinations, images, slopes):
+            _swap(rows[i], rows[place])
+        i += 0 if place > i else 1
+    return first, end
+
+
+@part
+def _at_the_meeting(
+    p: Floats, t: Integers, w: Floats, u: Floats, image: Floats, slope: Floats, course: Floats
+) -> tuple[float, float, float]:
+    """Return the distance |x| at which B + H x = 0 for x along v, |f| there, and v'H v.
+
+    |f| is infinite where there is no such x. image is B, slope H v, course the unit vector of v, all along S
+    (as many numbers as S has rows).
+    """
+    phi, rows = vector(t, w, PHI), vector(t, p, ROW_SCALE)
+    height = sigma = bend = along = ahead = curved = beside = 0.0
+    for r in range(t[N_ROWS]):
+        height += u[r] * rows[r] * phi[r]
+    for j in range(len(image)):
+        sigma += image[j] * image[j]
+        bend += slope[j] * slope[j]
+        along += slope[j] * image[j]
+        ahead += course[j] * image[j]
+        curved += course[j] * slope[j]
+    if not bend > ERROR * ERROR:
+        return 0.0, math.inf, curved
+    reach = -along / bend
+    for j in range(len(image)):
+        beside += (image[j] + reach * slope[j]) ** 2
+    if not beside <= STRAIGHT * STRAIGHT * sigma:
+        return 0.0, math.inf, curved
+    height += reach * (ahead + 0.5 * reach * curved)
+    return abs(reach), abs(height), curved
+
+
+@part
+def _share_of_motion(p: Floats, t: Integers, w: Floats, u: Floats) -> float:
+    """Return the length of v, scaled, in the velocities that the rows of u involve."""
+    m, n = t[N_ROWS], t[NV]
+    a, v, columns = block(w, t[A], m, n), vector(t, w, V), vector(t, p, COLUMN_SCALE)
+    involved, square = _scratch(t, w, n, t[NQ] + 3 * n + 1), 0.0
+    fill(involved, 0.0)
+    for i in range(m):
+        if abs(u[i]) > INVOLVED:
+            for k in range(n):
+                if a[i, k] != 0.0:
+                    involved[k] = 1.0
+    for k in range(n):
+        square += involved[k] * (v[k] / columns[k]) ** 2
+    return math.sqrt(square)
+
+
+@part
+def _bends_both_ways(
+    p: Floats, t: Integers, w: Floats, combinations: Floats, i: int, image: Floats, slope: Floats,
+    course: Floats, curved: float, share: float,
+) -> bool:  # fmt: skip
+    """Whether H has eigenvalues of both signs in the plane of v and H v.
+
+    There it is [[v'H v, h], [h, n'H n]], with h n the part of H v across v, and v of unit length in the share
+    of the motion that counts.
+    """
+    n, size, start = t[NV], len(slope), span_start(t) + 2 * (t[NV] + 1) * (t[NV] + 1)
+    span, columns = block(w, span_start(t), size, n), vector(t, p, COLUMN_SCALE)
+    shift = _scratch(t, w, n, t[NQ] + n)
+    normal, turned = block(w, start + size, 1, size)[0], block(w, start + 2 * size, 1, size)
+    across = other = sigma = 0.0
+    for j in range(size):
+        normal[j] = slope[j] - curved * course[j]
+        across += normal[j] * normal[j]
+        sigma += image[j] * image[j]
+    across = math.sqrt(across)
+    if across == 0.0 or share == 0.0:
+        return False
+    fill(shift, 0.0)
+    for j in range(size):
+        normal[j] /= across
+        for k in range(n):
+            shift[k] += normal[j] * span[j, k] * columns[k]
+    _slopes_along(p, t, w, combinations, i, i + 1, turned)
+    for j in range(size):
+        other += normal[j] * turned[0, j]
+    across, curved = across / share, curved / (share * share)
+    middle, spread = 0.5 * (curved + other), math.hypot(0.5 * (curved - other), across)
+    least = max(ERROR, math.sqrt(sigma) / REACH, FLATTEST * (abs(middle) + spread))
+    return middle + spread > least and middle - spread < -least
+
+
+@part
+def _scratch(t: Integers, w: Floats, size: int, end: int) -> Floats:
+    """Return `size` numbers of `WINDOW` that end so many before its end."""
+    numbers: Floats = block(w, t[WINDOW + 1] - end, 1, size)[0]
+    return numbers
+
+
+@part
+def _swap(a: Floats, b: Floats) -> None:
+    for k in range(len(a)):
+        a[k], b[k] = b[k], a[k]
+
+
+@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, MATRIX, int64, int64, MATRIX))
+def _slopes_along(
+    p: Floats, t: Integers, w: Floats, combinations: Floats, begin: int, end: int, slopes: Floats
+) -> None:
+    """Write the derivatives of u'Â S' along the shift in scratch, for u from `begin` to `end` - 1.
+
+    By central differences; one row of slopes for each u. The state stays.
+    """
+    n, nq, q = t[NV], t[NQ], vector(t, w, Q)
+    kept, shift = _scratch(t, w, nq, nq), _scratch(t, w, n, nq + n)
+    image = _scratch(t, w, slopes.shape[1], nq + n + slopes.shape[1])
+    copy(q, kept)
+    for i in range(slopes.shape[0]):
+        fill(slopes[i], 0.0)
+    for side in range(2):
+        reach = STEP * (1.0 - 2.0 * side)
+        copy(kept, q)
+        move(t, q, shift, reach)
+        kinematics(p, t, w)
+        constraint_rows(p, t, w)
+        for i in range(begin, end):
+            _image(p, t, w, combinations[i], 0.0, image)
+            for k in range(len(image)):
+                slopes[i - begin, k] += image[k] / (2.0 * reach)
+    copy(kept, q)
+    kinematics(p, t, w)
+    constraint_rows(p, t, w)
 
 
 @kernel(boolean(PARAMETERS, TOPOLOGY, BUFFER, VECTOR, float64, VECTOR))
@@ -276,12 +467,9 @@ def _branches_meet(p: Floats, t: Integers, w: Floats, u: Floats, pace: float, im
 def _second_derivatives(p: Floats, t: Integers, w: Floats, u: Floats, pace: float, hessian: Floats) -> None:
     """H, symmetric, by central differences of u'Â S' along the rows of S; the state stays."""
     n, size, columns, q = t[NV], hessian.shape[0], vector(t, p, COLUMN_SCALE), vector(t, w, Q)
-    span, end, clock = block(w, span_start(t), n + 1, n), t[WINDOW + 1], vector(t, w, CLOCK)
-    kept, shift, image = (
-        block(w, end - t[NQ], 1, t[NQ])[0],
-        block(w, end - t[NQ] - n, 1, n)[0],
-        block(w, end - t[NQ] - n - size, 1, size)[0],
-    )
+    span, clock, nq = block(w, span_start(t), n + 1, n), vector(t, w, CLOCK), t[NQ]
+    kept, shift = _scratch(t, w, nq, nq), _scratch(t, w, n, nq + n)
+    image = _scratch(t, w, size, nq + n + size)
     copy(q, kept)
     now = clock[0]
     for j in range(size):
