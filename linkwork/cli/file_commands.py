@@ -12,6 +12,7 @@ import typer
 from linkwork.cli.choices import SchemaChoice
 from linkwork.cli.connected import AsJson
 from linkwork.cli.folding import MOST_ALIKE, ShowAll, left_out, passive_joints
+from linkwork.machine.problems import counted
 from linkwork.terminal.failures import DONE, USAGE, Misuse
 from linkwork.terminal.output import complain, console, emit, say
 
@@ -51,7 +52,7 @@ def check(config: Config, show_all: ShowAll = False, as_json: AsJson = False) ->
         hidden = passive_joints(joints, [motor.joint for motor in machine.motors], show_all=show_all)
         shown = ", ".join(name for name in joints if name not in hidden)
         more = f"; {left_out(hidden)}" if hidden else ""
-        say(f"{machine.name}: valid; {len(joints)} joints: {shown}{more}")
+        say(f"{machine.name}: valid; {counted(len(joints), 'joint')}: {shown}{more}")
         say(f"interface {machine.interface_hash}")
     return USAGE if machine is None else DONE
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from linkwork.convert.robots.import_report import ImportFinding, body_rows, counted, joint_rows
+from linkwork.convert.robots.import_report import ImportFinding, body_rows, joint_rows
 from linkwork.convert.robots.importing import Imported
+from linkwork.machine.problems import counted
 from linkwork.reports.document import definitions, document, plain_table
 from linkwork.reports.markup import Markup, element
 

@@ -13,8 +13,9 @@ from linkwork.cli.assignments import read_values
 from linkwork.cli.connected import AsJson
 from linkwork.cli.file_commands import Config
 from linkwork.cli.folding import MOST_SHOWN, ShowAll, left_out, passive_joints
+from linkwork.machine.problems import counted
 from linkwork.terminal.failures import Misuse
-from linkwork.terminal.output import console, emit, number, say, table
+from linkwork.terminal.output import emit, number, say, show, table
 
 if TYPE_CHECKING:
     from linkwork.machine import Machine
@@ -99,7 +100,7 @@ def _list_assemblies(machine: Machine, texts: list[str], as_json: bool) -> None:
         emit({"name": machine.name, "held": found.held, "starts": found.starts, "modes": listed})
         return
     held = ", ".join(f"{name} {value:.6g}" for name, value in found.held.items())
-    say(f"{machine.name}: {len(listed)} assembly modes with {held} (rad, m)")
+    say(f"{machine.name}: {counted(len(listed), 'assembly mode')} with {held} (rad, m)")
     say(f"found in {found.starts} random starts; the last {FRUITLESS} of them found no other")
     for number_, mode in enumerate(listed, 1):
         marks = [f"conditioning {mode['conditioning']:.3g}"]
@@ -111,10 +112,11 @@ def _list_assemblies(machine: Machine, texts: list[str], as_json: bool) -> None:
 
 
 def _say(found: dict[str, Any], *, show_all: bool) -> None:
-    hidden = passive_joints([*found["actuated"], *found["passive"]], found["actuated"], show_all=show_all)
+    driven = found["actuated"] or found["assembly"]["kept"]
+    hidden = passive_joints([*found["actuated"], *found["passive"]], driven, show_all=show_all)
     more = left_out(hidden)
-    say(f"{found['name']}: {found['about']}")
-    say(f"{len(found['bodies'])} bodies, {sum(body['mass_kg'] for body in found['bodies']):g} kg")
+    say(f"{found['name']}: {found['about']}" if found["about"] else found["name"])
+    say(f"{counted(len(found['bodies']), 'body')}, {sum(body['mass_kg'] for body in found['bodies']):g} kg")
     for joint in found["joints"]:
         if hidden and hidden.issuperset(joint["degrees_of_freedom"]):
             continue
@@ -151,9 +153,10 @@ def _say(found: dict[str, Any], *, show_all: bool) -> None:
     coordinates = [name for name in found["coordinates"] if name not in hidden]
     say(f"coordinates: {', '.join(coordinates)}")
     idle = f", of them {len(found['idle'])} idle" if found["idle"] else ""
+    dof, velocities = found["degrees_of_freedom"], counted(found["velocities"], "velocity")
     say(
-        f"{found['degrees_of_freedom']} degrees of freedom{idle}: {found['velocities']} velocities less rank "
-        f"{found['rank']} of {found['rows']} rows, {found['redundancy']} of them redundant"
+        f"{counted(dof, 'degree')} of freedom{idle}: {velocities} less rank {found['rank']} of "
+        f"{counted(found['rows'], 'row')}, {found['redundancy']} of them redundant"
     )
     for motion in found["idle"]:
         share = ", ".join(f"{part + 0.0:.3g}" for part in np.round(motion["direction"], 6))
@@ -164,9 +167,8 @@ def _say(found: dict[str, Any], *, show_all: bool) -> None:
     decision = found["rank_decision"]
     if decision["smallest"] is not None:
         say(
-            f"singular values of the scaled rows: counted from {decision['smallest']:.2g} on they count;"
-            " dropped up "
-            f"to {decision['largest_dropped']:.2g}; the limit is {decision['limit']:.2g}"
+            f"singular values of the scaled rows: from {decision['smallest']:.2g} on they count, up to "
+            f"{decision['largest_dropped']:.2g} they are dropped; the limit is {decision['limit']:.2g}"
             + (" (a narrow gap: see `linkwork check`)" if decision["narrow"] else "")
         )
     factored = found["factorisation"]
@@ -178,7 +180,7 @@ def _say(found: dict[str, Any], *, show_all: bool) -> None:
         )
         say(f"the rows are factored {how}: {factored['why']}")
     if found["mobility"] != found["degrees_of_freedom"]:
-        say(f"singular pose: {found['mobility']} instantaneous degrees of freedom")
+        say(f"singular pose: {counted(found['mobility'], 'instantaneous degree')} of freedom")
     say(
         f"actuated: {', '.join(found['actuated']) or 'none'}; "
         f"passive: {len(hidden) or ', '.join(found['passive']) or 'none'}"
@@ -186,14 +188,13 @@ def _say(found: dict[str, Any], *, show_all: bool) -> None:
     reach = f"yes ({found['controllability']:.3g})" if found["controllable"] else "no"
     say(
         f"controllable with these motors: {reach}; "
-        f"motion and constraint force decoupled: {found['decoupled']}"
+        f"motion and constraint force decoupled: {'yes' if found['decoupled'] else 'no'}"
     )
     say(f"sensors: {found['sensing']}")
     if found["other_assemblies"]:
         say(
-            f"the same measurements fit at least {found['other_assemblies']} other assembly modes; the"
-            " initial "
-            "pose says which is meant (assemblies: several asks for a confirmation)"
+            f"the same measurements fit at least {counted(found['other_assemblies'], 'other assembly mode')};"
+            " the initial pose says which is meant (assemblies: several asks for a confirmation)"
         )
     put = found["assembly"]
     say(
@@ -205,7 +206,7 @@ def _say(found: dict[str, Any], *, show_all: bool) -> None:
         for name, value in put["q"].items()
         if name not in hidden
     ]
-    console.print(table("initial state", ("", "rad, m", "per second"), rows))
+    show(table("initial state", ("", "rad, m", "per second"), rows))
 
 
 def _say_closures(closures: list[dict[str, Any]], *, show_all: bool) -> None:
@@ -217,7 +218,8 @@ def _say_closures(closures: list[dict[str, Any]], *, show_all: bool) -> None:
         if closure["on"] and closure["type"] in kinds:
             continue
         waits = "" if closure["on"] else ", off at the start"
-        say(f"    {closure['name']}: {closure['type']} constraint, {closure['rows']} rows{waits}")
+        rows = counted(closure["rows"], "row")
+        say(f"    {closure['name']}: {closure['type']} constraint, {rows}{waits}")
     for kind, count in kinds.items():
-        rows = sum(closure["rows"] for closure in closures if closure["type"] == kind)
-        say(f"    {count} {kind} constraint{'s' if count > 1 else ''}, {rows} rows (--all shows them)")
+        rows = counted(sum(closure["rows"] for closure in closures if closure["type"] == kind), "row")
+        say(f"    {counted(count, f'{kind} constraint')}, {rows} (--all shows them)")

@@ -61,6 +61,12 @@ def dotted(path: Sequence[str | int]) -> str:
     return text
 
 
+def counted(number: int, one: str) -> str:
+    """Return a number with a noun in the singular or plural."""
+    many = f"{one.removesuffix('y')}ies" if one.endswith("y") else f"{one}s"
+    return f"{number} {one if number == 1 else many}"
+
+
 def shown(value: Any) -> str:
     """Return a value as YAML text, cut to fit on a line."""
     if value is None:

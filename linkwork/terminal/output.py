@@ -27,6 +27,11 @@ def say(text: str) -> None:
     sys.stdout.flush()
 
 
+def show(content: Table) -> None:
+    """A table that is part of a command's answer, on standard output."""
+    Console(highlight=False, soft_wrap=True).print(content)
+
+
 def complain(text: str) -> None:
     """Print an error on standard error, unchanged."""
     console.print(text, markup=False, style="red")

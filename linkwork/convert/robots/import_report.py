@@ -16,6 +16,7 @@ from linkwork.machine.checks.assembly_search import FRUITLESS, FoundModes, assem
 from linkwork.machine.checks.controllability import why_not_controllable
 from linkwork.machine.checks.holding import held_efforts, unheld_joints
 from linkwork.machine.nearest_name import listed
+from linkwork.machine.problems import counted
 
 Verdict = Literal["", "good", "bad"]
 _NO_LOAD = 1e-9
@@ -162,12 +163,6 @@ def _holding(machine: Machine) -> list[ImportFinding]:
             "against gravity", f"the motors hold it, with at most {100 * share:.2g} % of their effort", "good"
         )
     ]
-
-
-def counted(number: int, one: str) -> str:
-    """Return a number with a noun in the singular or plural."""
-    many = f"{one.removesuffix('y')}ies" if one.endswith("y") else f"{one}s"
-    return f"{number} {one if number == 1 else many}"
 
 
 def body_rows(machine: Machine) -> list[tuple[str, str, str, str]]:
