@@ -47,14 +47,13 @@ from linkwork.multibody.kernels.layout import (
     VDOT,
     H,
     J,
-    M,
     Q,
     V,
 )
 from linkwork.multibody.kernels.views import block, copy, fill, matrix, vector
-from linkwork.multibody.linalg.linear import lu_apply, lu_factor
+from linkwork.multibody.linalg.linear import lu_apply, lu_factor, reach
 from linkwork.multibody.tree.coordinates import coordinates
-from linkwork.multibody.tree.dynamics import dynamics
+from linkwork.multibody.tree.dynamics import dynamics, mass_times
 from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.multibody.tree.rotations import move, wrapped
 
@@ -205,21 +204,40 @@ def _step_alone(g: StreamStep, i: int, period: float, ease: float, cap: float) -
 
 
 @part
+def _combine(rows: Floats, shares: Floats, x: Floats) -> None:
+    """x (n) := Σ shares[i] rows[i], for rows (k × n) and shares (k), many of which may be 0."""
+    fill(x, 0.0)
+    for i in range(len(shares)):
+        if shares[i] != 0.0:
+            for c in range(len(x)):
+                x[c] += rows[i, c] * shares[i]
+
+
+@part
+def _side(g: StreamStep, basis: Floats) -> float:
+    """Return a number of the sign of the orientation of this basis to `origin`; destroys `square`."""
+    k, units = len(g.chosen), vector(g.t, g.p, COLUMN_SCALE)
+    for i in range(k):
+        first, end = reach(g.origin[i])
+        for j in range(k):
+            g.square[i, j] = 0.0
+            for c in range(first, end):
+                g.square[i, j] += g.origin[i, c] * basis[j, c] / (units[c] * units[c])
+    found: float = determinant(g.square)
+    return found
+
+
+@part
 def _signs(g: StreamStep) -> tuple[float, float]:
     """After `_find_pose`: `TURN` and `DRIVE` at this pose, for a basis oriented as `origin`.
 
     Destroys `square`.
     """
-    k, units = len(g.chosen), vector(g.t, g.p, COLUMN_SCALE)
+    k = len(g.chosen)
     turn = determinant(g.square)
     drive = 0.0
     if g.t[N_ROWS] > 0:
-        for i in range(k):
-            for j in range(k):
-                g.square[i, j] = 0.0
-                for c in range(len(units)):
-                    g.square[i, j] += g.origin[i, c] * g.basis[j, c] / (units[c] * units[c])
-        side = determinant(g.square)
+        side = _side(g, g.basis)
         turn *= side
         if len(g.motor) == k:
             for i in range(k):
@@ -234,10 +252,7 @@ def _set_rates(g: StreamStep) -> None:
     """After `_find_pose`: v in w for the coordinates' rates in z."""
     v = vector(g.t, g.w, V)
     lu_apply(g.held, g.pivots, g.z)
-    for n in range(len(v)):
-        v[n] = 0.0
-        for i in range(len(g.z)):
-            v[n] += g.basis[i, n] * g.z[i]
+    _combine(g.basis, g.z, v)
 
 
 @part
@@ -326,21 +341,15 @@ def _accelerations(g: StreamStep, states: Floats, basis: Floats) -> None:
     """
     t, w = g.t, g.w
     nv, k, closes = t[NV], len(g.chosen), t[N_ROWS] > 0
-    mass, u, z, change = matrix(t, w, M, nv), vector(t, w, VDOT), g.z, g.change
+    u, z, change = vector(t, w, VDOT), g.z, g.change
     fill(g.kept, 0.0)
     fill(g.push, 0.0)
     for j in range(k):
         fill(z, 0.0)
         z[j] = 1.0
         lu_apply(g.held, g.pivots, z)
-        for c in range(nv):
-            u[c] = 0.0
-            for i in range(k):
-                u[c] += basis[i, c] * z[i]
-        for c in range(nv):
-            change[c] = 0.0
-            for d in range(nv):
-                change[c] += mass[c, d] * u[d]
+        _combine(basis, z, u)
+        mass_times(t, w, u, change)
         if closes:
             for i in range(k):
                 z[i] = 0.0
@@ -377,16 +386,10 @@ def _overshoots(g: StreamStep, here: Floats) -> None:
 @part
 def _turn_to(g: StreamStep, basis: Floats) -> None:
     """Take this basis as `origin`, oriented like the one before."""
-    k, units = len(g.chosen), vector(g.t, g.p, COLUMN_SCALE)
-    for i in range(k):
-        for j in range(k):
-            g.square[i, j] = 0.0
-            for c in range(len(units)):
-                g.square[i, j] += g.origin[i, c] * basis[j, c] / (units[c] * units[c])
-    side = np.sign(determinant(g.square))
-    for i in range(k):
+    side = np.sign(_side(g, basis))
+    for i in range(len(g.chosen)):
         copy(basis[i], g.origin[i])
-    for c in range(len(units)):
+    for c in range(basis.shape[1]):
         g.origin[0, c] *= side
 
 
@@ -471,11 +474,12 @@ def stepping(
                 if g.wraps[i]:
                     z[i] = wrapped(z[i])
                 size = max(size, abs(g.rows[i] * z[i]))
-                for c in range(nv):
+                first, end = reach(jacobian[g.chosen[i]])
+                for c in range(first, end):
                     z[i] -= jacobian[g.chosen[i], c] * step[c]
                 for j in range(k):
                     g.held[i, j] = 0.0
-                    for c in range(nv):
+                    for c in range(first, end):
                         g.held[i, j] += jacobian[g.chosen[i], c] * basis[j, c]
             for i in range(k):
                 copy(g.held[i], g.square[i])
@@ -502,11 +506,9 @@ def stepping(
             for i in range(k):
                 z[i] = 1.0 if i == c else 0.0
             lu_apply(g.held, g.pivots, z)
+            _combine(basis, z, step)
             for n in range(nv):
-                rate = 0.0
-                for i in range(k):
-                    rate += basis[i, n] * z[i]
-                total += (rate / (g.columns[n] * g.rows[c])) ** 2
+                total += (step[n] / (g.columns[n] * g.rows[c])) ** 2
         return float(1.0 / np.sqrt(total))
 
     @part
@@ -521,27 +523,27 @@ def stepping(
             return False
         basis = block(w, t[BASIS], k, nv) if closes else g.basis
         jacobian, bias, x = matrix(t, w, J, nv), vector(t, w, JDV), vector(t, w, VDOT)
-        mass, h, friction = matrix(t, w, M, nv), vector(t, w, H), vector(t, w, FRICTION)
-        z, force = g.z, g.force
+        h, friction, z, force = vector(t, w, H), vector(t, w, FRICTION), g.z, g.force
         for i in range(k):
             row = jacobian[g.chosen[i]]
+            first, end = reach(row)
             z[i] = states[i, 2] - bias[g.chosen[i]]
-            for c in range(nv):
+            for c in range(first, end):
                 z[i] -= row[c] * x[c]
             for j in range(k):
                 g.held[i, j] = 0.0
-                for c in range(nv):
+                for c in range(first, end):
                     g.held[i, j] += row[c] * basis[j, c]
         if not lu_factor(g.held, g.pivots) > 1e-12:
             return False
         lu_apply(g.held, g.pivots, z)
+        for i in range(k):
+            if z[i] != 0.0:
+                for c in range(nv):
+                    x[c] += basis[i, c] * z[i]
+        mass_times(t, w, x, force)
         for c in range(nv):
-            for i in range(k):
-                x[c] += basis[i, c] * z[i]
-        for c in range(nv):
-            force[c] = h[c] - friction[c]
-            for d in range(nv):
-                force[c] += mass[c, d] * x[d]
+            force[c] += h[c] - friction[c]
         if closes:
             for i in range(k):
                 z[i] = 0.0

@@ -49,7 +49,8 @@ def check(config: Config, show_all: ShowAll = False, as_json: AsJson = False) ->
         emit(content)
     elif machine is not None:
         joints = machine.mechanism.joint_names
-        hidden = passive_joints(joints, [motor.joint for motor in machine.motors], show_all=show_all)
+        driven = [motor.joint for motor in machine.motors] or machine.assembly.kept
+        hidden = passive_joints(joints, driven, show_all=show_all)
         shown = ", ".join(name for name in joints if name not in hidden)
         more = f"; {left_out(hidden)}" if hidden else ""
         say(f"{machine.name}: valid; {counted(len(joints), 'joint')}: {shown}{more}")
