@@ -290,8 +290,8 @@ COMPARISONS = {
         ("--loops", "10,20", "--rounds", "5"),
         "A ladder of N loops has N + 1 rods on the ground and N couplers. Pinocchio: `constraintDynamics`;\n"
         "MuJoCo: `mj_forward`. A ratio below 1 to real time means that the motion is simulated faster.\n"
-        "Within its second all loops are flat twice, at branch poses. The two steps there take most of the\n"
-        "time from 80 loops on.",
+        "Within its second all loops are flat twice, at branch poses. The few steps there factor all rows\n"
+        "in one piece, and take more than half of the time from 80 loops on.",
     ),
     "arrangements": Comparison(
         "Many loops in several arrangements",
@@ -299,7 +299,8 @@ COMPARISONS = {
         ("--sizes", "10,20"),
         ("--sizes", "20", "--rounds", "3"),
         "`row`: four-bars on the ground; `on_a_pendulum`: on one swinging body; `tree`, `tower`: on the\n"
-        "bars of other four-bars; `grid`: with shared rods; `ring`: one loop; `platforms`: on three legs.",
+        "bars of other four-bars; `grid`: with shared rods; `ring`: one loop; `platforms`: on three legs;\n"
+        "`legs`: one plate on many legs; `beam`: one beam on parallel rods, with redundant rows.",
     ),
     "batch": Comparison(
         "Many machines in one call",

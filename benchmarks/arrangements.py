@@ -4,7 +4,8 @@
 
 A cell is a parallelogram of three hinged rods. `row`: cells on the ground, a degree of freedom each;
 `on_a_pendulum`: on one swinging body; `tree` and `tower`: on the bars of other cells, two or one on each;
-`grid`: cells that share their rods; `ring`: one loop of all rods; `platforms`: planar ones on three legs.
+`grid`: cells that share their rods; `ring`: one loop of all rods; `platforms`: planar ones on three legs;
+`legs`: one plate on many legs of two rods; `beam`: one beam on many parallel rods, with redundant rows.
 Both are called from Python at the same state in memory; a round times a block of calls of each in turns, and
 the ratio is the median over the rounds. `growth`: time over that of the smallest size, over the ratio of
 their degrees of freedom before closing: 1 is linear. `difference`: of the accelerations, relative.

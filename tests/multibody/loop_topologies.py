@@ -139,6 +139,33 @@ def platforms(count: int, kind: Kind = PinClosure) -> tuple[Mechanism, Floats]:
     return made.built()
 
 
+def legs(count: int, kind: Kind = PinClosure) -> tuple[Mechanism, Floats]:
+    """One long plate on legs of two rods: it has three degrees of freedom, and far legs turn fast with it."""
+    made = Builder(kind)
+    for k in range(count):
+        low, high = 0.4 + 0.2 * np.sin(1.7 * k), 1.1 + 0.2 * np.sin(1.7 * k)
+        x, z = 0.5 * (np.sin(low) + np.sin(high)), 0.5 * (np.cos(low) + np.cos(high))
+        made.hinge(f"low {k}", "world", (SPACING_M * k - x, 0.0, 1.0 - z), low, 0.5, flat=False)
+        made.hinge(f"high {k}", f"low {k}", (0.0, 0.0, 0.5), high, 0.5, flat=False)
+        if k == 0:
+            made.hinge("plate", "high 0", (0.0, 0.0, 0.5), 0.0, SPACING_M * count, flat=True)
+        else:
+            made.close(f"high {k}", (0.0, 0.0, 0.5), "plate", (SPACING_M * k, 0.0, 0.0))
+    return made.built()
+
+
+def beam(rods: int, kind: Kind = PinClosure) -> tuple[Mechanism, Floats]:
+    """One beam on parallel rods, of which two would do: each further one has a row that depends on others."""
+    made = Builder(kind)
+    for k in range(rods):
+        made.hinge(f"rod {k}", "world", (SPACING_M * k, 0.0, 0.0), 0.4, HEIGHT_M, flat=False)
+        if k == 0:
+            made.hinge("beam", "rod 0", (0.0, 0.0, HEIGHT_M), 0.0, SPACING_M * rods, flat=True)
+        else:
+            made.close(f"rod {k}", (0.0, 0.0, HEIGHT_M), "beam", (SPACING_M * k, 0.0, 0.0))
+    return made.built()
+
+
 ARRANGEMENTS: dict[str, Callable[[int, Kind], tuple[Mechanism, Floats]]] = {
     "row": row,
     "on_a_pendulum": on_a_pendulum,
@@ -147,4 +174,6 @@ ARRANGEMENTS: dict[str, Callable[[int, Kind], tuple[Mechanism, Floats]]] = {
     "grid": lambda size, kind: grid(size, max(1, size // 2), kind),
     "ring": ring,
     "platforms": platforms,
+    "legs": legs,
+    "beam": beam,
 }

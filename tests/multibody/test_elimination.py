@@ -17,6 +17,7 @@ from linkwork.multibody.kernels import layout
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import Body, Joint
 from linkwork.multibody.workspace import Workspace
+from tests.multibody.loop_topologies import legs
 
 HEIGHT, SPACING = 0.5, 0.4
 NORMAL = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
@@ -156,31 +157,9 @@ def test_columns_short_beside_others_go_on_to_the_next_front() -> None:
     assert states.reshape(-1, layout.FRONT_STATE_NUMBERS)[:, DELAYED].any()
 
 
-def on_legs(count: int, apart: float) -> tuple[Mechanism, Floats]:
-    """A long plate on legs of two links, all in the same posture: far legs turn much where the plate does."""
-    bodies, joints, closures, q = [], [], [], []
-    for k in range(count):
-        at, place = np.sin(1.7 * k), apart * k
-        turns = (0.4 + 0.2 * at, 1.1 + 0.2 * at)
-        reach = 0.5 * (np.sin(turns[0]) + np.sin(turns[1])), 0.5 * (np.cos(turns[0]) + np.cos(turns[1]))
-        for part, parent in ((f"low {k}", "world"), (f"high {k}", f"low {k}")):
-            bodies.append(Body(part, 1.0, (0.0, 0.0, 0.25), np.diag([0.02, 0.02, 1e-3])))
-            foot = (place - reach[0], 0.0, 1.0 - reach[1]) if parent == "world" else (0.0, 0.0, 0.5)
-            joints.append(Joint(part, "revolute", parent, part, axis=(0, 1, 0), at_m=foot))
-        q += [turns[0], turns[1] - turns[0]]
-        if k == 0:
-            bodies.append(Body("plate", 6.0, (0.5 * apart * count, 0.0, 0.0), np.diag([0.1, 9.0, 9.0])))
-            joints.append(Joint("plate", "revolute", "high 0", "plate", axis=(0, 1, 0), at_m=(0, 0, 0.5)))
-            q.append(-turns[1])
-        else:
-            ends = Frame(f"high {k}", (0, 0, 0.5), NORMAL), Frame("plate", (place, 0, 0))
-            closures.append(PinClosure(f"close {k}", a=ends[0], b=ends[1]))
-    return Mechanism.build(bodies, joints, (0.0, 0.0, -9.81), constraints=closures), np.array(q)
-
-
 def test_long_levers_leave_the_fronts_as_planned(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A leg's links move little beside a plate of 20 m, at every pose: their columns are not delayed."""
-    mechanism, q = on_legs(40, 0.5)
+    """A leg's links move little beside a plate of 16 m, at every pose: their columns are not delayed."""
+    mechanism, q = legs(40)
     pair = [each.workspace() for each in (mechanism, in_one_piece(monkeypatch, mechanism))]
     for w in pair:
         w.q[:] = q
@@ -198,7 +177,7 @@ def test_the_first_decision_on_the_rank_is_made_in_fronts_where_it_is_clear(
 ) -> None:
     """Redundant rows too; close to the branch pose in which all loops are flat the rows are in one piece."""
     machines = [(each, np.zeros(each.nq)) for each in (ladder(12), ladder(12, PointClosure))]
-    for mechanism, q in [*machines, on_legs(12, 0.3)]:
+    for mechanism, q in [*machines, legs(12)]:
         pair = [each.workspace() for each in (mechanism, in_one_piece(monkeypatch, mechanism))]
         for w in pair:
             w.q[:] = q
