@@ -1,11 +1,12 @@
-"""Time to check, load and run machines of 20 to 130 bodies, and to import a robot of 70 bodies.
+"""Time to check, load and run machines of 20 to 300 bodies, and to import a robot of 70 bodies.
 
     python -m benchmarks.large_machines [--json]
 
 `ladder` is a chain of parallelogram four-bars with one motor, `branched` a robot whose legs of seven bodies
 close two loops each and have three motors. `check` and `import` run as separate processes, with compiled
 kernels in the cache. `load` and `100 ticks` (plant and controller are made, and tick until the
-brakes are open) are steps of one process that has not run the machine before. All times are wall-clock.
+brakes are open) are steps of one process that has not run the machine before. `tick` is the median of the
+controller's ticks in which the machine holds its pose. All times are wall-clock.
 """
 
 from __future__ import annotations
@@ -18,13 +19,15 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from linkwork.machine import load
-from tests.controller.loop.in_process import enabled
+from tests.controller.loop.in_process import InProcess, enabled
 
-LADDERS, BRANCHED = (10, 35, 64), (3, 10, 18)
-"""Cells and legs: 21, 71 and 129 bodies; 21, 70 and 126."""
+LADDERS, BRANCHED = (10, 35, 64, 150), (3, 10, 18)
+"""Cells and legs: 21, 71, 129 and 301 bodies; 21, 70 and 126."""
+TICKS = 200
 Section = dict[str, dict[str, Any]]
 
 
@@ -132,7 +135,7 @@ def measure(machine: dict[str, Any], folder: Path) -> dict[str, Any]:
     began = time.perf_counter()
     loaded = load(path)
     ready = time.perf_counter()
-    enabled(loaded)
+    rig = enabled(loaded)
     done = time.perf_counter()
     _run("check", str(path))  # fetches kernels that were never compiled
     return {
@@ -143,7 +146,23 @@ def measure(machine: dict[str, Any], folder: Path) -> dict[str, Any]:
         "check_s": _run("check", str(path)),
         "load_s": ready - began,
         "enabled_s": done - ready,
+        "tick_us": 1e6 * _tick_s(rig),
     }
+
+
+def _tick_s(rig: InProcess) -> float:
+    """Median of the controller's ticks, its clock included."""
+    step, times = rig.controller.step, []
+
+    def clocked(*arguments: Any) -> None:
+        began = time.perf_counter()
+        step(*arguments)
+        times.append(time.perf_counter() - began)
+
+    rig.controller.step = clocked  # type: ignore[method-assign]
+    for _ in range(TICKS):
+        rig.tick()
+    return median(times)
 
 
 def imported(machine: dict[str, Any], folder: Path) -> float:
@@ -170,10 +189,13 @@ def main() -> None:
     if options.json:
         print(json.dumps({"machines": found, "import_70_bodies_s": import_s}, indent=1))
         return
-    print(f"{'machine':<14}{'bodies':>7}{'rows':>6}{'motors':>7}{'check':>8}{'load':>8}{'100 ticks':>12}")
+    print(
+        f"{'machine':<14}{'bodies':>7}{'rows':>6}{'motors':>7}{'check':>8}{'load':>8}{'100 ticks':>12}{'tick':>9}"
+    )
     for each in found:
         numbers = f"{each['bodies']:>7}{each['rows']:>6}{each['motors']:>7}"
         times = f"{each['check_s']:>7.1f}s{each['load_s']:>7.1f}s{each['enabled_s']:>11.1f}s"
+        times += f"{each['tick_us']:>6.0f} µs"
         print(f"{each['machine']:<14}{numbers}{times}")
     print(f"import of a robot with 70 bodies: {import_s:.1f} s")
 
