@@ -189,9 +189,8 @@ def main() -> None:
     if options.json:
         print(json.dumps({"machines": found, "import_70_bodies_s": import_s}, indent=1))
         return
-    print(
-        f"{'machine':<14}{'bodies':>7}{'rows':>6}{'motors':>7}{'check':>8}{'load':>8}{'100 ticks':>12}{'tick':>9}"
-    )
+    titles = f"{'check':>8}{'load':>8}{'100 ticks':>12}{'tick':>9}"
+    print(f"{'machine':<14}{'bodies':>7}{'rows':>6}{'motors':>7}{titles}")
     for each in found:
         numbers = f"{each['bodies']:>7}{each['rows']:>6}{each['motors']:>7}"
         times = f"{each['check_s']:>7.1f}s{each['load_s']:>7.1f}s{each['enabled_s']:>11.1f}s"
