@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 
 from linkwork.arrays import Floats, Integers
-from linkwork.multibody.kernels.compiling import part
+from linkwork.multibody.kernels.compiling import INTEGERS, MATRIX, VECTOR, float64, kernel, part
 from linkwork.multibody.kernels.views import block, fill
 from linkwork.multibody.linalg.linear import (
     cholesky,
@@ -49,7 +49,7 @@ def scratch_words(dof: int, motors: int) -> int:
     return dof * (3 * dof + motors + 1)
 
 
-@part
+@kernel(float64(MATRIX, VECTOR, INTEGERS, VECTOR))
 def leverage(basis: Floats, columns: Floats, motor: Integers, scratch: Floats) -> float:
     """Return σ for the rows of `basis` (dof × nv), which need not be orthonormal.
 

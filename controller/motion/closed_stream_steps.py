@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from linkwork.arrays import Floats, Integers
 from linkwork.controller.laws.closed_chain import evaluate_motion
+from linkwork.controller.laws.motor_conditioning import leverage
 from linkwork.controller.motion.stream_steps import BEGIN, NO_POSE, STEP, StreamStep, read_step, stepping
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.formulations.projection import position_residual
 from linkwork.multibody.formulations.rank import admitted, factor, particular, scaled_right_side
 from linkwork.multibody.kernels.compiling import kernel, part
-from linkwork.multibody.kernels.layout import BASIS, LOST, NV, PHI, RANK, RANKING, RIGHT_SIDE
+from linkwork.multibody.kernels.layout import BASIS, COLUMN_SCALE, LOST, NV, PHI, RANK, RANKING, RIGHT_SIDE
 from linkwork.multibody.kernels.views import block, copy, vector
 
 
@@ -42,7 +43,13 @@ def _motion(p: Floats, t: Integers, w: Floats, k: int) -> bool:
     return bool(t[NV] - int(vector(t, w, RANKING)[RANK]) == k)
 
 
-_begin, _advance = stepping(_tangents, _motion)
+@part
+def _lever(g: StreamStep) -> float:
+    """See `stepping`."""
+    return float(leverage(g.basis, vector(g.t, g.p, COLUMN_SCALE), g.motor, g.levers))
+
+
+_begin, _advance = stepping(_tangents, _motion, _lever)
 
 
 @kernel(STEP)
@@ -54,6 +61,6 @@ def stream_step(
 
 
 @kernel(BEGIN)
-def begin_stream(bundle: Integers, least_lever: float) -> int:
+def begin_stream(bundle: Integers) -> int:
     """See `stream_steps.begin_stream`."""
-    return int(_begin(read_step(bundle), least_lever))
+    return int(_begin(read_step(bundle)))

@@ -143,7 +143,7 @@ class StreamLimiter:
         self.easing = Easing()
         arrays.caps[:], arrays.told[TRIED] = 1.0, 0.0
         self.held_back, self.held_index = HeldBack.NOTHING, -1
-        begun: int = self._begin(self._bundle.words, WEAK_LEVERAGE)
+        begun: int = self._begin(self._bundle.words)
         return bool(begun) and bool(arrays.told[HOLD] >= DEPENDENT_BELOW)
 
     def _set_limits(self, index: NDArray[np.int64]) -> None:

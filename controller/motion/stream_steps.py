@@ -21,6 +21,7 @@ the equations).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Annotated, NamedTuple
 
@@ -29,7 +30,6 @@ import numpy as np
 from linkwork.arrays import Floats, Integers
 from linkwork.controller.estimation.assembly_mode import determinant
 from linkwork.controller.laws.motor_allocation import motor_forces, solved
-from linkwork.controller.laws.motor_conditioning import leverage
 from linkwork.controller.motion.coordinate_stops import along, pull, stop_phases, stopping, unsafe
 from linkwork.multibody.kernels.bundles import BUNDLE, reader
 from linkwork.multibody.kernels.compiling import VECTOR, float64, int64, kernel, part, void
@@ -167,7 +167,7 @@ class StreamStep(NamedTuple):
 
 
 read_step = reader(StreamStep)
-STEP, BEGIN = void(BUNDLE, VECTOR, *(float64,) * 4), int64(BUNDLE, float64)
+STEP, BEGIN = void(BUNDLE, VECTOR, *(float64,) * 4), int64(BUNDLE)
 
 
 @part
@@ -256,23 +256,21 @@ def _set_rates(g: StreamStep) -> None:
 
 
 @part
-def _pose_limit(g: StreamStep, hold: float, least_hold: float, least_lever: float, first: bool) -> int:
-    """The limit that the pose and speed in w violate, as HeldBack + 16 × index; 0 for none.
-
-    A position or a distance that is beyond its limit already may come back, but not get worse.
-    """
-    t, w = g.t, g.w
+def _singularity_limit(g: StreamStep, hold: float, least_hold: float) -> int:
+    """The singular pose that the pose in w is too close to, or behind, as HeldBack; 0 for none."""
     turn, drive = _signs(g)
     if hold < min(least_hold, g.told[HOLD] - 1e-9) or turn != g.told[TURN]:
         return 9
-    if drive != g.told[DRIVE]:
-        return 10
-    if t[N_ROWS] > 0:
-        lever = leverage(g.basis, vector(t, g.p, COLUMN_SCALE), g.motor, g.levers)
-        if lever < min(least_lever, g.told[LEVER] - 1e-9):
-            return 10
-        if first:
-            g.told[NEXT_LEVER] = lever
+    return 0 if drive == g.told[DRIVE] else 10
+
+
+@part
+def _joint_limit(g: StreamStep, first: bool) -> int:
+    """The joint's limit that the pose and speed in w violate, as HeldBack + 16 × index; 0 for none.
+
+    A position that is beyond its limit already may come back, but not get worse.
+    """
+    t, w = g.t, g.w
     q, v, share = vector(t, w, Q), vector(t, w, V), SPEED_MARGIN if first else STOP_SPEED_MARGIN
     margin = JOINT_MARGIN if first else STOP_MARGIN
     for n in range(t[NV]):
@@ -290,7 +288,7 @@ def _pose_limit(g: StreamStep, hold: float, least_hold: float, least_lever: floa
 def _turn_limit(g: StreamStep, seconds: float) -> int:
     """The joint that turns round beyond its limit between the stop's last pose and that in w; 0 for none.
 
-    Coded as by `_pose_limit`. A joint's speed is taken to change evenly over the `seconds` between both.
+    Coded as by `_joint_limit`. A joint's speed is taken to change evenly over the `seconds` between both.
     """
     t, w = g.t, g.w
     q, v = vector(t, w, Q), vector(t, w, V)
@@ -418,6 +416,12 @@ def _limit_by_motors(g: StreamStep) -> None:
 
 
 @part
+def _open_lever(g: StreamStep) -> float:  # noqa: ARG001  as that of a closed chain
+    """Each joint has a motor, or none that moves."""
+    return math.inf
+
+
+@part
 def _open_tangents(g: StreamStep, step: Floats) -> float:  # noqa: ARG001  as those of a closed chain
     """Write the admitted velocities to `basis`: one for each joint. Return the residual, which is 0."""
     for j in range(len(g.chosen)):
@@ -436,14 +440,32 @@ def _open_motion(p: Floats, t: Integers, w: Floats, k: int) -> bool:  # noqa: AR
 
 
 def stepping(
-    tangents: Callable[[StreamStep, Floats], float], motion: Callable[..., bool]
+    tangents: Callable[[StreamStep, Floats], float],
+    motion: Callable[..., bool],
+    lever: Callable[[StreamStep], float],
 ) -> tuple[Callable[..., int], Callable[..., None]]:
     """Return `begin_stream` and `stream_step` by the functions of an open or of a closed chain.
 
     tangents(g, step): the admitted velocities at the pose in w, to `basis`, and a step (nv) that closes the
     closures; their scaled residual, or `NO_POSE`. motion(p, t, w, k): the dynamics at the state in w; False
-    where k coordinates do not determine the motion.
+    where k coordinates do not determine the motion. lever(g): distance of the motors from a singular pose.
     """
+
+    @part
+    def pose_limit(g: StreamStep, hold: float, least_hold: float, least_lever: float, first: bool) -> int:
+        """The limit that the pose and speed in w violate, as `_joint_limit`; 0 for none.
+
+        A distance that is beyond its limit already may come back, but not get worse.
+        """
+        why = _singularity_limit(g, hold, least_hold)
+        if why != 0:
+            return int(why)
+        distance = lever(g)
+        if distance < min(least_lever, g.told[LEVER] - 1e-9):
+            return 10
+        if first:
+            g.told[NEXT_LEVER] = distance
+        return int(_joint_limit(g, first))
 
     @part
     def find_pose(g: StreamStep, close: float) -> float:
@@ -574,7 +596,7 @@ def stepping(
 
     @part
     def effort_limit(g: StreamStep, states: Floats, first: bool, last: bool) -> int:
-        """The motor that would need more than its share, as `_pose_limit`; a motor above it already may stay.
+        """The motor that would need more than its share, as `_joint_limit`; one above it already may stay.
 
         The accelerations alone may not need more than the motor's largest effort either. In a weak pose they
         could where velocities need the opposite, but both change a lot from one checked pose to the next.
@@ -603,7 +625,7 @@ def stepping(
         hold = place(g, g.tried, period)
         if hold < 0.0:
             return 9
-        why = _pose_limit(g, hold, least_hold, least_lever, True)
+        why = pose_limit(g, hold, least_hold, least_lever, True)
         if why == 0:
             why = _region_limit(g, here, True)
         if why == 0:
@@ -640,7 +662,7 @@ def stepping(
             for i in range(len(g.goal)):
                 g.z[i] = g.wanted[i, 1]
             _set_rates(g)
-            why = _pose_limit(g, along_hold, least_hold, least_lever, False)
+            why = pose_limit(g, along_hold, least_hold, least_lever, False)
             if why == 0:
                 why = _turn_limit(g, after - before)
             before = after
@@ -671,19 +693,20 @@ def stepping(
             if met != 0 and (g.told[0] == 0.0 or met < g.told[0]):
                 g.told[0], g.told[1] = met, i
         _overshoots(g, here)
-        why = blocked(g, period, least_hold, least_lever, here)
-        if why == 0:
-            _accept(g, g.tried)
-            return
-        g.told[0], g.told[1] = why % 16, why // 16
-        if len(g.chosen) > 1 and why % 16 in (7, 8):
-            one = int(g.told[TRIED])
-            copy(g.stop[one], g.tried[one])
-            if blocked(g, period, least_hold, least_lever, here) == 0:
-                g.stopped[one] = 1
+        one = int(g.told[TRIED])
+        for attempt in range(2):  # the second one with one coordinate's stop
+            why = blocked(g, period, least_hold, least_lever, here)
+            if why == 0:
+                g.stopped[one] = attempt
                 _accept(g, g.tried)
                 return
-            g.told[TRIED] = (one + 1) % len(g.chosen)
+            if attempt == 1:
+                g.told[TRIED] = (one + 1) % len(g.chosen)
+                break
+            g.told[0], g.told[1] = why % 16, why // 16
+            if len(g.chosen) == 1 or why % 16 not in (7, 8):
+                break
+            copy(g.stop[one], g.tried[one])
         for i in range(len(g.chosen)):
             g.stopped[i] = 1
         hold = place(g, g.stop, period)
@@ -693,7 +716,7 @@ def stepping(
         _accept(g, g.stop)
 
     @part
-    def begin(g: StreamStep, least_lever: float) -> int:
+    def begin(g: StreamStep) -> int:
         """See `begin_stream`."""
         fill(g.rates, 0.0)
         hold = place(g, g.state, 0.0)
@@ -702,10 +725,8 @@ def stepping(
         copy(g.next_pose, g.pose)
         for i in range(len(g.chosen)):
             copy(g.basis[i], g.origin[i])
-        g.told[HOLD], g.told[LEVER] = hold, least_lever
+        g.told[HOLD], g.told[LEVER] = hold, lever(g)
         g.told[TURN], g.told[DRIVE] = _signs(g)
-        if g.t[N_ROWS] > 0:
-            g.told[LEVER] = leverage(g.basis, vector(g.t, g.p, COLUMN_SCALE), g.motor, g.levers)
         if not motor_efforts(g, g.state):
             return 0
         _limit_by_motors(g)
@@ -720,7 +741,7 @@ def stepping(
     return begin, advance
 
 
-_begin, _advance = stepping(_open_tangents, _open_motion)
+_begin, _advance = stepping(_open_tangents, _open_motion, _open_lever)
 
 
 @kernel(STEP)
@@ -737,9 +758,9 @@ def stream_step(
 
 
 @kernel(BEGIN)
-def begin_stream(bundle: Integers, least_lever: float) -> int:
+def begin_stream(bundle: Integers) -> int:
     """Find the pose of `state` from `pose`, and its distances from singular poses; 0 where it has none.
 
     bundle: `StreamStep`.
     """
-    return int(_begin(read_step(bundle), least_lever))
+    return int(_begin(read_step(bundle)))
