@@ -3,7 +3,9 @@
 With Λ an orthonormal basis of the admitted velocities (in units of the column scales, so that rad and m are
 comparable) and B the motors' columns, the measure is σ, the smallest singular value of G = Λ' B (Aghili 2005,
 solvability with passive joints): 1 where a motor sits on every motion, 0 where a motion is possible in which
-all motors are at rest. There no motor effort can start or stop it.
+all motors are at rest. There no motor effort can start or stop it. In a machine with many joints a motion of
+unit length is spread over all of them: with nv joints and m motors, σ and all other singular values count
+√(nv / (6 m)) times, where that is above 1.
 
 Near such a pose the effort grows as 1 / σ. Below `FADING` the part of a demand that lies in a weakly held
 direction of singular value s is therefore taken with the share
@@ -23,6 +25,7 @@ from __future__ import annotations
 import math
 
 from linkwork.arrays import Floats, Integers
+from linkwork.machine.checks.controllability import JOINTS_A_MOTOR
 from linkwork.multibody.kernels.compiling import INTEGERS, MATRIX, VECTOR, float64, kernel, part
 from linkwork.multibody.kernels.views import block, fill
 from linkwork.multibody.linalg.linear import (
@@ -54,13 +57,14 @@ def leverage(basis: Floats, columns: Floats, motor: Integers, scratch: Floats) -
     """Return σ for the rows of `basis` (dof × nv), which need not be orthonormal.
 
     columns (nv): the scales; motor: joints with motors. scratch (`scratch_words`) keeps, dof² numbers each,
-    the Cholesky factor L of the scaled basis' Gram matrix, and the squares G G' in the basis orthonormalised
-    by L⁻¹; after dof² others, motors × dof, its columns at the motors.
+    the Cholesky factor L of the scaled basis' Gram matrix, and the squares G G' (as they count) in the basis
+    orthonormalised by L⁻¹; after dof² others, motors × dof, its columns at the motors.
     """
     k = basis.shape[0]
     gram, squares = block(scratch, 0, k, k), block(scratch, k * k, k, k)
     factor, driven = block(scratch, 2 * k * k, k, k), block(scratch, 3 * k * k, len(motor), k)
     begin = block(scratch, k * (3 * k + len(motor)), 1, k)[0]
+    counts = max(1.0, basis.shape[1] / (JOINTS_A_MOTOR * max(1, len(motor))))
     for i in range(k):
         first, end = reach(basis[i])
         begin[i] = i
@@ -78,7 +82,7 @@ def leverage(basis: Floats, columns: Floats, motor: Integers, scratch: Floats) -
             driven[m, i] = basis[i, motor[m]] / columns[motor[m]]
         envelope_lower_solve(gram, begin, driven[m])
         for i in range(k):
-            x = driven[m, i]
+            x = counts * driven[m, i]
             if x != 0.0:
                 for j in range(i + 1):
                     squares[i, j] += x * driven[m, j]

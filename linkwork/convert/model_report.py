@@ -11,6 +11,7 @@ from linkwork.controller.estimation.redundant_sensors import told
 from linkwork.machine import Machine
 from linkwork.machine.building.initial_assembly import admitted
 from linkwork.machine.checks.assembly_modes import other_assemblies
+from linkwork.machine.checks.controllability import leverage
 from linkwork.machine.checks.rank_gap import rank_decision
 from linkwork.multibody.contact.compliance import Contact, Plane
 from linkwork.multibody.forces import AppliedForce, Spring
@@ -130,9 +131,7 @@ def _control(machine: Machine) -> dict[str, Any]:
     mechanism, q = machine.mechanism, machine.initial_q
     constrained = bool(mechanism.constraints)
     ways = admitted(mechanism, q) if constrained else np.eye(mechanism.nv)
-    share = ways[[motor.index for motor in machine.motors]]
-    enough = len(share) >= ways.shape[1] > 0
-    least = float(np.linalg.svd(share, compute_uv=False)[-1]) if enough else 0.0
+    least = leverage(machine)
     t = mechanism.topology
     columns = mechanism.parameters[t[layout.COLUMN_SCALE] : t[layout.COLUMN_SCALE + 1]]
     mass = columns[:, None] * mass_matrix(mechanism, q) * columns

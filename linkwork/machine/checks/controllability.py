@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -14,6 +15,9 @@ from linkwork.protocol.laws import MOTION_LAWS, law_named
 
 _HELD = 1e-6
 """Share of the largest singular value; a smaller one means an undetermined motion."""
+JOINTS_A_MOTOR = 6
+"""Joints for each motor, up to which the motors' share in a motion of unit length counts as it is. In larger
+machines every motion is spread over many joints: there the share of this many joints counts."""
 WEAK_LEVERAGE = 0.05
 """Smallest singular value of the motors' share in the admitted motions (orthonormal, scaled) below which
 their hold is called weak."""
@@ -148,7 +152,8 @@ def _unstable_force(machine: Machine) -> tuple[tuple[str, ...], str, str] | None
 def leverage(machine: Machine) -> float:
     """Return the smallest singular value of the motors' share in the admitted motions, where it starts.
 
-    The motions are orthonormal in scaled units; 0 where one of them is out of reach of all motors.
+    The motions are orthonormal in scaled units; 0 where one of them is out of reach of all motors. It is that
+    of `controller.laws.motor_conditioning`, `JOINTS_A_MOTOR` included.
     """
     from linkwork.machine.building.initial_assembly import admitted  # loads the compiler
 
@@ -156,7 +161,8 @@ def leverage(machine: Machine) -> float:
     driven = sorted({motor.index for motor in machine.motors})
     if len(driven) < ways.shape[1] or not ways.shape[1]:
         return 0.0
-    return float(np.linalg.svd(ways[driven], compute_uv=False)[-1])
+    smallest = float(np.linalg.svd(ways[driven], compute_uv=False)[-1])
+    return smallest * math.sqrt(max(1.0, machine.mechanism.nv / (JOINTS_A_MOTOR * len(driven))))
 
 
 def leverage_warnings(machine: Machine) -> Iterator[Problem]:

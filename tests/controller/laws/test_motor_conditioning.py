@@ -58,6 +58,14 @@ def test_a_motion_without_a_motor_has_no_leverage(dof: int) -> None:
     assert leverage(basis, columns, motor, np.zeros(scratch_words(dof, len(motor)))) < 1e-7
 
 
+def test_a_motion_spread_over_many_joints_counts_as_one_of_few() -> None:
+    """One motor, and joints that all move alike: beyond six of them σ does not fall any more."""
+    for joints in (2, 6, 24, 600):
+        basis, columns = np.full((1, joints), 0.3), np.ones(joints)
+        found = leverage(basis, columns, np.zeros(1, np.int64), np.zeros(scratch_words(1, 1)))
+        assert found == pytest.approx(1.0 / np.sqrt(min(joints, 6)))
+
+
 @settings(deadline=None)
 @given(st.integers(0, 2**32 - 1), sizes)
 def test_a_demand_fades_in_weak_directions_alone(seed: int, dof: int) -> None:
