@@ -18,6 +18,7 @@ from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import Body, Joint
 from linkwork.multibody.workspace import Workspace
 from tests.multibody.loop_topologies import legs
+from tests.multibody.random_loops import random_loops
 
 HEIGHT, SPACING = 0.5, 0.4
 NORMAL = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
@@ -170,6 +171,38 @@ def test_long_levers_leave_the_fronts_as_planned(monkeypatch: pytest.MonkeyPatch
     t = pair[0].topology
     states = pair[0].buffer[t[layout.FRONT_STATES] : t[layout.FRONT_STATES + 1]]
     assert not states.reshape(-1, layout.FRONT_STATE_NUMBERS)[:, DELAYED].any()
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.integers(0, 2**32 - 1))
+def test_random_mechanisms(seed: int) -> None:
+    """Rods of very different lengths. Reference: Gauss's principle by least squares in numpy."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(elimination_plan, "FEWEST_COLUMNS", 0)
+        patch.setattr(elimination_plan, "WORTH", np.inf)
+        mechanism, q = random_loops(seed)
+        other = in_one_piece(patch, mechanism)
+    pair = [each.workspace() for each in (mechanism, other)]
+    for w in pair:
+        w.q[:] = q
+        constrained_forward_dynamics(*w.arguments)
+    assert np.abs(pair[1].phi).max() < 1e-9
+    if pair[1].ranking[layout.LOST] or pair[1].ranking[layout.SMALLEST] < 1e-3:
+        return  # near a branch pose the rows are in one piece
+    free = mechanism.nv - int(pair[1].ranking[layout.RANK])
+    assert pair[0].ranking[layout.RANK] == pair[1].ranking[layout.RANK]
+    admitted(*pair[1].arguments)
+    v = np.cos(1.0 + np.arange(free)) @ pair[1].basis[:free]
+    for w in pair:
+        w.v[:] = v / max(1e-300, np.abs(v).max(initial=0.0))
+        w.effort[:] = np.sin(1.0 + np.arange(mechanism.nv))
+        constrained_forward_dynamics(*w.arguments)
+    root = np.linalg.cholesky(pair[1].M)
+    rows, force = np.linalg.solve(root, pair[1].A.T).T, np.linalg.solve(root, pair[1].effort - pair[1].h)
+    missing = np.linalg.lstsq(rows, pair[1].b - rows @ force, rcond=1e-10)[0]
+    expected = np.linalg.solve(root.T, force + missing)
+    for w in pair:
+        assert np.allclose(w.vdot, expected, rtol=0.0, atol=1e-8 * np.abs(expected).max())
 
 
 def test_the_first_decision_on_the_rank_is_made_in_fronts_where_it_is_clear(
