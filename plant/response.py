@@ -35,10 +35,9 @@ from linkwork.multibody.kernels.layout import (
     Q,
     V,
 )
-from linkwork.multibody.kernels.layout import FACTOR as MASS_FACTOR
 from linkwork.multibody.kernels.views import block, fill, matrix, table, vector
 from linkwork.multibody.linalg.linear import cholesky_solve
-from linkwork.multibody.tree.dynamics import forward_dynamics, mass_times
+from linkwork.multibody.tree.dynamics import forward_dynamics, mass_times, solve_mass
 from linkwork.multibody.tree.rotations import move
 from linkwork.plant.impulses import bounded_impulses
 from linkwork.plant.plant_layout import (
@@ -83,12 +82,11 @@ def respond(p: Floats, t: Integers, w: Floats, s: Integers, b: Floats) -> None:
     """v̇ without stuck brakes, the motors' responses and their Delassus matrix, without constraints."""
     forward_dynamics(p, t, w)
     nv = t[NV]
-    mass_factor = matrix(t, w, MASS_FACTOR, nv)
     rows, response = matrix(s, b, ROWS, nv), matrix(s, b, RESPONSE, nv)
     for i in range(s[MOTORS]):
         for k in range(nv):
             response[i, k] = rows[i, k]
-        cholesky_solve(mass_factor, response[i])
+        solve_mass(t, w, response[i])
     _couple(s, b, nv)
 
 

@@ -5,6 +5,8 @@ import pytest
 
 from linkwork.arrays import Floats
 from linkwork.multibody import Body, Joint, Mechanism, functions
+from linkwork.multibody.kernels import layout
+from linkwork.multibody.tree.dynamics import forward_dynamics, solve_mass
 from tests.multibody.machines import (
     random_rotation,
     random_state,
@@ -116,3 +118,36 @@ def test_a_body_cut_in_two_and_welded_again_is_the_same_body():
     assert relative_error(functions.mass_matrix(welded, q), functions.mass_matrix(whole, q)) < TOLERANCE
     assert relative_error(functions.bias(welded, q, v), functions.bias(whole, q, v)) < TOLERANCE
     assert functions.potential_energy(welded, q) == pytest.approx(functions.potential_energy(whole, q))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_mass_matrix_is_solved_along_the_tree(seed):
+    """Branches and quaternions; no entry appears between links that do not carry one another."""
+    rng = np.random.default_rng(seed)
+    mechanism = random_tree(rng, int(rng.integers(1, 20)), (*KINDS, "spherical"))
+    q, v = random_state(rng, mechanism)
+    w = mechanism.workspace()
+    w.q[:], w.v[:], w.effort[:] = q, v, rng.normal(size=mechanism.nv)
+    forward_dynamics(*w.arguments)
+    mass = functions.mass_matrix(mechanism, q)
+    expected = np.linalg.solve(mass, w.effort + w.friction - w.h)
+    assert relative_error(w.vdot, expected) < 1e-10
+    x = rng.normal(size=mechanism.nv)
+    found = x.copy()
+    solve_mass(w.topology, w.buffer, found)
+    assert relative_error(found, np.linalg.solve(mass, x)) < 1e-10
+    t = w.topology
+    root = w.buffer[t[layout.FACTOR] : t[layout.FACTOR + 1]].reshape(mass.shape)
+    assert not root[mass == 0.0].any()
+    assert relative_error(root.T @ root, mass) < TOLERANCE
+
+
+def test_a_singular_mass_matrix_gives_no_acceleration():
+    machine = random_tree(np.random.default_rng(3), 4, ("revolute",))
+    w = machine.workspace()
+    p = w.parameters.copy()
+    t = machine.topology
+    for field in (layout.MASS, layout.INERTIA, layout.ARMATURE):
+        p[t[field] : t[field + 1]] = 0.0
+    forward_dynamics(p, t, w.buffer)
+    assert np.isnan(w.vdot).all()

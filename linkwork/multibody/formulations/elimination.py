@@ -429,6 +429,17 @@ def rows_times(t: Integers, a: Floats, x: Floats, y: Floats) -> None:
 
 
 @part
+def add_transposed(t: Integers, a: Floats, multipliers: Floats, force: Floats) -> None:
+    """force (nv) += a' multipliers, for multipliers (nr) and rows a (nr × nv) with the pattern of A."""
+    plan, columns, rows = table(t, FRONTS, FRONT_NUMBERS), table(t, FRONT_COLUMNS, 1), table(t, FRONT_ROWS, 1)
+    for f in range(plan.shape[0]):
+        for r in range(plan[f, 3], plan[f, 4]):
+            i = rows[r, 0]
+            for j in range(plan[f, 0], plan[f, 2]):
+                force[columns[j, 0]] += a[i, columns[j, 0]] * multipliers[i]
+
+
+@part
 def rows_both_ways(
     t: Integers, a: Floats, x: Floats, y: Floats, multipliers: Floats, force: Floats
 ) -> None:  # fmt: skip

@@ -26,6 +26,7 @@ import math
 from linkwork.arrays import Floats, Integers
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.formulations.constrained_dynamics import least_motion, multipliers_of
+from linkwork.multibody.formulations.elimination import add_transposed
 from linkwork.multibody.formulations.other_formulations import constrained_forward_dynamics
 from linkwork.multibody.formulations.projection import TOLERANCE, position_residual
 from linkwork.multibody.formulations.rank import factor, scaled_right_side
@@ -36,7 +37,6 @@ from linkwork.multibody.kernels.layout import (
     COLUMN_SCALE,
     CONSTRAINT_FORCE,
     DRIVEN_WORK,
-    FACTOR,
     KEPT,
     LOSSES,
     LOST,
@@ -60,15 +60,13 @@ from linkwork.multibody.kernels.layout import (
     UNPUSHED,
     VDOT,
     A,
-    M,
     Q,
     V,
 )
 from linkwork.multibody.kernels.views import copy, fill, matrix, vector
-from linkwork.multibody.linalg.linear import cholesky, cholesky_solve
 from linkwork.multibody.steps.constrained_steps import constrained_rk4
 from linkwork.multibody.steps.integrate import driving_power, rk4
-from linkwork.multibody.tree.dynamics import dynamics, forward_dynamics
+from linkwork.multibody.tree.dynamics import dynamics, factor_mass, forward_dynamics, mass_times, solve_mass
 from linkwork.multibody.tree.rotations import coordinate_rates, move, normalise
 
 _MOST = 20
@@ -193,18 +191,16 @@ def _begin_again(t: Integers, w: Floats) -> None:
 def _push(p: Floats, t: Integers, w: Floats) -> None:
     """At the beginning: move q and v by M⁻¹A'μ and M⁻¹A'ν, which are kept in `PUSHED`."""
     nv, nr, q, v = t[NV], t[N_ROWS], vector(t, w, Q), vector(t, w, V)
-    pushes, pushed, root = vector(t, w, PUSHES), vector(t, w, PUSHED), matrix(t, w, FACTOR, nv)
+    pushes, pushed = vector(t, w, PUSHES), vector(t, w, PUSHED)
     dynamics(p, t, w)
     constraint_rows(p, t, w)
     a = matrix(t, w, A, nv)
-    cholesky(matrix(t, w, M, nv), root)
+    factor_mass(p, t, w)
     for one in range(2):
         x = pushed[one * nv : (one + 1) * nv]
-        for k in range(nv):
-            x[k] = 0.0
-            for i in range(nr):
-                x[k] += a[i, k] * pushes[one * nr + i]
-        cholesky_solve(root, x)
+        fill(x, 0.0)
+        add_transposed(t, a, pushes[one * nr : (one + 1) * nr], x)
+        solve_mass(t, w, x)
     move(t, q, pushed[:nv], 1.0)
     for k in range(nv):
         v[k] += pushed[nv + k]
@@ -244,7 +240,7 @@ def _pull(p: Floats, t: Integers, w: Floats) -> None:
 @part
 def _balance(p: Floats, t: Integers, w: Floats) -> bool:
     """After `_pull`: whether both ends are corrected alike; else μ and ν for the next attempt."""
-    nv, nr, mass, v = t[NV], t[N_ROWS], matrix(t, w, M, t[NV]), vector(t, w, V)
+    nv, nr, v = t[NV], t[N_ROWS], vector(t, w, V)
     pushes, pushed, columns = vector(t, w, PUSHES), vector(t, w, PUSHED), vector(t, p, COLUMN_SCALE)
     worst, size = 0.0, 1.0
     for k in range(nv):
@@ -256,10 +252,7 @@ def _balance(p: Floats, t: Integers, w: Floats) -> bool:
         return True
     force, multipliers = vector(t, w, CONSTRAINT_FORCE), vector(t, w, MULTIPLIERS)
     for one in range(2):
-        for i in range(nv):
-            force[i] = 0.0
-            for k in range(nv):
-                force[i] += mass[i, k] * pushed[(2 + one) * nv + k]
+        mass_times(t, w, pushed[(2 + one) * nv : (3 + one) * nv], force)
         multipliers_of(p, t, w)
         for i in range(nr):
             pushes[one * nr + i] = 0.5 * (pushes[one * nr + i] + multipliers[i])

@@ -54,7 +54,6 @@ from linkwork.multibody.kernels.layout import (
     V,
 )
 from linkwork.multibody.kernels.views import matrix, table, vector
-from linkwork.multibody.linalg.linear import cholesky, cholesky_solve
 from linkwork.multibody.linalg.vectors import (
     Vector,
     add,
@@ -191,6 +190,56 @@ def mass_times(t: Integers, w: Floats, x: Floats, y: Floats) -> None:
 
 
 @kernel(ON_MECHANISM)
+def factor_mass(p: Floats, t: Integers, w: Floats) -> None:  # noqa: ARG001  the arguments of every kernel
+    """After `dynamics`: `FACTOR` := L with M = L'L, in the entries of links that carry one another.
+
+    No others appear, so that the cost grows with the depth of the tree (Featherstone 2005, Efficient
+    factorization of the joint-space inertia matrix for branched kinematic trees). Where M is singular, L is
+    not a number.
+    """
+    links, mass, root = table(t, LINKS, 3), matrix(t, w, M, t[NV]), matrix(t, w, FACTOR, t[NV])
+    for i in range(t[N_LINKS]):
+        k, a = links[i, 2], i
+        while a >= 0:
+            root[k, links[a, 2]] = mass[k, links[a, 2]]
+            a = links[a, 0]
+    for i in range(t[N_LINKS] - 1, -1, -1):
+        k = links[i, 2]
+        pivot = math.sqrt(root[k, k]) if root[k, k] > 0.0 else math.nan
+        root[k, k] = pivot
+        a = links[i, 0]
+        while a >= 0:
+            root[k, links[a, 2]] /= pivot
+            a = links[a, 0]
+        a = links[i, 0]
+        while a >= 0:
+            j, b = links[a, 2], a
+            share = root[k, j]
+            while b >= 0:
+                root[j, links[b, 2]] -= share * root[k, links[b, 2]]
+                b = links[b, 0]
+            a = links[a, 0]
+
+
+@part
+def solve_mass(t: Integers, w: Floats, x: Floats) -> None:
+    """After `factor_mass`: solve M x = b in place; x (nv) holds b on entry."""
+    links, root = table(t, LINKS, 3), matrix(t, w, FACTOR, t[NV])
+    for i in range(t[N_LINKS] - 1, -1, -1):
+        k, a = links[i, 2], links[i, 0]
+        x[k] /= root[k, k]
+        while a >= 0:
+            x[links[a, 2]] -= root[k, links[a, 2]] * x[k]
+            a = links[a, 0]
+    for i in range(t[N_LINKS]):
+        k, a = links[i, 2], links[i, 0]
+        while a >= 0:
+            x[k] -= root[k, links[a, 2]] * x[links[a, 2]]
+            a = links[a, 0]
+        x[k] /= root[k, k]
+
+
+@kernel(ON_MECHANISM)
 def forward_dynamics(p: Floats, t: Integers, w: Floats) -> None:
     """`dynamics`, then v̇ = M⁻¹ (effort + friction + compliant - h); NaN where M is singular.
 
@@ -198,14 +247,14 @@ def forward_dynamics(p: Floats, t: Integers, w: Floats) -> None:
     """
     dynamics(p, t, w)
     effort, friction, h = vector(t, w, EFFORT), vector(t, w, FRICTION), vector(t, w, H)
-    compliant, vdot, factor = vector(t, w, COMPLIANT), vector(t, w, VDOT), matrix(t, w, FACTOR, t[NV])
+    compliant, vdot = vector(t, w, COMPLIANT), vector(t, w, VDOT)
     for k in range(t[NV]):
         vdot[k] = effort[k] + friction[k] + compliant[k] - h[k]
     if vector(t, w, STUCK_COUNT)[0] > 0.0:
         accelerate_others(p, t, w)
         return
-    cholesky(matrix(t, w, M, t[NV]), factor)
-    cholesky_solve(factor, vdot)
+    factor_mass(p, t, w)
+    solve_mass(t, w, vdot)
 
 
 @kernel(ON_MECHANISM)
