@@ -13,7 +13,8 @@ from linkwork.multibody.kernels.compiling import (
     int64,
     kernel,
 )
-from linkwork.multibody.steps.compliant_steps import compliant_constrained_step, compliant_step
+from linkwork.multibody.steps.compliant_constrained_steps import compliant_constrained_step
+from linkwork.multibody.steps.compliant_steps import compliant_step
 from linkwork.plant.offline.run_kernels import look, recorded
 from linkwork.plant.plant_layout import CLASSICAL
 

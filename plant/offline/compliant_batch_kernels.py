@@ -11,7 +11,8 @@ from linkwork.multibody.kernels.compiling import (
     kernel,
 )
 from linkwork.multibody.kernels.layout import N_ROWS
-from linkwork.multibody.steps.compliant_steps import compliant_constrained_step, compliant_step
+from linkwork.multibody.steps.compliant_constrained_steps import compliant_constrained_step
+from linkwork.multibody.steps.compliant_steps import compliant_step
 from linkwork.plant.offline.run_kernels import recorded
 from linkwork.plant.plant_layout import CLASSICAL
 

@@ -12,7 +12,8 @@ from linkwork.multibody import Body, Joint, Mechanism, ModelError, Point
 from linkwork.multibody.constraints import CouplingConstraint, DistanceClosure, Frame
 from linkwork.multibody.contact.compliance import Contact, JointStop, Plane, Sphere
 from linkwork.multibody.kernels.layout import PARTS, SEARCH, TOUCHING
-from linkwork.multibody.steps.compliant_steps import compliant_constrained_step, compliant_step
+from linkwork.multibody.steps.compliant_constrained_steps import compliant_constrained_step
+from linkwork.multibody.steps.compliant_steps import compliant_step
 from linkwork.multibody.steps.integrate import rk4
 from linkwork.multibody.steps.touch_search import quickest
 from linkwork.multibody.taylor.taylor_model import MaximalModel
