@@ -5,34 +5,24 @@ The parts are those of `steps.compliant_steps`, within those that brakes and dam
 
 from linkwork.arrays import Floats, Integers
 from linkwork.multibody.kernels.compiling import (
-    BUFFER,
-    INTEGERS,
-    PARAMETERS,
-    TOPOLOGY,
-    float64,
-    int64,
     kernel,
+    part,
 )
 from linkwork.multibody.steps.compliant_steps import compliant_step
-from linkwork.plant.plant_layout import CLASSICAL, METHOD, SUBSTEPS
-from linkwork.plant.resistance import begin_resisted, judge_resisted, next_resisted, resists
-from linkwork.plant.stepping import look_back, take_up
+from linkwork.plant.plant_layout import CLASSICAL, METHOD
+from linkwork.plant.resistance import judge_resisted, next_resisted
+from linkwork.plant.stepping import ADVANCE, period_by
 
 
-@kernel(float64(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, BUFFER, int64))
+@part
+def _step(p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, dt: float) -> None:  # noqa: ARG001
+    compliant_step(p, t, w, CLASSICAL[s[METHOD]], dt)
+
+
+_period = period_by(_step, next_resisted, judge_resisted)
+
+
+@kernel(ADVANCE)
 def advance_compliant(p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, mode: int) -> float:
     """Advance by one period with the latched command, as `plant.stepping.advance`."""
-    dt = take_up(t, w, s, b, mode)
-    for _ in range(s[SUBSTEPS]):
-        if resists(s, b, mode):
-            begin_resisted(s, b, dt)
-            while True:
-                h = next_resisted(p, t, w, s, b, mode)
-                if h == 0.0:
-                    break
-                compliant_step(p, t, w, CLASSICAL[s[METHOD]], h)
-                judge_resisted(p, t, w, s, b, h)
-        else:
-            compliant_step(p, t, w, CLASSICAL[s[METHOD]], dt)
-    fastest: float = look_back(t, w, s, b, mode, dt)
-    return fastest
+    return _period(p, t, w, s, b, mode)

@@ -7,20 +7,18 @@ from linkwork.multibody.kernels.compiling import (
     PARAMETERS,
     TOPOLOGY,
     float64,
-    int64,
     kernel,
+    part,
     void,
 )
 from linkwork.multibody.steps.constrained_steps import constrained_rk4, constrained_semi_implicit
 from linkwork.multibody.steps.divided_steps import divided_constrained_rk4
-from linkwork.plant.plant_layout import ADAPTIVE_RK4, METHOD, RK4, SUBSTEPS
+from linkwork.plant.plant_layout import ADAPTIVE_RK4, METHOD, RK4
 from linkwork.plant.resistance import (
-    begin_resisted,
     judge_resisted_constrained,
     next_resisted_constrained,
-    resists,
 )
-from linkwork.plant.stepping import look_back, take_up
+from linkwork.plant.stepping import ADVANCE, period_by
 
 
 @kernel(void(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, float64))
@@ -34,20 +32,15 @@ def constrained_step(p: Floats, t: Integers, w: Floats, s: Integers, dt: float) 
         constrained_semi_implicit(p, t, w, dt)
 
 
-@kernel(float64(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, BUFFER, int64))
+@part
+def _step(p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, dt: float) -> None:  # noqa: ARG001
+    constrained_step(p, t, w, s, dt)
+
+
+_period = period_by(_step, next_resisted_constrained, judge_resisted_constrained)
+
+
+@kernel(ADVANCE)
 def advance_constrained(p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, mode: int) -> float:
     """Advance by one period with the latched command, as `plant.stepping.advance`."""
-    dt = take_up(t, w, s, b, mode)
-    for _ in range(s[SUBSTEPS]):
-        if resists(s, b, mode):
-            begin_resisted(s, b, dt)
-            while True:
-                h = next_resisted_constrained(p, t, w, s, b, mode)
-                if h == 0.0:
-                    break
-                constrained_step(p, t, w, s, h)
-                judge_resisted_constrained(p, t, w, s, b, h)
-        else:
-            constrained_step(p, t, w, s, dt)
-    fastest: float = look_back(t, w, s, b, mode, dt)
-    return fastest
+    return _period(p, t, w, s, b, mode)

@@ -16,7 +16,6 @@ from linkwork.multibody.kernels.compiling import (
     PARAMETERS,
     TOPOLOGY,
     float64,
-    int64,
     kernel,
     part,
     void,
@@ -24,14 +23,12 @@ from linkwork.multibody.kernels.compiling import (
 from linkwork.multibody.kernels.layout import STUCK_COUNT
 from linkwork.multibody.kernels.views import vector
 from linkwork.plant.constrained_stepping import constrained_step
-from linkwork.plant.plant_layout import ADAPTIVE_RK4, METHOD, PARTITION, SCRATCH, SEMI_IMPLICIT, SUBSTEPS
+from linkwork.plant.plant_layout import ADAPTIVE_RK4, METHOD, PARTITION, SCRATCH, SEMI_IMPLICIT
 from linkwork.plant.resistance import (
-    begin_resisted,
     judge_resisted_constrained,
     next_resisted_constrained,
-    resists,
 )
-from linkwork.plant.stepping import look_back, take_up
+from linkwork.plant.stepping import ADVANCE, period_by
 
 
 @part
@@ -55,20 +52,10 @@ def minimal_step(p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, dt: 
         minimal_rk4(p, t, w, dt, partition, z)
 
 
-@kernel(float64(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, BUFFER, int64))
+_period = period_by(minimal_step, next_resisted_constrained, judge_resisted_constrained)
+
+
+@kernel(ADVANCE)
 def advance_minimal(p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, mode: int) -> float:
     """Advance by one period with the latched command, as `plant.stepping.advance`."""
-    dt = take_up(t, w, s, b, mode)
-    for _ in range(s[SUBSTEPS]):
-        if resists(s, b, mode):
-            begin_resisted(s, b, dt)
-            while True:
-                h = next_resisted_constrained(p, t, w, s, b, mode)
-                if h == 0.0:
-                    break
-                minimal_step(p, t, w, s, b, h)
-                judge_resisted_constrained(p, t, w, s, b, h)
-        else:
-            minimal_step(p, t, w, s, b, dt)
-    fastest: float = look_back(t, w, s, b, mode, dt)
-    return fastest
+    return _period(p, t, w, s, b, mode)

@@ -6,6 +6,7 @@ sticks leaves its joint's speed exactly zero, so that a braked machine keeps its
 """
 
 import math
+from collections.abc import Callable
 
 from linkwork.arrays import Floats, Integers
 from linkwork.multibody.kernels.compiling import (
@@ -65,6 +66,8 @@ from linkwork.plant.resistance import (
     release,
     resists,
 )
+
+ADVANCE = float64(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, BUFFER, int64)
 
 
 @kernel(void(INTEGERS, BUFFER, int64, VECTOR))
@@ -169,24 +172,49 @@ def free_step(p: Floats, t: Integers, w: Floats, s: Integers, dt: float) -> None
         semi_implicit(p, t, w, dt)
 
 
-@kernel(float64(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, BUFFER, int64))
+def period_by(
+    step: Callable[[Floats, Integers, Floats, Integers, Floats, float], None],
+    next_part: Callable[[Floats, Integers, Floats, Integers, Floats, int], float],
+    judge_part: Callable[[Floats, Integers, Floats, Integers, Floats, float], None],
+) -> Callable[[Floats, Integers, Floats, Integers, Floats, int], float]:
+    """Return `advance` by these steps: step(p, t, w, s, b, seconds).
+
+    next_part and judge_part: those of resistance.py, for the parts that brakes and damping motors ask for.
+    """
+
+    @part
+    def period(p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, mode: int) -> float:
+        dt = take_up(t, w, s, b, mode)
+        for _ in range(s[SUBSTEPS]):
+            if resists(s, b, mode):
+                begin_resisted(s, b, dt)
+                while True:
+                    h = next_part(p, t, w, s, b, mode)
+                    if h == 0.0:
+                        break
+                    step(p, t, w, s, b, h)
+                    judge_part(p, t, w, s, b, h)
+            else:
+                step(p, t, w, s, b, dt)
+        fastest: float = look_back(t, w, s, b, mode, dt)
+        return fastest
+
+    return period
+
+
+@part
+def _step(p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, dt: float) -> None:  # noqa: ARG001
+    free_step(p, t, w, s, dt)
+
+
+_period = period_by(_step, next_resisted, judge_resisted)
+
+
+@kernel(ADVANCE)
 def advance(p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, mode: int) -> float:
     """Advance by one period with the latched command, then `measure`. Returns the largest speed, infinite
     after divergence.
 
     Zero means that the machine rests; the state after a divergence is worthless.
     """
-    dt = take_up(t, w, s, b, mode)
-    for _ in range(s[SUBSTEPS]):
-        if resists(s, b, mode):
-            begin_resisted(s, b, dt)
-            while True:
-                h = next_resisted(p, t, w, s, b, mode)
-                if h == 0.0:
-                    break
-                free_step(p, t, w, s, h)
-                judge_resisted(p, t, w, s, b, h)
-        else:
-            free_step(p, t, w, s, dt)
-    fastest: float = look_back(t, w, s, b, mode, dt)
-    return fastest
+    return _period(p, t, w, s, b, mode)

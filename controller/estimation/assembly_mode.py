@@ -38,7 +38,7 @@ from linkwork.multibody.kernels.compiling import (
 )
 from linkwork.multibody.kernels.layout import BASIS, COLUMN_SCALE, NQ, NV, RANK, RANKING, Q
 from linkwork.multibody.kernels.views import block, copy, vector
-from linkwork.multibody.linalg.linear import cholesky, reach
+from linkwork.multibody.linalg.linear import cholesky, products, reach
 from linkwork.multibody.tree.rotations import way_between
 
 CLEAR = 1e-3
@@ -124,11 +124,7 @@ def _overlap(a: Floats, b: Floats, square: Floats) -> float:
 def _product(a: Floats, b: Floats, square: Floats) -> None:
     """square (k × k) := a b' for two k × n matrices."""
     for i in range(a.shape[0]):
-        first, end = reach(a[i])
-        for j in range(a.shape[0]):
-            square[i, j] = 0.0
-            for c in range(first, end):
-                square[i, j] += a[i, c] * b[j, c]
+        products(a[i], b, square[i])
 
 
 @part

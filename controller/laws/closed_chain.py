@@ -51,7 +51,7 @@ from linkwork.multibody.kernels.layout import (
     V,
 )
 from linkwork.multibody.kernels.views import block, fill, matrix, vector
-from linkwork.multibody.linalg.linear import lu_apply, lu_factor, reach
+from linkwork.multibody.linalg.linear import lu_apply, lu_factor, products
 from linkwork.multibody.tree.coordinates import coordinates
 
 
@@ -99,11 +99,7 @@ def closed_acceleration(
     basis, jacobian, x = block(w, t[BASIS], k, nv), matrix(t, w, J, nv), vector(t, w, VDOT)
     bias = vector(t, w, JDV)
     for i in range(k):
-        first, end = reach(jacobian[index[i]])
-        for j in range(k):
-            rows[i, j] = 0.0
-            for c in range(first, end):
-                rows[i, j] += jacobian[index[i], c] * basis[j, c]
+        products(jacobian[index[i]], basis, rows[i])
     ratio: float = lu_factor(rows, pivots)
     if ratio < 1e-12:
         return ratio

@@ -8,7 +8,8 @@ from __future__ import annotations
 from linkwork.arrays import Floats, Integers
 from linkwork.controller.laws.closed_chain import evaluate_motion
 from linkwork.controller.laws.motor_conditioning import leverage
-from linkwork.controller.motion.stream_steps import BEGIN, NO_POSE, STEP, StreamStep, read_step, stepping
+from linkwork.controller.motion.stream_limits import StreamStep, read_step
+from linkwork.controller.motion.stream_steps import BEGIN, NO_POSE, STEP, stepping
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.formulations.projection import position_residual
 from linkwork.multibody.formulations.rank import admitted, factor, particular, scaled_right_side

@@ -10,7 +10,7 @@ from linkwork.controller.motion.effort_limits import Limited
 from linkwork.controller.motion.held_back import HeldBack
 from linkwork.controller.motion.planned_reference import PlannedReference
 from linkwork.controller.motion.stream_limiter import StreamLimiter
-from linkwork.controller.motion.stream_steps import SPEED_MARGIN
+from linkwork.controller.motion.stream_limits import SPEED_MARGIN
 from linkwork.controller.motion.workspace_limits import PointSpeeds
 from linkwork.machine import Machine
 from linkwork.multibody import Workspace

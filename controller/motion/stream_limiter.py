@@ -8,12 +8,8 @@ from numpy.typing import NDArray
 from linkwork.arrays import Floats
 from linkwork.controller.laws.motor_conditioning import scratch_words
 from linkwork.controller.motion.held_back import HeldBack
-from linkwork.controller.motion.stream_steps import (
-    HOLD,
-    SHARE_OF_LIMITS,
-    TRIED,
-    StreamStep,
-)
+from linkwork.controller.motion.stream_limits import HOLD, TRIED, StreamStep
+from linkwork.controller.motion.stream_steps import SHARE_OF_LIMITS
 from linkwork.controller.motion.time_scaling import Easing
 from linkwork.machine import Machine
 from linkwork.machine.chains import resolved

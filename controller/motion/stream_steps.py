@@ -23,15 +23,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from linkwork.arrays import Floats, Integers
-from linkwork.controller.estimation.assembly_mode import determinant
 from linkwork.controller.laws.motor_allocation import motor_forces, solved
 from linkwork.controller.motion.coordinate_stops import along, pull, stop_phases, stopping, unsafe
-from linkwork.multibody.kernels.bundles import BUNDLE, reader
+from linkwork.controller.motion.stream_limits import (
+    DRIVE,
+    HOLD,
+    LEVER,
+    NEXT_LEVER,
+    TRIED,
+    TURN,
+    StreamStep,
+    joint_limit,
+    overshoots,
+    read_step,
+    region_limit,
+    signs,
+    singularity_limit,
+    turn_limit,
+    turn_to,
+)
+from linkwork.multibody.kernels.bundles import BUNDLE
 from linkwork.multibody.kernels.compiling import VECTOR, float64, int64, kernel, part, void
 from linkwork.multibody.kernels.layout import (
     BASIS,
@@ -40,8 +55,6 @@ from linkwork.multibody.kernels.layout import (
     JDV,
     N_ROWS,
     NV,
-    POINT_POSITION,
-    POINT_VELOCITY,
     SHIFT,
     THETA,
     VDOT,
@@ -51,7 +64,7 @@ from linkwork.multibody.kernels.layout import (
     V,
 )
 from linkwork.multibody.kernels.views import block, copy, fill, matrix, vector
-from linkwork.multibody.linalg.linear import lu_apply, lu_factor, reach
+from linkwork.multibody.linalg.linear import lu_apply, lu_factor, products
 from linkwork.multibody.tree.coordinates import coordinates
 from linkwork.multibody.tree.dynamics import dynamics, mass_times
 from linkwork.multibody.tree.kinematics import kinematics
@@ -60,17 +73,6 @@ from linkwork.multibody.tree.rotations import move, wrapped
 SHARE_OF_LIMITS = 0.98
 """Share of the limits of velocity, acceleration and jerk that a stream uses: room for rounding, and for what
 the interpolation between two steps adds."""
-POSE_MARGIN = 5e-4
-"""rad or m inside the limits of other joints and of points where a stop has to end: poses along a stop are
-checked at intervals."""
-JOINT_MARGIN = 4e-3
-"""rad or m inside the limits of other joints: near a stretched pose the machine lags by as much."""
-STOP_MARGIN = 0.015
-"""rad or m inside the limits of other joints that a stop keeps: near a stretched pose, a joint turns far
-between two poses that are checked."""
-SPEED_MARGIN, STOP_SPEED_MARGIN = 0.97, 0.85
-"""Shares of the speeds of other joints and of points that a step, and a stop, may reach. Between the poses
-that are checked along a stop, a joint may be faster than at these."""
 EFFORT_SHARE = 0.9
 """Share of the motors' largest efforts that a stop may need: the rest is for feedback."""
 RESERVE_SHARE = 0.05
@@ -92,81 +94,6 @@ _HALVINGS = 14
 NO_POSE = -1.0
 _JUMP = 0.3
 """Scaled way of Newton's method from the predicted pose beyond which it has found another assembly mode."""
-HOLD, LEVER, TURN, DRIVE, NEXT_LEVER, TRIED = range(2, 8)
-"""Of `told`, at the reference's pose: least distance from singular poses of the coordinates, of the motors;
-signs of the determinants of the coordinates' Jacobian and of the motors' map (0: not square); the least
-distance of the motors at the next pose; and the coordinate to stop first where a limit of the pose forbids a
-step."""
-
-
-class StreamStep(NamedTuple):
-    """The arrays of `stream_step` for k coordinates of a machine with nv joint rates and m regions.
-
-    p, t, w: the model and a separate workspace. chosen: the coordinates; wraps: 1 for angles that wrap.
-    rows, columns: scales of the coordinates' Jacobian. limits: V, A, J, lowest, highest. joints: lowest,
-    highest position and largest speed of each joint, infinite where not checked. points, regions: of the
-    section workspace, lowest x, y, z, highest x, y, z, speed. motor: joints with motors. pose (nq), rates
-    (nv): of the reference. state: position, velocity, acceleration; now, then: those of the target at the
-    state's time and one period later; wanted, stop, tried: scratch. caps: shares of the velocity limits that
-    the tracking law may use. stopped: 1 where a limit of the pose stopped the coordinate. told: HeldBack, its
-    index, and what `HOLD` to `TRIED` say. most: largest effort of each motor, weight: in the metric of
-    efforts; effort, next_effort: of the reference. reserve, next_reserve: what `RESERVE_SHARE` needs at the
-    reference's pose; rest, next_rest: what holding and that need at the end of its stop. origin: admitted
-    velocities at the reference's pose.
-    """
-
-    p: Floats
-    t: Integers
-    w: Floats
-    chosen: Annotated[Integers, "k"]
-    wraps: Annotated[Integers, "k"]
-    rows: Annotated[Floats, "k"]
-    columns: Annotated[Floats, "nv"]
-    limits: Annotated[Floats, "k", "five"]
-    joints: Annotated[Floats, "nv", "three"]
-    points: Annotated[Integers, "m"]
-    regions: Annotated[Floats, "m", "seven"]
-    motor: Annotated[Integers, "motors"]
-    most: Annotated[Floats, "motors"]
-    weight: Annotated[Floats, "motors"]
-    effort: Annotated[Floats, "motors"]
-    next_effort: Annotated[Floats, "motors"]
-    kept: Annotated[Floats, "motors"]
-    push: Annotated[Floats, "motors"]
-    gain: Annotated[Floats, "k", "motors"]
-    reserve: Annotated[Floats, "motors"]
-    next_reserve: Annotated[Floats, "motors"]
-    rest: Annotated[Floats, "motors"]
-    next_rest: Annotated[Floats, "motors"]
-    force: Annotated[Floats, "nv"]
-    change: Annotated[Floats, "nv"]
-    pose: Floats
-    rates: Annotated[Floats, "nv"]
-    state: Annotated[Floats, "k", "three"]
-    now: Annotated[Floats, "k", "three"]
-    then: Annotated[Floats, "k", "three"]
-    wanted: Annotated[Floats, "k", "three"]
-    stop: Annotated[Floats, "k", "three"]
-    tried: Annotated[Floats, "k", "three"]
-    caps: Annotated[Floats, "k"]
-    stopped: Annotated[Integers, "k"]
-    told: Floats
-    goal: Annotated[Floats, "k"]
-    z: Annotated[Floats, "k"]
-    held: Annotated[Floats, "k", "k"]
-    square: Annotated[Floats, "k", "k"]
-    pivots: Annotated[Integers, "k"]
-    basis: Annotated[Floats, "k", "nv"]
-    origin: Annotated[Floats, "k", "nv"]
-    next_basis: Annotated[Floats, "k", "nv"]
-    next_pose: Floats
-    next_rates: Annotated[Floats, "nv"]
-    last_pose: Floats
-    last_rates: Annotated[Floats, "nv"]
-    levers: Floats
-
-
-read_step = reader(StreamStep)
 STEP, BEGIN = void(BUNDLE, VECTOR, *(float64,) * 4), int64(BUNDLE)
 
 
@@ -205,8 +132,14 @@ def _step_alone(g: StreamStep, i: int, period: float, ease: float, cap: float) -
 
 @part
 def _combine(rows: Floats, shares: Floats, x: Floats) -> None:
-    """x (n) := Σ shares[i] rows[i], for rows (k × n) and shares (k), many of which may be 0."""
+    """x (n) := Σ shares[i] rows[i], for rows (k × n) and shares (k)."""
     fill(x, 0.0)
+    _add_rows(rows, shares, x)
+
+
+@part
+def _add_rows(rows: Floats, shares: Floats, x: Floats) -> None:
+    """x (n) += Σ shares[i] rows[i], for rows (k × n) and shares (k), many of which may be 0."""
     for i in range(len(shares)):
         if shares[i] != 0.0:
             for c in range(len(x)):
@@ -214,119 +147,11 @@ def _combine(rows: Floats, shares: Floats, x: Floats) -> None:
 
 
 @part
-def _side(g: StreamStep, basis: Floats) -> float:
-    """Return a number of the sign of the orientation of this basis to `origin`; destroys `square`."""
-    k, units = len(g.chosen), vector(g.t, g.p, COLUMN_SCALE)
-    for i in range(k):
-        first, end = reach(g.origin[i])
-        for j in range(k):
-            g.square[i, j] = 0.0
-            for c in range(first, end):
-                g.square[i, j] += g.origin[i, c] * basis[j, c] / (units[c] * units[c])
-    found: float = determinant(g.square)
-    return found
-
-
-@part
-def _signs(g: StreamStep) -> tuple[float, float]:
-    """After `_find_pose`: `TURN` and `DRIVE` at this pose, for a basis oriented as `origin`.
-
-    Destroys `square`.
-    """
-    k = len(g.chosen)
-    turn = determinant(g.square)
-    drive = 0.0
-    if g.t[N_ROWS] > 0:
-        side = _side(g, g.basis)
-        turn *= side
-        if len(g.motor) == k:
-            for i in range(k):
-                for j in range(k):
-                    g.square[i, j] = g.basis[j, g.motor[i]]
-            drive = side * determinant(g.square)
-    return np.sign(turn), np.sign(drive)
-
-
-@part
 def _set_rates(g: StreamStep) -> None:
-    """After `_find_pose`: v in w for the coordinates' rates in z."""
+    """After `find_pose`: v in w for the coordinates' rates in z."""
     v = vector(g.t, g.w, V)
     lu_apply(g.held, g.pivots, g.z)
     _combine(g.basis, g.z, v)
-
-
-@part
-def _singularity_limit(g: StreamStep, hold: float, least_hold: float) -> int:
-    """The singular pose that the pose in w is too close to, or behind, as HeldBack; 0 for none."""
-    turn, drive = _signs(g)
-    if hold < min(least_hold, g.told[HOLD] - 1e-9) or turn != g.told[TURN]:
-        return 9
-    return 0 if drive == g.told[DRIVE] else 10
-
-
-@part
-def _joint_limit(g: StreamStep, first: bool) -> int:
-    """The joint's limit that the pose and speed in w violate, as HeldBack + 16 × index; 0 for none.
-
-    A position that is beyond its limit already may come back, but not get worse.
-    """
-    t, w = g.t, g.w
-    q, v, share = vector(t, w, Q), vector(t, w, V), SPEED_MARGIN if first else STOP_SPEED_MARGIN
-    margin = JOINT_MARGIN if first else STOP_MARGIN
-    for n in range(t[NV]):
-        low, high, fastest = g.joints[n, 0], g.joints[n, 1], g.joints[n, 2]
-        if (q[n] > high - margin and q[n] > g.pose[n] + 1e-9) or (
-            q[n] < low + margin and q[n] < g.pose[n] - 1e-9
-        ):
-            return 5 + 16 * n
-        if abs(v[n]) > share * fastest and abs(v[n]) > abs(g.rates[n]):
-            return 6 + 16 * n
-    return 0
-
-
-@part
-def _turn_limit(g: StreamStep, seconds: float) -> int:
-    """The joint that turns round beyond its limit between the stop's last pose and that in w; 0 for none.
-
-    Coded as by `_joint_limit`. A joint's speed is taken to change evenly over the `seconds` between both.
-    """
-    t, w = g.t, g.w
-    q, v = vector(t, w, Q), vector(t, w, V)
-    for n in range(t[NV]):
-        if v[n] * g.last_rates[n] < 0.0:
-            turn = g.last_pose[n] + 0.5 * seconds * g.last_rates[n] ** 2 / (g.last_rates[n] - v[n])
-            if (turn > g.joints[n, 1] - STOP_MARGIN and turn > g.pose[n] + 1e-9) or (
-                turn < g.joints[n, 0] + STOP_MARGIN and turn < g.pose[n] - 1e-9
-            ):
-                return 5 + 16 * n
-    copy(q, g.last_pose)
-    copy(v, g.last_rates)
-    return 0
-
-
-@part
-def _region_limit(g: StreamStep, here: Floats, first: bool) -> int:
-    """The same for the points of the section `workspace`.
-
-    here (m × 4): overshoots and square of the speed at the present pose.
-    """
-    t, w = g.t, g.w
-    if len(g.points) == 0:
-        return 0
-    kinematics(g.p, t, w)
-    place, speed = matrix(t, w, POINT_POSITION, 3), matrix(t, w, POINT_VELOCITY, 3)
-    for m in range(len(g.points)):
-        square = 0.0
-        for axis in range(3):
-            at = place[g.points[m], axis]
-            over = max(g.regions[m, axis] - at, at - g.regions[m, 3 + axis]) + POSE_MARGIN
-            if over > 0.0 and over > here[4 * m + axis] + 1e-9:
-                return 7 + 16 * m
-            square += speed[g.points[m], axis] ** 2
-        fastest = (SPEED_MARGIN if first else STOP_SPEED_MARGIN) * g.regions[m, 6]
-        if square > fastest * fastest and (first or square > here[4 * m + 3]):
-            return 8 + 16 * m
-    return 0
 
 
 @part
@@ -362,36 +187,6 @@ def _accelerations(g: StreamStep, states: Floats, basis: Floats) -> None:
 
 
 @part
-def _overshoots(g: StreamStep, here: Floats) -> None:
-    """Write how far each point is beyond its box at the reference's pose, with the margin, and its squared
-    speed (m × 4).
-    """
-    t, w = g.t, g.w
-    if len(g.points) == 0:
-        return
-    copy(g.pose, vector(t, w, Q))
-    copy(g.rates, vector(t, w, V))
-    kinematics(g.p, t, w)
-    place, speed = matrix(t, w, POINT_POSITION, 3), matrix(t, w, POINT_VELOCITY, 3)
-    for m in range(len(g.points)):
-        here[4 * m + 3] = 0.0
-        for axis in range(3):
-            at = place[g.points[m], axis]
-            here[4 * m + axis] = max(g.regions[m, axis] - at, at - g.regions[m, 3 + axis]) + POSE_MARGIN
-            here[4 * m + 3] += speed[g.points[m], axis] ** 2
-
-
-@part
-def _turn_to(g: StreamStep, basis: Floats) -> None:
-    """Take this basis as `origin`, oriented like the one before."""
-    side = np.sign(_side(g, basis))
-    for i in range(len(g.chosen)):
-        copy(basis[i], g.origin[i])
-    for c in range(basis.shape[1]):
-        g.origin[0, c] *= side
-
-
-@part
 def _accept(g: StreamStep, states: Floats) -> None:
     for i in range(len(g.goal)):
         copy(states[i], g.state[i])
@@ -417,7 +212,7 @@ def _limit_by_motors(g: StreamStep) -> None:
 
 @part
 def _open_lever(g: StreamStep) -> float:  # noqa: ARG001  as that of a closed chain
-    """Each joint has a motor, or none that moves."""
+    """No distance: in an open chain each joint has its own motor."""
     return math.inf
 
 
@@ -453,11 +248,11 @@ def stepping(
 
     @part
     def pose_limit(g: StreamStep, hold: float, least_hold: float, least_lever: float, first: bool) -> int:
-        """The limit that the pose and speed in w violate, as `_joint_limit`; 0 for none.
+        """The limit that the pose and speed in w violate, as `joint_limit`; 0 for none.
 
         A distance that is beyond its limit already may come back, but not get worse.
         """
-        why = _singularity_limit(g, hold, least_hold)
+        why = singularity_limit(g, hold, least_hold)
         if why != 0:
             return int(why)
         distance = lever(g)
@@ -465,7 +260,7 @@ def stepping(
             return 10
         if first:
             g.told[NEXT_LEVER] = distance
-        return int(_joint_limit(g, first))
+        return int(joint_limit(g, first))
 
     @part
     def find_pose(g: StreamStep, close: float) -> float:
@@ -496,13 +291,9 @@ def stepping(
                 if g.wraps[i]:
                     z[i] = wrapped(z[i])
                 size = max(size, abs(g.rows[i] * z[i]))
-                first, end = reach(jacobian[g.chosen[i]])
-                for c in range(first, end):
+                for c in range(nv):
                     z[i] -= jacobian[g.chosen[i], c] * step[c]
-                for j in range(k):
-                    g.held[i, j] = 0.0
-                    for c in range(first, end):
-                        g.held[i, j] += jacobian[g.chosen[i], c] * basis[j, c]
+                products(jacobian[g.chosen[i]], basis, g.held[i])
             for i in range(k):
                 copy(g.held[i], g.square[i])
             if not (size < 1e6 and lu_factor(g.held, g.pivots) > 1e-12):
@@ -548,21 +339,14 @@ def stepping(
         h, friction, z, force = vector(t, w, H), vector(t, w, FRICTION), g.z, g.force
         for i in range(k):
             row = jacobian[g.chosen[i]]
-            first, end = reach(row)
             z[i] = states[i, 2] - bias[g.chosen[i]]
-            for c in range(first, end):
+            for c in range(nv):
                 z[i] -= row[c] * x[c]
-            for j in range(k):
-                g.held[i, j] = 0.0
-                for c in range(first, end):
-                    g.held[i, j] += row[c] * basis[j, c]
+            products(row, basis, g.held[i])
         if not lu_factor(g.held, g.pivots) > 1e-12:
             return False
         lu_apply(g.held, g.pivots, z)
-        for i in range(k):
-            if z[i] != 0.0:
-                for c in range(nv):
-                    x[c] += basis[i, c] * z[i]
+        _add_rows(basis, z, x)
         mass_times(t, w, x, force)
         for c in range(nv):
             force[c] += h[c] - friction[c]
@@ -596,7 +380,7 @@ def stepping(
 
     @part
     def effort_limit(g: StreamStep, states: Floats, first: bool, last: bool) -> int:
-        """The motor that would need more than its share, as `_joint_limit`; one above it already may stay.
+        """The motor that would need more than its share, as `joint_limit`; one above it already may stay.
 
         The accelerations alone may not need more than the motor's largest effort either. In a weak pose they
         could where velocities need the opposite, but both change a lot from one checked pose to the next.
@@ -627,7 +411,7 @@ def stepping(
             return 9
         why = pose_limit(g, hold, least_hold, least_lever, True)
         if why == 0:
-            why = _region_limit(g, here, True)
+            why = region_limit(g, here, True)
         if why == 0:
             why = effort_limit(g, g.tried, True, False)
         if why != 0:
@@ -664,10 +448,10 @@ def stepping(
             _set_rates(g)
             why = pose_limit(g, along_hold, least_hold, least_lever, False)
             if why == 0:
-                why = _turn_limit(g, after - before)
+                why = turn_limit(g, after - before)
             before = after
             if why == 0:
-                why = _region_limit(g, here, False)
+                why = region_limit(g, here, False)
             if why == 0:
                 why = effort_limit(g, g.wanted, False, n + 1 == count)
             if why != 0:
@@ -678,7 +462,7 @@ def stepping(
         copy(g.next_rest, g.rest)
         if t[N_ROWS] > 0:
             g.told[LEVER] = g.told[NEXT_LEVER]
-            _turn_to(g, g.next_basis)
+            turn_to(g, g.next_basis)
         return 0
 
     @part
@@ -692,7 +476,7 @@ def stepping(
             met = _step_alone(g, i, period, ease, g.caps[i])
             if met != 0 and (g.told[0] == 0.0 or met < g.told[0]):
                 g.told[0], g.told[1] = met, i
-        _overshoots(g, here)
+        overshoots(g, here)
         one = int(g.told[TRIED])
         for attempt in range(2):  # the second one with one coordinate's stop
             why = blocked(g, period, least_hold, least_lever, here)
@@ -726,7 +510,7 @@ def stepping(
         for i in range(len(g.chosen)):
             copy(g.basis[i], g.origin[i])
         g.told[HOLD], g.told[LEVER] = hold, lever(g)
-        g.told[TURN], g.told[DRIVE] = _signs(g)
+        g.told[TURN], g.told[DRIVE] = signs(g)
         if not motor_efforts(g, g.state):
             return 0
         _limit_by_motors(g)

@@ -58,8 +58,7 @@ from linkwork.multibody.kernels.layout import (
     V,
 )
 from linkwork.multibody.kernels.views import block, copy, fill, matrix, vector
-from linkwork.multibody.linalg.linear import cholesky, cholesky_solve, lu_apply, lu_factor
-from linkwork.multibody.linalg.linear import reach as reach_of
+from linkwork.multibody.linalg.linear import cholesky, cholesky_solve, lu_apply, lu_factor, products
 from linkwork.multibody.tree.coordinates import coordinates
 from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.multibody.tree.rotations import move, move_by, wrapped
@@ -213,11 +212,7 @@ def walk_closed_samples(
             at[3 * nv + j] = h[j]
         if determined:
             for i in range(k):
-                first, end = reach_of(jacobian[chosen[i]])
-                for j in range(k):
-                    held[i, j] = 0.0
-                    for c in range(first, end):
-                        held[i, j] += jacobian[chosen[i], c] * basis[j, c]
+                products(jacobian[chosen[i]], basis, held[i])
             if not lu_factor(held, pivots) > 1e-14:
                 return n
             total = 0.0
@@ -243,13 +238,9 @@ def walk_closed_samples(
         if determined and nv - int(ranking[RANK]) == k:
             for i in range(k):
                 z[i] = goal[2 * k + i] - bias[chosen[i]]
-                first, end = reach_of(jacobian[chosen[i]])
-                for c in range(first, end):
+                for c in range(nv):
                     z[i] -= jacobian[chosen[i], c] * x0[c]
-                for j in range(k):
-                    held[i, j] = 0.0
-                    for c in range(first, end):
-                        held[i, j] += jacobian[chosen[i], c] * basis[j, c]
+                products(jacobian[chosen[i]], basis, held[i])
             if not lu_factor(held, pivots) > 1e-14:
                 return n
             lu_apply(held, pivots, z)
@@ -305,20 +296,12 @@ def reach(
             if wraps[i]:
                 z[i] = wrapped(z[i])
             size = max(size, abs(rows[i] * z[i]))
-            first, end = reach_of(jacobian[chosen[i]])
-            for c in range(first, end):
+            for c in range(nv):
                 z[i] -= jacobian[chosen[i], c] * step[c]
-            for j in range(free):
-                along[i, j] = 0.0
-                for c in range(first, end):
-                    along[i, j] += jacobian[chosen[i], c] * basis[j, c]
+            fill(along[i], 0.0)
+            products(jacobian[chosen[i]], basis, along[i])
         for i in range(k):
-            first, end = reach_of(along[i])
-            end = min(end, free)
-            for j in range(i + 1):
-                held[i, j] = 0.0
-                for c in range(first, end):
-                    held[i, j] += along[i, c] * along[j, c]
+            products(along[i], along, held[i])
         if not cholesky(held, held) > 1e-26:
             return 0
         cholesky_solve(held, z)

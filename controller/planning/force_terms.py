@@ -38,7 +38,7 @@ class ForceTerms:
     def _taken(self, force: Floats, j: int | slice = ALL) -> Floats:
         """Return the columns (n × k; of column j: n) for forces on all joints (n × nv)."""
         if self._through is None:
-            return force[:, j]
+            return force
         if isinstance(j, int):
             if self._places is not None and j not in self._places:
                 return np.zeros(len(force))
@@ -51,16 +51,18 @@ class ForceTerms:
         columns[:, self._places] = taken
         return columns
 
-    def joint_friction(self, slower: float = 1.0) -> Floats:
-        """n × nv: forces against friction and drag on all joints, `slower` times as slow."""
-        v = self._walk.q1 / slower
-        force = np.asarray(self._viscous * v)
-        if np.any(self._coulomb):
-            force += self._coulomb * np.tanh(v / self._coulomb_speed)
-        return force if self._walk.drag is None else force + self._walk.drag / slower
+    def joint_friction(self, slower: float = 1.0, j: int | slice = ALL) -> Floats:
+        """n × nv (of joint j: n): forces against friction and drag on the joints, `slower` times as slow."""
+        v, coulomb = self._walk.q1[:, j] / slower, self._coulomb[j]
+        force = np.asarray(self._viscous[j] * v)
+        if np.any(coulomb):
+            force = np.asarray(force + coulomb * np.tanh(v / self._coulomb_speed[j]))
+        return force if self._walk.drag is None else force + self._walk.drag[:, j] / slower
 
     def friction(self, slower: float = 1.0, j: int | slice = ALL) -> Floats:
         """Return the effort (n × k; of column j: n) against friction and drag, `slower` times as slow."""
+        if self._through is None:
+            return self.joint_friction(slower, j)
         return self._taken(self.joint_friction(slower), j)
 
     def efforts(self, slower: float = 1.0, j: int | slice = ALL) -> Floats:

@@ -49,9 +49,9 @@ def simulate_batch(
     ("bodies.crank.mass_kg", "gravity_m_s2[2]"), each a number or one for each case. effort (cases × motors,
     or motors; N m or N; or by the motor's joint, each a number or one for each case): held over the duration;
     zero by default. dt_s: step (none: the plant's period over its substeps), of which the duration is a
-    multiple. every: keep one state in so many steps (none: the last one only). integrator: rk4,
-    adaptive_rk4 or semi_implicit (none: the file's, or adaptive_rk4 where that is gauss). workers: threads
-    (none: one for each processor).
+    multiple. every: number of steps from one returned state to the next (none: only the last state is
+    returned). integrator: rk4, adaptive_rk4 or semi_implicit (none: the file's, or adaptive_rk4 where that is
+    gauss). workers: threads (none: one for each processor).
 
     Return states (cases × samples × (nq + nv)) without the initial one, or (cases × (nq + nv)) where `every`
     is None. A case whose state leaves the finite numbers has NaN from there on. Signals, brakes, delays and

@@ -388,7 +388,7 @@ def _bends_both_ways(
 
 @part
 def _scratch(t: Integers, w: Floats, size: int, end: int) -> Floats:
-    """Return `size` numbers of `WINDOW` that end so many before its end."""
+    """Return `size` numbers of `WINDOW`, the first of them `end` places before its end."""
     numbers: Floats = block(w, t[WINDOW + 1] - end, 1, size)[0]
     return numbers
 

@@ -62,8 +62,8 @@ later front; pivots of the earlier fronts."""
 NOTHING = 1e-14
 """A summed column is free if its entries in the rows that are passed on are at most this large."""
 SHORTER = 1e-2
-"""A summed column is delayed if what is left of it is shorter than this part of its own length in Â and of
-the front's longest other column (squares)."""
+"""Ratio of squared lengths: a summed column is delayed if its remainder is shorter than this share both of
+the whole column in Â and of the longest other column of its front."""
 
 
 @part

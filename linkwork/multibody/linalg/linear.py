@@ -114,6 +114,16 @@ def reach(x: Floats) -> tuple[int, int]:
 
 
 @part
+def products(x: Floats, rows: Floats, y: Floats) -> None:
+    """y (k) := rows x, for rows (k × n) and x (n), between the first and the last nonzero entry of x."""
+    first, end = reach(x)
+    for j in range(rows.shape[0]):
+        y[j] = 0.0
+        for c in range(first, end):
+            y[j] += rows[j, c] * x[c]
+
+
+@part
 def envelope_lower_solve(factor: Floats, begin: Floats, x: Floats) -> None:
     """Solve L x = b in place after `envelope_cholesky`: x (n) holds b on entry."""
     n = factor.shape[0]

@@ -31,7 +31,6 @@ from linkwork.multibody.kernels.layout import (
     CONTACT_LAW,
     CONTACTS,
     DRIVEN_WORK,
-    FACTOR,
     FREE_MOTION,
     HELD,
     HIGH,
@@ -62,12 +61,11 @@ from linkwork.multibody.kernels.layout import (
     SURFACES,
     TOUCHING,
     TRIALS,
-    M,
     Q,
     V,
 )
 from linkwork.multibody.kernels.views import block, copy, fill, matrix, table, vector
-from linkwork.multibody.linalg.linear import cholesky, lower_solve
+from linkwork.multibody.linalg.linear import lower_solve
 from linkwork.multibody.linalg.vectors import (
     add,
     cross,
@@ -75,7 +73,7 @@ from linkwork.multibody.linalg.vectors import (
     subtract,
     times,
 )
-from linkwork.multibody.tree.dynamics import dynamics
+from linkwork.multibody.tree.dynamics import dynamics, factor_mass, solve_mass_root
 from linkwork.multibody.tree.kinematics import kinematics
 
 MOST_PARTS = 2000
@@ -128,7 +126,7 @@ def _quickness(mobility: float, stiffness: float, damping: float, rubbing: float
 def _factor_inertia(p: Floats, t: Integers, w: Floats) -> int:
     """After `dynamics`: factor the inertia of the admitted velocities; return their number, -1: all."""
     if t[N_ROWS] == 0:
-        cholesky(matrix(t, w, M, t[NV]), matrix(t, w, FACTOR, t[NV]))
+        factor_mass(p, t, w)
         return -1
     constraint_rows(p, t, w)
     factor_rows(p, t, w)
@@ -143,7 +141,7 @@ def _mobility(t: Integers, w: Floats, free: int, x: Floats) -> float:
     """x' Λ (Λ' M Λ)⁻¹ Λ' x, Λ a basis of the admitted velocities; x' M⁻¹ x for free = -1. x is scratch."""
     total = 0.0
     if free < 0:
-        lower_solve(matrix(t, w, FACTOR, t[NV]), x)
+        solve_mass_root(t, w, x)
         for k in range(t[NV]):
             total += x[k] * x[k]
         return total

@@ -222,8 +222,8 @@ def factor_mass(p: Floats, t: Integers, w: Floats) -> None:  # noqa: ARG001  the
 
 
 @part
-def solve_mass(t: Integers, w: Floats, x: Floats) -> None:
-    """After `factor_mass`: solve M x = b in place; x (nv) holds b on entry."""
+def solve_mass_root(t: Integers, w: Floats, x: Floats) -> None:
+    """After `factor_mass`: solve L'x = b in place; x (nv) holds b on entry. Then x'x = b'M⁻¹b."""
     links, root = table(t, LINKS, 3), matrix(t, w, FACTOR, t[NV])
     for i in range(t[N_LINKS] - 1, -1, -1):
         k, a = links[i, 2], links[i, 0]
@@ -231,6 +231,13 @@ def solve_mass(t: Integers, w: Floats, x: Floats) -> None:
         while a >= 0:
             x[links[a, 2]] -= root[k, links[a, 2]] * x[k]
             a = links[a, 0]
+
+
+@part
+def solve_mass(t: Integers, w: Floats, x: Floats) -> None:
+    """After `factor_mass`: solve M x = b in place; x (nv) holds b on entry."""
+    solve_mass_root(t, w, x)
+    links, root = table(t, LINKS, 3), matrix(t, w, FACTOR, t[NV])
     for i in range(t[N_LINKS]):
         k, a = links[i, 2], links[i, 0]
         while a >= 0:
