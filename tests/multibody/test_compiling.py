@@ -208,6 +208,44 @@ def test_threads_that_compile_at_once_leave_the_compiler_as_it_was(tmp_path):
     assert (ran.stdout.strip(), ran.returncode) == ("2", 0), ran.stderr
 
 
+@pytest.mark.parametrize(
+    ("plain", "damage"), [("0", "empty"), ("0", "half"), ("0", "a flipped bit"), ("1", "half")]
+)
+def test_a_damaged_entry_is_compiled_again(tmp_path, plain, damage):
+    script = tmp_path / "one.py"
+    script.write_text(
+        "from linkwork.multibody.kernels.compiling import VECTOR, float64, kernel, warm\n"
+        "import numpy as np\n"
+        "@kernel(float64(VECTOR))\n"
+        "def total(x):\n"
+        "    return x[0] + x[1]\n"
+        "print(total(np.array([1.0, 2.0])))\n"
+    )
+    environment = {key: value for key, value in os.environ.items() if key != "NUMBA_CACHE_DIR"}
+    environment |= {
+        "XDG_CACHE_HOME": str(tmp_path / "cache"),
+        PLAIN_VARIABLE: plain,
+        "PYTHONPATH": str(ROOT),
+    }
+
+    def run() -> str:
+        done = subprocess.run(
+            [sys.executable, script], env=environment, capture_output=True, text=True, timeout=240
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert run() == "3.0\n"
+    entries = [path for path in (tmp_path / "cache").rglob("*total*.nb?") if path.is_file()]
+    assert {path.suffix for path in entries} == {".nbi", ".nbc"}
+    for path in entries:
+        sound = path.read_bytes()
+        half = len(sound) // 2
+        flipped = sound[:half] + bytes([sound[half] ^ 4]) + sound[half + 1 :]
+        path.write_bytes({"empty": b"", "half": sound[:half], "a flipped bit": flipped}[damage])
+        assert run() == "3.0\n"
+
+
 def test_after_warming_wrong_types_raise_and_nothing_compiles():
     warm()
     w = pendulum().workspace()

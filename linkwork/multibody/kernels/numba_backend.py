@@ -18,7 +18,9 @@ import ctypes
 import functools
 import hashlib
 import os
+import pickle
 import re
+import shutil
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -279,7 +281,11 @@ def _compile_plainly(
                     dispatcher.enable_caching()
                 finally:
                     _config.CACHE_DIR = previous
-            return fetch(wanted)
+            try:
+                return fetch(wanted)
+            except Exception:  # a damaged entry, or an error in the kernel, which is raised again
+                shutil.rmtree(folder / cache_entry(dispatcher), ignore_errors=True)
+                return fetch(wanted)
 
     dispatcher.compile = fetch_and_report
 
@@ -421,6 +427,27 @@ if MODE == "tuned":
 
         _locator_classes: Any = (_KernelFolder,)
 
+    class _CheckedFile(caching.IndexDataCacheFile):  # type: ignore[misc]
+        """The files of a cache entry. A damaged file counts as missing, so the kernel is compiled again."""
+
+        def _load_index(self) -> Any:
+            try:
+                return super()._load_index()
+            except Exception:  # unpickling damaged bytes may raise anything
+                return {}
+
+        def _save_data(self, name: str, content: Any) -> None:
+            pickled = self._dump(content)
+            with self._open_for_write(self._data_path(name)) as file:
+                file.write(hashlib.sha256(pickled).digest() + pickled)
+
+        def _load_data(self, name: str) -> Any:
+            """Unpickle a file whose checksum is right; raise OSError, as for a file that is gone, if not."""
+            stored = Path(self._data_path(name)).read_bytes()
+            if hashlib.sha256(stored[32:]).digest() != stored[:32]:
+                raise OSError(f"damaged: {name}")
+            return pickle.loads(stored[32:])
+
     class KernelCache(caching.FunctionCache):  # type: ignore[misc]
         """The cache of one kernel, at `folder`/`entry`; `missed` is called when it is empty."""
 
@@ -433,7 +460,7 @@ if MODE == "tuned":
             super().__init__(function)
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._missed, self._cache_path, self._allocates = missed, str(folder), allocates
-            self._cache_file = caching.IndexDataCacheFile(str(folder), entry, "")
+            self._cache_file = _CheckedFile(str(folder), entry, "")
             self._index = folder / f"{entry}.nbi"
 
         def load_overload(self, signature: Any, context: Any) -> Any:
