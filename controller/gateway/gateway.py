@@ -260,8 +260,8 @@ class Gateway:
         assert outbox is not None
         next_order = authority = 1
         self.latest, since = None, 0
+        newest = shared.set_points.newest if self.host.adopted else self.goal_queue.stream.next_number - 1
         self.goal_queue, self.tuning.gains = GoalQueue(), None
-        newest = shared.set_points.newest if self.host.adopted else 0
         self.goal_queue.stream = StreamIntake(next_number=newest + 1, taken=newest)
         if not self.host.adopted:
             self.tuning.payloads = {}  # a new loop has no payloads

@@ -108,11 +108,16 @@ class OrderQueue:
         self._queue: deque[Order] = deque()
         self._placed: dict[int, _Placed] = {}
         self._under_way: dict[int, Order] = {}
+        self._arrived: dict[int, Order] = {}
+        self._ended: list[tuple[Order, OrderOutcome]] = []
         self._waits: list[_Wait] = []
 
     def connect(self, outbox: OrderOutbox, next_id: int, authority: int = 1) -> None:
-        """Accept a loop that has seen no order id from `next_id` on and has this authority."""
-        self._outbox, self._next_id, self.authority = outbox, max(next_id, 1), authority
+        """Accept a loop that has seen no order id from `next_id` on and has this authority.
+
+        Numbers are not used again for another loop: the log has the orders of all.
+        """
+        self._outbox, self._next_id, self.authority = outbox, max(next_id, self._next_id), authority
 
     def disconnect(self, reason: RequestError) -> None:
         """Fail all pending orders for this reason: the loop has ended."""
@@ -122,6 +127,7 @@ class OrderQueue:
         self._urgent.clear()
         self._queue.clear()
         self._under_way.clear()
+        self._arrived.clear()
         placed, self._placed = self._placed, {}
         waits, self._waits = self._waits, []
         for then in (*(one.then for one in placed.values()), *(wait.then for wait in waits)):
@@ -231,12 +237,26 @@ class OrderQueue:
             while queue and self._outbox is not None and self._outbox.send(queue[0]):
                 queue.popleft()
 
-    def taken(self, number: int) -> Order | None:
-        """Remove and return the order with this number, which has taken effect; None if unknown."""
-        return self._under_way.pop(number, None)
+    def arrived(self, number: int) -> Order | None:
+        """Return the order with this number, which the loop has received in this tick; None if unknown."""
+        order = self._under_way.pop(number, None)
+        if order is not None:
+            self._arrived[number] = order
+        return order
+
+    def take_ended(self) -> list[tuple[Order, OrderOutcome]]:
+        """Return the orders received by the loop that have ended since the last call, with outcomes."""
+        ended, self._ended = self._ended, []
+        return ended
+
+    def _end(self, number: int, outcome: OrderOutcome) -> None:
+        order = self._arrived.pop(number, None)
+        if order is not None:
+            self._ended.append((order, outcome))
 
     def settle(self, record: np.void) -> None:
         """Report the effect of the record's order, and check the record against every pending wait."""
+        self._end(int(record["order_id"]), OrderOutcome(int(record["order_outcome"])))
         placed = self._placed.pop(int(record["order_id"]), None)
         if placed is not None:
             outcome = OrderOutcome(int(record["order_outcome"]))
@@ -270,7 +290,7 @@ class OrderQueue:
 
     def _take_back(self, numbers: list[int], effect: OrderEffect) -> None:
         for number in numbers:
-            self._under_way.pop(number, None)
+            self._end(number, effect.outcome)
         for placed in [self._placed.pop(number) for number in numbers]:
             placed.then(effect)
 

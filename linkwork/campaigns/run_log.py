@@ -17,9 +17,9 @@ from linkwork.campaigns.merit import Merit
 from linkwork.campaigns.run_worker import RunWorker
 from linkwork.controller.gateway.records.event_detection import Story
 from linkwork.controller.gateway.records.log_segment import LogSource, Segment
-from linkwork.controller.gateway.records.logged_orders import GoalWords, order_event
+from linkwork.controller.gateway.records.logged_orders import arrival_events
 from linkwork.controller.gateway.records.messages import Wording
-from linkwork.controller.orders import Order, StartGoal
+from linkwork.controller.orders import Order
 from linkwork.controller.records import layout_for
 from linkwork.machine import Machine
 from linkwork.protocol.codes import Pace
@@ -65,11 +65,9 @@ def _write(
         for row in story.rows(words):
             segment.ticks(words[done : row + 1])
             done = max(done, row + 1)
-            order, block = given.get(int(table[row]["order_id"]), (None, None))
-            if order is not None:
-                segment.event("order", order_event(order, table[row]))
-                if isinstance(order, StartGoal) and block is not None:
-                    segment.event("goal", GoalWords(order.id, order.goal, block))
+            order, block = given.get(int(table[row]["order_arrived"]), (None, None))
+            for name, content in arrival_events(order, table[row], block) if order is not None else ():
+                segment.event(name, content)
             for _, name, content in story.detect(row, table[row]):
                 segment.event(name, content)
         segment.ticks(words[done:])

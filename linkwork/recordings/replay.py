@@ -16,7 +16,7 @@ import numpy as np
 from linkwork.arrays import Floats
 from linkwork.controller.gateway.records.logged_orders import GoalWords
 from linkwork.controller.loop.loop import tick_of
-from linkwork.controller.orders import NOW, Order, OrderOutcome, StartGoal
+from linkwork.controller.orders import Order, StartGoal
 from linkwork.controller.records import CHANNELS, SETTINGS, RecordLayout, field_name, layout_for
 from linkwork.controller.tick_io import Inputs, Outputs
 from linkwork.machine import Machine
@@ -41,11 +41,6 @@ MOTORS: Final = ("motor_status", "motor_fault", "motor_mode")
 """Channels of the rows of `Inputs.motors`."""
 SWITCHES: Final = ("closed", "switched", "switch_figures")
 """Inputs that are made of the channels of switchable constraints."""
-
-_REFUSED_ON_ARRIVAL = (
-    OrderOutcome.REFUSED_LATE, OrderOutcome.REFUSED_FAR, OrderOutcome.REFUSED_FULL, OrderOutcome.REVOKED,
-)  # fmt: skip
-"""Outcomes of orders for a later tick that never waited for it."""
 
 
 @dataclass(frozen=True)
@@ -90,21 +85,20 @@ def replay(
     layout = layout_for(machine)
     table = recording.table
     compared = _check(recording, layout)
-    slots: dict[int, Floats] = {}
-
-    def words(slot: int) -> Floats:
-        return slots.get(slot, np.zeros(1))
-
-    tick = tick_of(machine, layout, words)
-    answer = tick.record.record()
     alike = _alike(table.dtype, layout)
-    inputs = Inputs.for_machine(machine)
-    outputs = Outputs.sized(len(machine.motors), len(machine.outputs))
-    before, clock = 0.0, DeviceClock(machine)
     streams = "set_point" in (table.dtype.names or ())
     for done, row in enumerate(table):
-        if int(row["tick"]) != done:
-            return Replayed(done, None, f"the records of ticks {done} to {int(row['tick']) - 1} are missing")
+        if int(row["tick"]) == 0:  # a loop begins: the first, or one that replaces a loop that ended
+            first = done
+            slots: dict[int, Floats] = {}
+            tick = tick_of(machine, layout, _slot_words(slots))
+            answer = tick.record.record()
+            inputs = Inputs.for_machine(machine)
+            outputs = Outputs.sized(len(machine.motors), len(machine.outputs))
+            before, clock = 0.0, DeviceClock(machine)
+        if int(row["tick"]) != done - first:
+            missing = f"{done - first} to {int(row['tick']) - 1}"
+            return Replayed(done, None, f"the records of ticks {missing} are missing")
         if done % 1000 == 0:
             progress(done, len(table))
         _give(inputs, row)
@@ -162,7 +156,7 @@ def _check(recording: Recording, layout: RecordLayout) -> list[str]:
     table, dtype = recording.table, layout.dtype
     there = set(table.dtype.names or ())
     where = recording.paths[0]
-    for name in (*PLAIN, "order_id", "order_outcome"):
+    for name in (*PLAIN, "order_arrived"):
         if name not in there:
             raise NoRecording(
                 f"{where} was made by a linkwork that did not record {name}: it cannot be replayed"
@@ -225,24 +219,18 @@ def _give_switch(inputs: Inputs, row: np.void) -> None:
 
 
 def _order(recording: Recording, row: np.void) -> tuple[Order | None, str]:
-    """Return the order that this tick received, or the reason why it is unknown.
-
-    An order that never took effect is not in the recording, and is left out. An older recording has the tick
-    of the effect only: there the order takes effect immediately.
-    """
-    number, outcome = int(row["order_id"]), int(row["order_outcome"])
-    took_effect = number != 0 or outcome != OrderOutcome.NONE
-    if took_effect and number not in recording.orders:
-        return None, f"order {number} took effect, but the recording does not say what it asked for"
-    knows_arrival = "order_arrived" in (row.dtype.names or ())
-    if knows_arrival:
-        number = int(row["order_arrived"])
+    """Return the order that this tick received, or the reason why it is unknown."""
+    number = int(row["order_arrived"])
     order = recording.orders.get(number)
+    if number and order is None:
+        return None, f"order {number} arrived, but the recording does not say what it asked for"
     if isinstance(order, StartGoal) and number not in recording.goals:
         return None, f"order {number} began goal {order.goal}, which is not in the recording"
-    if order is None or knows_arrival or outcome in _REFUSED_ON_ARRIVAL:
-        return order, ""
-    return replace(order, at_tick=NOW), ""
+    return order, ""
+
+
+def _slot_words(slots: dict[int, Floats]) -> Callable[[int], Floats]:
+    return lambda slot: slots.get(slot, np.zeros(1))
 
 
 def _agrees(order: StartGoal, goal: GoalWords) -> bool:

@@ -9,14 +9,14 @@ import numpy as np
 
 from linkwork.controller.gateway.records.log import Event, Log
 from linkwork.controller.gateway.records.log_segment import LogSource
-from linkwork.controller.gateway.records.logged_orders import GoalWords, order_event
+from linkwork.controller.gateway.records.logged_orders import arrival_events
 from linkwork.controller.orders import Order, StartGoal
 from linkwork.machine import Machine
 from tests.controller.loop.in_process import InProcess, Sample
 
 
 class InProcessRecorder(InProcess):
-    """Every tick goes to a log; orders that take effect go with it."""
+    """Every tick goes to a log; orders that arrive go with it."""
 
     def __init__(self, machine: Machine, folder: Path, *, wall_clock: bool = False) -> None:
         super().__init__(machine)
@@ -24,25 +24,18 @@ class InProcessRecorder(InProcess):
         source = LogSource(self.layout, wall_clock, machine.source_text, metadata)
         self.log = Log(folder, machine.name, "20260101-120000", source, 2_000_000_000)
         self._before = 0.0
-        self._placed: dict[int, Order] = {}
 
     @property
     def path(self) -> Path:
         return self.log.first
 
     def tick(self, order: Order | None = None) -> Sample:
-        if order is not None:
-            self._placed[order.id] = order
         sample = super().tick(order)
         record = sample.record
         events: list[Event] = []
-        done = self._placed.pop(int(record["order_id"]), None)
-        if done is not None:
-            events.append((0, "order", order_event(done, record)))
-            if isinstance(done, StartGoal):
-                events.append(
-                    (0, "goal", GoalWords(done.id, done.goal, self.slot_of(done.slot)[: done.words].copy()))
-                )
+        if order is not None:
+            words = self.slot_of(order.slot).copy() if isinstance(order, StartGoal) else None
+            events = [(0, *event) for event in arrival_events(order, record, words)]
         words: Any = np.frombuffer(record.tobytes(), np.float64).reshape(1, -1)
         self.log.write(words, events)
         return sample

@@ -114,7 +114,8 @@ def test_a_load_is_told_of_until_the_model_knows_it(tmp_path: Path) -> None:
 
 
 def log_of(folder: Path) -> tuple[list[dict[str, Any]], list[int], list[str]]:
-    """The events of the digital twin, the ticks of its orders, and in which order a tick's messages stand."""
+    """The events of the digital twin, the ticks in which its orders took effect, and in which order a tick's
+    messages stand."""
     told, orders, topics = [], [], []
     for path in sorted(folder.glob("*-[0-9][0-9][0-9][0-9].mcap")):
         with path.open("rb") as stream:
@@ -125,7 +126,7 @@ def log_of(folder: Path) -> tuple[list[dict[str, Any]], list[int], list[str]]:
                 event = json.loads(message.data)
                 if event["event"] in ("twin.exceeded", "twin.over"):
                     told.append(event)
-                elif event["event"] == "order" and event["kind"] == "difference":
+                elif event.get("kind") == "difference" and event["outcome"] is not None:
                     orders.append(event["tick"])
     assert topics == ["tick", "twin"] * (len(topics) // 2)
     return told, orders, topics[:2]

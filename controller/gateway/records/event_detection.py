@@ -52,7 +52,7 @@ class Story:
             *(layout.offsets[name] for name in _WATCHED),
             *signals,
             *range(switched, switched + switches),  # its bits are zero just where it is
-            *(layout.offsets[name] for name in ("order_id", "limited")),
+            *(layout.offsets[name] for name in ("order_id", "order_arrived", "limited")),
         ]
         self._compared = len(_WATCHED) + len(signals)
         self._signals, self._signalled = bool(signals), first

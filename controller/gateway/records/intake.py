@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from linkwork.controller.gateway.records.event_detection import Story
 from linkwork.controller.gateway.records.log import Event
-from linkwork.controller.gateway.records.logged_orders import GoalWords, TakenSetPoint, order_event
+from linkwork.controller.gateway.records.logged_orders import TakenSetPoint, arrival_events, end_event
 from linkwork.controller.gateway.records.loop_statistics import LoopStatistics
 from linkwork.controller.gateway.records.path_reports import PathReports
-from linkwork.controller.orders import StartGoal
+from linkwork.controller.orders import OrderOutcome, StartGoal
 
 if TYPE_CHECKING:
     from linkwork.controller.gateway.gateway import Gateway
@@ -98,9 +98,10 @@ class RecordIntake:
             for _, name, content in found:
                 if name == "goal.result":
                     self.reports.complete(content)
-            events += [*self._order_of(row, record), *found]
+            arrived = self._arrival(row, record)
             gateway.latest = record
             gateway.order_queue.settle(record)
+            events += [*arrived, *self._ends(row, record), *found]
             for _, name, content in found:
                 self._publish(name, content)
         if not rows or rows[-1] != len(words) - 1:
@@ -118,19 +119,23 @@ class RecordIntake:
         gateway.broadcast.telemetry(first, words)
         self._publish_progress()
 
-    def _order_of(self, row: int, record: np.void) -> list[Event]:
-        """The log's events of the order that took effect in this tick; a goal's block with it."""
+    def _arrival(self, row: int, record: np.void) -> list[Event]:
+        """The log's events of the order that the loop received in this tick; a goal's block with it."""
         gateway = self._gateway
-        order = gateway.order_queue.taken(int(record["order_id"]))
-        if order is not None and gateway.twin_watch is not None:
-            gateway.twin_watch.order_taken(order, record)
+        order = gateway.order_queue.arrived(int(record["order_arrived"]))
         if order is None or gateway.log is None or gateway.host.shared is None:
             return []
-        events: list[Event] = [(row, "order", order_event(order, record))]
-        if isinstance(order, StartGoal):
-            words = gateway.host.shared.slot(order.slot)[: order.words]
-            events.append((row, "goal", GoalWords(order.id, order.goal, words)))
-        return events
+        words = gateway.host.shared.slot(order.slot) if isinstance(order, StartGoal) else None
+        return [(row, *event) for event in arrival_events(order, record, words)]
+
+    def _ends(self, row: int, record: np.void) -> list[Event]:
+        """The log's events of orders that waited and ended in this tick."""
+        ended = self._gateway.order_queue.take_ended()
+        if self._gateway.twin_watch is not None:
+            for order in (order for order, outcome in ended if outcome is OrderOutcome.DONE):
+                self._gateway.twin_watch.order_taken(order, record)
+        waited = [one for one in ended if one[0].id != int(record["order_arrived"])]
+        return [(row, "order.end", end_event(order, outcome, record)) for order, outcome in waited]
 
     def _set_points_of(self, table: NDArray[Any]) -> list[Event]:
         """The log's set-points that these ticks took."""

@@ -1,5 +1,5 @@
-"""Orders and set-points in the log: what took effect in which tick, with goals' blocks, so that it can be
-replayed.
+"""Orders and set-points in the log: what the loop received in which tick, with goals' blocks, so that it can
+be replayed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.controller.orders import ARGUMENTS, BY_NAME, NOW, Order, read_order
+from linkwork.controller.orders import ARGUMENTS, BY_NAME, NOW, Order, OrderOutcome, StartGoal, read_order
 from linkwork.controller.set_points import SetPoint
 
 GOAL_SCHEMA = "int64 order\nint64 goal\nfloat64[] words\n"
@@ -68,7 +68,11 @@ class TakenSetPoint:
 
 
 def order_event(order: Order, record: np.void) -> dict[str, Any]:
-    """The event `order`: its number and kind, when it took effect, and the places of its datagram."""
+    """The event `order`: its number and kind, when it arrived, and the places of its datagram.
+
+    `outcome`: None of an order that waits; it ends with the event `order.end`.
+    """
+    ends = order.id == int(record["order_id"])
     _, _, _, slot, length, generation, checksum, goal, _, *arguments = _DATAGRAM.unpack(order.pack())
     return {
         "tick": int(record["tick"]),
@@ -83,7 +87,27 @@ def order_event(order: Order, record: np.void) -> dict[str, Any]:
         "goal": goal,
         "arguments": arguments[: order.argument_count],
         "authority": order.authority,
+        "outcome": OrderOutcome(int(record["order_outcome"])).name if ends else None,
     }
+
+
+def arrival_events(
+    order: Order, record: np.void, words: NDArray[np.float64] | None
+) -> list[tuple[str, dict[str, Any] | GoalWords]]:
+    """The log's events of an order that the loop received in this tick.
+
+    words: those of its goal's slot (n), the first of which are the goal's.
+    """
+    events: list[tuple[str, dict[str, Any] | GoalWords]] = [("order", order_event(order, record))]
+    if isinstance(order, StartGoal) and words is not None:
+        events.append(("goal", GoalWords(order.id, order.goal, words[: order.words])))
+    return events
+
+
+def end_event(order: Order, outcome: OrderOutcome, record: np.void) -> dict[str, Any]:
+    """The event `order.end` of an order that had to wait: its outcome, and the tick of it."""
+    at = {"tick": int(record["tick"]), "time_s": float(record["time_s"])}
+    return {**at, "order": order.id, "kind": order.name, "outcome": outcome.name}
 
 
 def order_of(event: Mapping[str, Any]) -> Order:

@@ -86,8 +86,7 @@ class TwinWatch:
 
     def order_taken(self, order: Order, record: np.void) -> None:
         """Pass the payloads to the twin's model."""
-        done = int(record["order_outcome"]) == OrderOutcome.DONE
-        if isinstance(order, SetPayload) and done:
+        if isinstance(order, SetPayload):
             load = [order.mass_kg, *order.com_m, *order.inertia_kg_m2]
             self.twin.carry(int(record["tick"]), order.point, load)
 
