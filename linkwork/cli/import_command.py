@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from linkwork.cli.connected import AsJson
-from linkwork.terminal.failures import Misuse
+from linkwork.terminal.failures import DONE, GOAL_FAILED, Misuse
 from linkwork.terminal.output import emit, say
 
 if TYPE_CHECKING:
@@ -34,6 +34,9 @@ def import_robot(
             metavar="FILE.yaml", help="Machine file to write; -: to the terminal. Default: NAME.yaml."
         ),
     ] = None,
+    no_closures: Annotated[
+        bool, typer.Option("--no-closures", help="Import the tree alone, without closures and their sheet.")
+    ] = False,
     literal: Annotated[bool, typer.Option("--literal", help="Simplify nothing.")] = False,
     repair: Annotated[bool, typer.Option("--repair", help="Mend inertias that no body has.")] = False,
     package: Annotated[
@@ -60,8 +63,11 @@ def import_robot(
     ] = 5.0,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing machine file.")] = False,
     as_json: AsJson = False,
-) -> None:
-    """Import a robot with closed loops from URDF, SDF or MJCF: write its machine file, and list findings."""
+) -> int:
+    """Import a robot with closed loops from URDF, SDF or MJCF: write its machine file, and list findings.
+
+    Exit status 1: the machine is written, but does not agree with FILE.
+    """
     try:
         import defusedxml  # noqa: F401 - the extra `import`
     except ImportError:
@@ -76,6 +82,8 @@ def import_robot(
     from linkwork.convert.robots.same_motion import motion_difference
     from linkwork.reports.provenance import provenance
 
+    if no_closures and closures is not None:
+        raise Misuse("give --closures or --no-closures, not both")
     begin = perf_counter()
     options = ImportOptions(
         closures,
@@ -86,6 +94,7 @@ def import_robot(
         effort=effort,
         seconds=timeout,
         folder=Path() if out is None else out.parent,
+        no_closures=no_closures,
     )
     try:
         found = imported(file, options)
@@ -95,7 +104,7 @@ def import_robot(
     target = out or Path(f"{found.machine.name}.yaml")
     if to_output:
         sys.stdout.write(found.text)
-        return
+        return DONE
     if target.exists() and not overwrite:
         raise Misuse(f"{target} exists; choose another with --out, or give --overwrite")
     try:
@@ -115,6 +124,7 @@ def import_robot(
         "out": str(target),
         "changes": found.changes,
         "remarks": found.remarks,
+        "left_out": found.robot.left_out,
         "renamed": found.renamed,
         "proof": asdict(proof),
         "motion_difference": None if moved is None or math.isnan(moved) else moved,
@@ -128,6 +138,8 @@ def import_robot(
         emit(summary)
     else:
         _say_import(found, rows, target)
+    unexplained = not proof.complete and not found.robot.left_out
+    return GOAL_FAILED if proof.agrees is False or unexplained else DONE
 
 
 import_robot.__name__ = "import"  # the command's name, which Python reserves
@@ -159,7 +171,8 @@ def _say_import(found: Imported, rows: list[ImportFinding], target: Path) -> Non
     for row in rows:
         mark = {"good": "✓", "bad": "✕"}.get(row.verdict, " ")
         say(f"{mark} {row.title}: {row.text}")
-    for title, lines in (("changed", found.changes), ("to note", found.remarks)):
+    remarks = [each for each in found.remarks if each not in found.robot.left_out]
+    for title, lines in (("changed", found.changes), ("to note", remarks)):
         if lines:
             say(f"{title}:")
         for line in lines:

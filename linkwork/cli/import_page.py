@@ -33,7 +33,7 @@ def import_page(
     sections = [
         element("h2", "The machine"),
         definitions((row.title, _marked(row)) for row in rows),
-        *_list("To note", found.remarks),
+        *_list("To note", [each for each in found.remarks if each not in found.robot.left_out]),
         *_list("Changed", found.changes),
         element("h2", "Bodies"),
         plain_table(("body", "mass / kg", "principal moments / kg m²", ""), body_rows(found.machine), (1, 2)),
@@ -56,7 +56,7 @@ def import_page(
 
 def is_bad(remark: str) -> bool:
     """Whether a remark is about a value that is wrong, and not only absent."""
-    return remark.startswith(("NO BODY", "UNITS"))
+    return remark.startswith(("NO BODY", "UNITS", "LIMITS"))
 
 
 def _marked(row: ImportFinding) -> Markup:

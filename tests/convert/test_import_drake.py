@@ -42,7 +42,6 @@ URDF = f"""
   </drake:tendon_constraint>
   <drake:tendon_constraint><drake:tendon_constraint_joint name="l" a="1"/>
     <drake:tendon_constraint_lower_limit value="0"/></drake:tendon_constraint>
-  <drake:linear_bushing_rpy/>
 </robot>"""
 
 
@@ -69,7 +68,6 @@ def test_drakes_elements_of_urdf_are_read(tmp_path: Path) -> None:
     assert (spring.stiffness, spring.damping, spring.rest) == (30.0, 2.0, 0.4)
     assert [note for note in found.remarks if "drake" in note] == [
         "drake:tendon_constraint (line 34) is soft or slack, and left out",
-        "drake:linear_bushing_rpy (line 36) is left out; a loop may now be open",
     ]
 
 
@@ -77,6 +75,14 @@ def test_they_agree_with_pinocchio(tmp_path: Path) -> None:
     proof = prove(read(tmp_path).source)
     assert proof.without == ""
     assert max(proof.mass_matrix, proof.poses, proof.closures or 0.0) < 1e-12
+
+
+def test_a_bushing_which_may_close_a_loop_is_an_error(tmp_path: Path) -> None:
+    bushing = '<drake:linear_bushing_rpy name="soft"/></robot>'
+    (tmp_path / "all.urdf").write_text(URDF.strip().replace("</robot>", bushing))
+    with pytest.raises(ImportProblem, match=r"linear_bushing_rpy> 'soft' may close a loop.*--no-closures"):
+        read_robot(tmp_path / "all.urdf")
+    assert read_robot(tmp_path / "all.urdf", ImportOptions(no_closures=True)).closures == []
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -36,7 +36,15 @@ _TYPES: dict[str, ClosureType] = {
     "6d": "weld", "3d": "point", "weld": "weld", "point": "point", "revolute": "revolute",
     "prismatic": "prismatic",
 }  # fmt: skip
-_JOINTS = {"spherical", "revolute", "prismatic", "fixed", "continuous"}
+_JOINTS: dict[str, JointType] = {
+    "spherical": "spherical", "ball": "spherical", "revolute": "revolute", "continuous": "continuous",
+    "prismatic": "prismatic", "fixed": "fixed", "cylindrical": "cylindrical", "planar": "planar",
+    "floating": "floating", "freeflyer": "floating",
+}  # fmt: skip
+_UNIVERSAL = re.compile(r"(?:ujoint|universal|cardan)(?:_([xyz])(?!\1)([xyz]))?")
+"""A universal joint about two axes of its frame, the first fixed in the parent; x and y by default."""
+_KEYS = {"closed_loop", "name_closedloop", "closures"}
+_PAIRED = ("closed_loop", "type", "name_mot", "joint_name", "joint_type")
 _CLOSING = re.compile(r"(closing_.+)_([12])$")
 
 
@@ -74,6 +82,13 @@ def add_sheet(robot: RobotModel, path: Path) -> None:
         raise sheet.problem((), "the sheet has neither closed_loop nor closures", "add closures: {NAME: {…}}")
 
 
+def is_of(robot: RobotModel, path: Path) -> bool:
+    """Whether a file beside a robot is a sheet of this robot: it has closures and one of its names."""
+    text = path.read_text(encoding="utf-8", errors="replace")
+    words = set(re.findall(r"[^\s,:'\"\[\]{}]+", text))
+    return bool(words & _KEYS) and not words.isdisjoint([*robot.links, *robot.joints])
+
+
 class _Sheet:
     def __init__(self, robot: RobotModel, path: Path, document: Document) -> None:
         self._robot, self._path, self._document = robot, path, document
@@ -81,10 +96,13 @@ class _Sheet:
 
     def problem(self, place: tuple[str | int, ...], message: str, remedy: str = "") -> ImportProblem:
         line, _ = self._document.position(place) if place else (0, 0)
+        remedy = remedy or "--no-closures imports the tree alone"
         return ImportProblem(str(self._path), line, message, remedy)
 
     def add_pairs(self) -> None:
         """Read the sheet of example-parallel-robots."""
+        for key in self._data.keys() - _PAIRED:
+            raise self.problem((key,), f"unknown key {key!r}; known: {', '.join(_PAIRED)}")
         pairs, types = self._list("closed_loop"), self._list("type")
         if len(types) != len(pairs):
             text = f"type has {len(types)} entries for {len(pairs)} closed loops"
@@ -94,24 +112,35 @@ class _Sheet:
             if not isinstance(pair, list) or len(pair) != 2:
                 raise self.problem(place, "a closed loop is a list of two names")
             ends = [self._frame(name, place) for name in pair]
+            if ends[0][0] == ends[1][0]:
+                raise self.problem(place, f"the closed loop joins {ends[0][0]!r} to itself")
             self._robot.closures.append(
                 SourceClosure(f"loop_{index + 1}", self._type(kind, ("type", index)), *ends[0], *ends[1])
             )
         self._motors("name_mot")
         names, kinds = self._list("joint_name"), self._list("joint_type")
-        for index, (name, kind) in enumerate(zip(names, kinds, strict=False)):
-            joint = self._robot.joints.get(str(name))
-            if joint is None:
-                raise self.problem(
-                    ("joint_name", index), self._unknown("joint", str(name), self._robot.joints)
-                )
-            if str(kind).lower() not in _JOINTS:
-                raise self.problem(
-                    ("joint_type", index), f"unknown joint type {kind!r}; known: {sorted(_JOINTS)}"
-                )
-            if joint.type != str(kind).lower():
-                joint.type = cast(JointType, str(kind).lower())
-                self._robot.tree_from_file = False
+        if len(names) != len(kinds):
+            text = f"joint_type has {len(kinds)} entries for {len(names)} joints of joint_name"
+            raise self.problem(("joint_type",), text, "write one type for each joint")
+        for index, (name, kind) in enumerate(zip(names, kinds, strict=True)):
+            if str(name) not in self._robot.joints:
+                text = self._unknown("joint", str(name), self._robot.joints)
+                raise self.problem(("joint_name", index), text)
+            self._retype(str(name), str(kind), ("joint_type", index))
+
+    def _retype(self, name: str, kind: str, place: tuple[str | int, ...]) -> None:
+        """Give a joint another type; of a universal one the axes are those of the joint's frame."""
+        joint, axes = self._robot.joints[name], _UNIVERSAL.fullmatch(kind.lower())
+        if axes is None and kind.lower() not in _JOINTS:
+            known = ", ".join([*_JOINTS, "cardan", "ujoint_xy and the like"])
+            raise self.problem(place, f"unknown joint type {kind!r}; known: {known}")
+        made: JointType = "universal" if axes else _JOINTS[kind.lower()]
+        if axes:
+            first, second = ("xyz".index(axis) for axis in (axes[1] or "x", axes[2] or "y"))
+            joint.second_axis, joint.axis = np.eye(3)[first], np.eye(3)[second]
+        if joint.type != made:
+            joint.type = made
+            self._robot.retyped.append(name)
 
     def add_closures(self) -> None:
         """Read linkwork's own sheet."""

@@ -23,8 +23,6 @@ from linkwork.convert.robots.xml_reading import XmlFile
 PlaceOf = Callable[[str, int], tuple[str, FramePose]]
 """The link that a name of a body or frame (in a line) means, and the frame in this link."""
 _Named = SourceClosure | SourceSpring | SourceCoupling
-READ = ("ball_constraint", "linear_spring_damper", "tendon_constraint")
-_LEFT_OUT = ("linear_bushing_rpy",)
 
 
 def drake_kind(element: Element) -> str:
@@ -41,20 +39,17 @@ class DrakeElements:
         self._robot, self._file, self._place, self._prefix = robot, file, place, prefix
 
     def add(self, element: Element) -> None:
-        """Add an element that `READ` lists; list one that has no counterpart. Raises ImportProblem."""
+        """Add an element, if it is of a known kind. Raises ImportProblem."""
         kind = drake_kind(element)
         parts: dict[str, Element] = {}
         for child in element:
             parts.setdefault(str(child.tag).rpartition("}")[2].removeprefix(f"{kind}_"), child)
-        if kind == "ball_constraint":
+        if kind == "ball_constraint" and not self._robot.as_tree:
             self._add_ball(element, parts)
         elif kind == "linear_spring_damper":
             self._add_spring(element, parts)
         elif kind == "tendon_constraint":
             self._add_tendon(element, parts)
-        elif kind in _LEFT_OUT:
-            where = f"drake:{kind} (line {self._file.line(element)})"
-            self._robot.remarks.append(f"{where} is left out; a loop may now be open")
 
     def _ends(self, element: Element, parts: dict[str, Element]) -> list[tuple[str, Floats]]:
         """Return the links of a point P of body A and a point Q of body B, and the points' places (3, m)."""
@@ -103,9 +98,7 @@ class DrakeElements:
             self._number(parts, key) if key in parts else None for key in ("lower_limit", "upper_limit")
         )
         if low is None or low != high or self._number(parts, "stiffness"):
-            self._robot.remarks.append(
-                f"drake:tendon_constraint (line {line}) is soft or slack, and left out"
-            )
+            self._robot.leave_out(f"drake:tendon_constraint (line {line}) is soft or slack, and left out")
             return
         factors: dict[str, float] = {}
         for child in element:

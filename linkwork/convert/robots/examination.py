@@ -15,6 +15,8 @@ _LONGEST_M, _HEAVIEST_KG = 20.0, 5e3
 _GYRATION = 10.0
 """Radius of gyration in robot sizes, beyond which an inertia is in other units."""
 _MOST_TURNS_RAD = 20.0
+_ROTOR = 1e-10
+"""Share of the robot's mass that a rotor without mass gets."""
 
 
 def examine(robot: RobotModel, *, repair: bool) -> list[str]:
@@ -47,17 +49,17 @@ def _inertia(robot: RobotModel, link: SourceLink, *, repair: bool) -> Iterator[s
         bad = f"a negative principal moment, {moments[0]:.4g} kg m²"
     elif moments[2] > (moments[0] + moments[1]) * (1.0 + 1e-6):
         bad = f"a principal moment of {moments[2]:.4g} kg m², more than the others together"
-    elif link.mass == 0.0 and largest > 0.0:
-        bad = "inertia, but no mass"
-    if not bad:
-        return
-    if not repair and link.mass == 0.0:
+    if link.mass == 0.0 and largest > 0.0:
         carrier = robot.carrier(link.name)
-        remedy = "correct it, or give --repair"
         if carrier is not None and carrier.type == "floating":  # a link without mass cannot float
             remedy = "give it a mass, or --base fixed if the robot stands on it"
-        raise ImportProblem(robot.file, link.line, f"link {link.name!r} has {bad}", remedy)
-    mended = mended_moments(moments) if link.mass > 0.0 else np.zeros(3)
+            text = f"link {link.name!r} has inertia, but no mass"
+            raise ImportProblem(robot.file, link.line, text, remedy)
+        link.mass = max(1e-12, _ROTOR * sum(each.mass for each in robot.links.values()))
+        yield f"{link.name} has inertia, but no mass: a rotor, which gets a mass of {link.mass:.3g} kg"
+    if not bad:
+        return
+    mended = mended_moments(moments)
     made = ", ".join(f"{each:.4g}" for each in mended)
     if not repair:
         link.unphysical = True
@@ -84,15 +86,15 @@ def _units(robot: RobotModel, root: str) -> Iterator[str]:
     size = max(lengths, default=0.0)
     if size > _LONGEST_M:
         yield f"UNITS: lengths go up to {size:.4g} m; if they are millimetres, divide them by 1000"
-    moving = {name: link for name, link in robot.links.items() if name != root}
+    rotor = 2.0 * _ROTOR * sum(link.mass for link in robot.links.values())
+    moving = {name: link for name, link in robot.links.items() if name != root and link.mass > rotor}
     heavy = [link for link in moving.values() if link.mass > _HEAVIEST_KG]
     if heavy:
         yield f"UNITS: {heavy[0].name} has {heavy[0].mass:.4g} kg; if these are grams, divide masses by 1000"
     wide = [
         link
         for link in moving.values()
-        if link.mass > 0.0
-        and size > 0.0
+        if size > 0.0
         and math.sqrt(float(np.abs(link.inertia).max()) / link.mass) > _GYRATION * max(size, 0.1)
     ]
     if wide:

@@ -10,6 +10,7 @@ import numpy as np
 from linkwork.convert.robots.examination import massless, missing_limits
 from linkwork.convert.robots.importing import Imported
 from linkwork.convert.robots.proof import Proof, digits
+from linkwork.convert.robots.robot_model import RobotModel
 from linkwork.convert.robots.same_motion import STATES
 from linkwork.machine import Machine
 from linkwork.machine.checks.assembly_search import FRUITLESS, FoundModes, assembly_modes
@@ -20,6 +21,7 @@ from linkwork.machine.problems import counted
 
 Verdict = Literal["", "good", "bad"]
 _NO_LOAD = 1e-9
+_MOST_NAMES = 6
 _WORK = 60_000
 """Random starts of the search for assembly modes, times the square of the number of velocities."""
 
@@ -50,17 +52,19 @@ def report_rows(
     idle = [motion["joint"] for motion in model["idle"]]
     rows = [
         ImportFinding(
+            "degrees of freedom",
+            f"{model['degrees_of_freedom']}{f', of them {len(idle)} idle' if idle else ''}: "
+            f"{model['velocities']} velocities less rank {model['rank']} of "
+            f"{model['rows']} rows, {model['redundancy']} of them redundant",
+        ),
+        ImportFinding("free ends", _free_ends(robot)),
+        *(ImportFinding("left out", text, "bad") for text in robot.left_out),
+        ImportFinding(
             "parts",
             ", ".join(
                 counted(len(model[key]), one)
                 for key, one in (("bodies", "body"), ("joints", "joint"), ("closures", "closure"))
             ),
-        ),
-        ImportFinding(
-            "degrees of freedom",
-            f"{model['degrees_of_freedom']}{f', of them {len(idle)} idle' if idle else ''}: "
-            f"{model['velocities']} velocities less rank {model['rank']} of "
-            f"{model['rows']} rows, {model['redundancy']} of them redundant",
         ),
     ]
     if model["mobility"] != model["degrees_of_freedom"]:
@@ -87,9 +91,12 @@ def report_rows(
         rows.append(ImportFinding("controller", f"cannot run it: {problem[1]}. {problem[2]}", "bad"))
     else:
         rows.append(ImportFinding("controller", "can run it", "good"))
-    rows += [
-        ImportFinding("agreement", line, "" if proof.without else _agrees(proof)) for line in proof.lines()
-    ]
+    verdicts: dict[bool | None, Verdict] = {True: "good" if proof.of_source else "", False: "bad", None: ""}
+    rows += [ImportFinding("agreement", line, verdicts[proof.agrees]) for line in proof.lines()]
+    if not proof.complete:
+        reason = "because of what is left out" if robot.left_out else "FOR AN UNKNOWN REASON"
+        text = f"masses and forces agree with the whole file to {digits(proof.whole)} digits only, {reason}"
+        rows.append(ImportFinding("agreement", text, "bad"))
     return [*rows, *_simplified(moved)]
 
 
@@ -129,9 +136,17 @@ def _simplified(moved: float | None) -> list[ImportFinding]:
     return [ImportFinding("simplified", text, "good" if moved <= 1e-8 else "bad")]
 
 
-def _agrees(proof: Proof) -> Verdict:
-    worst = max(proof.mass_matrix, proof.bias, proof.poses, proof.closures or 0.0)
-    return "good" if worst <= 1e-9 else "bad"
+def _free_ends(robot: RobotModel) -> str:
+    """Return the links that carry nothing and have no closure."""
+    held = {link for closure in robot.closures for link in (closure.a, closure.b)}
+    held |= {link for spring in robot.springs for link in (spring.a, spring.b)}
+    held |= {joint.parent for joint in robot.joints.values()}
+    ends = [joint.child for joint in robot.joints.values() if joint.child not in held]
+    if len(ends) < 2:
+        return f"link {ends[0]} ends free" if ends else "none"
+    more = [f"{len(ends) - _MOST_NAMES} more"] if len(ends) > _MOST_NAMES else []
+    *names, last = [*ends[:_MOST_NAMES], *more]
+    return f"links {listed(names)} and {last} end free: a loop may be missing"
 
 
 def _motors(machine: Machine) -> ImportFinding:

@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from linkwork.convert.robots.closure_sheets import add_sheet, closing_frames
+from linkwork.convert.robots.closure_sheets import add_sheet, closing_frames, is_of
 from linkwork.convert.robots.examination import examine
 from linkwork.convert.robots.limited_child import SECONDS, MissingLibrary, call
 from linkwork.convert.robots.loop_simplification import FramePoint, LoopSimplifier
@@ -19,7 +19,13 @@ from linkwork.convert.robots.machine_writing import MachineNames, MachineWriter
 from linkwork.convert.robots.mjcf import read_mjcf
 from linkwork.convert.robots.package_paths import PackagePaths
 from linkwork.convert.robots.pose_search import closed_pose, nearest_within
-from linkwork.convert.robots.robot_model import ImportProblem, RobotModel, SourceJoint, SourceLink
+from linkwork.convert.robots.robot_model import (
+    TURNS,
+    ImportProblem,
+    RobotModel,
+    SourceJoint,
+    SourceLink,
+)
 from linkwork.convert.robots.sdf import read_sdf
 from linkwork.convert.robots.urdf import check_tree, read_urdf
 from linkwork.convert.robots.xml_reading import XmlFile
@@ -52,7 +58,8 @@ class Imported:
 class ImportOptions:
     """Options of an import.
 
-    `closures`: a sheet; `packages`: folders by the names of packages; `base`: whether a robot without a joint
+    `closures`: a sheet; `no_closures`: import the tree alone; `packages`: folders by the names of packages;
+    `base`: whether a robot without a joint
     to the world stands or floats (default: URDF stands, others say); `literal`: change nothing; `repair`:
     mend inertias that no body has; `effort`: largest effort of the motors (N m or N), not the source's;
     `seconds`: largest duration of a child process; `seed`: of the search for a pose; `folder`: that of the
@@ -68,6 +75,7 @@ class ImportOptions:
     seconds: float = SECONDS
     seed: int = 0
     folder: Path | None = None
+    no_closures: bool = False
 
 
 def read_robot(path: Path, options: ImportOptions | None = None) -> RobotModel:
@@ -76,29 +84,32 @@ def read_robot(path: Path, options: ImportOptions | None = None) -> RobotModel:
     file = _expanded(path, options) if path.suffix == ".xacro" else XmlFile(path)
     packages = PackagePaths(path.parent, options.packages)
     tag = file.root.tag
+    as_tree = options.no_closures
     if tag == "robot":
-        robot = read_urdf(file, packages)
+        robot = read_urdf(file, packages, as_tree=as_tree)
     elif tag == "mujocoinclude":
         text = "the file is a part, which another file includes"
         raise file.problem(file.root, text, "import the file whose root element is <mujoco>")
     elif tag == "mujoco":
-        robot = read_mjcf(file, packages, options.seconds)
+        robot = read_mjcf(file, packages, options.seconds, as_tree=as_tree)
     elif tag == "sdf":
-        robot = read_sdf(file, packages)
+        robot = read_sdf(file, packages, as_tree=as_tree)
     else:
         text = f"the root element is <{tag}>; known: <robot> (URDF), <sdf> (SDF), <mujoco> (MJCF)"
         raise file.problem(file.root, text)
-    beside = path.with_name("robot.yaml")
-    if options.closures is not None:
-        add_sheet(robot, options.closures)
-    elif tag == "robot" and beside.exists():
-        robot = _with_sheet_beside(robot, beside)
-    if not robot.closures:
-        robot.closures = closing_frames(robot)
+    if not as_tree:
+        sheet = _sheet(robot, path, options) if tag == "robot" else options.closures
+        if sheet is not None:
+            add_sheet(robot, sheet)
+        robot.closures = robot.closures or closing_frames(robot)
     _place_base(robot, options.base)
     check_tree(robot)
-    if path.suffix == ".xacro":
-        robot.tree_from_file = False
+    robot.expanded = file.text_given
+    for joint in robot.joints.values():
+        if joint.type in ("floating", "planar", "cylindrical"):
+            lost = [key for key in ("damping", "friction", "armature", "stiffness") if getattr(joint, key)]
+            if lost:
+                robot.leave_out(f"{listed(lost)} of {joint.name}, a {joint.type} joint, is left out")
     return robot
 
 
@@ -116,19 +127,18 @@ def _expanded(path: Path, options: ImportOptions) -> XmlFile:
     return XmlFile(path, text)
 
 
-def _with_sheet_beside(robot: RobotModel, sheet: Path) -> RobotModel:
-    """Return the robot with the sheet that lies beside it, if its names are those of this robot."""
-    tried = deepcopy(robot)
-    try:
-        add_sheet(tried, sheet)
-    except ImportProblem as problem:
-        place = f"line {problem.line}: " if problem.line else ""
-        robot.remarks.append(
-            f"{sheet.name} beside the file does not fit it, and is not used: {place}{problem.message}"
-        )
-        return robot
-    tried.remarks.append(f"closures and motors are those of {sheet.name} beside the file")
-    return tried
+def _sheet(robot: RobotModel, path: Path, options: ImportOptions) -> Path | None:
+    """Return the sheet of a URDF: the given one, or the one beside it that is of this robot."""
+    beside = path.with_name("robot.yaml")
+    if options.closures is not None or not beside.exists():
+        return options.closures
+    if is_of(robot, beside):
+        robot.remarks.append(f"closures and motors are those of {beside.name} beside the file")
+        return beside
+    robot.leave_out(
+        f"{beside.name} beside the file does not fit it, and is not used: it has no closures of this robot"
+    )
+    return None
 
 
 def _place_base(robot: RobotModel, base: Literal["fixed", "floating"] | None) -> None:
@@ -200,6 +210,7 @@ def import_robot(path: Path, options: ImportOptions | None = None) -> Imported:
         made = _made(robot, frames, options)
     if made.searched:
         remarks.append(made.searched)
+    remarks += made.loosened
     remarks += _fast_dampers(made.machine)
     heading = [f"Imported from {path.name} by linkwork import.", *(f"- {note}" for note in changes + remarks)]
     text = "".join(f"# {line}\n" for line in heading) + made.text
@@ -214,18 +225,25 @@ _SINGULAR = "the machine is singular at the zero pose; the initial pose was foun
 
 @dataclass(frozen=True)
 class _Made:
-    """The text of a machine file and its machine; `searched`: why it does not start at zero, or empty."""
+    """The text of a machine file and its machine.
+
+    `searched`: why it does not start at zero, or empty; `loosened`: limits that are left out, in words.
+    """
 
     text: str
     machine: Machine
     names: MachineNames
     searched: str
+    loosened: tuple[str, ...]
 
 
-def _made(robot: RobotModel, frames: list[FramePoint], options: ImportOptions) -> _Made:
+def _made(
+    robot: RobotModel, frames: list[FramePoint], options: ImportOptions, loosened: tuple[str, ...] = ()
+) -> _Made:
     """Write a robot and load the result, from a pose found by search if its loops are open at zero.
 
     A singular zero pose is left, too, unless nothing may change (`literal`), or no regular pose is found.
+    Joints that are beyond their limits in all closed poses that are found lose these limits.
     """
     writer = MachineWriter(robot, frames, options.folder)
     nearest = {name: nearest_within(*limits) for name, limits in writer.limits.items()}
@@ -246,12 +264,17 @@ def _made(robot: RobotModel, frames: list[FramePoint], options: ImportOptions) -
         else:
             wrong = "the loops could not be closed from random poses"
             remedy = "check the closures, and the limits of joints"
-            if found.outside:
-                wrong = (
-                    f"no pose within the limits was found in {found.starts} starts; "
-                    f"one that closes the loops is beyond those of {listed(found.outside)}"
-                )
-            elif found.nearest is not None:
+            beyond = [
+                each for each in robot.joints.values() if writer.names.of("joint", each.name) in found.outside
+            ]
+            for joint in beyond:
+                reach = f"{joint.lower:.4g} to {joint.upper:.4g} {'rad' if joint.type in TURNS else 'm'}"
+                why = f"in {found.starts} starts the loops closed in no pose within {reach}"
+                loosened += (f"LIMITS OF {joint.name} ARE LEFT OUT: {why}",)
+                joint.lower = joint.upper = None
+            if beyond:
+                return _made(robot, frames, options, loosened)
+            if found.nearest is not None:
                 rows, gap = ", ".join(found.nearest.rows[:4]), found.nearest.residual
                 wrong += f": {rows} remain open by {gap:.3g} (typical lengths or rad) or more"
             raise ImportProblem(robot.file, 0, wrong, remedy)
@@ -262,7 +285,7 @@ def _made(robot: RobotModel, frames: list[FramePoint], options: ImportOptions) -
         first = error.problems[0]
         message = f"the machine file does not load: {first.key}: {first.message}"
         raise ImportProblem(robot.file, 0, message, first.remedy)
-    return _Made(text, machine, writer.names, searched)
+    return _Made(text, machine, writer.names, searched, loosened)
 
 
 def _fast_dampers(machine: Machine) -> list[str]:

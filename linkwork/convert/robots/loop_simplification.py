@@ -50,6 +50,9 @@ class LoopSimplifier:
         self.frames: list[FramePoint] = []
         moving = [link.mass for name, link in robot.links.items() if robot.carrier(name) is not None]
         self._light = LIGHT * (sum(sorted(moving)[:-1] or moving) or 1.0)
+        size = max((float(np.abs(joint.pose.at).max()) for joint in robot.joints.values()), default=0.0)
+        largest = max((float(np.abs(link.inertia).max()) for link in robot.links.values()), default=0.0)
+        self._light_inertia = max(self._light * size**2, LIGHT * largest)
 
     def run(self) -> None:
         """Make all changes."""
@@ -69,6 +72,10 @@ class LoopSimplifier:
         """Whether a motor, coupling or spring acts on a joint."""
         robot = self.robot
         return joint.name in (robot.motors or ()) or robot.coupled(joint.name) or joint.stiffness != 0.0
+
+    def _is_light(self, link: SourceLink) -> bool:
+        """Whether a link counts as one without mass and inertia."""
+        return link.mass <= self._light and float(np.abs(link.inertia).max()) <= self._light_inertia
 
     def _merge_fixed(self) -> None:
         robot = self.robot
@@ -138,7 +145,7 @@ class LoopSimplifier:
             children = self.robot.children(link)
             if (
                 len(children) != 1
-                or self.robot.links[link].mass > self._light
+                or not self._is_light(self.robot.links[link])
                 or self._is_held(link)
                 or np.linalg.norm(children[0].pose.at) > _SAME_M
             ):
@@ -235,7 +242,7 @@ class LoopSimplifier:
             if np.linalg.norm(np.cross(own, axis)) > _SAME_RAD or np.linalg.norm(off) > _SAME_M:
                 continue
             leaf = self.robot.links[link]
-            if leaf.mass > self._light and not _symmetric(leaf, own):
+            if not self._is_light(leaf) and not _symmetric(leaf, own):
                 continue
             leaf.inertia = leaf.inertia - (own @ leaf.inertia @ own) * np.outer(own, own)
             carrier = self.robot.links[joint.parent]
@@ -327,20 +334,42 @@ class LoopSimplifier:
             self.notes.append(f"{closure.name}, {what}, closes a planar loop: it is a pin in the plane")
 
     def _declare_idle(self) -> None:
-        """A bent rod between two ball joints may spin about their line; straight ones are found at load."""
+        """A bent leg between two ball joints may spin about their line; straight ones are found at load."""
         for closure in self.robot.closures:
             for link, pose in ((closure.a, closure.a_pose), (closure.b, closure.b_pose)):
-                joint = self._leaf_joint(link)
-                if closure.type != "point" or joint is None or joint.type != "spherical":
+                joint, parts = self._leg(link)
+                if closure.type != "point" or joint is None:
                     continue
-                length = float(np.linalg.norm(pose.at))
-                com = self.robot.links[link].com
-                if length > _SAME_M and np.linalg.norm(np.cross(pose.at / length, com)) > _STRAIGHT_M:
+                end = parts[link] @ pose
+                length = float(np.linalg.norm(end.at))
+                coms = [
+                    frame.at + frame.rotation @ self.robot.links[name].com for name, frame in parts.items()
+                ]
+                off = [np.linalg.norm(np.cross(end.at / (length or 1.0), com)) for com in coms]
+                if length > _SAME_M and max(off) > _STRAIGHT_M:
                     joint.idle = True
+                    centre = "centre of mass is" if len(parts) == 1 else "centres of mass are"
                     self.notes.append(
-                        f"{link}, whose centre of mass is off the line from {joint.name} to {closure.name}, "
-                        "may spin about this line: the controller ignores this motion (idle)"
+                        f"{_and(list(reversed(parts)))}, whose {centre} off the line from {joint.name} to "
+                        f"{closure.name}, may spin about this line: the controller ignores this motion (idle)"
                     )
+
+    def _leg(self, link: str) -> tuple[SourceJoint | None, dict[str, FramePose]]:
+        """Return the plain ball joint that carries a leg which ends in a link and its one closure, or None.
+
+        Slides may lie between; the dictionary has the links from the end on, in the frame of the first one.
+        """
+        robot, parts, joint = self.robot, {link: FramePose()}, self.robot.carrier(link)
+        ends = not robot.children(link) and len(self._closures_on(link)) == 1
+        sprung = {name for each in robot.springs for name in (each.a, each.b)}
+        while ends and joint is not None and joint.type == "prismatic":
+            parts = {name: joint.pose @ frame for name, frame in parts.items()}
+            parts[joint.parent] = FramePose()
+            ends = len(robot.children(joint.parent)) == 1 and not self._closures_on(joint.parent)
+            joint = robot.carrier(joint.parent)
+        if not ends or joint is None or joint.type != "spherical" or not sprung.isdisjoint(parts):
+            return None, parts
+        return (joint if self._is_plain(joint) else None), parts
 
     def _branches(self, closure: SourceClosure) -> tuple[_Branch, _Branch]:
         """Return the joints from the last link that carries both ends of a closure."""

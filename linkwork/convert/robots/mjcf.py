@@ -30,6 +30,7 @@ from linkwork.convert.robots.robot_model import (
     quaternion_matrix,
 )
 from linkwork.convert.robots.xml_reading import LARGEST, XmlFile
+from linkwork.machine.problems import counted
 
 _TYPES: dict[str, JointType] = {
     "hinge": "revolute", "slide": "prismatic", "ball": "spherical", "free": "floating",
@@ -39,8 +40,10 @@ _MOST_INCLUDES = 200
 _FOLDERS = {"mesh": "meshdir", "hfield": "meshdir", "skin": "meshdir", "texture": "texturedir"}
 
 
-def read_mjcf(main: XmlFile, packages: PackagePaths, seconds: float = SECONDS) -> RobotModel:
-    """Read a robot. Raises ImportProblem."""
+def read_mjcf(
+    main: XmlFile, packages: PackagePaths, seconds: float = SECONDS, *, as_tree: bool = False
+) -> RobotModel:
+    """Read a robot, without `connect` and `weld` with `as_tree`. Raises ImportProblem."""
     path = Path(main.path)
     lines = _checked_lines(main, packages)
     try:
@@ -60,7 +63,7 @@ def read_mjcf(main: XmlFile, packages: PackagePaths, seconds: float = SECONDS) -
         [source[key] for key in ("gravity", "equalities", "sites", "tendons", "actuators", "start", "shapes")]
     ):
         raise ImportProblem(str(path), 0, f"numbers are not finite, or larger than {LARGEST:g}")
-    robot = _Reader(path, source, lines).robot
+    robot = _Reader(path, source, lines, as_tree=as_tree).robot
     _add_shapes(robot, source, packages)
     return robot
 
@@ -139,9 +142,12 @@ def _add_shapes(robot: RobotModel, source: dict[str, Any], packages: PackagePath
 class _Reader:
     """Makes the robot from the compiled model."""
 
-    def __init__(self, path: Path, source: dict[str, Any], lines: dict[tuple[str, str], int]) -> None:
+    def __init__(
+        self, path: Path, source: dict[str, Any], lines: dict[tuple[str, str], int], *, as_tree: bool
+    ) -> None:
         name = source["name"] if source["name"] not in ("", "MuJoCo Model") else path.stem
         self.robot = RobotModel(name, str(path), {}, {}, gravity=np.array(source["gravity"]), format="mjcf")
+        self.robot.as_tree = as_tree
         self._source, self._lines = source, lines
         self._bodies = source["bodies"]
         self._anchor: list[Floats] = []
@@ -153,12 +159,19 @@ class _Reader:
             self._add_tendon(tendon)
         self._add_motors()
         self.robot.start = source["start"]
-        remarks = self.robot.remarks
         if source["fluid"]:
-            remarks.append("forces of a fluid (density, viscosity) are left out")
-        lifted = [body["name"] for body in self._bodies if body["gravity_compensation"]]
-        if lifted:
-            remarks.append(f"compensation of gravity (gravcomp) is left out: {_few(lifted)}")
+            self.robot.leave_out("forces of a fluid (density, viscosity) are left out")
+        if source["unactuated"]:
+            self.robot.remarks.append("actuators that the file switches off are no motors")
+        if source["contacts"]:
+            text = f"contacts are not modelled: {counted(source['contacts'], 'geom')} that may collide"
+            self.robot.remarks.append(text)
+        moved = [body["name"] for body in self._bodies if body["moved"]]
+        if moved:
+            self.robot.leave_out(f"bodies that a program moves (mocap) stay in place: {_few(moved)}")
+        lifted = {body["name"]: body["gravity_compensation"] for body in self._bodies}
+        if any(lifted.values()):
+            self.robot.lessen_gravity(lifted)
 
     def _line(self, tag: str, name: str) -> int:
         return self._lines.get((tag, name), 0)
@@ -202,7 +215,7 @@ class _Reader:
         return str(body["name"])
 
     def _joint(self, joint: dict[str, Any], parent: str, child: str, pose: FramePose) -> SourceJoint:
-        name, remarks = joint["name"], self.robot.remarks
+        name = joint["name"]
         kind = _TYPES[joint["type"]]
         line = self._line("joint", name) or self._line("freejoint", name)
         made = SourceJoint(name, kind, parent, child, line, pose, np.array(joint["axis"]))
@@ -213,14 +226,14 @@ class _Reader:
                 made.type = "continuous"
             made.stiffness, made.rest, made.effort = joint["stiffness"], joint["rest"], joint["effort"]
         elif joint["stiffness"]:
-            remarks.append(f"the spring of {name}, a {kind} joint, is left out")
+            self.robot.leave_out(f"the spring of {name}, a {kind} joint, is left out")
         if kind == "spherical" and joint["limited"]:
-            remarks.append(f"the limit of {name}, a ball joint, is left out")
+            self.robot.remarks.append(f"the limit of {name}, a ball joint, is left out")
         if joint["nonlinear"]:
-            remarks.append(f"nonlinear terms of the spring or damper of {name} are left out")
+            self.robot.leave_out(f"nonlinear terms of the spring or damper of {name} are left out")
         if kind == "floating":
             if joint["damping"] or joint["armature"] or joint["friction"]:
-                remarks.append(f"damping, friction and armature of {name}, a free joint, are left out")
+                self.robot.leave_out(f"damping, friction and armature of {name}, a free joint, are left out")
         else:
             made.damping, made.armature, made.friction = (
                 joint[key] for key in ("damping", "armature", "friction")
@@ -233,6 +246,8 @@ class _Reader:
         if not equality["active"]:
             robot.remarks.append(f"{name} is not active at the start, and left out")
             return
+        if equality["soft"]:
+            robot.leave_out(f"{name} is rigid here, and soft in the source (solref)")
         if kind == "joint":
             ours, other = (self._source["joint_names"][k] if k >= 0 else None for k in equality["ends"])
             coefficients = tuple(data[:5]) if other is not None else (data[0],)
@@ -241,9 +256,13 @@ class _Reader:
         if kind == "tendon":
             robot.couplings.append(self._tendon_coupling(equality, line))
             return
+        if robot.as_tree:
+            robot.leave_out(f"{name}, which closes a loop, is left out, as was asked")
+            return
         if kind not in ("connect", "weld"):
             text = f"the equality {name!r} is of type {kind}, which is not read"
-            raise ImportProblem(robot.file, line, text, "known: connect, weld, joint, tendon")
+            remedy = "known: connect, weld, joint, tendon; --no-closures imports the tree alone"
+            raise ImportProblem(robot.file, line, text, remedy)
         if equality["on_sites"]:
             (body_a, at_a, quat_a), (body_b, at_b, quat_b) = (
                 self._source["sites"][k] for k in equality["ends"]
@@ -262,7 +281,8 @@ class _Reader:
         )
         if a[0] == b[0]:
             raise ImportProblem(robot.file, line, f"the equality {name!r} joins {a[0]!r} to itself")
-        robot.closures.append(SourceClosure(name, "weld" if kind == "weld" else "point", *a, *b, line=line))
+        is_weld = kind == "weld" and data[10] != 0.0  # without `torquescale` it holds a point
+        robot.closures.append(SourceClosure(name, "weld" if is_weld else "point", *a, *b, line=line))
 
     def _tendon_coupling(self, equality: dict[str, Any], line: int) -> SourceCoupling:
         """L₁ = Σ c_k L₂^k of two fixed tendons, or L₁ = c₀, with lengths less those in the reference pose."""
@@ -293,7 +313,7 @@ class _Reader:
         """Add the spring and damper of a tendon of one joint, or of one that joins two sites."""
         robot, name = self.robot, tendon["name"]
         line = self._line("fixed", name) or self._line("spatial", name)
-        left_out = [key for key in ("friction", "limited") if tendon[key]]
+        left_out = [key for key in ("friction", "limited", "armature", "nonlinear") if tendon[key]]
         least, most = tendon["rest"]
         if tendon["stiffness"] or tendon["damping"]:
             if least != most and tendon["stiffness"]:
@@ -308,9 +328,9 @@ class _Reader:
                 values = tendon["stiffness"], tendon["damping"], least
                 robot.springs.append(SourceSpring(name, a, a_at, b, b_at, *values, line))
         if left_out:
-            words = {"friction": "friction", "limited": "limits"}
+            words = {"limited": "limits", "nonlinear": "nonlinear terms of spring and damper"}
             listed = " and ".join(words.get(each, each) for each in left_out)
-            robot.remarks.append(f"of the tendon {name} these are left out: {listed}")
+            robot.leave_out(f"of the tendon {name} these are left out: {listed}")
 
     def _site(self, number: int) -> tuple[str, Floats]:
         """Return the link of a site, and the site's place in it."""
@@ -355,17 +375,29 @@ class _Reader:
     def _add_motors(self) -> None:
         robot = self.robot
         efforts: dict[str, list[float]] = {}
+        servos: list[str] = []
         for actuator in self._source["actuators"]:
             name, ratio = self._driven_by(actuator)
             joint = robot.joints.get(name or "")
             if joint is None or joint.type not in ("revolute", "continuous", "prismatic"):
-                robot.remarks.append(
+                robot.leave_out(
                     f"the actuator {actuator['name']} does not drive one hinge or slide, and is left out"
                 )
                 continue
+            if actuator["servo"]:
+                servos.append(actuator["name"])
+            if actuator["joint"] is not None:
+                armature, damping = actuator["rotor"]
+                joint.armature, joint.damping = joint.armature + armature, joint.damping + damping
+            elif any(actuator["rotor"]):
+                robot.leave_out(f"armature and damping of the actuator {actuator['name']} are left out")
             found = efforts.setdefault(joint.name, [])
             if actuator["effort"] is not None:
                 found.append(actuator["effort"] * ratio)
+        if servos:
+            robot.remarks.append(
+                f"motors take efforts: the servo or activation in {_few(servos)} is not modelled"
+            )
         robot.motors = list(efforts)
         for name, found in efforts.items():
             joint = robot.joints[name]

@@ -5,7 +5,9 @@ Lengths in m, angles in rad, quaternions (w, x, y, z) and frames of bodies, as M
 
 from __future__ import annotations
 
+import copy
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +16,16 @@ import numpy as np
 from linkwork.convert.robots.limited_child import WorkerProblem
 from linkwork.convert.robots.robot_model import quaternion_matrix
 
+_SOFT_S = 0.05
+"""Response time of a constraint, beyond which it is soft; or its stiffness is below 1000 / s²."""
+
 
 def compiled(request: dict[str, Any]) -> dict[str, Any]:
     """Return bodies, joints, equalities, actuators, shapes and the first key frame of request["file"]."""
     import mujoco
 
-    spec, model, meshes = _model(request["file"])
+    spec, model, meshes, contacts = _model(request["file"])
+    off = _switch_off(mujoco, model)
     joint_kind, equality = mujoco.mjtJoint, mujoco.mjtEq
     joints_driven = (int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_JOINTINPARENT))
     names = _Names(model)
@@ -37,6 +43,7 @@ def compiled(request: dict[str, Any]) -> dict[str, Any]:
                 "principal_quat": model.body_iquat[i].tolist(),
                 "moments": model.body_inertia[i].tolist(),
                 "gravity_compensation": float(model.body_gravcomp[i]),
+                "moved": int(model.body_mocapid[i]) >= 0,
                 "joints": [
                     _joint(model, k, names.joint[k], joint_kind(int(model.jnt_type[k])).name)
                     for k in range(model.body_jntadr[i], model.body_jntadr[i] + model.body_jntnum[i])
@@ -52,6 +59,7 @@ def compiled(request: dict[str, Any]) -> dict[str, Any]:
                 "ends": [int(model.eq_obj1id[i]), int(model.eq_obj2id[i])],
                 "data": model.eq_data[i].tolist(),
                 "active": bool(model.eq_active0[i]),
+                "soft": not -model.eq_solref[i, 0] > 1e3 and not 0.0 < model.eq_solref[i, 0] < _SOFT_S,
             }
             for i in range(model.neq)
         ],
@@ -70,15 +78,62 @@ def compiled(request: dict[str, Any]) -> dict[str, Any]:
                 if int(model.actuator_trntype[i]) == int(mujoco.mjtTrn.mjTRN_TENDON)
                 else None,
                 "effort": _effort(mujoco, model, i),
+                "servo": not _is_direct(mujoco, model, i),
+                "rotor": [
+                    float(model.actuator_gear[i, 0]) ** 2 * _largest(model, i, f"actuator_{name}")
+                    for name in ("armature", "damping")
+                ],
             }
-            for i in range(model.nu)
+            for i in range(len(model.actuator_trntype))
+            if not off("ACTUATION") and not model.opt.disableactuator >> model.actuator_group[i] & 1
         ],
         "start": _start(mujoco, model, names),
         "tendons": [_tendon(mujoco, model, i, names) for i in range(model.ntendon)],
         "shapes": _shapes(mujoco, model, meshes),
         "fluid": bool(model.opt.density or model.opt.viscosity),
+        "contacts": 0 if off("CONTACT", "CONSTRAINT") else contacts,
+        "unactuated": bool(off("ACTUATION") or model.opt.disableactuator),
         "flexes": int(model.nflex),
     }
+
+
+def _switch_off(mujoco: Any, model: Any) -> Callable[..., bool]:
+    """Remove what <flag …="disable"/> switches off; return whether any of given flags is set."""
+
+    def off(*names: str) -> bool:
+        bits = [int(getattr(mujoco.mjtDisableBit, f"mjDSBL_{name}", 0)) for name in names]
+        return any(model.opt.disableflags & bit for bit in bits)
+
+    no_spring, no_damper = off("SPRING", "PASSIVE"), off("DAMPER", "PASSIVE")
+    cleared = [
+        (off("GRAVITY"), ("gravity",)),
+        (no_spring, ("jnt_stiffness", "jnt_stiffnesspoly", "tendon_stiffness", "tendon_stiffnesspoly")),
+        (no_damper, ("dof_damping", "dof_dampingpoly", "tendon_damping", "tendon_dampingpoly",
+                     "actuator_damping", "actuator_dampingpoly")),
+        (no_spring and no_damper, ("body_gravcomp", "density", "viscosity")),
+        (off("FRICTIONLOSS", "CONSTRAINT"), ("dof_frictionloss", "tendon_frictionloss")),
+        (off("LIMIT", "CONSTRAINT"), ("jnt_limited", "tendon_limited")),
+        (off("EQUALITY", "CONSTRAINT"), ("eq_active0",)),
+    ]  # fmt: skip
+    _clear(model, *(name for is_off, names in cleared if is_off for name in names))
+    return off
+
+
+def _clear(model: Any, *names: str) -> None:
+    """Set values of a model or of its options to zero; those of other versions of MuJoCo are passed over."""
+    for name in names:
+        if hasattr(model, name):
+            getattr(model, name)[:] = 0
+        elif name == "gravity":
+            model.opt.gravity[:] = 0.0
+        elif hasattr(model.opt, name):
+            setattr(model.opt, name, 0.0)
+
+
+def _largest(model: Any, i: int, *names: str) -> float:
+    """Return the largest number of values of an element, which older versions of MuJoCo may not have."""
+    found = [np.max(np.abs(getattr(model, name)[i])) for name in names if hasattr(model, name)]
+    return float(max(found, default=0.0))
 
 
 class _Names:
@@ -104,16 +159,19 @@ def _distinct(names: list[str]) -> list[str]:
     return found
 
 
-def _model(file: str) -> tuple[Any, Any, dict[str, dict[str, Any]]]:
-    """Return specification and model, without meshes that no inertia needs, and meshes by names of geoms."""
+def _model(file: str) -> tuple[Any, Any, dict[str, dict[str, Any]], int]:
+    """Return specification and model, without meshes that no inertia needs, meshes by names of geoms, and the
+    number of geoms that collide.
+    """
     import mujoco
 
     spec = None
     try:
         spec = mujoco.MjSpec.from_file(file)
+        contacts = sum(bool(geom.contype or geom.conaffinity) for geom in spec.geoms)
         meshes = _strip(spec)
         spec.compiler.LRopt.mode = 0  # the lengths of tendons over all poses, which take long, are not read
-        return spec, spec.compile(), meshes
+        return spec, spec.compile(), meshes, contacts
     except (ValueError, RuntimeError) as error:
         missing = [] if spec is None else _missing_meshes(spec, Path(file).parent)
         if missing:
@@ -230,9 +288,8 @@ def _joint(model: Any, k: int, name: str, kind: str) -> dict[str, Any]:
         "limited": bool(model.jnt_limited[k]),
         "stiffness": float(model.jnt_stiffness[k]),
         "rest": float(model.qpos_spring[at]) - zero if scalar else 0.0,
-        "nonlinear": bool(np.any(model.jnt_stiffnesspoly[k]) or np.any(model.dof_dampingpoly[dof]))
-        if hasattr(model, "jnt_stiffnesspoly")
-        else False,
+        "nonlinear": _largest(model, k, "jnt_stiffnesspoly", "jnt_springyield")
+        + _largest(model, dof, "dof_dampingpoly"),
         "damping": float(model.dof_damping[dof]),
         "armature": float(model.dof_armature[dof]),
         "friction": float(model.dof_frictionloss[dof]),
@@ -260,6 +317,8 @@ def _tendon(mujoco: Any, model: Any, i: int, names: _Names) -> dict[str, Any]:
         "friction": float(model.tendon_frictionloss[i]),
         "rest": model.tendon_lengthspring[i].tolist(),
         "limited": bool(model.tendon_limited[i]),
+        "armature": _largest(model, i, "tendon_armature"),
+        "nonlinear": _largest(model, i, "tendon_stiffnesspoly", "tendon_dampingpoly", "tendon_springyield"),
     }
 
 
@@ -270,16 +329,36 @@ def is_taken(tendon: dict[str, Any]) -> bool:
     return not is_slack and (len(tendon["joints"]) == 1 or bool(tendon["sites"]))
 
 
-def _leave_out_springs(mujoco: Any, model: Any, names: _Names) -> None:
-    """Remove the springs that the importer leaves out, and the dampers of such tendons."""
+def _without_left_out(mujoco: Any, source: Any, names: _Names, gravity: list[float]) -> Any:
+    """Return a copy of the model without what the importer leaves out, and with its gravity (3, m/s²)."""
+    model = copy.copy(source)
     scalar = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
     model.jnt_stiffness[~np.isin(model.jnt_type, scalar)] = 0.0
+    free = model.jnt_type[model.dof_jntid] == int(mujoco.mjtJoint.mjJNT_FREE)
+    model.dof_damping[free] = model.dof_armature[free] = 0.0
     for i in range(model.ntendon):
         if not is_taken(_tendon(mujoco, model, i, names)):
             model.tendon_stiffness[i] = model.tendon_damping[i] = 0.0
-    for polynomial in ("jnt_stiffnesspoly", "dof_dampingpoly", "tendon_stiffnesspoly", "tendon_dampingpoly"):
-        if hasattr(model, polynomial):
-            getattr(model, polynomial)[:] = 0.0
+    driving = [int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_JOINTINPARENT)]
+    if hasattr(model, "actuator_armature"):
+        others = ~np.isin(model.actuator_trntype, driving)
+        model.actuator_armature[others] = model.actuator_damping[others] = 0.0
+    _clear(
+        model, "body_gravcomp", "density", "viscosity", "jnt_springyield", "jnt_stiffnesspoly",
+        "dof_dampingpoly", "tendon_stiffnesspoly", "tendon_dampingpoly", "tendon_springyield",
+        "tendon_armature", "actuator_dampingpoly",
+    )  # fmt: skip
+    model.opt.gravity[:] = gravity
+    return model
+
+
+def _is_direct(mujoco: Any, model: Any, i: int) -> bool:
+    """Whether the force of an actuator is its input times a factor."""
+    return (
+        int(model.actuator_biastype[i]) == int(mujoco.mjtBias.mjBIAS_NONE)
+        and int(model.actuator_gaintype[i]) == int(mujoco.mjtGain.mjGAIN_FIXED)
+        and int(model.actuator_dyntype[i]) == int(mujoco.mjtDyn.mjDYN_NONE)
+    )
 
 
 def _effort(mujoco: Any, model: Any, i: int) -> float | None:
@@ -288,10 +367,12 @@ def _effort(mujoco: Any, model: Any, i: int) -> float | None:
     found = []
     if model.actuator_forcelimited[i]:
         found.append(gear * float(np.abs(model.actuator_forcerange[i]).max()))
-    direct = int(model.actuator_biastype[i]) == int(mujoco.mjtBias.mjBIAS_NONE) and int(
-        model.actuator_gaintype[i]
-    ) == int(mujoco.mjtGain.mjGAIN_FIXED)
-    if direct and model.actuator_ctrllimited[i]:
+    plain = int(model.actuator_biastype[i]) == int(mujoco.mjtBias.mjBIAS_NONE)
+    if (
+        plain
+        and int(model.actuator_gaintype[i]) == int(mujoco.mjtGain.mjGAIN_FIXED)
+        and model.actuator_ctrllimited[i]
+    ):
         gain = abs(float(model.actuator_gainprm[i, 0]))
         found.append(gear * gain * float(np.abs(model.actuator_ctrlrange[i]).max()))
     return min(found, default=None)
@@ -311,9 +392,10 @@ def _start(mujoco: Any, model: Any, names: _Names) -> dict[str, float]:
 
 
 def states(request: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return mass matrix, bias with springs, and poses of bodies at each of request["states"].
+    """Return mass matrix, bias with springs and dampers, and poses of bodies at each of request["states"].
 
-    The springs are those that are imported. Dampers of tendons belong to the springs, those of joints do not.
+    They are those of the file without what the importer leaves out, under request["gravity"];
+    `whole_mass` and `whole_bias` are those of the whole file.
 
     A state gives q and v by joint, in the coordinates of the machine file: a ball's q is its quaternion
     (w, x, y, z), that of a free joint the translation and the quaternion. `dofs` names the rows of the
@@ -321,11 +403,10 @@ def states(request: dict[str, Any]) -> list[dict[str, Any]]:
     """
     import mujoco
 
-    _, model, _ = _model(request["file"])
-    names = _Names(model)
-    model.dof_damping[:] = 0.0  # of joints; the dampers of tendons are compared
-    _leave_out_springs(mujoco, model, names)
-    data = mujoco.MjData(model)
+    _, source, _, _ = _model(request["file"])
+    names = _Names(source)
+    model = _without_left_out(mujoco, source, names, request["gravity"])
+    data = mujoco.MjData(source)
     kinds = [mujoco.mjtJoint(int(kind)).name for kind in model.jnt_type]
     turn = np.eye(model.nv)
     for k, kind in enumerate(kinds):
@@ -345,18 +426,18 @@ def states(request: dict[str, Any]) -> list[dict[str, Any]]:
                 data.qpos[at : at + len(q)] = q if kind == "mjJNT_BALL" else q + model.qpos0[at]
             data.qvel[dof : dof + len(v)] = v
         data.qvel[:] = turn @ data.qvel
-        mujoco.mj_forward(model, data)
-        mass = np.zeros((model.nv, model.nv))
-        _full_mass(mujoco, model, data, mass)
-        bias = data.qfrc_bias - data.qfrc_spring - data.qfrc_damper
+        whole_mass, whole_bias = _terms(mujoco, source, data, turn)
+        mass, bias = _terms(mujoco, model, data, turn)
         found.append(
             {
+                "whole_mass": whole_mass,
+                "whole_bias": whole_bias,
                 "dofs": [
                     [names.joint[k], d - int(model.jnt_dofadr[k])]
                     for d, k in enumerate(model.dof_jntid.tolist())
                 ],
-                "mass": (turn.T @ mass @ turn).tolist(),
-                "bias": (turn.T @ bias).tolist(),
+                "mass": mass,
+                "bias": bias,
                 "springs": True,
                 "bodies": {
                     name: [data.xpos[i].tolist(), data.xmat[i].tolist()] for i, name in enumerate(names.body)
@@ -364,6 +445,14 @@ def states(request: dict[str, Any]) -> list[dict[str, Any]]:
             }
         )
     return found
+
+
+def _terms(mujoco: Any, model: Any, data: Any, turn: Any) -> tuple[list[list[float]], list[float]]:
+    """Return mass matrix and bias with all passive forces, in velocities that `turn` (nv × nv) gives."""
+    mujoco.mj_forward(model, data)
+    mass = np.zeros((model.nv, model.nv))
+    _full_mass(mujoco, model, data, mass)
+    return (turn.T @ mass @ turn).tolist(), (turn.T @ (data.qfrc_bias - data.qfrc_passive)).tolist()
 
 
 def _full_mass(mujoco: Any, model: Any, data: Any, mass: Any) -> None:

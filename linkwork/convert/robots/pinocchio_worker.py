@@ -15,15 +15,15 @@ _PLANAR = "JointModelPlanar"
 def states(request: dict[str, Any]) -> list[dict[str, Any]]:
     """Return mass matrix, bias and poses of links at each of request["states"].
 
-    The tree is that of the URDF in request["file"], with a free joint request["base"] if it is given; or of
-    request["joints"] and request["links"]. A state gives q and v by joint, in the coordinates of the machine
+    The tree is that of the URDF in request["file"], or of its text, with a free joint request["base"] if it
+    is given, and chains of joints in place of those in request["retyped"]; or of request["joints"] and
+    request["links"]. A state gives q and v by joint, in the coordinates of the machine
     file, a quaternion as (w, x, y, z). `dofs` names the rows of the mass matrix: joint and degree of freedom.
     """
     import pinocchio
 
     if "file" in request:
-        model, slots = _of_urdf(pinocchio, request)
-        links = {frame.name: k for k, frame in enumerate(model.frames) if frame.type == pinocchio.BODY}
+        model, slots, links = _retyped(pinocchio, _of_urdf(pinocchio, request), request["retyped"])
     else:
         model, slots, links = _of_parts(pinocchio, request)
     model.gravity.linear = np.array(request["gravity"])
@@ -86,35 +86,65 @@ class _Slot:
         drift[dof : dof + 3] = -np.cross(own_v[3:], v[dof : dof + 3])
 
 
-def _of_urdf(pinocchio: Any, request: dict[str, Any]) -> tuple[Any, list[_Slot]]:
+def _of_urdf(pinocchio: Any, request: dict[str, Any]) -> Any:
+    build = pinocchio.buildModelFromXML if request["text"] else pinocchio.buildModelFromUrdf
+    root = [pinocchio.JointModelFreeFlyer(), request["base"]] if request.get("base") else []
     try:
-        if request.get("base"):
-            free = pinocchio.JointModelFreeFlyer()
-            model = pinocchio.buildModelFromUrdf(request["file"], free, request["base"])
-        else:
-            model = pinocchio.buildModelFromUrdf(request["file"])
+        model = build(request["text"] or request["file"], *root)
     except (ValueError, RuntimeError) as error:
         raise WorkerProblem(f"Pinocchio: {' '.join(str(error).split())[:300]}") from None
     if any(_PLANAR in joint.shortname() for joint in model.joints):
         raise WorkerProblem("planar joints are not compared")
-    return model, [
-        _Slot(joint, name, 0) for joint, name in zip(model.joints[1:], model.names[1:], strict=True)
-    ]
+    return model
+
+
+def _retyped(pinocchio: Any, old: Any, chains: dict[str, Any]) -> tuple[Any, list[Any], dict[str, int]]:
+    """Return a copy of a model with chains of joints in place of some of its joints."""
+    model, seats = pinocchio.Model(), {0: (0, pinocchio.SE3.Identity())}
+    slots: list[Any] = []
+    for k in range(1, old.njoints):
+        name, (parent, seat) = old.names[k], seats[old.parents[k]]
+        place = seat * old.jointPlacements[k]
+        if name in chains:
+            seats[k] = _add_chain(pinocchio, model, slots, (parent, place), name, chains[name])
+        else:
+            number = model.addJoint(parent, old.joints[k], place, name)
+            slots.append((number, name, 0))
+            seats[k] = number, pinocchio.SE3.Identity()
+        if seats[k][0]:
+            model.appendBodyToJoint(seats[k][0], old.inertias[k], seats[k][1])
+    links = {}
+    for frame in old.frames:
+        if frame.type == pinocchio.BODY:
+            number, seat = seats[frame.parentJoint]
+            made = pinocchio.Frame(frame.name, number, seat * frame.placement, frame.type)
+            links[frame.name] = model.addFrame(made)
+    return model, [_Slot(model.joints[k], name, dof) for k, name, dof in slots], links
+
+
+def _add_chain(
+    pinocchio: Any, model: Any, slots: list[Any], seat: tuple[int, Any], name: str, chain: Any
+) -> tuple[int, Any]:
+    """Add elementary joints at a place on a joint; return the seat of the link behind them."""
+    parent, place = seat
+    for number, (kind, axis, pitch, dof) in enumerate(chain):
+        made = _joint_model(pinocchio, kind, np.array(axis), pitch)
+        parent = model.addJoint(parent, made, place, f"{name}.{number}")
+        slots.append((parent, name, dof))
+        place = pinocchio.SE3.Identity()
+    return parent, place
 
 
 def _of_parts(pinocchio: Any, request: dict[str, Any]) -> tuple[Any, list[Any], dict[str, int]]:
     model = pinocchio.Model()
     seats: dict[str, tuple[int, Any]] = {request["root"]: (0, pinocchio.SE3.Identity())}
-    slots = []
+    slots: list[Any] = []
     for joint in request["joints"]:  # parents first
         parent, seat = seats[joint["parent"]]
         place = seat * pinocchio.SE3(np.array(joint["rotation"]), np.array(joint["at"]))
-        for number, (kind, axis, pitch, dof) in enumerate(joint["chain"]):
-            made = _joint_model(pinocchio, kind, np.array(axis), pitch)
-            parent = model.addJoint(parent, made, place, f"{joint['name']}.{number}")
-            slots.append((parent, joint["name"], dof))
-            place = pinocchio.SE3.Identity()
-        seats[joint["child"]] = parent, place
+        seats[joint["child"]] = _add_chain(
+            pinocchio, model, slots, (parent, place), joint["name"], joint["chain"]
+        )
     links = {}
     for name, (mass, com, inertia) in request["links"].items():
         number, place = seats[name]

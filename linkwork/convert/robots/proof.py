@@ -30,8 +30,9 @@ from linkwork.multibody.tree.joint_dof import onto_z
 from linkwork.multibody.tree.kinematics import kinematics
 
 STATES = 5
-_NO_MASS_KG = 1e-13
-"""Mass of links that have inertia only, which machine files do not allow."""
+_AGREES = 1e-9
+_NO_MASS_KG = 1e-12
+"""Mass of links that have inertia only: the least that machine files allow."""
 _POSITIONS = {"spherical": 4, "floating": 7}
 
 
@@ -39,7 +40,9 @@ _POSITIONS = {"spherical": 4, "floating": 7}
 class Proof:
     """Largest relative differences on `states` random states; `without`: why nothing was compared.
 
-    `library` says what was compared with; poses and closures relative to the robot's size.
+    `library` says what was compared with, `of_source` whether it read the source itself; poses and closures
+    relative to the robot's size. `whole` is the difference with all forces of the source, also those that the
+    import leaves out; NaN where the library gives none.
     """
 
     library: str = ""
@@ -49,6 +52,19 @@ class Proof:
     poses: float = math.nan
     closures: float | None = None
     without: str = ""
+    of_source: bool = True
+    whole: float = math.nan
+
+    @property
+    def agrees(self) -> bool | None:
+        """Whether all that was compared agrees; None where nothing was."""
+        worst = max(self.mass_matrix, self.bias, self.poses, self.closures or 0.0)
+        return None if self.without else worst <= _AGREES
+
+    @property
+    def complete(self) -> bool:
+        """Whether the machine has all forces of the source."""
+        return not self.whole > _AGREES
 
     def lines(self) -> list[str]:
         """Return what to show."""
@@ -64,7 +80,8 @@ class Proof:
             )
             if value is not None
         ]
-        return [f"with {self.library} on {self.states} random states: {', '.join(parts)}"]
+        more = "" if self.agrees else ": THIS IS NOT THE ROBOT OF THE FILE; what has few digits is wrong"
+        return [f"with {self.library} on {self.states} random states: {', '.join(parts)}{more}"]
 
 
 def digits(difference: float) -> int:
@@ -83,17 +100,17 @@ def prove(source: RobotModel, seconds: float = SECONDS, seed: int = 1) -> Proof:
     rng = np.random.default_rng(seed)
     states = [own.random_state(rng) for _ in range(STATES)]
     request: dict[str, Any] = {"states": states, "gravity": source.gravity.tolist()}
-    library = "Pinocchio"
-    worker = "pinocchio_worker:states"
+    library, worker, of_source = "Pinocchio", "pinocchio_worker:states", True
     if source.format == "mjcf":
         library, worker = "MuJoCo", "mujoco_worker:states"
         request["file"] = source.absolute_file
     elif source.format == "urdf" and _all_in_urdf(source):
-        request["file"] = source.absolute_file
+        request |= {"file": source.absolute_file, "text": source.expanded}
+        request["retyped"] = {name: _chain(source.joints[name]) for name in source.retyped}
         if "base" in source.joints and source.joints["base"].parent == WORLD:
             request["base"] = "base"
     else:
-        library = "Pinocchio, which was given the tree as it was read,"
+        library, of_source = "Pinocchio, which was given the tree as it was read,", False
         request |= _parts(source)
     try:
         found = call(worker, request, source.file, seconds)
@@ -104,7 +121,8 @@ def prove(source: RobotModel, seconds: float = SECONDS, seed: int = 1) -> Proof:
     differences = np.array([own.differences(*pair) for pair in zip(states, found, strict=True)])
     worst = differences.max(axis=0)
     closures = float(worst[3]) if own.mechanism.constraints else None
-    return Proof(library, STATES, float(worst[0]), float(worst[1]), float(worst[2]), closures)
+    mass, bias_forces, poses, _, whole = (float(each) for each in worst)
+    return Proof(library, STATES, mass, bias_forces, poses, closures, "", of_source, whole)
 
 
 def with_any_inertias(source: RobotModel) -> RobotModel:
@@ -124,9 +142,10 @@ def built(text: str) -> Mechanism:
 
 
 def _all_in_urdf(source: RobotModel) -> bool:
-    """Whether Pinocchio's URDF reader has the joints as they were read (a sheet may change types)."""
+    """Whether Pinocchio's URDF reader has the joints that were read, but for those that a sheet retypes."""
     known = {"revolute", "continuous", "prismatic", "fixed", "floating"}
-    return source.tree_from_file and all(joint.type in known for joint in source.joints.values())
+    types = (joint.type for joint in source.joints.values() if joint.name not in source.retyped)
+    return source.tree_from_file and known.issuperset(types)
 
 
 def _parts(source: RobotModel) -> dict[str, Any]:
@@ -217,8 +236,8 @@ class _OwnModel:
                 q[joint.name] = rng.uniform(-1.0, 1.0, count).tolist()
         return {"q": q, "v": v}
 
-    def differences(self, state: dict[str, Any], found: dict[str, Any]) -> tuple[float, float, float, float]:
-        """Return the relative differences of mass matrix, bias, poses and closures."""
+    def differences(self, state: dict[str, Any], found: dict[str, Any]) -> tuple[float, ...]:
+        """Return the relative differences of mass matrix, bias, poses, closures, and of the whole source."""
         mechanism = self.mechanism
         q, v = np.zeros(mechanism.nq), np.zeros(mechanism.nv)
         for joint in self._moving:
@@ -234,19 +253,29 @@ class _OwnModel:
         by_name = {joint.name: self._places(joint) for joint in self._moving}
         order = [by_name[name][k] for name, k in found["dofs"]]
         wanted, terms = np.array(found["mass"]), np.array(found["bias"])
-        mass = mass_matrix(mechanism, q)[np.ix_(order, order)]
+        mass = mass_matrix(mechanism, q)
         terms_of = bias(mechanism, q, v)
-        if not found["springs"]:
-            for joint in self._moving:
-                if joint.stiffness:
-                    (place,) = self._places(joint)
-                    terms_of[place] -= joint.stiffness * (q[place] - joint.rest)
-        own_bias = terms_of[order]
+        for joint in self._moving:
+            places = self._places(joint)
+            if not found["springs"] and (joint.stiffness or joint.armature):
+                mass[places, places] -= joint.armature
+                terms_of[places] -= joint.stiffness * (q[places] - joint.rest)
+            elif found["springs"] and joint.type != "floating":
+                terms_of[places] += joint.damping * v[places]
+        mass = mass[np.ix_(order, order)]
+        own_bias, largest = terms_of[order], float(np.abs(wanted).max(initial=0.0))
+        whole = math.nan
+        if "whole_mass" in found:
+            whole = max(
+                _relative(mass, np.array(found["whole_mass"])),
+                _relative(own_bias, np.array(found["whole_bias"]), largest),
+            )
         return (
             _relative(mass, wanted),
-            _relative(own_bias, terms, float(np.abs(wanted).max(initial=0.0))),
+            _relative(own_bias, terms, largest),
             self._poses_differ(q, found["bodies"]) / self._size,
             self._closures_differ(q, v, found["bodies"]) / self._size,
+            whole,
         )
 
     def _poses_differ(self, q: Floats, poses: dict[str, Any]) -> float:

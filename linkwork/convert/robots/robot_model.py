@@ -89,10 +89,8 @@ class SourceLink:
         """Add another link that is fixed to this one at `pose` (its frame in this one's)."""
         self.take_shapes(other, pose)
         total = self.mass + other.mass
-        if total <= 0.0:
-            return
         com = pose.at + pose.rotation @ other.com
-        centre = (self.mass * self.com + other.mass * com) / total
+        centre = (self.mass * self.com + other.mass * com) / total if total > 0.0 else self.com
         turned = pose.rotation @ other.inertia @ pose.rotation.T
         self.inertia = (
             self.inertia + _about(self.mass, self.com - centre) + turned + _about(other.mass, com - centre)
@@ -200,8 +198,10 @@ class RobotModel:
     """A robot: `motors` names the joints with actuators (None: the source does not say).
 
     `gravity` (3, m/s²); `start`: values (rad, m) of joints near a closed pose; `remarks`: parts of the source
-    that are not in this model, in words; `anchors`: origins (3, m) of links in the source's frames, where
-    they differ; `tree_from_file`: whether links and joints are as the file has them.
+    that are not in this model, in words; `left_out`: those of them that change the motion; `anchors`: origins
+    (3, m) of links in the source's frames, where they differ; `tree_from_file`: whether a library can read
+    links and joints from the file, or from `expanded`, its text, but for the types of the joints `retyped`.
+    `as_tree`: closures are not read, because the user does not want them.
     """
 
     name: str
@@ -215,9 +215,34 @@ class RobotModel:
     gravity: Floats = field(default_factory=lambda: np.array([0.0, 0.0, -9.81]))
     start: dict[str, float] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
     anchors: dict[str, Floats] = field(default_factory=dict)
     tree_from_file: bool = True
+    retyped: list[str] = field(default_factory=list)
+    expanded: str = ""
+    as_tree: bool = False
     format: SourceFormat = "urdf"
+
+    def leave_out(self, text: str) -> None:
+        """Note a part of the source that changes the motion and is not in this model."""
+        self.left_out.append(text)
+        self.remarks.append(text)
+
+    def lessen_gravity(self, without: Mapping[str, float]) -> None:
+        """Take gravity from links by shares (0 to 1): of all that have a mass alike, or of none."""
+        moving = [link for link in self.links.values() if link.mass > 0.0 and self._moves(link.name)]
+        shares = {without.get(link.name, 0.0) for link in moving}
+        if len(shares) == 1:
+            self.gravity = self.gravity * (1.0 - shares.pop())
+        elif shares:
+            names = [link.name for link in moving if without.get(link.name)]
+            more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+            why = "is left out, since not all links have it; these feel their weight"
+            self.leave_out(f"compensation of gravity {why}: {', '.join(names[:5])}{more}")
+
+    def _moves(self, link: str) -> bool:
+        joint = self.carrier(link)
+        return joint is not None and (joint.type != "fixed" or self._moves(joint.parent))
 
     @property
     def absolute_file(self) -> str:

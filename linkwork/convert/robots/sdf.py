@@ -1,4 +1,4 @@
-"""SDF: links, joints that close loops, nested and included models, frames, and Drake's ball constraints.
+"""SDF: links, joints that close loops, nested and included models, frames, and Drake's elements.
 
 SDF describes a graph: a link may have several joints. A spanning tree of it carries the links; the other
 joints become closures. A link's frame lies at the joint that carries it, as in URDF.
@@ -15,7 +15,7 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from linkwork.arrays import Floats
-from linkwork.convert.robots.drake_elements import READ, DrakeElements, drake_kind
+from linkwork.convert.robots.drake_elements import DrakeElements, drake_kind
 from linkwork.convert.robots.link_shapes import LinkShapes
 from linkwork.convert.robots.package_paths import PackagePaths
 from linkwork.convert.robots.robot_model import (
@@ -30,8 +30,10 @@ from linkwork.convert.robots.robot_model import (
     SourceLink,
     quaternion_matrix,
 )
+from linkwork.convert.robots.source_elements import LINK_EFFECTS, ElementTable
 from linkwork.convert.robots.xml_reading import XmlFile, rotation_of
 from linkwork.machine.nearest_name import meant
+from linkwork.machine.problems import counted
 from linkwork.multibody.model import WORLD
 
 _TYPES: dict[str, JointType] = {
@@ -44,6 +46,42 @@ _CLOSING: dict[JointType, ClosureType] = {
     "universal": "universal", "fixed": "weld",
 }  # fmt: skip
 _MODEL, _SCOPE = "__model__", "::"
+_WATER_KG_M3 = 1000.0
+_AXIS = "xyz initial_position limit dynamics mimic"
+_DRAKE = "drake:joint drake:ball_constraint drake:linear_spring_damper drake:tendon_constraint"
+_TABLE = ElementTable(
+    {
+        "sdf": "world model include",
+        "world": "model include joint frame gravity",
+        "model": f"link joint frame model include pose static {_DRAKE}",
+        "include": "uri name pose static placement_frame",
+        "link": "pose gravity inertial collision",
+        "inertial": "mass pose inertia density",
+        "joint": "parent child pose axis axis2 thread_pitch screw_thread_pitch gearbox_ratio "
+        "gearbox_reference_body drake:rotor_inertia drake:gear_ratio drake:mimic",
+        "axis": f"{_AXIS} use_parent_model_frame",
+        "axis2": _AXIS,
+        "dynamics": "damping friction spring_stiffness spring_reference",
+        "limit": "lower upper effort velocity",
+    },
+    (
+        "physics atmosphere magnetic_field wind light scene gui audio spherical_coordinates road "
+        "visual sensor self_collide allow_auto_disable must_be_base_link gripper projector audio_sink "
+        "audio_source battery particle_emitter auto_inertia_params stiffness dissipation drake:acceleration "
+        "use_parent_model_frame drake:collision_filter_group drake:proximity_properties"
+    ),
+    LINK_EFFECTS
+    | {
+        "model/enable_wind": "wind pushes its links",
+        "population": "it adds models",
+        "actor": "it moves by a script",
+        "state": "joints start elsewhere",
+        "drake:controller_gains": "a controller of the motor holds a set-point",
+        "axis2/initial_position": "the joint starts elsewhere",
+        "axis2/mimic": "it couples joints",
+        "include/params": "it changes the included model",
+    },
+)
 _MOST_MODELS, _DEEPEST = 200, 20
 _LOCAL = ("link", "joint", "frame", "model", "include")
 
@@ -73,14 +111,18 @@ class _Frame:
     line: int
 
 
-def read_sdf(main: XmlFile, packages: PackagePaths) -> RobotModel:
-    """Read the first model, or all models of the first world. Raises ImportProblem."""
+def read_sdf(main: XmlFile, packages: PackagePaths, *, as_tree: bool = False) -> RobotModel:
+    """Read the first model, or all models of the first world; `as_tree`: without joints that close loops.
+
+    Raises ImportProblem.
+    """
     world = main.root.find("world")
     holder = main.root if world is None else world
     models = [each for each in holder if each.tag in ("model", "include")]
     if not models:
         raise main.problem(main.root, "there is no <model>")
     reader = _Reader(main, packages, _version(main))
+    reader.robot.as_tree = as_tree
     if world is None:
         name = reader.read_model(main, models[0], "", alone=True)
         if len(models) > 1:
@@ -88,6 +130,7 @@ def read_sdf(main: XmlFile, packages: PackagePaths) -> RobotModel:
     else:
         name = world.get("name") or "world"
         gravity = world.find("gravity")
+        gravity = world.find("physics/gravity") if gravity is None else gravity  # versions before 1.5
         if gravity is not None:
             reader.robot.gravity = reader.numbers(main, gravity, 3)
         joints = world.findall("joint")
@@ -100,7 +143,26 @@ def read_sdf(main: XmlFile, packages: PackagePaths) -> RobotModel:
             reader.add_joint(main, joint, "")
     reader.robot.name = name
     reader.finish()
+    for file in reader.files:
+        _TABLE.check(reader.robot, file, file.root)
     return reader.robot
+
+
+def add_closing_joints(
+    robot: RobotModel, file: XmlFile, packages: PackagePaths, elements: list[Element]
+) -> None:
+    """Add joints of SDF that close loops of another tree, as <gazebo> of a URDF has them."""
+    reader = _Reader(file, packages, (1, 7))
+    (root,) = robot.roots()[:1]
+    reader.add_tree(robot, root)
+    for element in elements:
+        _TABLE.check(robot, file, element)
+        ends = {(element.findtext(tag) or "").strip() for tag in ("parent", "child")}
+        if element.get("type") == "gearbox":
+            raise file.problem(element, "a gearbox in <gazebo> is not read", "give its joint a <mimic>")
+        if ends != {WORLD, root} or element.get("type") != "fixed":
+            reader.add_joint(file, element, "")
+    reader.close_all()
 
 
 def _version(file: XmlFile) -> tuple[int, int]:
@@ -129,6 +191,10 @@ class _Reader:
         self._models = 0
         self._depth = 0
         self._static: list[str] = []
+        self._weightless: dict[str, float] = {}
+        self._automatic: list[tuple[XmlFile, Element, str, SourceLink]] = []
+        self._contacts = 0
+        self.files = [main]
 
     # -- text
 
@@ -187,6 +253,7 @@ class _Reader:
         if path.is_dir():
             path = self._packages.within(_model_in(path), file.path, file.line(element))
         inner = XmlFile(path)
+        self.files.append(inner)
         models = inner.root.findall("model")
         if inner.root.tag != "sdf" or len(models) != 1:
             raise inner.problem(inner.root, "an included file must be SDF with one <model>")
@@ -251,9 +318,6 @@ class _Reader:
             tag = str(element.tag).rpartition("}")[2]
             if tag == "joint":
                 self.add_joint(file, element, scope)
-            elif tag.endswith("_constraint") and tag not in READ:
-                known = ", ".join(f"drake:{each}" for each in READ)
-                raise file.problem(element, f"<drake:{tag}> is not read", f"known: {known}")
             elif drake_kind(element):
                 self._drake_elements.append((file, element, scope))
 
@@ -280,6 +344,8 @@ class _Reader:
         if inertial is None:
             link.mass, link.inertia = 1.0, np.eye(3)  # the defaults of the format
             self.robot.remarks.append(f"{name} has no <inertial>: SDF means 1 kg and 1 kg m²")
+        elif inertial.get("auto") in ("true", "1"):
+            self._automatic.append((file, element, scope, link))
         else:
             at = self.pose(file, inertial.find("pose"))
             link.mass, link.com = self.number(file, inertial, "mass", 1.0), at.at
@@ -292,10 +358,65 @@ class _Reader:
             )  # fmt: skip
             own = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
             link.inertia = at.rotation @ own @ at.rotation.T
+        if self.text(file, element, "gravity", "true") in ("0", "false"):
+            self._weightless[name] = 1.0
+        self._contacts += len(element.findall("collision"))
         if link.mass < 0.0:
             raise file.problem(element, f"the mass of {name!r} is negative: {link.mass:g} kg")
         self.robot.links[name] = link
         self._visuals += [(file, visual, scope, link) for visual in element.findall("visual")]
+
+    def _add_automatic(self, file: XmlFile, element: Element, scope: str, link: SourceLink) -> None:
+        """Add mass and inertia of a link's collision shapes, scaled to its mass if it has one."""
+        inertial = element.find("inertial")
+        density = self.number(file, inertial, "density", _WATER_KG_M3)
+        for collision in element.findall("collision"):
+            geometry, placed = collision.find("geometry"), collision.find("pose")
+            for shape in () if geometry is None else geometry:
+                solid = self._solid(file, shape, link.name)
+                solid.mass *= self.number(file, collision, "density", density)
+                solid.inertia *= solid.mass
+                link.lump(solid, self._in_link(file, placed, scope, link))
+        if link.mass <= 0.0:
+            text = f"the inertia of {link.name!r} is automatic, and none of its collision shapes has a volume"
+            raise file.problem(element, text, "give it <inertial> with values, or a <collision>")
+        scale = self.number(file, inertial, "mass", link.mass) / link.mass
+        link.mass, link.inertia = scale * link.mass, scale * link.inertia
+
+    def _solid(self, file: XmlFile, shape: Element, name: str) -> SourceLink:
+        """Return a shape as a link with its volume (m³) as mass, and its inertia for 1 kg (kg m²)."""
+        r, h = (self.number(file, shape, key, default) for key, default in (("radius", 1.0), ("length", 1.0)))
+        sides = next((each for each in shape if each.tag in ("size", "radii")), None)
+        x, y, z = (np.ones(3) if sides is None else self.numbers(file, sides, 3)).tolist()
+        tube, ball, box = math.pi * r * r * h, 4.0 / 3.0 * math.pi * r**3, x * y * z
+        ends = ball * (h * h / 4.0 + 0.375 * h * r + r * r / 5.0)  # halves of a ball
+        shapes = {  # volume and mean squares of x, y, z from the centre of mass
+            "box": (box, x * x / 12.0, y * y / 12.0, z * z / 12.0),
+            "ellipsoid": (4.0 / 3.0 * math.pi * box, x * x / 5.0, y * y / 5.0, z * z / 5.0),
+            "sphere": (ball, *3 * [r * r / 5.0]),
+            "cylinder": (tube, *2 * [r * r / 4.0], h * h / 12.0),
+            "cone": (tube / 3.0, *2 * [0.15 * r * r], 0.0375 * h * h),
+            "capsule": (
+                tube + ball,
+                *2 * [r * r * (tube / 4.0 + ball / 5.0) / (tube + ball or 1.0)],
+                (tube * h * h / 12.0 + ends) / (tube + ball or 1.0),
+            ),
+            **dict.fromkeys(("empty", "plane"), (0.0, 0.0, 0.0, 0.0)),
+        }
+        if shape.tag not in shapes:
+            text = f"the inertia of {name!r} is automatic, which is not computed of a <{shape.tag}>"
+            raise file.problem(shape, text, "give it <inertial> with values")
+        volume, *squares = shapes[str(shape.tag)]
+        com = np.array([0.0, 0.0, -0.25 * h if shape.tag == "cone" else 0.0])
+        return SourceLink("", 0, volume, com, np.diag(np.sum(squares) - np.array(squares)))
+
+    def _in_link(self, file: XmlFile, placed: Element | None, scope: str, link: SourceLink) -> FramePose:
+        """Return the pose of a part of a link in the link's frame, where all frames are known."""
+        line = file.line(placed) if placed is not None else link.line
+        back = self._place(file, line, link.name).inverse()
+        return (
+            back @ self._place(file, line, self._relative(placed, scope, link.name)) @ self.pose(file, placed)
+        )
 
     def _add_shapes(self) -> None:
         """Add what shows the links, whose frames are all known."""
@@ -311,10 +432,7 @@ class _Reader:
         geometry, placed = visual.find("geometry"), visual.find("pose")
         if geometry is None or not len(geometry):
             return
-        relative = self._relative(placed, scope, link.name)
-        line = file.line(visual)
-        back = self._place(file, line, link.name).inverse()
-        pose = back @ self._place(file, line, relative) @ self.pose(file, placed)
+        pose = self._in_link(file, placed, scope, link)
         shape, material, rgba = geometry[0], visual.find("material"), None
         diffuse = None if material is None else material.find("diffuse")
         if diffuse is not None:
@@ -423,6 +541,11 @@ class _Reader:
     def finish(self) -> None:
         """Resolve all joints, and make the tree."""
         self._add_shapes()
+        for automatic in self._automatic:
+            self._add_automatic(*automatic)
+        if self._contacts:
+            text = f"contacts are not modelled: {counted(self._contacts, 'collision shape')}"
+            self.robot.remarks.append(text)
         motors = []
         for file, element, scope in self._waiting:
             joint = self._joint(file, element, scope)
@@ -449,6 +572,21 @@ class _Reader:
             name: value for name, value in self.robot.start.items() if name in self.robot.joints
         }
         self.robot.motors = [name for name in motors if name in self.robot.joints] or None
+        if self._weightless:
+            self.robot.lessen_gravity(self._weightless)
+
+    def add_tree(self, robot: RobotModel, root: str) -> None:
+        """Take over the links of a tree, whose ground is a root."""
+        self.robot = robot
+        self._frames[WORLD] = _Frame(FramePose(), "", root, 0)
+        self._frames.setdefault(root, _Frame(FramePose(), WORLD, root, 0))
+        for joint in robot.joints.values():
+            self._frames[joint.child] = _Frame(joint.pose, joint.parent, joint.child, joint.line)
+
+    def close_all(self) -> None:
+        """Make all joints that wait closures."""
+        for file, element, scope in self._waiting:
+            self._close(self._joint(file, element, scope))
 
     def _joint(self, file: XmlFile, element: Element, scope: str) -> _Joint:
         name, line = f"{scope}{file.text(element, 'name')}", file.line(element)
@@ -465,7 +603,7 @@ class _Reader:
             joint.axes.append(self._axis(file, element, "axis", scope, place))
             self._read_axis(file, element, made)
         if kind == "planar" and self.text(file, element, "damping", "0 0 0").strip("0. "):
-            self.robot.remarks.append(f"the damping of {name}, a planar joint, is left out")
+            self.robot.leave_out(f"the damping of {name}, a planar joint, is left out")
         for mimic in [each for each in element if drake_kind(each) == "mimic"]:
             rule = (file.number(mimic, "offset", 0.0), file.number(mimic, "multiplier", 1.0))
             other = f"{scope}{file.text(mimic, 'joint')}"
@@ -475,10 +613,23 @@ class _Reader:
                 wrong = f"joint {name!r}, of type {file.text(element, 'type')!r}, has no <axis2>"
                 raise file.problem(element, wrong, "give it a second axis, perpendicular to <axis>")
             joint.axes.append(self._axis(file, element, "axis2", scope, place))
+            self._share_friction(file, element, made)
         made.armature = self._rotor(file, element)
         if kind == "screw":
             made.pitch = self._pitch(file, element)
         return joint
+
+    def _share_friction(self, file: XmlFile, element: Element, made: SourceJoint) -> None:
+        """Leave out damping and friction of a universal joint whose axes do not have the same."""
+        second = element.find("axis2/dynamics")
+        for key, unit in (("damping", "N m s"), ("friction", "N m")):
+            here, there = getattr(made, key), self.number(file, second, key, 0.0)
+            if here != there:
+                setattr(made, key, 0.0)
+                values = f"{here:g} {unit} about one axis, {there:g} about the other"
+                self.robot.leave_out(f"the {key} of {made.name} is left out: {values}")
+        if self.number(file, second, "spring_stiffness", 0.0):
+            self.robot.leave_out(f"the spring of the second axis of {made.name} is left out")
 
     def _rotor(self, file: XmlFile, element: Element) -> float:
         """Return the inertia at the joint: drake:rotor_inertia times the square of drake:gear_ratio."""
@@ -543,7 +694,7 @@ class _Reader:
         if made.type in ("revolute", "continuous", "prismatic", "screw"):
             made.stiffness = stiffness
         elif stiffness:
-            self.robot.remarks.append(f"the spring of {made.name}, a {made.type} joint, is left out")
+            self.robot.leave_out(f"the spring of {made.name}, a {made.type} joint, is left out")
         mimic = axis.find("mimic")
         if mimic is not None:
             other = file.text(mimic, "joint")
@@ -644,9 +795,13 @@ class _Reader:
 
     def _close(self, joint: _Joint) -> None:
         """Make a joint that closes a loop a closure."""
+        if self.robot.as_tree:
+            self.robot.leave_out(f"{joint.name}, which closes a loop, is left out, as was asked")
+            return
         if joint.type not in _CLOSING:
             text = f"the joint {joint.name!r} closes a loop, which a {joint.type} joint cannot"
-            raise ImportProblem(self.robot.file, joint.line, text, f"known: {', '.join(_CLOSING)}")
+            remedy = f"known: {', '.join(_CLOSING)}; --no-closures imports the tree alone"
+            raise ImportProblem(self.robot.file, joint.line, text, remedy)
         closure = SourceClosure(
             joint.name, _CLOSING[joint.type], joint.parent, joint.in_parent, joint.child, joint.in_child,
             joint.line,
@@ -658,10 +813,16 @@ class _Reader:
             if abs(float(joint.axes[0] @ joint.axes[1])) > 1e-6:
                 text = f"the axes of {joint.name!r}, which closes a loop, must be perpendicular"
                 raise ImportProblem(self.robot.file, joint.line, text)
-        if joint.made.damping or joint.made.friction or joint.made.lower is not None:
-            self.robot.remarks.append(
-                f"{joint.name} closes a loop: its limits, damping and friction are left out"
-            )
+        made = joint.made
+        words = {
+            "limits": made.lower is not None, "damping": made.damping, "friction": made.friction,
+            "spring": made.stiffness, "rotor": made.armature,
+        }  # fmt: skip
+        lost = [word for word, value in words.items() if value]
+        if lost == ["limits"]:
+            self.robot.remarks.append(f"{joint.name} closes a loop: its limits are left out")
+        elif lost:
+            self.robot.leave_out(f"{joint.name} closes a loop: its {', '.join(lost)} are left out")
         self.robot.closures.append(closure)
 
     def _add_gearbox(self, file: XmlFile, element: Element, scope: str) -> None:

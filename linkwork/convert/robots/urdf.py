@@ -1,4 +1,7 @@
-"""URDF: links, joints, mimic joints, transmissions, and <loop> and <coupling> as of URDF+."""
+"""URDF: links, joints, mimic joints, transmissions, <loop> and <coupling> as of URDF+, <gazebo>, and Drake's.
+
+<loop_joint> is that of Isaac Sim and of old versions of Drake. Joints in <gazebo> are those of SDF.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +26,47 @@ from linkwork.convert.robots.robot_model import (
     SourceJoint,
     SourceLink,
 )
+from linkwork.convert.robots.sdf import add_closing_joints
+from linkwork.convert.robots.source_elements import LINK_EFFECTS, ElementTable
 from linkwork.convert.robots.xml_reading import XmlFile
+from linkwork.machine.problems import counted
 from linkwork.multibody.model import WORLD
 
 _DRAKE_JOINTS = {"ball": "spherical"}
-_KNOWN = ("link", "joint", "loop", "coupling", "transmission", "ros2_control", "material", "gazebo")
+_JOINT = "origin parent child axis limit dynamics mimic"
+_TABLE = ElementTable(
+    {
+        "robot": "link joint loop loop_joint coupling transmission ros2_control gazebo drake:joint "
+        "drake:ball_constraint drake:linear_spring_damper drake:tendon_constraint",
+        "link": "inertial visual collision",
+        "inertial": "origin mass inertia",
+        "joint": _JOINT,
+        "drake:joint": f"{_JOINT} drake:screw_thread_pitch",
+        "limit": "",
+        "gazebo": "joint gravity turnGravityOff springStiffness springReference",
+    },
+    (
+        "material sensor safety_controller calibration contact self_collision_checking frame fixed_frame "
+        "drake:acceleration drake:collision_filter_group drake:proximity_properties "
+        "visual collision surface mu mu1 mu2 kp kd fdir1 minDepth maxContacts maxVel max_contacts "
+        "selfCollide self_collide must_be_base_link laserRetro light audio_source allow_auto_disable "
+        "implicitSpringDamper provideFeedback preserveFixedJoint disableFixedJointLumping physics "
+        "cfmDamping fudgeFactor erp cfm stopErp stopCfm stopKp stopKd stop_erp stop_cfm"
+    ),
+    LINK_EFFECTS
+    | {
+        "drake:controller_gains": "a controller of the motor holds a set-point",
+        "force_element": "it exerts a force",
+        "mujoco": "options of MuJoCo change the model",
+        "gazebo/inertial": "it replaces mass and inertia",
+        "gazebo/axis": "it changes limits, damping or coupling of the joint",
+        "gazebo/mimic": "it couples joints",
+        "gazebo/initialJointPosition": "the joint starts elsewhere",
+        "gazebo/link": "it adds a body",
+        "gazebo/model": "it adds bodies",
+        "gazebo/include": "it adds bodies",
+    },
+)
 LARGEST_ROBOT = 1000
 """Number of links."""
 _LOOPS: dict[str, ClosureType] = {
@@ -35,7 +74,10 @@ _LOOPS: dict[str, ClosureType] = {
     "continuous": "revolute",
     "prismatic": "prismatic",
     "spherical": "point",
+    "ball": "point",
+    "3d": "point",
     "fixed": "weld",
+    "6d": "weld",
     "universal": "universal",
     "cylindrical": "cylindrical",
     "pin": "pin",
@@ -43,8 +85,8 @@ _LOOPS: dict[str, ClosureType] = {
 }
 
 
-def read_urdf(file: XmlFile, packages: PackagePaths) -> RobotModel:
-    """Read a robot. Raises ImportProblem with file and line."""
+def read_urdf(file: XmlFile, packages: PackagePaths, *, as_tree: bool = False) -> RobotModel:
+    """Read a robot, without closures with `as_tree`. Raises ImportProblem with file and line."""
     path = Path(file.path)
     links = [_link(file, element) for element in file.root.findall("link")]
     remarks = _add_shapes(file, packages, links)
@@ -53,7 +95,8 @@ def read_urdf(file: XmlFile, packages: PackagePaths) -> RobotModel:
     mimics = [_mimic(file, element) for element in elements]
     if not links:
         raise file.problem(file.root, "the robot has no <link>")
-    robot = RobotModel(file.root.get("name") or path.stem, str(path), {}, {}, remarks=remarks)
+    name = file.root.get("name") or path.stem
+    robot = RobotModel(name, str(path), {}, {}, remarks=remarks, as_tree=as_tree)
     for link in links:
         if link.name in robot.links:
             raise ImportProblem(str(path), link.line, f"two links are called {link.name!r}")
@@ -63,7 +106,9 @@ def read_urdf(file: XmlFile, packages: PackagePaths) -> RobotModel:
             raise ImportProblem(str(path), joint.line, f"two joints are called {joint.name!r}")
         robot.joints[joint.name] = joint
     robot.couplings = [each for each in mimics if each is not None and _couples(robot, each)]
-    robot.closures = [_loop(file, element) for element in file.root.findall("loop")]
+    if not as_tree:
+        loops = [each for each in file.root if each.tag in ("loop", "loop_joint")]
+        robot.closures = [_loop(file, element) for element in loops]
     robot.motors = _driven(file) or _independent(elements) or None
     _add_rotors(file, robot)
     _add_world(robot)
@@ -73,11 +118,37 @@ def read_urdf(file: XmlFile, packages: PackagePaths) -> RobotModel:
     check_tree(robot)
     for element in file.root.findall("coupling"):
         robot.couplings.append(_coupling(file, robot, element))
-    unknown = [str(each.tag) for each in file.root if not drake_kind(each) and each.tag not in _KNOWN]
-    if unknown:
-        listed = ", ".join(f"<{tag}>" for tag in dict.fromkeys(unknown))
-        robot.remarks.append(f"elements that are not read: {listed}")
+    joined = [] if as_tree else file.root.findall("gazebo/joint")
+    if joined:
+        add_closing_joints(robot, file, packages, joined)
+    _add_gazebo(file, robot)
+    _TABLE.check(robot, file, file.root)
+    shapes = len(file.root.findall("link/collision"))
+    if shapes:
+        robot.remarks.append(f"contacts are not modelled: {counted(shapes, 'collision shape')}")
     return robot
+
+
+def _add_gazebo(file: XmlFile, robot: RobotModel) -> None:
+    """Add springs of joints, and take gravity from links, as <gazebo reference="…"> has them."""
+    weightless: dict[str, float] = {}
+    for element in file.root.findall("gazebo"):
+        name = element.get("reference", "")
+        for tag, off in (("gravity", ("0", "false")), ("turnGravityOff", ("1", "true"))):
+            given = (element.findtext(tag) or "").strip().lower()
+            if given and name in robot.links:
+                weightless[name] = float(given in off)
+        for tag, key in (("springStiffness", "stiffness"), ("springReference", "rest")):
+            value = element.find(tag)
+            if value is None or name not in robot.joints:
+                continue
+            number = float(file.parsed(value, f"<{tag}>", value.text or "", 1)[0])
+            if robot.joints[name].type in ("revolute", "continuous", "prismatic"):
+                setattr(robot.joints[name], key, number)
+            elif number:
+                robot.leave_out(f"<{tag}> of {name}, a {robot.joints[name].type} joint, is left out")
+    if any(weightless.values()):
+        robot.lessen_gravity(weightless)
 
 
 def _add_world(robot: RobotModel) -> None:
@@ -283,19 +354,22 @@ def _couples(robot: RobotModel, mimic: SourceCoupling) -> bool:
 
 def _loop(file: XmlFile, element: Element) -> SourceClosure:
     name, kind = element.get("name") or "loop", file.text(element, "type")
-    if kind not in _LOOPS:
-        raise file.problem(
-            element, f"loop {name!r} has the unknown type {kind!r}; known: {', '.join(_LOOPS)}"
-        )
-    before, after = file.one(element, "predecessor"), file.one(element, "successor")
+    if kind.lower() not in _LOOPS:
+        text = f"loop {name!r} has the unknown type {kind!r}; known: {', '.join(_LOOPS)}"
+        raise file.problem(element, text, "--no-closures imports the tree alone")
+    ends: list[tuple[str, FramePose]] = []
+    for tags in (("predecessor", "link1", "parent"), ("successor", "link2", "child")):
+        end = next((each for each in element if each.tag in tags), None)
+        if end is None:
+            raise file.problem(element, f"loop {name!r} has no <{tags[0]}>, <{tags[1]}> or <{tags[2]}>")
+        origin = end.find("origin")
+        ends.append((file.text(end, "link"), file.pose(end if origin is None else origin)))
     axis = element.find("axis")
     closure = SourceClosure(
         name,
-        _LOOPS[kind],
-        file.text(before, "link"),
-        file.pose(before.find("origin")),
-        file.text(after, "link"),
-        file.pose(after.find("origin")),
+        _LOOPS[kind.lower()],
+        *ends[0],
+        *ends[1],
         file.line(element),
         np.array([1.0, 0.0, 0.0]) if axis is None else file.numbers(axis, "xyz", 3, "1 0 0"),
     )

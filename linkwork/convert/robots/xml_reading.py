@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from xml.etree.ElementTree import Element, ParseError, TreeBuilder
 
@@ -15,6 +16,7 @@ DEEPEST, MOST_ELEMENTS = 200, 200_000
 LARGEST = 1e12
 UNLIMITED = 1e15
 """Limits of this size mean none: SDF writes 1e16."""
+_DEFAULT_SPACE = re.compile(rb"""(<[A-Za-z_][^<>]*?\s)xmlns\s*=\s*("[^"<]*"|'[^'<]*')""")
 
 
 class XmlFile:
@@ -22,7 +24,7 @@ class XmlFile:
 
     def __init__(self, path: Path, text: str | None = None) -> None:
         """Read a file, or the text that it stands for. Raises ImportProblem where it is none."""
-        self.path = str(path)
+        self.path, self.text_given = str(path), text or ""
         self._lines: dict[int, int] = {}
         self._kept: list[Element] = []  # keeps the identities of elements valid
         if text is not None:
@@ -73,6 +75,7 @@ class XmlFile:
         if white and data.startswith(b"<?xml", white) and b"?>" in data:
             end = data.index(b"?>") + 2  # XML wants nothing before its declaration; lines stay as they are
             data = data[white:end] + data[:white] + data[end:]
+        data = _DEFAULT_SPACE.sub(rb"\1", data)  # of robots no format has one: their readers ignore it
         parser = DefusedXMLParser(target=LineKeepingBuilder(), forbid_dtd=True)
         try:
             parser.feed(data)
