@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import math
 import select
+import struct
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
@@ -26,6 +27,7 @@ from linkwork.protocol.endpoints import Claim, claim_file, ipc_path
 from linkwork.protocol.errors import EndpointError, Taken
 from linkwork.protocol.key_files import write_pair
 from linkwork.protocol.keys import ClientKeys, ServerKeys, check_bind
+from linkwork.protocol.open_connections import Connections
 
 _NOBLOCK: Final = int(zmq.NOBLOCK)
 _SNDMORE: Final = int(zmq.SNDMORE)
@@ -33,10 +35,30 @@ _POLLIN: Final = int(zmq.POLLIN)
 _POLLOUT: Final = int(zmq.POLLOUT)
 _RCVMORE: Final = int(zmq.RCVMORE)
 _RCVTIMEO: Final = int(zmq.RCVTIMEO)
+_EVENT: Final = struct.Struct("=hi")
 _LONGEST_TOPIC: Final = 64
 _MOST_TOPICS: Final = 1000
 _LARGEST_SUBSCRIPTION: Final = 4096
 """Largest frame that a publisher takes, in bytes; ZeroMQ keeps subscriptions, at some 32 times their size."""
+
+
+class _Monitor:
+    """Reports of ZeroMQ about the connections of a bound socket."""
+
+    def __init__(self, socket: zmq.Socket[bytes], context: zmq.Context[zmq.Socket[bytes]]) -> None:
+        address = f"inproc://connections-{id(self)}"
+        socket.monitor(address, zmq.EVENT_ACCEPTED | zmq.EVENT_DISCONNECTED)
+        self.socket = context.socket(zmq.PAIR)
+        self.socket.set(zmq.RCVHWM, 0)  # a full queue would block ZeroMQ's thread
+        self.socket.set(zmq.LINGER, 0)
+        self.socket.connect(address)
+
+    def events(self) -> Iterator[tuple[bool, int]]:
+        """Yield the events that have arrived: whether a connection has begun, and its descriptor."""
+        while zmq_poll([(self.socket, _POLLIN)], 0):
+            event, descriptor = _EVENT.unpack(self.socket.recv())
+            self.socket.recv()
+            yield event == zmq.EVENT_ACCEPTED, descriptor
 
 
 class _Socket:
@@ -57,6 +79,10 @@ class _Socket:
         self._authenticator: ThreadAuthenticator | None = None
         self._claim: Claim | None = None
         self._path: Path | None = None
+        self.connections: Connections | None = None
+        """Of a bound socket."""
+        self.monitor: _Monitor | None = None
+        """For a poller: has something to read when a connection of a bound socket has begun or ended."""
         self._keys = keys
         self.socket = self._context.socket(self._kind)
         self.endpoint = ""
@@ -105,6 +131,8 @@ class _Socket:
                 self._claim = claim_file(path.with_name(path.name + ".lock"), endpoint)
                 self._path = path
             self._secure(domain)
+            self.monitor = _Monitor(self.socket, self._context)
+            self.connections = Connections(self.monitor.events)
             self.socket.bind(endpoint)
             if path is not None:
                 path.chmod(0o600)
@@ -176,6 +204,9 @@ class _Socket:
         """Closes; messages already sent get this long to leave. May be called twice."""
         if self.socket.closed:
             return
+        if self.monitor is not None:
+            self.socket.disable_monitor()
+            self.monitor.socket.close(linger=0)
         self.socket.close(linger=flush_ms)
         if self._authenticator is not None:
             self._authenticator.stop()
@@ -250,6 +281,9 @@ class _Router(_Socket):
         else:  # the user id that the authenticator gave the connection
             frame = self._recv(_NOBLOCK, False)
             self.sender, message = _user_id(frame), frame.bytes
+        return self._alone(peer, message)
+
+    def _alone(self, peer: bytes, message: bytes) -> tuple[bytes, bytes] | None:
         if not self._get(_RCVMORE):
             return peer, message
         while self._get(_RCVMORE):
@@ -382,6 +416,15 @@ class RequestServer(_Router):
     _queue_in = 16
     _domain = "linkwork-requests"
 
+    def _behind(self, peer: bytes) -> tuple[bytes, bytes] | None:
+        """As every router; the connection of the message is noted in `connections`."""
+        frame = self._recv(_NOBLOCK, False)
+        if self._allowed is not None:
+            self.sender = _user_id(frame)
+        if self.connections is not None:
+            self.connections.heard(frame.get(zmq.SRCFD), peer)
+        return self._alone(peer, frame.bytes)
+
 
 class RequestDealer(_Dealer):
     """A client's bare end of the requests; `protocol.request_client.RequestClient` speaks through it."""
@@ -448,26 +491,29 @@ class Subscriber(_Socket):
         return (topic, frames[1]) if len(frames) > 1 else (topic, b"")
 
 
+Source = _Socket | _Monitor | int
+
+
 class Poller:
-    """Waits for several sockets of this file and raw file descriptors at once."""
+    """Waits for several sockets of this file, their connections and raw file descriptors at once."""
 
     def __init__(self) -> None:
         self._watched: list[tuple[Any, int]] = []
-        self._owners: dict[Any, _Socket | int] = {}
+        self._owners: dict[Any, Source] = {}
 
-    def add(self, source: _Socket | int) -> None:
+    def add(self, source: Source) -> None:
         """Watches a socket or a descriptor for something to read."""
-        handle = source.socket if isinstance(source, _Socket) else source
+        handle = source if isinstance(source, int) else source.socket
         self._owners[handle] = source
         self._watched.append((handle, _POLLIN))
 
-    def remove(self, source: _Socket | int) -> None:
+    def remove(self, source: Source) -> None:
         """Stops watching; a source that is not watched is no error."""
-        handle = source.socket if isinstance(source, _Socket) else source
+        handle = source if isinstance(source, int) else source.socket
         self._owners.pop(handle, None)
         self._watched = [pair for pair in self._watched if pair[0] is not handle and pair[0] != handle]
 
-    def wait(self, timeout_ms: float = -1) -> list[_Socket | int]:
+    def wait(self, timeout_ms: float = -1) -> list[Source]:
         """Return the ready sources, in the order of `add`; none after the time-out (negative: no limit).
 
         A descriptor whose other end closed counts as ready.

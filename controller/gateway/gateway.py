@@ -253,6 +253,14 @@ class Gateway:
 
     # What happens.
 
+    def client_left(self, server: object, peer: bytes) -> None:
+        """Forget what a client whose connection has ended waits for."""
+        self._drop(lambda one: one.server is server and one.peer == peer, "the client has disconnected")
+
+    def _drop(self, gone: Callable[[Requester], bool], why: str) -> None:
+        self.planning.drop_checks(gone)
+        self.order_queue.drop(gone, RequestError(RequestCode.NOT_PERMITTED, why))
+
     def loop_ready(self) -> None:
         """Begin with a loop, new or adopted."""
         shared, outbox = self.host.shared, self.host.outbox
@@ -355,6 +363,8 @@ class Gateway:
     @property
     def patience_ms(self) -> int:
         """Longest time until the records must be polled without another event."""
+        if self.records.behind:
+            return 0
         held = self.twin_watch is not None and self.twin_watch.pressing
         if held or self.order_queue.pressing or self._timers or self.aftermath.busy:
             return PRESSING_MS

@@ -17,10 +17,17 @@ EDGES = 1000
 
 @dataclass(frozen=True)
 class Requester:
-    """Origin of a goal, which receives the events about it."""
+    """Connection of a request, which receives the events about its goal."""
 
     server: RequestServer
     peer: bytes
+    key: bytes = b""
+    """Public key of the client; empty where the socket has no keys."""
+
+    @property
+    def client(self) -> tuple[RequestServer, bytes]:
+        """Identifies the client in limits: its key on a socket with keys, else its connection."""
+        return self.server, self.key or self.peer
 
 
 class Memory:

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
+from linkwork.controller.gateway.history import Requester
 from linkwork.controller.order_socket import OrderOutbox
 from linkwork.controller.orders import NOW, CancelGoal, Order, OrderOutcome, StartGoal
 from linkwork.protocol.codes import PENDING_GOALS, PENDING_ORDERS, RequestCode, ResultCode
@@ -57,10 +61,15 @@ class Pending:
 @dataclass(eq=False)
 class _Placed:
     order: Order
-    then: Then
+    thens: list[Then]
     deadline_ns: int | None
     leased: bool
     asked: Asked
+
+    def then(self, effect: OrderEffect | RequestError) -> None:
+        """Call back all who asked for it."""
+        for then in self.thens:
+            then(effect)
 
     @property
     def bound(self) -> bool:
@@ -86,7 +95,24 @@ class _Wait:
     deadline_ns: int | None
     late: RequestError
     leased: bool
-    each: bool = False
+
+
+Rows = Callable[[Floats], NDArray[np.intp]]
+"""Numbers of the records (n, words) that meet a condition."""
+MOST_WATCHES, MOST_WATCHES_EACH = 100, 20
+"""Conditions on numbers that may be waited for, in all and by each client."""
+MOST_OPERATIONS, MOST_OPERATIONS_EACH = 1000, 500
+"""Operations, names and numbers of these conditions."""
+
+
+@dataclass(eq=False)
+class _Watch:
+    rows: Rows
+    size: int
+    requester: Requester
+    then: Then
+    deadline_ns: int
+    late: RequestError
 
 
 class OrderQueue:
@@ -111,6 +137,7 @@ class OrderQueue:
         self._arrived: dict[int, Order] = {}
         self._ended: list[tuple[Order, OrderOutcome]] = []
         self._waits: list[_Wait] = []
+        self._watches: list[_Watch] = []
 
     def connect(self, outbox: OrderOutbox, next_id: int, authority: int = 1) -> None:
         """Accept a loop that has seen no order id from `next_id` on and has this authority.
@@ -129,7 +156,8 @@ class OrderQueue:
         self._under_way.clear()
         self._arrived.clear()
         placed, self._placed = self._placed, {}
-        waits, self._waits = self._waits, []
+        waits: list[_Wait | _Watch] = [*self._waits, *self._watches]
+        self._waits, self._watches = [], []
         for then in (*(one.then for one in placed.values()), *(wait.then for wait in waits)):
             then(reason)
 
@@ -162,7 +190,7 @@ class OrderQueue:
             if urgent and (one.kind, one.at_tick) == (order.kind, order.at_tick):
                 same = replace(order, id=one.id, authority=self._next_authority() if ends else 0)
                 queue[place] = self._placed[one.id].order = self._under_way[one.id] = same
-                self._join(one.id, then)
+                self._placed[one.id].thens.append(then)
                 return one.id
         if len(queue) >= MOST_WAITING and not (urgent and at_once):
             raise RequestError(RequestCode.BUSY, f"{len(queue)} orders are queued for the loop; try again")
@@ -176,7 +204,7 @@ class OrderQueue:
         else:
             stamp = 0
         order = replace(order, id=number, authority=stamp)
-        self._placed[number] = _Placed(order, then, deadline, leased, asked)
+        self._placed[number] = _Placed(order, [then], deadline, leased, asked)
         self._under_way[number] = order
         queue.append(order)
         self.send()
@@ -203,16 +231,6 @@ class OrderQueue:
             )
             raise RequestError(RequestCode.BUSY, text, ["at_tick"])
 
-    def _join(self, number: int, then: Then) -> None:
-        """Add a callback to an order that has not been sent yet."""
-        first = self._placed[number].then
-
-        def both(effect: OrderEffect | RequestError) -> None:
-            first(effect)
-            then(effect)
-
-        self._placed[number].then = both
-
     def wait(
         self,
         condition: Condition,
@@ -222,14 +240,60 @@ class OrderQueue:
         timeout_s: float | None,
         late: RequestError,
         leased: bool = False,
-        each: bool = False,
     ) -> None:
-        """Call back with the first record that meets the condition, or with `late`.
-
-        each: the condition is on numbers, so that every record must be settled, not only notable ones.
-        """
+        """Call back with the first notable record that meets the condition, or with `late`."""
         deadline = None if timeout_s is None else now_ns + round(1e9 * timeout_s)
-        self._waits.append(_Wait(condition, then, deadline, late, leased, each))
+        self._waits.append(_Wait(condition, then, deadline, late, leased))
+
+    def refuse_watch(self, requester: Requester, size: int) -> None:
+        """Refuse to watch another condition of this size (BUSY) when too many are watched already."""
+        for most, operations, whose, watched in (
+            (MOST_WATCHES_EACH, MOST_OPERATIONS_EACH, "this client's", self._of(requester)),
+            (MOST_WATCHES, MOST_OPERATIONS, "all clients'", self._watches),
+        ):
+            sum_of = sum(one.size for one in watched)
+            if len(watched) >= most or sum_of + size > operations:
+                text = (
+                    f"{len(watched)} of {whose} conditions are waited for, with {sum_of} operations, and this"
+                    f" one has {size}; at most {most} conditions with {operations} operations are possible"
+                )
+                raise RequestError(RequestCode.BUSY, f"{text}; wait for another one to end", ["condition"])
+
+    def _of(self, requester: Requester) -> list[_Watch]:
+        return [one for one in self._watches if one.requester.client == requester.client]
+
+    def watch(
+        self,
+        rows: Rows,
+        size: int,
+        requester: Requester,
+        then: Then,
+        *,
+        now_ns: int,
+        timeout_s: float,
+        late: RequestError,
+    ) -> None:
+        """Call back with the first record of all that meets a condition on numbers, or with `late`.
+
+        It is watched until the connection of its requester ends (`drop`).
+        """
+        deadline = now_ns + round(1e9 * timeout_s)
+        self._watches.append(_Watch(rows, size, requester, then, deadline, late))
+
+    def look(self, words: Floats, table: NDArray[Any]) -> None:
+        """Check records (n, words), which are the rows of `table`, against every condition on numbers."""
+        for one in list(self._watches):
+            rows = one.rows(words)
+            if len(rows):
+                self._watches.remove(one)
+                one.then(OrderEffect(OrderOutcome.DONE, table[rows[0]]))
+
+    def drop(self, gone: Callable[[Requester], bool], reason: RequestError) -> None:
+        """Forget the conditions whose requester is gone."""
+        dropped = [one for one in self._watches if gone(one.requester)]
+        self._watches = [one for one in self._watches if one not in dropped]
+        for one in dropped:
+            one.then(reason)
 
     def send(self) -> None:
         """Send as many orders as the loop's queue has room for."""
@@ -324,8 +388,10 @@ class OrderQueue:
                     "the loop has not executed the order in time; it may still execute it",
                 )
             )
-        over = [wait for wait in self._waits if _over(wait.deadline_ns, now_ns)]
+        waits: list[_Wait | _Watch] = [*self._waits, *self._watches]
+        over = [wait for wait in waits if _over(wait.deadline_ns, now_ns)]
         self._waits = [wait for wait in self._waits if wait not in over]
+        self._watches = [wait for wait in self._watches if wait not in over]
         for wait in over:
             wait.then(wait.late)
 
@@ -337,12 +403,7 @@ class OrderQueue:
     @property
     def busy(self) -> bool:
         """Whether any request waits for the loop."""
-        return bool(self._placed) or any(not one.each for one in self._waits)
-
-    @property
-    def watches(self) -> int:
-        """Number of waits that need every record."""
-        return sum(one.each for one in self._waits)
+        return bool(self._placed or self._waits)
 
     @property
     def in_use(self) -> bool:

@@ -8,7 +8,7 @@ import os
 import sys
 import time
 import traceback
-from collections import Counter
+from collections import Counter, deque
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -26,8 +26,14 @@ from linkwork.timing.children import Lifeline
 from linkwork.timing.notify import Notifier
 from linkwork.timing.signals import Interrupts
 
-MOST_AT_ONCE, MOST_BYTES_AT_ONCE = 16, 256 * 1024
-"""Requests served between two looks at everything else."""
+READ_AT_LEAST, READ_BYTES_AT_ONCE = 16, 8 * 1024 * 1024
+"""Requests read between two looks at everything else, or one of each connection: they take turns, so that a
+stop is found behind the requests of others.
+"""
+SERVE_NS = 2_000_000
+"""Time for serving requests between two looks at everything else."""
+MOST_UNSERVED, MOST_UNSERVED_EACH, MOST_UNSERVED_BYTES = 4096, 256, 64 * 1024 * 1024
+"""Requests that are read and not served yet: in all, of each connection, and their bytes in all."""
 READY_WITHIN_S = 600.0
 """A first start compiles the kernels, and may have to wait for others who do."""
 LEAVES_WITHIN_S, BRAKES_WITHIN_S = 60.0, 2.0
@@ -37,6 +43,12 @@ _MOST_DEFECTS = 20
 """Kinds of defects that are written with their trace."""
 STEADY_S = 10.0
 """A loop that has lived this long is forgiven what went before."""
+
+
+_HEAD_BYTES = 160
+"""Bytes of a request that hold its number."""
+_Message = tuple[bytes, bytes]
+"""A request, and the key of its sender."""
 
 
 class StartFailed(Exception):
@@ -53,6 +65,41 @@ class _Ending:
 
     until_s: float
     braking: bool
+
+
+class _Unserved:
+    """Requests that were read and not served yet. Connections take turns; stops go first."""
+
+    def __init__(self) -> None:
+        self._urgent: dict[tuple[RequestServer, bytes], deque[_Message]] = {}
+        self._others: dict[tuple[RequestServer, bytes], deque[_Message]] = {}
+        self._count = self._bytes = 0
+
+    def __bool__(self) -> bool:
+        return self._count > 0
+
+    def add(self, server: RequestServer, peer: bytes, message: bytes) -> bool:
+        """Keep a request. Return False when too many wait."""
+        # The method's name is behind one to six bytes of the message's shape and number.
+        waiting = self._urgent if b"stop" in message[3:15] else self._others
+        mine = waiting.get((server, peer), ())
+        full = self._count >= MOST_UNSERVED or self._bytes + len(message) > MOST_UNSERVED_BYTES
+        if len(mine) >= MOST_UNSERVED_EACH or (full and mine):
+            return False
+        waiting.setdefault((server, peer), deque()).append((message, server.sender))
+        self._count, self._bytes = self._count + 1, self._bytes + len(message)
+        return True
+
+    def next(self) -> tuple[RequestServer, bytes, bytes, bytes]:
+        """Remove and return the next one: server, peer, message, key of the sender."""
+        waiting = self._urgent or self._others
+        whose = next(iter(waiting))
+        mine = waiting.pop(whose)
+        message, key = mine.popleft()
+        if mine:
+            waiting[whose] = mine  # behind the other connections
+        self._count, self._bytes = self._count - 1, self._bytes - len(message)
+        return *whose, message, key
 
 
 class Server:
@@ -81,6 +128,7 @@ class Server:
         self._lost = ""
         """Why no client can connect any longer, or empty."""
         self._pressed = 0
+        self._unserved = _Unserved()
         self._watched: tuple[int | None, ...] = ()
         self._poller = Poller()
         self._defects: Counter[str] = Counter()
@@ -91,11 +139,10 @@ class Server:
         self._gateway.host.begin()
         while True:
             self._watch()
-            ready = self._poller.wait(self._gateway.patience_ms)
+            ready = self._poller.wait(0 if self._unserved else self._gateway.patience_ms)
             self._gateway.wake(time.monotonic_ns())
-            for source in ready:
-                if isinstance(source, RequestServer):
-                    self._requests(source)
+            self._requests()
+            self._mind_connections()
             if self._gateway.planning.fd in ready:
                 self._gateway.planning.receive()
             self._mind_loop()
@@ -111,18 +158,43 @@ class Server:
 
     # Requests.
 
-    def _requests(self, server: RequestServer) -> None:
-        taken = 0
-        for _ in range(MOST_AT_ONCE):
-            received = server.receive()
-            if received is None:
-                return
-            self._serve(server, *received)
-            taken += len(received[1])
-            if taken > MOST_BYTES_AT_ONCE:
-                return
+    def _requests(self) -> None:
+        """Read the requests that have arrived, then serve some: stops first."""
+        for server in self._servers:
+            read = taken = 0
+            most = max(READ_AT_LEAST, 0 if server.connections is None else server.connections.count)
+            while read < most and taken < READ_BYTES_AT_ONCE and server.ready():
+                read += 1
+                received = server.receive()
+                if received is None:
+                    continue
+                taken += len(received[1])
+                if not self._unserved.add(server, *received):
+                    self._refuse_another(server, *received)
+        until_ns = time.monotonic_ns() + SERVE_NS
+        while self._unserved and time.monotonic_ns() < until_ns:
+            self._serve(*self._unserved.next())
 
-    def _serve(self, server: RequestServer, peer: bytes, message: bytes) -> None:
+    def _mind_connections(self) -> None:
+        """Forget the clients that have left; close connections beyond the limit."""
+        for server in (*self._servers, *self._gateway.broadcast.publishers):
+            if server.connections is not None:
+                server.connections.mind()
+                for peer in server.connections.take_ended():
+                    self._gateway.client_left(server, peer)
+                for text in server.connections.take_notices():
+                    self._say("connections", f"{server.endpoint}: {text}")
+
+    def _refuse_another(self, server: RequestServer, peer: bytes, message: bytes) -> None:
+        try:
+            msgid: int | None = read_request(message[:_HEAD_BYTES]).msgid
+        except UnreadableRequest as error:
+            msgid = error.msgid
+        text = f"{MOST_UNSERVED_EACH} requests of this client, or {MOST_UNSERVED} of all, wait to be served"
+        text += "; send the next ones when these are answered"
+        server.send(peer, pack_error(msgid, RequestError(RequestCode.BUSY, text)))
+
+    def _serve(self, server: RequestServer, peer: bytes, message: bytes, key: bytes) -> None:
         gateway = self._gateway
         try:
             request = read_request(message)
@@ -132,7 +204,7 @@ class Server:
         except Exception as error:
             self._defect("a request", error)
             return
-        call = Call(server, peer, request, server.sender, gateway.machine.aliases)
+        call = Call(server, peer, request, key, gateway.machine.aliases)
         try:
             call.check_role()
             if call.owner:
@@ -167,6 +239,8 @@ class Server:
         self._poller = Poller()
         for server in self._servers:
             self._poller.add(server)
+            if server.monitor is not None:
+                self._poller.add(server.monitor)
         for descriptor in watched:
             if descriptor is not None and descriptor >= 0:
                 self._poller.add(descriptor)

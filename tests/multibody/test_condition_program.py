@@ -22,6 +22,10 @@ TEXTS = (
     "a ** b <= 3 or abs(a - b) < 0.1",
     "min(a, 2 * b) > max(b, -1)",
     "log(a) > -100 and tick > 5",
+    "exp(b) > a or 1 / log(a) > 1",
+    "a ** (1 / b) > 0",
+    "atan2(a, b) > asin(a) or -acos(b) < a",
+    "tanh(a) + cos(b) > tan(a) - sin(b)",
 )
 NUMBERS = st.one_of(st.floats(-5, 5), st.sampled_from([0.0, math.nan, math.inf, 1e300]))
 
@@ -36,6 +40,8 @@ def test_a_program_answers_as_its_condition(a: float, b: float, on: bool, tick: 
         condition = parse_condition(text, ["on"])
         made = ConditionProgram(program_rows(condition, WORDS))
         assert made.holds(words) == condition.met(values), text
+        columns = {name: np.array([1.0, value, 0.5]) for name, value in values.items()}
+        assert (1 in condition.met_rows(columns, 3)) == condition.met(values), text
 
 
 def test_damaged_programs_are_refused() -> None:

@@ -15,7 +15,6 @@ from linkwork.controller.gateway.goals.goal_queue import Handed, junction
 from linkwork.controller.gateway.goals.goal_start import start_of
 from linkwork.controller.gateway.goals.payload_change import rewalk
 from linkwork.controller.gateway.goals.planner_jobs import Job
-from linkwork.controller.gateway.history import Requester
 from linkwork.controller.gateway.order_queue import Asked, OrderEffect
 from linkwork.controller.gateway.records.messages import UNDER_WAY, in_motion
 from linkwork.controller.gateway.requests.call import Call
@@ -201,7 +200,7 @@ class GoalRequest:
         gateway.planning.free_slot(self.slot)
         if error is not None:
             if waits and not isinstance(begin, Retime):
-                gateway.goal_refused(goal, error, Requester(call.server, call.peer))
+                gateway.goal_refused(goal, error, call.requester)
             call.refuse(error)
         elif isinstance(effect, OrderEffect) and isinstance(begin, Retime):
             gateway.goal_queue.retime(goal, self.slot, plan.words, plan.duration_s, begin.speed)
@@ -211,7 +210,7 @@ class GoalRequest:
             gateway.goal_queue.begin(goal)
             self._look_again(goal)
             tick = int(effect.record["tick"])
-            gateway.memory.accept(self._accepted(goal, plan, tick), Requester(call.server, call.peer))
+            gateway.memory.accept(self._accepted(goal, plan, tick), call.requester)
             self._answer(goal, plan, tick)
 
     def _look_again(self, goal: int) -> None:
@@ -289,7 +288,8 @@ def check(gateway: Gateway, call: Call) -> None:
             call.answer(result.content)
 
     params = bytes(call.request.params)
-    gateway.planning.submit(Job(call.method, params, lambda: start_of(gateway), planned, -1))
+    job = Job(call.method, params, lambda: start_of(gateway), planned, requester=call.requester)
+    gateway.planning.submit(job)
 
 
 def path(gateway: Gateway, call: Call) -> None:

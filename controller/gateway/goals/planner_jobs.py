@@ -7,14 +7,15 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from linkwork.controller.gateway.history import Requester
 from linkwork.controller.planning.planner_client import PlannerClient
 from linkwork.controller.planning.planner_messages import MachineState, PlanAnswer, PlanJob, PlanResult
 from linkwork.controller.shared_memory import GOAL_SLOTS
 from linkwork.protocol.codes import RequestCode
 from linkwork.protocol.errors import RequestError
 
-MOST_JOBS, MOST_CHECKS = 8, 4
-"""Motions, and checks of trajectories, that wait to be planned."""
+MOST_JOBS, MOST_CHECKS, MOST_CHECKS_EACH = 8, 4, 2
+"""Motions that wait to be planned, checks of trajectories, and such checks of each client."""
 STEADY_S = 5.0
 Planned = Callable[[PlanResult], None]
 
@@ -30,11 +31,18 @@ class Job:
     slot: int = -1
     """Goal slot that the block goes to; -1: none is needed."""
     dropped: bool = False
+    requester: Requester | None = None
+    """Connection of a check, which ends with it."""
 
     @property
     def checks(self) -> bool:
         """Whether it only asks whether a trajectory would be accepted."""
         return self.method == "check"
+
+
+def _same_client(one: Job, other: Job) -> bool:
+    mine, theirs = one.requester, other.requester
+    return mine is not None and theirs is not None and mine.client == theirs.client
 
 
 class Planning:
@@ -83,6 +91,9 @@ class Planning:
         alike, most = (
             (len(checks), MOST_CHECKS) if job.checks else (len(self._queue) - len(checks), MOST_JOBS)
         )
+        if len([one for one in checks if _same_client(one, job)]) >= MOST_CHECKS_EACH:
+            text = f"{MOST_CHECKS_EACH} checks of this client are waiting, the maximum; try again"
+            raise RequestError(RequestCode.BUSY, text)
         if alike >= most:
             what = "checks are waiting" if job.checks else "goals are waiting to be planned"
             raise RequestError(RequestCode.BUSY, f"{alike} {what}; try again")
@@ -114,6 +125,10 @@ class Planning:
                 job.dropped = True
                 job.then(reason)
         self._queue = deque(job for job in self._queue if not job.dropped)
+
+    def drop_checks(self, gone: Callable[[Requester], bool]) -> None:
+        """Forget the waiting checks whose requester is gone."""
+        self._queue = deque(job for job in self._queue if job.requester is None or not gone(job.requester))
 
     def receive(self) -> None:
         """Deliver answers and replace a planner that has ended. Call it when `fd` is readable."""

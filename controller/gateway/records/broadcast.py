@@ -35,10 +35,10 @@ class Broadcast:
     ) -> None:
         self._layout, self._every = layout, max(1, every)
         self._clock = "real_time_ns" if wall_clock else "time_s"
-        self._publishers: list[Publisher] = []
+        self.publishers: list[Publisher] = []
         try:
             for endpoint in endpoints:
-                self._publishers.append(Publisher(endpoint, keys))
+                self.publishers.append(Publisher(endpoint, keys))
         except BaseException:
             self.close()
             raise
@@ -46,11 +46,11 @@ class Broadcast:
     @property
     def endpoints(self) -> list[str]:
         """Endpoints of telemetry, as bound."""
-        return [publisher.endpoint for publisher in self._publishers]
+        return [publisher.endpoint for publisher in self.publishers]
 
     def telemetry(self, first: int, words: NDArray[np.float64]) -> None:
         """Publish every `every`-th of these records (n, words), by number from `first` on."""
-        listening = [publisher for publisher in self._publishers if publisher.wanted(TELEMETRY_TOPIC)]
+        listening = [publisher for publisher in self.publishers if publisher.wanted(TELEMETRY_TOPIC)]
         if not listening:
             return
         at = np.arange(-first % self._every, len(words), self._every)[-MOST_AT_ONCE:]
@@ -61,7 +61,7 @@ class Broadcast:
 
     def wanted(self, topic: bytes) -> bool:
         """Whether any client subscribes to this."""
-        return any(publisher.wanted(topic) for publisher in self._publishers)
+        return any(publisher.wanted(topic) for publisher in self.publishers)
 
     def chosen(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the places (n) of the tick numbers that are published at the rate of telemetry."""
@@ -82,9 +82,9 @@ class Broadcast:
 
     def close(self) -> None:
         """Close the endpoints."""
-        for publisher in self._publishers:
+        for publisher in self.publishers:
             publisher.close()
 
     def _send(self, topic: bytes, payload: bytes) -> None:
-        for publisher in self._publishers:
+        for publisher in self.publishers:
             publisher.send(topic, payload)

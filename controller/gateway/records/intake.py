@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 RECORDS_AT_ONCE = 64
 """Records digested together, which bounds the memory after a long interruption of the gateway."""
+BATCHES_AT_ONCE = 4
+"""Such batches between two looks at the requests."""
 PROGRESS_EVERY_S = 0.1
 
 
@@ -35,6 +37,8 @@ class RecordIntake:
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
         self.since = self.lost = 0
+        self.behind = False
+        """Whether more records waited than were processed at once."""
         self.statistics = LoopStatistics(gateway.layout)
         self._story = Story(gateway.layout, gateway.wording)
         self.reports = PathReports(gateway.machine)
@@ -64,12 +68,13 @@ class RecordIntake:
             self.notices.append(text)
 
     def drain(self, *, last: bool = False) -> None:
-        """Process all records that the loop has written. last: no more will come."""
+        """Process the records that the loop has written, some hundred at most unless `last`: no more come."""
         gateway, shared = self._gateway, self._gateway.host.shared
         if shared is None:
             return
-        head = shared.head
-        while True:
+        head, batches = shared.head, 0
+        while last or batches < BATCHES_AT_ONCE:
+            batches += 1
             words, first, lost = shared.read_records(self.since, RECORDS_AT_ONCE)
             if lost:
                 self.lost += lost
@@ -81,7 +86,8 @@ class RecordIntake:
             if len(words):
                 self._digest(first, words, compared)
             shared.tail = self.since = first + len(words)
-            if self.since >= head or not len(words):
+            self.behind = self.since < head and len(words) > 0
+            if not self.behind:
                 return
 
     def _digest(self, first: int, words: NDArray[np.float64], compared: NDArray[Any] | None) -> None:
@@ -89,8 +95,6 @@ class RecordIntake:
         table = words.view(gateway.layout.dtype)[:, 0]
         events: list[Event] = []
         rows = list(self._story.rows(words))
-        if gateway.order_queue.watches:
-            rows = list(range(len(words)))
         for row in rows:
             record = table[row]
             self.reports.observe(record)
@@ -107,6 +111,7 @@ class RecordIntake:
         if not rows or rows[-1] != len(words) - 1:
             gateway.latest = table[-1]
             gateway.order_queue.settle(table[-1])
+        gateway.order_queue.look(words, table)
         gateway.latest = words[-1].copy().view(gateway.layout.dtype)[0]
         if gateway.goal_queue.stream.goal and (taken := self._set_points_of(table)):
             events = sorted([*events, *taken], key=itemgetter(0))

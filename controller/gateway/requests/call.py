@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from linkwork.controller.gateway.history import Requester
 from linkwork.protocol.codes import RequestCode
 from linkwork.protocol.errors import RequestError, role_refusal
 from linkwork.protocol.requests import REQUESTS, RequestFrame, pack_error, pack_response
@@ -39,6 +40,11 @@ class Call:
     def at_tick(self) -> int | None:
         """The tick at which it takes effect; None: at once."""
         return self.request.at_tick
+
+    @property
+    def requester(self) -> Requester:
+        """Its connection."""
+        return Requester(self.server, self.peer, self.key)
 
     def params(self) -> Any:
         """The decoded, validated parameters. Raises RequestError with the path of the field."""

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from linkwork.controller.gateway.history import Requester
 from linkwork.controller.gateway.order_queue import Asked, OrderEffect
 from linkwork.controller.gateway.requests.call import Call
 from linkwork.controller.gateway.requests.order_outcomes import effect_map, refusal
@@ -46,7 +45,7 @@ def place(
             call.refuse(error)
             if scheduled:
                 told = {"method": call.method, "code": int(error.code), "text": error.message}
-                gateway.publish("order.refused", told, Requester(call.server, call.peer))
+                gateway.publish("order.refused", told, call.requester)
             return
         if taken is not None:
             taken()

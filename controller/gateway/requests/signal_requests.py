@@ -6,9 +6,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.controller.gateway.goals.goal_requests import need_signals
-from linkwork.controller.gateway.order_queue import OrderEffect
+from linkwork.controller.gateway.order_queue import OrderEffect, Rows
 from linkwork.controller.gateway.records.messages import state_name
 from linkwork.controller.gateway.requests.call import Call
 from linkwork.controller.gateway.requests.order_outcomes import effect_map
@@ -26,8 +28,6 @@ if TYPE_CHECKING:
 
 IN_FORCE_S = 1.0
 """Longest wait of `set` for a record with the values in force; then it is answered without."""
-MOST_WAITS = 100
-"""Conditions that may be waited for at a time."""
 
 
 def set_signals(gateway: Gateway, call: Call) -> None:
@@ -75,20 +75,20 @@ def set_order(machine: Machine, wanted: dict[str, Any]) -> SetOutputs:
 
 def wait_for_condition(gateway: Gateway, call: Call) -> None:
     """Handle `wait`: answer with the first record in which the condition holds."""
-    params = call.params()
+    params, queue = call.params(), gateway.order_queue
+    queue.refuse_watch(call.requester, 0)  # before the work of reading it
     condition = read_condition(gateway.machine, gateway.layout, params.condition, ("condition",))
-    holds = holding(gateway.layout, condition)
-    if gateway.latest is not None and holds(gateway.latest):
-        _answer(gateway, call, gateway.latest)
+    rows = rows_that_meet(gateway.layout, condition)
+    record = gateway.latest
+    if record is not None and len(rows(np.frombuffer(record.tobytes(), np.float64)[np.newaxis])):
+        _answer(gateway, call, record)
         return
     if gateway.time_stands:
         text = (
             "the condition does not hold, and lockstep time stands still; run it with `advance` or a motion"
         )
         raise RequestError(RequestCode.NOT_MET, text, data=_told(gateway))
-    if gateway.order_queue.watches >= MOST_WAITS:
-        raise RequestError(RequestCode.BUSY, f"{MOST_WAITS} conditions are waited for already")
-
+    queue.refuse_watch(call.requester, condition.size)
     late = f"{params.condition!r} was not met within {params.within_s:g} s"
 
     def then(effect: OrderEffect | RequestError) -> None:
@@ -99,31 +99,31 @@ def wait_for_condition(gateway: Gateway, call: Call) -> None:
         else:
             call.refuse(effect)
 
-    gateway.order_queue.wait(
-        holds,
+    queue.watch(
+        rows,
+        condition.size,
+        call.requester,
         then,
         now_ns=gateway.now_ns,
         timeout_s=params.within_s,
         late=RequestError(RequestCode.NOT_MET, late),
-        each=True,
     )
 
 
-def holding(layout: RecordLayout, condition: Condition) -> Callable[[np.void], bool]:
-    """Return whether a record meets the condition, as a function."""
+def rows_that_meet(layout: RecordLayout, condition: Condition) -> Rows:
+    """Return a function that finds the records which meet the condition."""
     places = quantities(layout)
     at = {name: places[name][0] for name in condition.names}
     whole = "tick" in at
     number = at.pop("tick", 0)
 
-    def holds(record: np.void) -> bool:
-        words = np.frombuffer(record.tobytes(), np.float64)
-        values = {name: float(words[place]) for name, place in at.items()}
+    def rows(words: Floats) -> NDArray[np.intp]:
+        columns = {name: words[:, place] for name, place in at.items()}
         if whole:
-            values["tick"] = float(words.view(np.int64)[number])
-        return condition.met(values)
+            columns["tick"] = words.view(np.int64)[:, number].astype(np.float64)
+        return condition.met_rows(columns, len(words))
 
-    return holds
+    return rows
 
 
 def edges(gateway: Gateway, call: Call) -> None:

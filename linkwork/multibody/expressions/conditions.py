@@ -11,12 +11,18 @@ functions. A switch is the name of a quantity that is 0 or 1, such as a digital 
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.arrays import Floats
 from linkwork.multibody.expressions import ExpressionError, Node, names_in, parse
 from linkwork.multibody.expressions.text import DEEPEST, LONGEST, TIME, words_in
 
@@ -56,6 +62,39 @@ ARITHMETIC: dict[str, Callable[..., float]] = {
 }
 
 
+def _raising(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, not a number where `math` raises an error: an infinite result of finite arguments."""
+
+    def defined(*values: Any) -> Any:
+        found = function(*values)
+        bad = np.isinf(found)
+        for value in values:
+            bad = bad & np.isfinite(value)
+        return np.where(bad, math.nan, found)
+
+    return defined
+
+
+def _divided(left: Any, right: Any) -> Any:
+    return np.where(np.equal(right, 0.0), math.nan, np.divide(left, right))
+
+
+_OF_ARRAYS: dict[str, Callable[..., Any]] = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "/": _divided,
+    "**": _raising(np.power),
+    "negative": np.negative,
+    **{name: getattr(np, name) for name in ("sin", "cos", "tan", "sqrt", "tanh", "abs")},
+    **{f"a{name}": getattr(np, f"arc{name}") for name in ("sin", "cos", "tan", "tan2")},
+    **{name: _raising(getattr(np, name)) for name in ("exp", "log")},
+    "min": np.minimum,
+    "max": np.maximum,
+}
+"""ARITHMETIC for many values at once."""
+
+
 @dataclass(frozen=True)
 class ConditionTerm:
     """left SIGN right."""
@@ -70,6 +109,10 @@ class ConditionTerm:
             return SIGNS[self.sign](_value(self.left, values), _value(self.right, values))
         except (ValueError, ZeroDivisionError, OverflowError, TypeError):  # TypeError: a complex power
             return False
+
+    def held(self, columns: Mapping[str, Floats]) -> Any:
+        """Return whether it holds, as `holds`, for each row of columns (n,) of values."""
+        return SIGNS[self.sign](_values(self.left, columns), _values(self.right, columns))
 
     @property
     def sides(self) -> Iterator[Node]:
@@ -89,6 +132,11 @@ class Joined:
         """Whether it holds for these values."""
         return (any if self.any_of else all)(part.holds(values) for part in self.parts)
 
+    def held(self, columns: Mapping[str, Floats]) -> Any:
+        """Return whether it holds, as `holds`, for each row of columns (n,) of values."""
+        join = np.logical_or if self.any_of else np.logical_and
+        return functools.reduce(join, [part.held(columns) for part in self.parts])
+
     @property
     def sides(self) -> Iterator[Node]:
         """The expressions of all comparisons, in their order."""
@@ -106,6 +154,16 @@ class Condition:
     def met(self, values: Mapping[str, float]) -> bool:
         """Whether it holds for these values; a comparison with a missing value does not."""
         return self.root.holds(values)
+
+    def met_rows(self, columns: Mapping[str, Floats], count: int) -> NDArray[np.intp]:
+        """Return the numbers of the rows for which it holds; `columns`: the values (count,) of each name."""
+        with np.errstate(all="ignore"):
+            return np.flatnonzero(np.broadcast_to(self.root.held(columns), count))
+
+    @property
+    def size(self) -> int:
+        """Number of its operations, names and numbers."""
+        return sum(_size(side) for side in self.root.sides)
 
 
 @dataclass(frozen=True)
@@ -241,6 +299,18 @@ def _refuse_time(node: Node, text: str) -> None:
 
 def _heads(node: Node) -> set[float | str]:
     return {node.head}.union(*map(_heads, node.arguments))
+
+
+def _size(node: Node) -> int:
+    return 1 + sum(map(_size, node.arguments))
+
+
+def _values(node: Node, columns: Mapping[str, Floats]) -> Any:
+    if isinstance(node.head, float):
+        return node.head
+    if not node.arguments:
+        return columns[node.head]
+    return _OF_ARRAYS[node.head](*(_values(argument, columns) for argument in node.arguments))
 
 
 def _value(node: Node, values: Mapping[str, float]) -> float:

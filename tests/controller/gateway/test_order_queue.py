@@ -2,14 +2,24 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from linkwork.controller.gateway.order_queue import MOST_WAITING, OrderEffect, OrderQueue
+from linkwork.arrays import Floats
+from linkwork.controller.gateway.history import Requester
+from linkwork.controller.gateway.order_queue import (
+    MOST_OPERATIONS,
+    MOST_OPERATIONS_EACH,
+    MOST_WAITING,
+    MOST_WATCHES_EACH,
+    OrderEffect,
+    OrderQueue,
+)
 from linkwork.controller.order_socket import OrderInbox, OrderOutbox
 from linkwork.controller.orders import (
     EmergencyStop,
@@ -24,6 +34,7 @@ from linkwork.controller.orders import (
 from linkwork.controller.records import RecordLayout
 from linkwork.protocol.codes import RequestCode
 from linkwork.protocol.errors import RequestError
+from linkwork.protocol.sockets import RequestServer
 
 SECOND = 1_000_000_000
 
@@ -145,22 +156,53 @@ def test_a_wait_ends_with_the_first_record_that_meets_it(desk: OrderQueue, effec
     assert not desk.busy
 
 
-def test_a_wait_for_a_number_does_not_keep_lockstep_time_running(desk: OrderQueue, effect_of: Any) -> None:
-    told: list[OrderEffect | RequestError] = []
-    late = RequestError(RequestCode.NOT_MET, "late")
-    desk.wait(
-        lambda record: bool(record["time_s"] > 1.0),
-        told.append,
-        now_ns=0,
-        timeout_s=1.0,
-        late=late,
-        each=True,
-    )
-    assert (desk.watches, desk.busy) == (1, False)
-    desk.settle(effect_of(0, time_s=0.5))
+ME, YOU = (Requester(cast("RequestServer", None), peer) for peer in (b"me", b"you"))
+NOT_MET = RequestError(RequestCode.NOT_MET, "late")
+
+
+def after_1_s(words: Floats) -> NDArray[np.intp]:
+    return np.flatnonzero(words[:, 0] > 1.0)
+
+
+def watch(desk: OrderQueue, told: list[Any], requester: Requester, size: int = 1) -> None:
+    desk.refuse_watch(requester, size)
+    desk.watch(after_1_s, size, requester, told.append, now_ns=0, timeout_s=1.0, late=NOT_MET)
+
+
+def test_a_condition_on_numbers_does_not_keep_lockstep_time_running(desk: OrderQueue) -> None:
+    told: list[Any] = []
+    watch(desk, told, ME)
+    assert not desk.busy
+    words = np.array([[0.5], [1.5], [2.5]])
+    desk.look(words[:1], words[:1, 0])
     assert not told
-    desk.settle(effect_of(0, time_s=1.5))
-    assert (len(told), desk.watches) == (1, 0)
+    desk.look(words, words[:, 0])
+    desk.look(words, words[:, 0])
+    assert [effect.record for effect in told] == [1.5]
+    watch(desk, told, ME)
+    desk.expire(SECOND)
+    assert told[1:] == [NOT_MET]
+
+
+def test_conditions_are_bounded_by_client_and_in_all_and_end_with_the_client(desk: OrderQueue) -> None:
+    told: list[Any] = []
+    for _ in range(MOST_WATCHES_EACH):
+        watch(desk, told, ME)
+    with pytest.raises(RequestError, match=f"at most {MOST_WATCHES_EACH} conditions"):
+        watch(desk, told, ME)
+    watch(desk, told, YOU, MOST_OPERATIONS_EACH)
+    with pytest.raises(RequestError, match=f"{MOST_OPERATIONS_EACH} operations, and this one has 1"):
+        watch(desk, told, YOU)
+    for number in range(MOST_OPERATIONS):
+        try:
+            watch(desk, told, replace(ME, peer=bytes([number])), 100)
+        except RequestError as error:
+            assert "of all clients' conditions" in error.message  # noqa: PT017
+            break
+    gone = RequestError(RequestCode.NOT_PERMITTED, "gone")
+    desk.drop(lambda one: one in (ME, YOU), gone)
+    assert told == [gone] * (MOST_WATCHES_EACH + 1)
+    watch(desk, told, YOU, MOST_OPERATIONS_EACH)
 
 
 def test_when_the_loop_is_gone_everybody_is_told_once(desk: OrderQueue) -> None:

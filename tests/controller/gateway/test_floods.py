@@ -1,0 +1,86 @@
+"""What one client asks for does not hold up the others: order of answers, limits, end of a connection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgpack
+import pytest
+
+from linkwork.protocol.codes import RequestCode
+from linkwork.protocol.requests import Response, pack_request, read_answer
+from linkwork.protocol.sockets import RequestDealer
+from tests.controller.gateway.conftest import GatewayRig
+from tests.waiting import PATIENCE_S, wait_for
+
+Make = Callable[[str], GatewayRig]
+LONG = " and ".join(["sin(time_s)**2 > 2"] * 40)
+"""A condition near the longest one, which never holds."""
+
+
+def answers(dealer: RequestDealer, count: int) -> list[Response]:
+    found: list[Response] = []
+    while len(found) < count:
+        message = dealer.receive(round(1000 * PATIENCE_S))
+        assert message is not None, f"only {len(found)} of {count} answers"
+        answer = read_answer(message)
+        found += [answer] if isinstance(answer, Response) else []
+    return found
+
+
+@pytest.mark.parametrize("method", ["stop", "estop"])
+def test_a_stop_overtakes_what_was_asked_before_it(rigs: Make, method: str) -> None:
+    rig = rigs("device")
+    rig.enabled()
+    requests: list[tuple[str, dict[str, Any]]] = [("wait", {"condition": LONG, "within_s": 60.0})] * 200
+    with RequestDealer(rig.seat.requests) as dealer:
+        assert dealer.writable(10_000)
+        for number, (name, params) in enumerate([*requests, (method, {})]):
+            wait_for(lambda: dealer.send(pack_request(number, name, params)), "room")  # noqa: B023
+        found = answers(dealer, len(requests))  # one or two of the conditions are waited for
+    order = [answer.msgid for answer in found]
+    assert order.index(len(requests)) < len(requests) // 2
+
+
+def test_conditions_end_with_the_connection(rigs: Make) -> None:
+    rig = rigs("device")
+    rig.enabled()
+
+    def filled() -> RequestDealer:
+        """A connection whose long conditions are waited for, as many as are accepted."""
+        dealer = RequestDealer(rig.seat.requests)
+        assert dealer.writable(10_000)
+        for number in range(30):
+            assert dealer.send(pack_request(number, "wait", {"condition": LONG, "within_s": 3600.0}))
+        error = answers(dealer, 1)[0].error
+        assert error is not None
+        assert (error.code, error.path) == (RequestCode.BUSY, ("condition",))
+        return dealer
+
+    crowd = [filled() for _ in range(3)]
+    error = rig.refused("wait", condition=LONG)
+    assert (error.code, "all clients'" in error.message) == (RequestCode.BUSY, True)
+    for dealer in crowd:
+        dealer.close()
+
+    def room() -> bool:
+        return rig.refused("wait", condition=LONG, within_s=0.01).code == RequestCode.NOT_MET
+
+    wait_for(room, "the end of the conditions of closed connections")
+
+
+def test_more_requests_than_may_wait_are_refused_by_number(rigs: Make) -> None:
+    rig = rigs("lockstep")
+    rig.connected()
+    with RequestDealer(rig.seat.requests) as dealer:
+        assert dealer.writable(10_000)
+        for number in range(1500):
+            frame = pack_request(number, "describe", {})
+            while not dealer.send(frame):
+                assert dealer.writable(10_000)
+        found = answers(dealer, 1500)
+    assert sorted(answer.msgid for answer in found if answer.msgid is not None) == list(range(1500))
+    refused = [answer.error for answer in found if answer.error is not None]
+    assert {error.code for error in refused} <= {RequestCode.BUSY}
+    assert msgpack.packb("stop") == b"\xa4stop"  # how a stop is found
