@@ -21,6 +21,7 @@ from linkwork.plant.plant_pacing import PACES, alone
 from linkwork.protocol.codes import ExitCode, Pace
 from linkwork.protocol.endpoints import Claim, MachineEndpoints, claim
 from linkwork.protocol.keys import ServerKeys
+from linkwork.protocol.open_connections import raise_file_limit
 from linkwork.protocol.sockets import DeviceServer
 from linkwork.timing.children import Lifeline, ignore_interrupts
 from linkwork.timing.notify import Notifier
@@ -72,12 +73,16 @@ class DaemonEnd:
         self._interrupts, self._lifeline, self._notifier = interrupts, lifeline, notifier
         self._held: Claim | None = None
         self._in_use: Callable[[], bool] = bool
+        self._mind: Callable[[], None] = lambda: None
         self.lost = ""
         """Why no controller can connect any longer, or empty."""
 
-    def watch_seat(self, held: Claim | None, in_use: Callable[[], bool]) -> None:
-        """Also end when the lock `held` is lost and no controller is connected (`in_use`)."""
-        self._held, self._in_use = held, in_use
+    def watch_seat(self, held: Claim | None, in_use: Callable[[], bool], mind: Callable[[], None]) -> None:
+        """Also end when the lock `held` is lost and no controller is connected (`in_use`).
+
+        `mind` is called at each look.
+        """
+        self._held, self._in_use, self._mind = held, in_use, mind
 
     @property
     def asked(self) -> bool:
@@ -87,6 +92,7 @@ class DaemonEnd:
     def looked(self) -> bool:
         """Whether a signal has come, the parent has gone, or the lock is lost."""
         self._notifier.ping()
+        self._mind()
         if self._held is not None and not self._in_use():
             self.lost = self._held.lost
         return self.asked or bool(self.lost) or (self._lifeline is not None and self._lifeline.ended())
@@ -103,6 +109,7 @@ def run(machine: Machine, options: PlantOptions, events: Events) -> ExitCode:
     PaceNotOffered before it begins.
     """
     driver = None
+    raise_file_limit()
     if options.driver is not None:
         driver = make_driver(options.driver, machine, options.driver_options)
         options = replace(options, paces=_paces_of(driver, options.paces))
@@ -127,7 +134,7 @@ def run(machine: Machine, options: PlantOptions, events: Events) -> ExitCode:
                     if isinstance(machinery, Hardware) and not _started(machinery, ending, events):
                         return ExitCode.DONE
                     device = _device(machine, machinery, server, events, options, line)
-                    ending.watch_seat(held, lambda: device.seat.taken)
+                    ending.watch_seat(held, lambda: device.seat.taken, lambda: _mind(server, events))
                     obtained.freeze_garbage()
                     _introduce(device, obtained, events)
                     notifier.ready(f"plant of {machine.name} at {server.endpoint}")
@@ -200,6 +207,14 @@ def _device(
     return FaultyDevice(
         machine, faulty(machinery), server, events, options.paces, line, open_to_all=options.inject
     )
+
+
+def _mind(server: DeviceServer, events: Events) -> None:
+    """Close connections beyond the limit, and say so."""
+    if server.connections is not None:
+        server.connections.mind()
+        for text in server.connections.take_notices():
+            events.say("connections", f"{server.endpoint}: {text}")
 
 
 def _started(hardware: Hardware, ending: DaemonEnd, events: Events) -> bool:

@@ -18,9 +18,9 @@ from linkwork.protocol.codes import LATEST_DRAIN, UNANSWERED_STATES, Pace
 from linkwork.timing.clock import Ticker, now_ns
 from linkwork.timing.together import Together
 
-_SLICE_MS = 50
+_SLICE_MS = 20
 """Longest time in a blocking call, so that the end of the daemon is noticed."""
-_TICKS_BETWEEN_LOOKS = 64
+_TICKS_BETWEEN_LOOKS = 16
 
 
 class EndRequested(Protocol):

@@ -29,6 +29,7 @@ from linkwork.protocol.codes import ExitCode, Pace, RequestCode
 from linkwork.protocol.endpoints import Claim, MachineEndpoints, claim, state_dir
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.keys import ServerKeys, server_keys
+from linkwork.protocol.open_connections import raise_file_limit
 from linkwork.protocol.sockets import RequestServer
 from linkwork.timing.children import Lifeline
 from linkwork.timing.notify import Notifier
@@ -48,6 +49,7 @@ def run(options: GatewayOptions) -> int:
     StartFailed before it is ready.
     """
     say_when_compiling("kernels")
+    raise_file_limit()
     notifier = Notifier()  # first: it removes variables that the children must not inherit
     with ExitStack() as early:
         early.callback(notifier.close)

@@ -101,6 +101,8 @@ RestartSec=1
 RestartPreventExitStatus=2 3
 LimitRTPRIO=99
 LimitMEMLOCK=infinity
+# Each connection of a client is an open file.
+LimitNOFILE=65536
 # Not here, because they would break real time or the compiled kernels: RestrictRealtime, PrivateDevices,
 # ProtectClock, MemoryDenyWriteExecute.
 {_HARDENING}{_SYSTEM_HARDENING if system else ""}"""
