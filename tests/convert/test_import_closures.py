@@ -61,6 +61,21 @@ def test_a_pose_may_be_relative_to_another_link(tmp_path: Path) -> None:
     assert robot.closures[0].b_pose.at == pytest.approx([0.0, 0.1, 0.0])
 
 
+@pytest.mark.parametrize(
+    "axis",
+    [
+        '<xyz expressed_in="__model__">0 1 0</xyz>',
+        "<xyz>0 1 0</xyz><use_parent_model_frame>1</use_parent_model_frame>",
+    ],
+)
+def test_axes_may_be_those_of_the_model(axis: str, tmp_path: Path) -> None:
+    turned = gazebo("revolute", "<pose>0 0 0 1.2 0 0.3</pose>", f"<axis>{axis}</axis>")
+    robot = read_robot(urdf(tmp_path, turned))
+    (closure,) = robot.closures
+    here, _ = in_ground(robot, closure)
+    assert here.rotation @ closure.axis == pytest.approx([0.0, 1.0, 0.0])
+
+
 def test_a_robot_that_gazebo_fixes_to_the_world_stands(tmp_path: Path) -> None:
     stands = '<gazebo><joint name="w" type="fixed"><parent>world</parent><child>base</child></joint></gazebo>'
     assert read_robot(urdf(tmp_path, stands)).closures == []
@@ -190,6 +205,11 @@ def test_an_error_in_a_sheet_beside_the_file_is_an_error(
     assert caught.value.file.endswith("robot.yaml")
     found = import_robot(path, ImportOptions(no_closures=True))
     assert found.machine.dof == 3
+
+
+def test_a_motor_that_a_ball_joint_cannot_have_is_told(tmp_path: Path) -> None:
+    found = read_robot(sheeted(tmp_path, SHEET.replace("[x]", "[x, y]")))
+    assert found.left_out == ["the motor of y, a spherical joint, is left out"]
 
 
 def test_an_older_sheet_is_an_error_and_a_machine_file_is_none(tmp_path: Path) -> None:

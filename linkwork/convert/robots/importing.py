@@ -106,6 +106,8 @@ def read_robot(path: Path, options: ImportOptions | None = None) -> RobotModel:
     check_tree(robot)
     robot.expanded = file.text_given
     for joint in robot.joints.values():
+        if joint.type not in (*TURNS, "prismatic", "fixed") and joint.name in (robot.motors or ()):
+            robot.leave_out(f"the motor of {joint.name}, a {joint.type} joint, is left out")
         if joint.type in ("floating", "planar", "cylindrical"):
             lost = [key for key in ("damping", "friction", "armature", "stiffness") if getattr(joint, key)]
             if lost:

@@ -126,7 +126,7 @@ def read_sdf(main: XmlFile, packages: PackagePaths, *, as_tree: bool = False) ->
     if world is None:
         name = reader.read_model(main, models[0], "", alone=True)
         if len(models) > 1:
-            reader.robot.remarks.append(f"only the first of {len(models)} models is read")
+            reader.robot.leave_out(f"only the first of {len(models)} models is read")
     else:
         name = world.get("name") or "world"
         gravity = world.find("gravity")
@@ -148,21 +148,10 @@ def read_sdf(main: XmlFile, packages: PackagePaths, *, as_tree: bool = False) ->
     return reader.robot
 
 
-def add_closing_joints(
-    robot: RobotModel, file: XmlFile, packages: PackagePaths, elements: list[Element]
-) -> None:
-    """Add joints of SDF that close loops of another tree, as <gazebo> of a URDF has them."""
-    reader = _Reader(file, packages, (1, 7))
-    (root,) = robot.roots()[:1]
-    reader.add_tree(robot, root)
-    for element in elements:
-        _TABLE.check(robot, file, element)
-        ends = {(element.findtext(tag) or "").strip() for tag in ("parent", "child")}
-        if element.get("type") == "gearbox":
-            raise file.problem(element, "a gearbox in <gazebo> is not read", "give its joint a <mimic>")
-        if ends != {WORLD, root} or element.get("type") != "fixed":
-            reader.add_joint(file, element, "")
-    reader.close_all()
+def add_closing_joints(robot: RobotModel, file: XmlFile, packages: PackagePaths) -> None:
+    """Add the joints of SDF that close loops of another tree, as <gazebo> of a URDF has them."""
+    reader = _Reader(file, packages, (1, 6))  # of Gazebo, with `use_parent_model_frame`
+    reader.close_tree(robot, file.root.findall("gazebo/joint"))
 
 
 def _version(file: XmlFile) -> tuple[int, int]:
@@ -575,18 +564,22 @@ class _Reader:
         if self._weightless:
             self.robot.lessen_gravity(self._weightless)
 
-    def add_tree(self, robot: RobotModel, root: str) -> None:
-        """Take over the links of a tree, whose ground is a root."""
-        self.robot = robot
-        self._frames[WORLD] = _Frame(FramePose(), "", root, 0)
+    def close_tree(self, robot: RobotModel, joints: list[Element]) -> None:
+        """Close loops of a tree, whose first root is the ground, with joints of the main file."""
+        root, file, self.robot = robot.roots()[0], self._main, robot
+        self._frames[WORLD] = self._frames[_MODEL] = _Frame(FramePose(), "", root, 0)
         self._frames.setdefault(root, _Frame(FramePose(), WORLD, root, 0))
         for joint in robot.joints.values():
             self._frames[joint.child] = _Frame(joint.pose, joint.parent, joint.child, joint.line)
-
-    def close_all(self) -> None:
-        """Make all joints that wait closures."""
-        for file, element, scope in self._waiting:
-            self._close(self._joint(file, element, scope))
+        for element in joints:
+            _TABLE.check(robot, file, element)
+            if element.get("type") == "gearbox":
+                raise file.problem(element, "a gearbox in <gazebo> is not read", "give its joint a <mimic>")
+            ends = {self.text(file, element, tag) for tag in ("parent", "child")}
+            if ends != {WORLD, root} or element.get("type") != "fixed":
+                self.add_joint(file, element, "")
+        for waiting in self._waiting:
+            self._close(self._joint(*waiting))
 
     def _joint(self, file: XmlFile, element: Element, scope: str) -> _Joint:
         name, line = f"{scope}{file.text(element, 'name')}", file.line(element)
@@ -622,14 +615,12 @@ class _Reader:
     def _share_friction(self, file: XmlFile, element: Element, made: SourceJoint) -> None:
         """Leave out damping and friction of a universal joint whose axes do not have the same."""
         second = element.find("axis2/dynamics")
-        for key, unit in (("damping", "N m s"), ("friction", "N m")):
-            here, there = getattr(made, key), self.number(file, second, key, 0.0)
-            if here != there:
+        keys = ("damping", "friction", "stiffness")
+        there = [self.number(file, second, key, 0.0) for key in (*keys[:2], "spring_stiffness")]
+        for key, value in zip(keys, there, strict=True):
+            if value != getattr(made, key):
+                self.robot.leave_out(f"the {key} of {made.name}, which differs between its axes, is left out")
                 setattr(made, key, 0.0)
-                values = f"{here:g} {unit} about one axis, {there:g} about the other"
-                self.robot.leave_out(f"the {key} of {made.name} is left out: {values}")
-        if self.number(file, second, "spring_stiffness", 0.0):
-            self.robot.leave_out(f"the spring of the second axis of {made.name} is left out")
 
     def _rotor(self, file: XmlFile, element: Element) -> float:
         """Return the inertia at the joint: drake:rotor_inertia times the square of drake:gear_ratio."""

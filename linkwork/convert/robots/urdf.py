@@ -109,6 +109,7 @@ def read_urdf(file: XmlFile, packages: PackagePaths, *, as_tree: bool = False) -
     if not as_tree:
         loops = [each for each in file.root if each.tag in ("loop", "loop_joint")]
         robot.closures = [_loop(file, element) for element in loops]
+    _add_controls(file, robot)
     robot.motors = _driven(file) or _independent(elements) or None
     _add_rotors(file, robot)
     _add_world(robot)
@@ -118,15 +119,32 @@ def read_urdf(file: XmlFile, packages: PackagePaths, *, as_tree: bool = False) -
     check_tree(robot)
     for element in file.root.findall("coupling"):
         robot.couplings.append(_coupling(file, robot, element))
-    joined = [] if as_tree else file.root.findall("gazebo/joint")
-    if joined:
-        add_closing_joints(robot, file, packages, joined)
+    if not as_tree:
+        add_closing_joints(robot, file, packages)
     _add_gazebo(file, robot)
     _TABLE.check(robot, file, file.root)
     shapes = len(file.root.findall("link/collision"))
     if shapes:
         robot.remarks.append(f"contacts are not modelled: {counted(shapes, 'collision shape')}")
     return robot
+
+
+def _add_controls(file: XmlFile, robot: RobotModel) -> None:
+    """Add couplings of simulated joints in ros2_control; leave out transmissions that couple joints."""
+    for joint in file.root.findall("ros2_control/joint"):
+        given = {each.get("name", ""): (each.text or "").strip() for each in joint.findall("param")}
+        name, other = joint.get("name", ""), given.get("mimic")
+        if other and not robot.coupled(name):
+            factor, offset = (
+                float(file.parsed(joint, f"param {key!r}", given.get(key, default), 1)[0])
+                for key, default in (("multiplier", "1"), ("offset", "0"))
+            )
+            rule = (offset, factor)
+            robot.couplings.append(SourceCoupling(f"{name}_mimic", name, other, rule, file.line(joint)))
+    for each in file.root.iter("transmission"):
+        if len(each.findall("joint")) > 1:
+            name = each.get("name", "")
+            robot.leave_out(f"the transmission {name} couples joints, which get a motor each")
 
 
 def _add_gazebo(file: XmlFile, robot: RobotModel) -> None:
