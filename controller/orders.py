@@ -281,28 +281,29 @@ class Stop(Order):
 
 @dataclass(frozen=True, slots=True)
 class CancelGoal(Order):
-    """End a goal: a stop on its path, or if it still waits, never begin it.
+    """End a goal: a stop on its path, or if it still waits, never begin it. Or drop another order that waits.
 
     goal: its number, 0: the one under way. cause: the result code that it ends with if the machine is the
-    reason, None: CANCELLED.
+    reason, None: CANCELLED. waiting: number of the order to drop, 0: none.
     """
 
     goal: int = 0
     cause: ResultCode | None = None
+    waiting: int = 0
 
     kind, name, precedes_goals = 5, "cancel", True
-    layout = struct.Struct("<32xq8xd")
+    layout = struct.Struct("<q24xq8xd")
 
     def numbers(self) -> tuple[float, ...]:
-        """Goal, and the cause or 0."""
-        return self.goal, self.cause or 0.0
+        """The order to drop, goal, and the cause or 0."""
+        return self.waiting, self.goal, self.cause or 0.0
 
     @classmethod
     def read(cls, numbers: tuple[Any, ...], number: int, at_tick: int, authority: int) -> CancelGoal:
         """See `Order`."""
-        goal, cause = numbers
+        waiting, goal, cause = numbers
         why = ResultCode(int(cause)) if cause else None
-        return cls(goal, why, id=number, at_tick=at_tick, authority=authority)
+        return cls(goal, why, waiting, id=number, at_tick=at_tick, authority=authority)
 
     @property
     def argument_count(self) -> int:

@@ -38,6 +38,10 @@ PENDING_ORDERS: Final = 32
 PENDING_GOALS: Final = 3
 """Most goals of one owner that may be pending: one goal slot stays free for what moves now."""
 
+PENDING_STOPS: Final = 24
+PENDING_STOPS_EACH: Final = 8
+"""Most stops for a later tick that may be pending, in all and of one client."""
+
 NAME_LENGTH: Final = 64
 """Longest name of a joint, coordinate, machine, owner or method, in characters."""
 

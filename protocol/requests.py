@@ -131,6 +131,8 @@ class CancelParams(TimedParams):
 
     goal: Annotated[Tick | None, Field(description="Number of the goal. Default: the active goal.")] = None
     """The goal's number; nil: the active one."""
+    order: Annotated[Tick | None, Field(description="Pending order to cancel instead.")] = None
+    """Number of a pending request of any client, as in `pending` of `state`, to cancel instead."""
 
 
 class JogParams(TimedParams):

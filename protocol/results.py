@@ -31,7 +31,7 @@ class LeaseState(TypedDict):
     lease_s: float
     """How long one renewal lasts."""
     reason: str
-    """In the event: acquired, released, expired, taken_over; empty elsewhere."""
+    """In the event: acquired, released, expired, taken_over, revoked; empty elsewhere."""
 
 
 class GoalAccepted(TypedDict):

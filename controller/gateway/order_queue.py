@@ -14,7 +14,14 @@ from linkwork.arrays import Floats
 from linkwork.controller.gateway.history import Requester
 from linkwork.controller.order_socket import OrderOutbox
 from linkwork.controller.orders import NOW, CancelGoal, Order, OrderOutcome, StartGoal
-from linkwork.protocol.codes import PENDING_GOALS, PENDING_ORDERS, RequestCode, ResultCode
+from linkwork.protocol.codes import (
+    PENDING_GOALS,
+    PENDING_ORDERS,
+    PENDING_STOPS,
+    PENDING_STOPS_EACH,
+    RequestCode,
+    ResultCode,
+)
 from linkwork.protocol.errors import RequestError
 
 MOST_WAITING = 64
@@ -42,6 +49,7 @@ class Asked:
 
     method: str
     owner: str
+    requester: Requester | None = None
 
 
 NOBODY = Asked("", "")
@@ -65,6 +73,7 @@ class _Placed:
     deadline_ns: int | None
     leased: bool
     asked: Asked
+    withdrawn: bool = False
 
     def then(self, effect: OrderEffect | RequestError) -> None:
         """Call back all who asked for it."""
@@ -80,7 +89,7 @@ class _Placed:
     def waits(self) -> bool:
         """Whether it was accepted for a later tick, or for the end of another goal."""
         later = self.order.at_tick != NOW or self.goal is not None
-        return self.deadline_ns is None and self.bound and later
+        return self.deadline_ns is None and (self.bound or self.asked is not NOBODY) and later
 
     @property
     def goal(self) -> int | None:
@@ -231,6 +240,26 @@ class OrderQueue:
             )
             raise RequestError(RequestCode.BUSY, text, ["at_tick"])
 
+    def refuse_stop_if_full(self, requester: Requester) -> None:
+        """Refuse another stop for a later tick (BUSY) when too many wait already."""
+        later = [one.asked for one in self._placed.values() if one.waits and not one.bound]
+        mine = [one for one in later if one.requester and one.requester.client == requester.client]
+        if len(mine) >= PENDING_STOPS_EACH or len(later) >= PENDING_STOPS:
+            text = (
+                f"{len(later)} stops for a later tick are pending, {len(mine)} of them of this client;"
+                f" at most {PENDING_STOPS} and {PENDING_STOPS_EACH} are possible"
+            )
+            remedy = "the lease's owner can `cancel` one by its `order`"
+            raise RequestError(RequestCode.BUSY, f"{text}; {remedy}", ["at_tick"])
+
+    def withdraw_stops(self, gone: Callable[[Requester], bool], now_ns: int) -> None:
+        """Cancel the stops for a later tick whose requester is gone."""
+        for number, one in list(self._placed.items()):
+            whose = one.asked.requester
+            if one.waits and not one.bound and not one.withdrawn and whose is not None and gone(whose):
+                one.withdrawn = True
+                self.place(CancelGoal(waiting=number), lambda _: None, now_ns=now_ns, urgent=True)
+
     def wait(
         self,
         condition: Condition,
@@ -343,11 +372,11 @@ class OrderQueue:
         self._take_back(over, OrderEffect(OrderOutcome.REVOKED, record))
 
     def _withdraw(self, cancel: CancelGoal, record: np.void) -> None:
-        """Remove a waiting goal that was cancelled by its number."""
+        """Remove a waiting order, or goal, that was cancelled by its number."""
         goals = [
             number
             for number, one in self._placed.items()
-            if cancel.goal and one.goal == cancel.goal and one.waits
+            if one.waits and (number == cancel.waiting or (cancel.goal and one.goal == cancel.goal))
         ]
         code = ResultCode.CANCELLED if cancel.cause is None else cancel.cause
         self._take_back(goals, OrderEffect(OrderOutcome.CANCELLED, record, code))
@@ -372,6 +401,11 @@ class OrderQueue:
             if one.waits
         ]
         return sorted(found, key=lambda one: (one.at_tick is None, one.at_tick or 0, one.order))
+
+    @property
+    def revocable(self) -> int:
+        """Number of the pending orders that are cancelled when motion is ended."""
+        return sum(one.waits and one.bound for one in self._placed.values())
 
     @property
     def bound(self) -> bool:

@@ -141,6 +141,7 @@ class Server:
             self._watch()
             ready = self._poller.wait(0 if self._unserved else self._gateway.patience_ms)
             self._gateway.wake(time.monotonic_ns())
+            self._gateway.drop_revoked()
             self._requests()
             self._mind_connections()
             if self._gateway.planning.fd in ready:

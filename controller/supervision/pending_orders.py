@@ -65,6 +65,12 @@ class PendingOrders:
             dropped = True
         return dropped
 
+    def drop(self, number: int) -> bool:
+        """Drop an order that waits for its tick, by its number. Return False when it does not wait."""
+        kept = [one for one in self.timed if one.id != number]
+        dropped, self.timed = len(kept) < len(self.timed), kept
+        return dropped
+
     def refusal(self, order: Order, tick: int) -> OrderOutcome | None:
         """Why an order that has just arrived can neither take effect nor wait; None: it can."""
         if 0 < order.authority < self.authority and order.bound:

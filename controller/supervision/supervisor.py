@@ -461,6 +461,9 @@ class Supervisor:
 
     def _cancel(self, order: CancelGoal, _: Inputs) -> OrderOutcome:
         """End the goal under way, or remove one that waits. With a cause the authority ends too."""
+        if order.waiting:
+            dropped = self.pending.drop(order.waiting)
+            return OrderOutcome.DONE if dropped else OrderOutcome.NOTHING_TO_DO
         if order.goal not in (0, self.course.goal_state.id):
             return self._withdraw(order.goal)
         if order.cause is None:

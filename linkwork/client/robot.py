@@ -404,9 +404,11 @@ class Robot:
         """
         return cast(EdgesResult, self.request("edges", signal=signal, after=after))["edges"]
 
-    def cancel(self, goal: int | None = None, *, at_tick: int | None = None) -> RequestEffect:
-        """Cancel the goal under way, or only this one, by a stop on its path."""
-        return self._effect("cancel", goal=goal, at_tick=at_tick)
+    def cancel(
+        self, goal: int | None = None, *, order: int | None = None, at_tick: int | None = None
+    ) -> RequestEffect:
+        """Cancel the goal under way, or only this one, by a stop on its path; or instead a pending order."""
+        return self._effect("cancel", goal=goal, order=order, at_tick=at_tick)
 
     def set_gain(
         self,

@@ -63,6 +63,7 @@ EXAMPLES: list[tuple[Order, Places]] = [
     (CancelGoal(), (5, *NOTHING)),
     (CancelGoal(9), (5, 0, 0, 0, 0, 9, ())),
     (CancelGoal(9, ResultCode.INFEASIBLE), (5, 0, 0, 0, 0, 9, (-103.0,))),
+    (CancelGoal(waiting=7), (5, 7, 0, 0, 0, 0, ())),
     (Pause(), (6, *NOTHING)),
     (Resume(), (7, *NOTHING)),
     (SetSpeed(0.25), (8, 0, 0, 0, 0, 0, (0.25,))),

@@ -155,7 +155,7 @@ class GoalRequest:
             timeout_s=None if waits else ANSWER_WITHIN_S,
             leased=True,
             authority=self._authority,
-            asked=Asked(call.method, call.owner),
+            asked=Asked(call.method, call.owner, call.requester),
         )
         if waits:
             self._answer(goal, plan, self._expected_tick(plan))

@@ -215,8 +215,9 @@ def _advance(gateway: Gateway, call: Call) -> None:
 
 def _stop(gateway: Gateway, call: Call) -> None:
     call.params()
-    gateway.drop_plans("a stop was requested")
-    told = "" if call.at_tick is not None else _cancelling(len(gateway.order_queue.pending))
+    if call.at_tick is None or call.at_tick <= gateway.tick:
+        gateway.drop_plans("a stop was requested")
+    told = "" if call.at_tick is not None else _cancelling(gateway.order_queue.revocable)
 
     def done(effect: OrderEffect) -> None:
         call.answer(effect_map(call.method, effect, told))
@@ -237,8 +238,18 @@ def _cancelling(pending: int) -> str:
 
 
 def _cancel(gateway: Gateway, call: Call) -> None:
-    goal = call.params().goal
+    params = call.params()
+    goal = params.goal
     gateway.borrow(call)
+    if params.order is not None:
+        pending = gateway.order_queue.pending
+        one = next((each for each in pending if each.order == params.order), None)
+        if one is None:
+            there = ", ".join(str(each.order) for each in pending) or "none"
+            text = f"order: {params.order} is not pending; pending are {there}"
+            raise RequestError(RequestCode.INVALID_PARAMS, text, ["order"])
+        place(gateway, call, CancelGoal(one.goal) if one.goal else CancelGoal(waiting=one.order))
+        return
     if goal is None:
         gateway.drop_plans("it was cancelled while it was being planned")
     place(gateway, call, CancelGoal(goal or 0))

@@ -17,7 +17,7 @@ from typing import Literal
 from linkwork.protocol.results import LeaseState as LeaseMap
 
 MOST_HOLDERS = 64
-Reason = Literal["acquired", "released", "expired", "taken_over"]
+Reason = Literal["acquired", "released", "expired", "taken_over", "revoked"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,8 @@ class Lease:
         self.owner: str | None = None
         self.kept = False
         self._holders: dict[str, int] = {}
-        self._key = b""
+        self.key = b""
+        """Public key with which it was taken."""
         self._length_ns = round(lease_s * 1e9)
         self._until_ns = 0
 
@@ -68,7 +69,7 @@ class Lease:
 
     def held_by(self, owner: str, key: bytes = b"") -> bool:
         """Whether the lease was taken in this name, with this key; it may have ended meanwhile."""
-        return owner == self.owner and key == self._key
+        return owner == self.owner and key == self.key
 
     def renew(self, owner: str, now_ns: int, *, key: bytes = b"") -> None:
         """Renew the lease for a request in this name, if it is the owner's and has not ended yet.
@@ -127,6 +128,10 @@ class Lease:
             return None
         return self._end("released", in_motion=in_motion)
 
+    def revoke(self, *, in_motion: bool) -> LeaseChange:
+        """End the lease, because its key may not hold it any longer."""
+        return self._end("revoked", in_motion=in_motion)
+
     def settle(
         self, now_ns: int, *, in_use: bool, in_motion: bool, pending: bool = False
     ) -> LeaseChange | None:
@@ -156,12 +161,12 @@ class Lease:
         self._until_ns = now_ns + self._length_ns
         if same:
             return None
-        self.owner, self._key, self.kept = owner, key, False
+        self.owner, self.key, self.kept = owner, key, False
         self._holders.clear()
         reason: Reason = "acquired" if before is None else "taken_over"
         return LeaseChange(owner, before, reason, in_motion and before is not None)
 
     def _end(self, reason: Reason, *, in_motion: bool) -> LeaseChange:
-        before, self.owner, self._key, self.kept = self.owner, None, b"", False
+        before, self.owner, self.key, self.kept = self.owner, None, b"", False
         self._holders.clear()
         return LeaseChange(None, before, reason, in_motion)

@@ -35,6 +35,8 @@ def place(
     scheduled = call.at_tick is not None and call.at_tick > gateway.tick
     if scheduled and leased:
         gateway.order_queue.refuse_if_full(call.owner, goal=False)
+    elif scheduled:
+        gateway.order_queue.refuse_stop_if_full(call.requester)
 
     def then(effect: OrderEffect | RequestError) -> None:
         if isinstance(effect, RequestError):
@@ -61,7 +63,7 @@ def place(
         timeout_s=None if scheduled else ANSWER_WITHIN_S,
         urgent=not leased,
         leased=leased,
-        asked=Asked(call.method, call.owner),
+        asked=Asked(call.method, call.owner, call.requester),
     )
     if scheduled:
         text = f"takes effect at tick {call.at_tick}"

@@ -7,7 +7,13 @@ from typing import Any
 
 import pytest
 
-from linkwork.protocol.codes import PENDING_GOALS, RequestCode, ResultCode
+from linkwork.protocol.codes import (
+    PENDING_GOALS,
+    PENDING_STOPS,
+    PENDING_STOPS_EACH,
+    RequestCode,
+    ResultCode,
+)
 from tests.controller.gateway.conftest import GatewayRig
 from tests.waiting import wait_for
 
@@ -127,3 +133,34 @@ def test_a_request_beyond_the_horizon_is_refused_with_the_latest_tick(rigs: Make
         assert (error.code, error.path) == (RequestCode.INVALID_PARAMS, ("at_tick",))
         assert error.data["latest"] == tick + 600_000
         assert "600 s" in error.message
+
+
+def test_stops_for_a_later_tick_are_listed_bounded_and_cancelled_by_the_owner(rigs: Make) -> None:
+    rig = rigs("lockstep")
+    rig.enabled()
+    tick, crowd = rig.ask("state")["tick"], [rig.connect() for _ in range(4)]
+    for number in range(PENDING_STOPS):
+        client = crowd[number // PENDING_STOPS_EACH]
+        method = "estop" if number % 2 else "stop"
+        rig.ask(method, client, at_tick=tick + 1000 + number, **YOU)
+    mine = rig.refused("stop", crowd[0], at_tick=tick + 999)
+    assert (mine.code, f"{PENDING_STOPS_EACH} of them of this client" in mine.message) == (
+        RequestCode.BUSY,
+        True,
+    )
+    assert rig.refused("stop", crowd[3], at_tick=tick + 999).code == RequestCode.BUSY
+    for client in crowd:
+        client.close()
+    pending = rig.ask("state")["pending"]
+    assert [one["at_tick"] for one in pending] == [tick + 1000 + number for number in range(PENDING_STOPS)]
+    assert {(one["method"], one["owner"], one["goal"]) for one in pending} == {
+        ("stop", YOU["as"], None),
+        ("estop", YOU["as"], None),
+    }
+    assert rig.refused("cancel", order=pending[0]["order"], **YOU).code == RequestCode.NOT_OWNER
+    for one in pending:
+        rig.ask("cancel", order=one["order"])
+    assert rig.refused("cancel", order=pending[0]["order"]).path == ("order",)
+    rig.ask("advance", ticks=1100)
+    state = rig.ask("state")
+    assert (state["state"], state["pending"]) == ("active", [])

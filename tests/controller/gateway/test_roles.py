@@ -127,6 +127,27 @@ def test_a_revoked_key_is_refused_on_the_open_connection_and_on_new_ones(keyed: 
     assert keyed.enter("other").connected(PATIENCE_S)
 
 
+def test_what_a_revoked_key_has_left_never_acts(keyed: KeyedRig) -> None:
+    keyed.enabled()
+    keyed.ask("release")
+    owner, watcher = keyed.enter("other"), keyed.enter("observe")
+    owner.request("acquire", {"as": HOLDER}, timeout_s=PATIENCE_S)
+    at = keyed.ask("state")["tick"] + 300
+    owner.request("disable", {"as": HOLDER, "at_tick": at}, timeout_s=PATIENCE_S)
+    owner.request("estop", {"at_tick": at + 1}, timeout_s=PATIENCE_S)
+    watcher.request("stop", {"at_tick": at + 400}, timeout_s=PATIENCE_S)
+    assert len(keyed.ask("state")["pending"]) == 3
+    revoke(keyed.allowed, "other")
+    try:
+        keyed.ask("acquire")
+        keyed.ask("advance", ticks=350)
+        state = keyed.ask("state")
+        assert (state["state"], [one["method"] for one in state["pending"]]) == ("active", ["stop"])
+        keyed.ask("advance", ticks=400)
+    finally:
+        allow(keyed.allowed, keyed.public["other"], Role.OPERATE)
+
+
 def test_unknown_keys_and_clients_without_keys_do_not_connect(keyed: KeyedRig) -> None:
     bare = RequestClient(keyed.endpoint)
     keyed.clients.append(bare)
