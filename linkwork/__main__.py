@@ -25,9 +25,12 @@ def main() -> None:
 def _command() -> int:
     import typer
 
-    from linkwork.cli.app import build
+    from linkwork.cli.app import build, plain_call
     from linkwork.terminal.failures import Misuse
 
+    call = plain_call(sys.argv[1:])
+    if call is not None:
+        return int(call() or 0)
     try:
         return int(build(*sys.argv[1:2])(prog_name="linkwork", standalone_mode=False) or 0)
     except typer.Abort:

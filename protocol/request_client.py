@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from linkwork.protocol.errors import NobodyThere, ProtocolError, RequestError
 from linkwork.protocol.keys import ClientKeys
-from linkwork.protocol.requests import Notification, Response, pack_request, read_answer
+from linkwork.protocol.request_messages import Notification, Response, pack_request, read_answer
 from linkwork.protocol.sockets import RequestDealer
 
 _MOST_NOTIFICATIONS = 4096

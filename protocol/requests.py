@@ -16,13 +16,12 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal
 
 import msgpack
-import numpy as np
 from pydantic import Field
 
-from linkwork.protocol.codes import NAME_LENGTH, REQUEST_BYTES, TRAJECTORY_POINTS, RequestCode, Role
+from linkwork.protocol.codes import NAME_LENGTH, REQUEST_BYTES, TRAJECTORY_POINTS, RequestCode
 from linkwork.protocol.decoding import NotDecodable, cut, decode, excerpt
-from linkwork.protocol.errors import ProtocolError, RequestError
-from linkwork.protocol.laws import REST_LAW_NAMES
+from linkwork.protocol.errors import RequestError
+from linkwork.protocol.request_table import REQUESTS
 from linkwork.protocol.trajectory import Name, Number, Positive, SignalValue, Trajectory, read_trajectory
 from linkwork.protocol.validation import NO_ALIASES, RequestModel, validated
 
@@ -246,133 +245,6 @@ class EdgesParams(RequestModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """One row of the table of methods."""
-
-    params: type[RequestModel]
-    needs_lease: bool
-    """Refused with NOT_OWNER unless the client holds the lease or acquires a free one."""
-    role: Role
-    """Least role of the client's key; refused with NOT_PERMITTED otherwise."""
-    about: str
-    """One line for people: `describe` lists it, and the command line shows it."""
-    bulk: bool = False
-    """Parameters may be large: decoded by the planner, never by the gateway."""
-    nothing: str = "nothing to do"
-    """Text of the answer when nothing changed."""
-
-
-REQUESTS: Final[Mapping[str, Request]] = {
-    "state": Request(NoParams, False, Role.OBSERVE, "current state of the machine"),
-    "describe": Request(
-        NoParams, False, Role.OBSERVE, "the machine: joints, coordinates, motors, limits, hashes"
-    ),
-    "status": Request(NoParams, False, Role.OBSERVE, "the daemons: plant, loop, timing, lease, log"),
-    "faults": Request(FaultsParams, False, Role.OBSERVE, "the latest faults, newest first"),
-    "edges": Request(EdgesParams, False, Role.OBSERVE, "the latest changes of a digital input, oldest first"),
-    "acquire": Request(AcquireParams, False, Role.OPERATE, "take the lease, or renew it"),
-    "release": Request(ReleaseParams, False, Role.OPERATE, "release the lease"),
-    "enable": Request(
-        TimedParams,
-        True,
-        Role.OPERATE,
-        "release the brakes and hold the current position",
-        nothing="already enabled",
-    ),
-    "confirm_branch": Request(
-        ConfirmBranchParams,
-        True,
-        Role.SERVICE,
-        "confirm the assembly mode that `state` shows, or begin in another one",
-        nothing="the assembly mode was already known",
-    ),
-    "disable": Request(
-        TimedParams, True, Role.OPERATE, "stop any motion, then brake", nothing="already disabled"
-    ),
-    "move": Request(MoveParams, True, Role.OPERATE, "jerk-limited move to rest at a target"),
-    "send": Request(SendParams, True, Role.OPERATE, "follow a trajectory", bulk=True),
-    "append": Request(
-        AppendParams, True, Role.OPERATE, "follow a trajectory after the active goal", bulk=True
-    ),
-    "check": Request(
-        CheckParams, False, Role.OPERATE, "check whether a trajectory would be accepted", bulk=True
-    ),
-    "path": Request(NoParams, False, Role.OBSERVE, "poses along the path of the active goal"),
-    "pause": Request(
-        TimedParams,
-        True,
-        Role.OPERATE,
-        "slow the active goal to rest on its path; resume continues it",
-        nothing="no motion to pause",
-    ),
-    "resume": Request(TimedParams, True, Role.OPERATE, "continue after a pause", nothing="nothing to resume"),
-    "speed": Request(
-        SpeedParams, True, Role.OPERATE, "scale the speed of the active goal", nothing="no active goal"
-    ),
-    "cancel": Request(
-        CancelParams,
-        True,
-        Role.OPERATE,
-        "stop on the path and cancel the goal",
-        nothing="no such active goal",
-    ),
-    "jog": Request(JogParams, True, Role.OPERATE, "move at given velocities while the request is repeated"),
-    "stream": Request(StreamParams, True, Role.OPERATE, "follow set-points as they come, limited online"),
-    "set_points": Request(SetPointsParams, True, Role.OPERATE, "send set-points of the active stream"),
-    "finish": Request(
-        TimedParams,
-        True,
-        Role.OPERATE,
-        "end the active stream after its last set-point",
-        nothing="no active stream",
-    ),
-    "preload": Request(
-        PreloadParams,
-        True,
-        Role.SERVICE,
-        "set the internal force of redundant motors, within the bounds of the machine file",
-        nothing="already set",
-    ),
-    "switch": Request(
-        SwitchParams, True, Role.SERVICE, "close or open a constraint: a grasp, a guide, a latch"
-    ),
-    "set": Request(
-        SetParams, True, Role.OPERATE, "set output signals: a gripper, a valve", nothing="already set"
-    ),
-    "wait": Request(WaitParams, False, Role.OBSERVE, "wait until a condition on signals or motion holds"),
-    "law": Request(
-        LawParams, True, Role.OPERATE, f"choose the behavior at rest: {', '.join(REST_LAW_NAMES)}"
-    ),
-    "set_gain": Request(GainParams, True, Role.SERVICE, "bandwidth and damping of the error dynamics"),
-    "payload": Request(PayloadParams, True, Role.SERVICE, "set the payload at a point"),
-    "advance": Request(AdvanceParams, True, Role.OPERATE, "advance lockstep time"),
-    "stop": Request(
-        TimedParams,
-        False,
-        Role.OBSERVE,
-        "stop on the path, then hold; accepted from anyone",
-        nothing="nothing to stop",
-    ),
-    "estop": Request(
-        TimedParams,
-        False,
-        Role.OBSERVE,
-        "brake at once and latch; accepted from anyone. A software stop is no safety function",
-    ),
-    "reset": Request(
-        TimedParams, True, Role.OPERATE, "clear the emergency stop", nothing="no emergency stop is active"
-    ),
-    "recover": Request(
-        TimedParams,
-        True,
-        Role.OPERATE,
-        "clear a fault, or report why it cannot be cleared",
-        nothing="no fault is latched",
-    ),
-}
-
-
-@dataclass(frozen=True, slots=True)
 class RequestFrame:
     """A request: its envelope, with `owner` '' where no name is given, and its parameters.
 
@@ -408,23 +280,6 @@ class UnreadableRequest(RequestError):
     def __init__(self, code: int, message: str, msgid: int | None, path: Sequence[str | int] = ()) -> None:
         super().__init__(code, message, path)
         self.msgid = msgid
-
-
-@dataclass(frozen=True, slots=True)
-class Response:
-    """An answer. `error` is None when it succeeded."""
-
-    msgid: int | None
-    error: RequestError | None
-    result: Any
-
-
-@dataclass(frozen=True, slots=True)
-class Notification:
-    """Something the server says unasked."""
-
-    method: str
-    params: dict[str, Any]
 
 
 def read_request(data: bytes) -> RequestFrame:
@@ -544,48 +399,3 @@ def check_params(method: str, content: object, aliases: Mapping[str, str] = NO_A
         elif method != "check" or not content.get("target"):
             raise RequestError(RequestCode.INVALID_PARAMS, "trajectory: field required", ["trajectory"])
     return validated(request.params, content, aliases=aliases)
-
-
-def pack_request(msgid: int, method: str, params: Mapping[str, Any]) -> bytes:
-    """The frame of a request."""
-    return _pack([0, msgid, method, params])
-
-
-def pack_response(msgid: int | None, result: Any) -> bytes:
-    """The frame of an answer that succeeded."""
-    return _pack([1, msgid, None, result])
-
-
-def pack_error(msgid: int | None, error: RequestError) -> bytes:
-    """The frame of a refusal."""
-    return _pack([1, msgid, error.as_map(), None])
-
-
-def pack_notification(method: str, params: Mapping[str, Any]) -> bytes:
-    """The frame of a notification."""
-    return _pack([2, method, params])
-
-
-def read_answer(data: bytes) -> Response | Notification:
-    """Return a server's message. Raises ProtocolError when it is neither a response nor a notification."""
-    try:
-        content = decode(data, most_list=len(data), most_map=len(data))
-    except NotDecodable as error:
-        raise ProtocolError(f"the answer cannot be decoded: {error}") from None
-    match content:
-        case [1, (int() | None) as msgid, error, result]:
-            return Response(msgid, None if error is None else RequestError.from_map(error), result)
-        case [2, str() as method, dict() as params]:
-            return Notification(method, params)
-    raise ProtocolError("the answer is neither a response nor a notification")
-
-
-def _pack(content: list[Any]) -> bytes:
-    packed: bytes = msgpack.packb(content, default=_plain)
-    return packed
-
-
-def _plain(value: object) -> Any:
-    if isinstance(value, (np.ndarray, np.generic)):
-        return value.tolist()
-    raise TypeError(f"{type(value).__name__} cannot be encoded")

@@ -15,10 +15,9 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import zmq
-from zmq.auth.thread import ThreadAuthenticator
 from zmq.backend import zmq_poll
 
 from linkwork.protocol.allowed_keys import AllowedKeys
@@ -28,6 +27,9 @@ from linkwork.protocol.errors import EndpointError, Taken
 from linkwork.protocol.key_files import write_pair
 from linkwork.protocol.keys import ClientKeys, ServerKeys, check_bind
 from linkwork.protocol.open_connections import Connections
+
+if TYPE_CHECKING:
+    from zmq.auth.thread import ThreadAuthenticator
 
 _NOBLOCK: Final = int(zmq.NOBLOCK)
 _SNDMORE: Final = int(zmq.SNDMORE)
@@ -107,6 +109,8 @@ class _Socket:
     def _secure(self, domain: str) -> None:
         keys = self._keys
         if isinstance(keys, ServerKeys):
+            from zmq.auth.thread import ThreadAuthenticator  # it loads asyncio, which clients do not need
+
             self._authenticator = ThreadAuthenticator(self._context)
             self._authenticator.start()
             self._authenticator.configure_curve_callback(

@@ -35,7 +35,7 @@ from linkwork.machine import Machine
 from linkwork.machine.constraint_sets import constraint_sets
 from linkwork.protocol.codes import ORDER_HORIZON_S, Pace, RequestCode, ResultCode, Role
 from linkwork.protocol.errors import RequestError
-from linkwork.protocol.requests import pack_notification
+from linkwork.protocol.request_messages import pack_notification
 from linkwork.protocol.results import FaultState
 from linkwork.timing.memory import give_back
 

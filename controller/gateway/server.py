@@ -20,7 +20,8 @@ from linkwork.controller.orders import Shutdown
 from linkwork.protocol.codes import ExitCode, RequestCode
 from linkwork.protocol.endpoints import Claim
 from linkwork.protocol.errors import RequestError
-from linkwork.protocol.requests import UnreadableRequest, pack_error, read_request
+from linkwork.protocol.request_messages import pack_error
+from linkwork.protocol.requests import UnreadableRequest, read_request
 from linkwork.protocol.sockets import Poller, RequestServer
 from linkwork.timing.children import Lifeline
 from linkwork.timing.notify import Notifier

@@ -2,147 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 
-from linkwork.cli import (
-    campaign_command as campaigns,
-)
-from linkwork.cli import (
-    codegen_command as codegen,
-)
-from linkwork.cli import (
-    conformance_command as conformance,
-)
-from linkwork.cli import (
-    console_command as consoles,
-)
-from linkwork.cli import (
-    convert_command as converting,
-)
-from linkwork.cli import (
-    driver_commands as drivers,
-)
-from linkwork.cli import (
-    fault_commands as faults,
-)
-from linkwork.cli import (
-    file_commands as files,
-)
-from linkwork.cli import (
-    group_commands as groups,
-)
-from linkwork.cli import (
-    import_command as importing,
-)
-from linkwork.cli import (
-    inject_command as injecting,
-)
-from linkwork.cli import (
-    key_commands as keys,
-)
-from linkwork.cli import (
-    model_command as model,
-)
-from linkwork.cli import (
-    motion_commands as motion,
-)
-from linkwork.cli import (
-    recording_commands as recordings,
-)
-from linkwork.cli import (
-    rig_commands as rig,
-)
-from linkwork.cli import (
-    service_command as service,
-)
-from linkwork.cli import (
-    simulate_command as simulating,
-)
-from linkwork.cli import (
-    start_commands as daemons,
-)
-from linkwork.cli import (
-    state_commands as states,
-)
-from linkwork.cli import (
-    status_commands as looking,
-)
-from linkwork.cli import (
-    stream_command as streaming,
-)
-from linkwork.cli import (
-    symbolic_command as symbolic,
-)
-from linkwork.cli import (
-    teach_command as teaching,
-)
-from linkwork.cli import (
-    tune_command as tuning,
-)
-from linkwork.controller.__main__ import controller
-from linkwork.plant.__main__ import plant
+from linkwork.cli.plain_words import read_words
 from linkwork.terminal.output import say
 
-_PANELS: dict[str, tuple[Any, ...]] = {
-    "Start": (daemons.demo, groups.up, groups.down, groups.logs, consoles.console, plant, controller),
-    "Look": (looking.status, looking.state, looking.watch, looking.describe, faults.faults),
-    "Move": (
-        motion.move,
-        motion.send,
-        motion.jog,
-        streaming.stream,
-        teaching.teach,
-        states.confirm_branch,
-        states.speed,
-        states.switch,
-        states.set_outputs,
-        states.wait,
-        states.edges,
-        states.gain,
-        states.payload,
-        states.advance,
-    ),
-    "When something went wrong": (),
-    "Inject faults": (injecting.inject,),
-    "Record and replay": (
-        recordings.record,
-        recordings.replay,
-        recordings.plot,
-        recordings.export,
-        recordings.animate,
-    ),
-    "Test a rig": (rig.rig,),
-    "Study": (campaigns.campaign, tuning.tune),
-    "Files and this computer": (
-        service.service,
-        files.check,
-        files.robots,
-        files.schema,
-        importing.import_robot,
-        converting.convert,
-        model.model,
-        symbolic.symbolic,
-        codegen.codegen,
-        simulating.simulate,
-        files.latency,
-        files.warm,
-        keys.keys,
-        drivers.driver,
-        conformance.conformance,
-    ),
+_PANELS: dict[str, dict[str, str]] = {
+    "Start": {
+        "cli.start_commands": "demo",
+        "cli.group_commands": "up down logs",
+        "cli.console_command": "console",
+        "plant.__main__": "plant",
+        "controller.__main__": "controller",
+    },
+    "Look": {"cli.status_commands": "status state watch describe", "cli.fault_commands": "faults"},
+    "Move": {
+        "cli.motion_commands": "move send jog",
+        "cli.stream_command": "stream",
+        "cli.teach_command": "teach",
+        "cli.state_commands": ("confirm_branch speed switch set=set_outputs wait edges gain payload advance"),
+    },
+    "When something went wrong": {},
+    "Inject faults": {"cli.inject_command": "inject"},
+    "Record and replay": {"cli.recording_commands": "record replay plot export animate"},
+    "Test a rig": {"cli.rig_commands": "rig"},
+    "Study": {"cli.campaign_command": "campaign", "cli.tune_command": "tune"},
+    "Files and this computer": {
+        "cli.service_command": "service",
+        "cli.file_commands": "check robots schema latency warm",
+        "cli.import_command": "import=import_robot",
+        "cli.convert_command": "convert",
+        "cli.model_command": "model",
+        "cli.symbolic_command": "symbolic",
+        "cli.codegen_command": "codegen",
+        "cli.simulate_command": "simulate",
+        "cli.key_commands": "keys",
+        "cli.driver_commands": "driver",
+        "cli.conformance_command": "conformance",
+    },
 }
-_GROUPS = {
-    "demo": daemons.demo,
-    "driver": drivers.driver,
-    "faults": faults.faults,
-    "keys": keys.keys,
-    "conformance": conformance.conformance,
-    "rig": rig.rig,
-}
-"""Commands with commands of their own, by name."""
+"""Panels: module → its commands, `command=function` where the names differ. Only what runs is imported."""
 _AFTER_FAULTS = ("recover", "estop", "reset")
 
 
@@ -157,8 +61,7 @@ def _show_version(asked: bool) -> None:
 def build(first: str = "") -> typer.Typer:
     """Return the application, every command in its panel.
 
-    first: the first word on the command line. Where it names another command, those derived from the table of
-    requests, which takes long to load, are left out.
+    first: the first word on the command line. Where it names a command, the others are left out.
     """
     app = typer.Typer(
         name="linkwork",
@@ -168,15 +71,24 @@ def build(first: str = "") -> typer.Typer:
         epilog="Exit status: 0 done, 1 the goal failed, 2 wrong usage or file, 3 refused, 4 no daemon.",
     )
     app.callback()(_options)
-    derived = {} if first in {"--version", *_names()} else _derived()
-    for panel, commands in _PANELS.items():
-        for command in (*derived.get(panel, ()), *commands):
-            if isinstance(command, typer.Typer):
-                name = next(name for name, group in _GROUPS.items() if group is command)
-                app.add_typer(command, name=name, rich_help_panel=panel)
-            else:
-                app.command(rich_help_panel=panel)(command)
+    commands = [each for each in _commands() if each[1] == first] or _commands()
+    for panel, name, load in commands:
+        command = load()
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=name, rich_help_panel=panel)
+        else:
+            app.command(name, rich_help_panel=panel)(command)
     return app
+
+
+def plain_call(words: Sequence[str]) -> Callable[[], Any] | None:
+    """Return the call of a simple command on a controller; None where typer has to read the words."""
+    for _, name, load in _commands() if words else ():
+        if name == words[0] and load.args[0] in ("cli.state_commands", "cli.status_commands", name):
+            command = load()
+            given = read_words(command, words[1:])
+            return None if given is None else partial(command, **given)
+    return None
 
 
 def _options(
@@ -187,17 +99,24 @@ def _options(
     """Real-time control of machines whose joints are constrained."""
 
 
-def _derived() -> dict[str, list[Callable[..., Any]]]:
-    """Return the commands derived from the table of requests, by panel."""
-    from linkwork.cli.request_commands import derived_commands
+def _commands() -> list[tuple[str, str, partial[Any]]]:
+    """Return panel, name and loader of every command; those of one request each first in their panel."""
+    from linkwork.cli.request_commands import WRITTEN, request_command
+    from linkwork.protocol.request_table import REQUESTS
 
-    found: dict[str, list[Callable[..., Any]]] = {}
-    for method, command in derived_commands():
-        panel = "When something went wrong" if method in _AFTER_FAULTS else "Move"
-        found.setdefault(panel, []).append(command)
+    found: list[tuple[str, str, partial[Any]]] = []
+    for panel, modules in _PANELS.items():
+        for method in REQUESTS:
+            home = "When something went wrong" if method in _AFTER_FAULTS else "Move"
+            if panel == home and method not in WRITTEN:
+                found.append((panel, method.replace("_", "-"), partial(request_command, method)))
+        for module, words in modules.items():
+            for word in words.split():
+                name, _, function = word.partition("=")
+                load = partial(_imported, module, function or name)
+                found.append((panel, name.replace("_", "-"), load))
     return found
 
 
-def _names() -> set[str]:
-    commands = [command for panel in _PANELS.values() for command in panel]
-    return {*_GROUPS, *(command.__name__ for command in commands if not isinstance(command, typer.Typer))}
+def _imported(module: str, function: str) -> Any:
+    return getattr(import_module(f"linkwork.{module}"), function)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from linkwork.terminal.failures import Misuse
-from linkwork.terminal.output import console, emit, say
+from linkwork.terminal.output import emit, remark, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,7 +80,7 @@ class ControllerConnection:
         from linkwork.protocol.request_client import RequestClient
 
         with RequestClient(self.address, self.client_keys) as client:
-            reach(client, console.print)
+            reach(client, remark)
             yield client
 
     def robot(self, *, lease: bool = True) -> Robot:
@@ -88,7 +88,7 @@ class ControllerConnection:
         from linkwork.client.robot import Robot
 
         return Robot(
-            endpoint=self.address, owner=self.owner, keys=self.client_keys, lease=lease, on_wait=console.print
+            endpoint=self.address, owner=self.owner, keys=self.client_keys, lease=lease, on_wait=remark
         )
 
     def ask(self, method: str, timeout_s: float = 10.0, **params: Any) -> Any:
@@ -100,7 +100,7 @@ class ControllerConnection:
         with self.client() as client:
             asked = {"as": self.owner or default_owner(), **given}
             return patiently(
-                client.endpoint, method, lambda: client.request(method, asked, timeout_s), console.print
+                client.endpoint, method, lambda: client.request(method, asked, timeout_s), remark
             )
 
     def effect(self, method: str, **params: Any) -> None:

@@ -142,9 +142,6 @@ def import_robot(
     return GOAL_FAILED if proof.agrees is False or unexplained else DONE
 
 
-import_robot.__name__ = "import"  # the command's name, which Python reserves
-
-
 def _packages(given: list[str]) -> dict[str, Path]:
     """Return the folders of --package by name."""
     folders = {}

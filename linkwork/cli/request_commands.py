@@ -1,4 +1,4 @@
-"""Commands of one request each, derived from the table of requests (protocol/requests.py).
+"""Commands of one request each, derived from the table of requests (protocol/request_table.py).
 
 Required parameters of a request become arguments of its command, others options, and maps NAME=VALUE.
 Requests that show more than state and text, or accept units, have commands in other modules.
@@ -7,16 +7,15 @@ Requests that show more than state and text, or accept units, have commands in o
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
 import typer
-from pydantic.fields import FieldInfo
 
 from linkwork.cli.connected import ControllerConnection, connected
 from linkwork.cli.state_commands import AtTick
-from linkwork.protocol.requests import REQUESTS, Request
+from linkwork.protocol.request_table import REQUESTS
 from linkwork.terminal.failures import Misuse
 
 WRITTEN = frozenset(
@@ -29,16 +28,13 @@ WRITTEN = frozenset(
 """Requests that have a separate command, or none. Commands that need the lease acquire and release it."""
 
 
-def derived_commands() -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Return every request that is not in `WRITTEN`, by name, as a function for typer."""
-    for method, request in REQUESTS.items():
-        if method not in WRITTEN:
-            yield method, _command(method, request)
-
-
-def _command(method: str, request: Request) -> Callable[..., Any]:
-    fields = {name: field for name, field in request.params.model_fields.items() if name != "owner"}
-    maps = [name for name, field in fields.items() if _bare(field.annotation) is dict]
+def request_command(method: str) -> Callable[..., Any]:
+    """Return the command of a request as a function for typer."""
+    request = REQUESTS[method]
+    fields: dict[str, Any] = {"at_tick": None}
+    if request.model != "TimedParams":  # most have no more, and the models take long to load
+        fields = {name: field for name, field in request.params.model_fields.items() if name != "owner"}
+    maps = [name for name, field in fields.items() if field and _bare(field.annotation) is dict]
 
     def ask(link: ControllerConnection, **given: Any) -> None:
         link.effect(method, **given | {name: _assigned(given[name]) for name in maps})
@@ -52,7 +48,7 @@ def _command(method: str, request: Request) -> Callable[..., Any]:
     return connected(ask)
 
 
-def _parameter(name: str, field: FieldInfo) -> inspect.Parameter:
+def _parameter(name: str, field: Any) -> inspect.Parameter:
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     if name == "at_tick":
         return inspect.Parameter(name, kind, annotation=AtTick, default=None)

@@ -95,9 +95,6 @@ def set_outputs(
     link.effect("set", signals=found, at_tick=at_tick)
 
 
-set_outputs.__name__ = "set"  # the command's name; in this module `set` is Python's
-
-
 @connected
 def wait(
     link: ControllerConnection,

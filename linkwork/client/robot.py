@@ -29,7 +29,7 @@ from linkwork.protocol.codes import Pace, RequestCode
 from linkwork.protocol.errors import NobodyThere, RequestError, spelled
 from linkwork.protocol.keys import ClientKeys
 from linkwork.protocol.request_client import RequestClient
-from linkwork.protocol.requests import REQUESTS, Request
+from linkwork.protocol.request_table import REQUESTS, Request
 from linkwork.protocol.results import (
     Checked,
     ConditionMet,

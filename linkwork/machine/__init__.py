@@ -1,12 +1,28 @@
-"""The machine file: schema, units and positions of errors, turned into a mechanism, motors and sensors."""
+"""The machine file: schema, units and positions of errors, turned into a mechanism, motors and sensors.
 
-from linkwork.machine.catalogue import shipped, shipped_path
-from linkwork.machine.checks.controllability import for_controller
-from linkwork.machine.description import ControllerSettings, Limits, Machine, Motor, PlantSettings, Sensor
-from linkwork.machine.loading import check, given_state_of, load, load_with_problems, name_in
-from linkwork.machine.problems import MachineError, Problem
-from linkwork.machine.sections.json_schema import schema
-from linkwork.machine.sections.tolerances import Tolerance
+Names are imported on first use, so that a text helper of this package loads no models.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from linkwork.machine.catalogue import shipped, shipped_path
+    from linkwork.machine.checks.controllability import for_controller
+    from linkwork.machine.description import (
+        ControllerSettings,
+        Limits,
+        Machine,
+        Motor,
+        PlantSettings,
+        Sensor,
+    )
+    from linkwork.machine.loading import check, given_state_of, load, load_with_problems, name_in
+    from linkwork.machine.problems import MachineError, Problem
+    from linkwork.machine.sections.json_schema import schema
+    from linkwork.machine.sections.tolerances import Tolerance
 
 __all__ = [
     "load",
@@ -28,3 +44,20 @@ __all__ = [
     "MachineError",
     "Problem",
 ]
+
+_HOMES = {
+    "catalogue": ("shipped", "shipped_path"),
+    "checks.controllability": ("for_controller",),
+    "description": ("Machine", "Limits", "Motor", "Sensor", "PlantSettings", "ControllerSettings"),
+    "loading": ("load", "load_with_problems", "name_in", "check", "given_state_of"),
+    "problems": ("MachineError", "Problem"),
+    "sections.json_schema": ("schema",),
+    "sections.tolerances": ("Tolerance",),
+}
+
+
+def __getattr__(name: str) -> Any:
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f"{__name__}.{home}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has {', '.join(__all__)}")

@@ -42,35 +42,42 @@ def run(main: Callable[[], Any], *, as_json: bool) -> int:
 def explain(error: Exception) -> tuple[int, dict[str, Any]]:
     """The exit status of an error and its message as plain data. Reraises unknown exceptions, which are
     defects."""
-    from linkwork.client.goal import GoalFailed
-    from linkwork.client.injector import InjectionRefused
-    from linkwork.launch.daemons import RigFailed
-    from linkwork.launch.group import GroupFailed
-    from linkwork.machine.problems import MachineError
     from linkwork.protocol.errors import EndpointError, NobodyThere, RequestError, Taken
 
     match error:
         case Misuse():
             return USAGE, {"name": "USAGE", "message": str(error)}
-        case MachineError():
-            problems = [vars(problem) for problem in error.problems]
-            return USAGE, {"name": "INVALID_FILE", "message": str(error), "problems": problems}
-        case InjectionRefused():
-            status = USAGE if error.code.name == "INVALID" else REFUSED
-            problems = [problem.model_dump(exclude={"type"}) for problem in error.problems]
-            return status, {"name": error.code.name, "message": str(error), "problems": problems}
         case RequestError():
             return REFUSED, error.as_map() | {"message": f"{error.name}: {error.message}"}
-        case GoalFailed():
-            return GOAL_FAILED, {**error.result, "message": f"{error.name}: {error.result['text']}"}
         case NobodyThere():
             return NOBODY_THERE, {"name": "NOBODY_THERE", "message": str(error)}
         case Taken():
             return REFUSED, {"name": "TAKEN", "message": str(error)}
+        case EndpointError():
+            return USAGE, {"name": "ENDPOINT", "message": str(error)}
+    return _explain_rare(error)
+
+
+def _explain_rare(error: Exception) -> tuple[int, dict[str, Any]]:
+    """As `explain`, for errors whose modules take long to load."""
+    from linkwork.client.goal import GoalFailed
+    from linkwork.client.injector import InjectionRefused
+    from linkwork.launch.daemons import RigFailed
+    from linkwork.launch.group import GroupFailed
+    from linkwork.machine.problems import MachineError
+
+    match error:
+        case MachineError():
+            problems = [vars(problem) for problem in error.problems]
+            return USAGE, {"name": "INVALID_FILE", "message": str(error), "problems": problems}
+        case GoalFailed():
+            return GOAL_FAILED, {**error.result, "message": f"{error.name}: {error.result['text']}"}
+        case InjectionRefused():
+            status = USAGE if error.code.name == "INVALID" else REFUSED
+            problems = [problem.model_dump(exclude={"type"}) for problem in error.problems]
+            return status, {"name": error.code.name, "message": str(error), "problems": problems}
         case RigFailed():
             return NOBODY_THERE, {"name": "NOT_STARTED", "message": str(error)}
         case GroupFailed():
             return error.status, {"name": "NOT_STARTED", "message": str(error), "said": list(error.said)}
-        case EndpointError():
-            return USAGE, {"name": "ENDPOINT", "message": str(error)}
     raise error

@@ -6,13 +6,29 @@ import json
 import math
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.table import Table
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
 
-console = Console(stderr=True, highlight=False, soft_wrap=True)
-"""Progress, tables, remarks."""
+    console: Console
+    """Progress, tables, remarks."""
+
+
+def __getattr__(name: str) -> Any:
+    if name == "console":
+        return _console()
+    raise AttributeError(name)
+
+
+@cache
+def _console() -> Console:
+    """Return the console, made on first use: commands of one line do not load it."""
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False, soft_wrap=True)
 
 
 def emit(content: Mapping[str, Any]) -> None:
@@ -29,16 +45,28 @@ def say(text: str) -> None:
 
 def show(content: Table) -> None:
     """A table that is part of a command's answer, on standard output."""
+    from rich.console import Console
+
     Console(highlight=False, soft_wrap=True).print(content)
+
+
+def remark(text: str) -> None:
+    """Print a remark on standard error."""
+    _console().print(text)
 
 
 def complain(text: str) -> None:
     """Print an error on standard error, unchanged."""
-    console.print(text, markup=False, style="red")
+    if sys.stderr.isatty():
+        _console().print(text, markup=False, style="red")
+    else:
+        sys.stderr.write(text + "\n")
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
     """A plain table; the first column is text, the others are numbers."""
+    from rich.table import Table
+
     made = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
     for index, column in enumerate(columns):
         made.add_column(column, justify="left" if index == 0 else "right", header_style="dim")

@@ -10,7 +10,7 @@ from linkwork.cli.app import build
 from linkwork.cli.request_commands import WRITTEN
 from linkwork.client.robot import Robot
 from linkwork.controller.gateway.requests.handlers import HANDLERS
-from linkwork.protocol.requests import REQUESTS
+from linkwork.protocol.request_table import REQUESTS
 
 MAPS = {"move": "target", "jog": "velocity", "preload": "effort"}
 """Parameters that are given by name: `robot.move(shoulder=0.3)`."""
@@ -44,10 +44,12 @@ def test_each_request_has_a_command() -> None:
     assert set(REQUESTS) >= WRITTEN
 
 
-def test_commands_that_need_no_table_load_none() -> None:
-    quick = {each.callback.__name__ for each in build("status").registered_commands if each.callback}
-    whole = {each.callback.__name__ for each in build("pause").registered_commands if each.callback}
-    assert whole - quick == set(REQUESTS) - WRITTEN
+def test_only_the_command_that_runs_is_made() -> None:
+    for name in ("status", "pause", "set", "import"):
+        made = build(name)
+        assert [each.name for each in made.registered_commands] == [name]
+        assert not made.registered_groups
+    assert len(build("nosuch").registered_commands) == len(build().registered_commands)
 
 
 def test_each_request_has_a_handler() -> None:

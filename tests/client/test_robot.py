@@ -12,7 +12,8 @@ import pytest
 from linkwork import GoalFailed, Robot
 from linkwork.protocol.codes import RequestCode
 from linkwork.protocol.errors import NobodyThere, RequestError
-from linkwork.protocol.requests import pack_error, pack_notification, pack_response, read_request
+from linkwork.protocol.request_messages import pack_error, pack_notification, pack_response
+from linkwork.protocol.requests import read_request
 from linkwork.protocol.sockets import RequestServer
 from tests.waiting import wait_for
 

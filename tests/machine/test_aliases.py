@@ -16,7 +16,8 @@ from linkwork.machine import Machine, MachineError, check, load, shipped_path
 from linkwork.machine.yaml import parse_yaml
 from linkwork.plant.faults.timeline import check_timeline
 from linkwork.protocol.errors import RequestError
-from linkwork.protocol.requests import pack_request, read_params, read_request
+from linkwork.protocol.request_messages import pack_request
+from linkwork.protocol.requests import read_params, read_request
 from linkwork.protocol.trajectory import read_trajectory
 from tests.command import linkwork
 

@@ -30,7 +30,8 @@ from linkwork.protocol.handshake import Bye, Hello, Refuse, peer_version, read_h
 from linkwork.protocol.injection import inject_id, read_inject, read_lost
 from linkwork.protocol.injection import read_answer as read_injected
 from linkwork.protocol.link import CommandCodec, StateCodec, kind_of
-from linkwork.protocol.requests import pack_request, read_answer, read_params, read_request
+from linkwork.protocol.request_messages import pack_request, read_answer
+from linkwork.protocol.requests import read_params, read_request
 from linkwork.protocol.telemetry import read_telemetry
 from tests.hostile import changed, nested, nested_maps, shapes, with_value
 from tests.state_bytes import state_bytes

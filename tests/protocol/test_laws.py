@@ -22,7 +22,7 @@ from linkwork.protocol.laws import (
     MotionLawName,
     law_named,
 )
-from linkwork.protocol.requests import REQUESTS
+from linkwork.protocol.request_table import REQUESTS
 
 ROOT = Path(__file__).parents[2]
 TABLE = ROOT / "protocol" / "laws.py"

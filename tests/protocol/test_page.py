@@ -24,14 +24,9 @@ from linkwork.protocol.injection import (
     InjectRefused,
     LostMessage,
 )
-from linkwork.protocol.requests import (
-    REQUESTS,
-    pack_error,
-    pack_notification,
-    pack_response,
-    read_params,
-    read_request,
-)
+from linkwork.protocol.request_messages import pack_error, pack_notification, pack_response
+from linkwork.protocol.request_table import REQUESTS
+from linkwork.protocol.requests import read_params, read_request
 from linkwork.protocol.sockets import RequestServer
 
 ROOM = Path(protocol.__file__).parent

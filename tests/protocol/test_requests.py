@@ -10,19 +10,16 @@ from hypothesis import strategies as st
 
 from linkwork.protocol.codes import REQUEST_BYTES, RequestCode, ResultCode
 from linkwork.protocol.errors import ProtocolError, RequestError, code_name
-from linkwork.protocol.requests import (
-    REQUESTS,
+from linkwork.protocol.request_messages import (
     Notification,
-    UnreadableRequest,
-    check_params,
     pack_error,
     pack_notification,
     pack_request,
     pack_response,
     read_answer,
-    read_params,
-    read_request,
 )
+from linkwork.protocol.request_table import REQUESTS
+from linkwork.protocol.requests import UnreadableRequest, check_params, read_params, read_request
 
 nan, inf = float("nan"), float("inf")
 POINTS = {"coordinates": ["a"], "points": [{"time_from_start_s": 1.0, "positions": [0.5]}]}

@@ -15,7 +15,8 @@ from linkwork.protocol.handshake import read_handshake
 from linkwork.protocol.injection import LostMessage, read_inject, read_lost
 from linkwork.protocol.injection import read_answer as read_injected
 from linkwork.protocol.link import CommandCodec, StateCodec
-from linkwork.protocol.requests import Notification, Response, read_answer, read_params, read_request
+from linkwork.protocol.request_messages import Notification, Response, read_answer
+from linkwork.protocol.requests import read_params, read_request
 from linkwork.protocol.telemetry import read_telemetry
 from tests.state_bytes import state_bytes
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from linkwork.protocol.laws import LawKind
-from linkwork.protocol.requests import REQUESTS
+from linkwork.protocol.request_table import REQUESTS
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.slow  # many processes; daemons of the copy compile its kernels
@@ -49,8 +49,8 @@ PARAMS = '''class AddParams(OwnedParams):
 
 
 '''
-ROWS = """    "add": Request(AddParams, False, Role.OBSERVE, "the sum of two numbers"),
-    "nod": Request(TimedParams, False, Role.OPERATE, "do nothing, in the loop", nothing="nodded"),
+ROWS = """    "add": Request("AddParams", False, Role.OBSERVE, "the sum of two numbers"),
+    "nod": Request("TimedParams", False, Role.OPERATE, "do nothing, in the loop", nothing="nodded"),
 """
 HANDLER = """def _add(gateway: Gateway, call: Call) -> None:
     given = call.params()
@@ -145,8 +145,8 @@ def copy() -> Iterator[Path]:
         (folder / "controller" / "laws" / "soft.py").write_text(LAW, encoding="utf-8")
         insert(folder / "protocol" / "laws.py", LAW_ENTRY, "    @property\n    def label")
         requests = folder / "protocol" / "requests.py"
-        insert(requests, PARAMS, "@dataclass(frozen=True, slots=True)\nclass Request:")
-        insert(requests, ROWS, '    "recover": Request(')
+        insert(requests, PARAMS, "@dataclass(frozen=True, slots=True)\nclass RequestFrame:")
+        insert(folder / "protocol" / "request_table.py", ROWS, '    "recover": Request(')
         handlers = folder / "controller" / "gateway" / "requests" / "handlers.py"
         insert(handlers, HANDLER, "def _simple(")
         insert(handlers, '    "add": _add,\n', '    "recover": _recover,')

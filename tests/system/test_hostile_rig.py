@@ -20,7 +20,7 @@ from linkwork import Robot
 from linkwork.client.goal import GoalFailed
 from linkwork.launch.daemons import Rig
 from linkwork.protocol.errors import NobodyThere, RequestError
-from linkwork.protocol.requests import REQUESTS
+from linkwork.protocol.request_table import REQUESTS
 from tests.hostile import EVIL, changed, nested, shapes, with_value
 
 pytestmark = pytest.mark.slow

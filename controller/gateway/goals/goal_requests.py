@@ -33,7 +33,7 @@ from linkwork.controller.supervision.brakes import Phase
 from linkwork.controller.supervision.state_machine import State
 from linkwork.protocol.codes import DeviceStatus, Feature, RequestCode, ResultCode
 from linkwork.protocol.errors import RequestError
-from linkwork.protocol.requests import pack_notification
+from linkwork.protocol.request_messages import pack_notification
 from linkwork.protocol.results import GoalAccepted
 
 if TYPE_CHECKING:

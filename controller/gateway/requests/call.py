@@ -9,7 +9,9 @@ from typing import Any
 from linkwork.controller.gateway.history import Requester
 from linkwork.protocol.codes import RequestCode
 from linkwork.protocol.errors import RequestError, role_refusal
-from linkwork.protocol.requests import REQUESTS, RequestFrame, pack_error, pack_response
+from linkwork.protocol.request_messages import pack_error, pack_response
+from linkwork.protocol.request_table import REQUESTS
+from linkwork.protocol.requests import RequestFrame
 from linkwork.protocol.sockets import RequestServer
 
 

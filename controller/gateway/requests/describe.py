@@ -13,7 +13,7 @@ from linkwork.machine.signal_values import Signal
 from linkwork.machine.visuals import mesh_hashes
 from linkwork.protocol.codes import Pace, Role
 from linkwork.protocol.laws import REST_LAW_NAMES
-from linkwork.protocol.requests import REQUESTS
+from linkwork.protocol.request_table import REQUESTS
 from linkwork.protocol.results import (
     Described,
     DescribedSet,

@@ -46,7 +46,7 @@ from linkwork.machine.nearest_name import nearest
 from linkwork.protocol.codes import Pace, RequestCode, ResultCode
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.laws import REST_LAW_NAMES, law_named
-from linkwork.protocol.requests import REQUESTS
+from linkwork.protocol.request_table import REQUESTS
 
 if TYPE_CHECKING:
     from linkwork.controller.gateway.gateway import Gateway

@@ -15,7 +15,7 @@ from linkwork.machine import Machine
 from linkwork.protocol.codes import ORDER_HORIZON_S, RequestCode, ResultCode
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.laws import REST_LAW_NAMES
-from linkwork.protocol.requests import REQUESTS
+from linkwork.protocol.request_table import REQUESTS
 
 
 def effect_map(method: str, effect: OrderEffect, text: str = "") -> dict[str, Any]:

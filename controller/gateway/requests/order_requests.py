@@ -11,7 +11,7 @@ from linkwork.controller.gateway.requests.call import Call
 from linkwork.controller.gateway.requests.order_outcomes import effect_map, refusal
 from linkwork.controller.orders import NOW, Order
 from linkwork.protocol.errors import RequestError
-from linkwork.protocol.requests import REQUESTS
+from linkwork.protocol.request_table import REQUESTS
 
 if TYPE_CHECKING:
     from linkwork.controller.gateway.gateway import Gateway

@@ -20,7 +20,7 @@ from linkwork.machine import shipped_path
 from linkwork.protocol.endpoints import MachineEndpoints
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.request_client import RequestClient
-from linkwork.protocol.requests import Notification
+from linkwork.protocol.request_messages import Notification
 from linkwork.timing.children import Child
 from tests.waiting import PATIENCE_S, wait_for
 

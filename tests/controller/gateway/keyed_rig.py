@@ -9,7 +9,7 @@ from linkwork.protocol.allowed_keys import allow
 from linkwork.protocol.codes import Role
 from linkwork.protocol.keys import ClientKeys, client_keys
 from linkwork.protocol.request_client import RequestClient
-from linkwork.protocol.requests import REQUESTS
+from linkwork.protocol.request_table import REQUESTS
 from linkwork.protocol.sockets import generate_keys
 from linkwork.timing.children import Child
 from tests.controller.gateway.conftest import GatewayRig

@@ -11,7 +11,8 @@ import pytest
 
 from linkwork.protocol.codes import RequestCode, ResultCode
 from linkwork.protocol.request_client import RequestClient
-from linkwork.protocol.requests import REQUESTS, pack_request
+from linkwork.protocol.request_messages import pack_request
+from linkwork.protocol.request_table import REQUESTS
 from linkwork.protocol.sockets import RequestDealer, Subscriber
 from linkwork.protocol.telemetry import read_telemetry
 

@@ -12,7 +12,8 @@ from linkwork.protocol.allowed_keys import allow, revoke
 from linkwork.protocol.codes import RequestCode, Role
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.request_client import RequestClient
-from linkwork.protocol.requests import REQUESTS, check_params
+from linkwork.protocol.request_table import REQUESTS
+from linkwork.protocol.requests import check_params
 from linkwork.protocol.sockets import Subscriber
 from tests.controller.gateway.keyed_rig import EXAMPLES, KeyedRig
 from tests.waiting import PATIENCE_S, wait_for

@@ -18,7 +18,8 @@ import zmq
 from linkwork.protocol.allowed_keys import revoke
 from linkwork.protocol.codes import RequestCode, Role
 from linkwork.protocol.keys import ClientKeys
-from linkwork.protocol.requests import REQUESTS, Response, pack_request, read_answer
+from linkwork.protocol.request_messages import Response, pack_request, read_answer
+from linkwork.protocol.request_table import REQUESTS
 from linkwork.protocol.sockets import RequestDealer, Subscriber
 from linkwork.protocol.telemetry import TELEMETRY_TOPIC, read_telemetry
 from tests.controller.gateway.keyed_rig import EXAMPLES, KeyedRig
