@@ -45,7 +45,7 @@ from linkwork.protocol.handshake import (
     peer_version,
     read_handshake,
 )
-from linkwork.protocol.injection import InjectRefusal, InjectRefused, inject_id
+from linkwork.protocol.injection import InjectRefusal, InjectRefused, inject_id, inject_too_long
 from linkwork.protocol.link import CommandCodec, StateCodec, StateHeader, kind_of
 
 TEMPERATURE_EVERY_S: Final = 0.1
@@ -316,6 +316,11 @@ class PlantDevice:
         a cycle, which nothing frees where garbage collection is off.
         """
         try:
+            too_long = inject_too_long(message)
+            if too_long:
+                refusal = InjectRefused(code=InjectRefusal.MALFORMED, text=too_long)
+                self.server.send(peer, refusal.pack())
+                return None
             kind = kind_of(message)
             if kind == "hello":
                 return self._hear_hello(peer, message)

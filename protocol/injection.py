@@ -19,8 +19,10 @@ from linkwork.protocol.errors import ProtocolError
 from linkwork.protocol.handshake import Integer, Message, Text
 from linkwork.protocol.link import read_map
 
+MOST_INJECTED, MOST_INJECT_BYTES = 100, 64 * 1024
+"""Most faults of one message, and its size."""
 MOST_FAULTS = 1000
-"""Most faults of one message."""
+"""Most faults of a time line that a plant is started with."""
 ShortText = Annotated[str, Field(max_length=2 * NAME_LENGTH)]
 
 
@@ -38,6 +40,8 @@ class InjectRefusal(IntEnum):
     """The machine behind this plant cannot do a fault; `problems` says which, and why."""
     NOT_PERMITTED = 5
     """The client's key does not have the role `service`."""
+    BUSY = 6
+    """Too many faults wait or act already, or too many messages wait to be read; the text says which."""
 
 
 class Inject(Message):
@@ -48,7 +52,7 @@ class Inject(Message):
     """Chosen by the sender; the answer carries it."""
     seed: Integer = 0
     """Of the random numbers that these faults draw."""
-    faults: Annotated[list[dict[str, Any]], Field(max_length=MOST_FAULTS)] = Field(default_factory=list)
+    faults: Annotated[list[dict[str, Any]], Field(max_length=MOST_INJECTED)] = Field(default_factory=list)
     """Entries of a time line."""
 
 
@@ -77,7 +81,7 @@ class FaultReport(Message):
 
 
 class Injected(Message):
-    """Plant → sender: taken. `faults` are all that were ever given to this plant (the newest thousand)."""
+    """Plant → sender: taken. `faults` are all that were ever given to this plant (the newest two hundred)."""
 
     type: Literal["injected"] = "injected"
     id: Integer
@@ -133,6 +137,13 @@ M = TypeVar("M", bound=Message)
 def read_inject(data: bytes) -> Inject:
     """The inject in these bytes. Raises ProtocolError naming the field."""
     return _validated(Inject, read_map(data))
+
+
+def inject_too_long(data: bytes) -> str:
+    """Why these bytes are not read, if they are an inject that is too long; else empty."""
+    if len(data) <= MOST_INJECT_BYTES or b"inject" not in data[:64]:
+        return ""
+    return f"an inject has at most {MOST_INJECT_BYTES} bytes, this one has {len(data)}; send several"
 
 
 def inject_id(data: bytes) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Annotated, ClassVar
 
 from pydantic import Field, model_validator
@@ -17,6 +18,7 @@ Named = Annotated[str, Field(min_length=1, max_length=100)]
 Share = Annotated[float, Field(strict=True, ge=0.0, le=1.0)]
 
 
+@lru_cache(256)
 def condition_in(text: str) -> Condition:
     """Return the condition of a fault. Raises ExpressionError.
 

@@ -13,8 +13,10 @@ from linkwork.plant.faults.timeline import TimeLine
 from linkwork.plant.faults.wire_effects import Cut
 from linkwork.protocol.injection import FaultReport
 
-REMEMBERED: Final = 1000
+REMEMBERED: Final = 200
 """Number of ended faults that are kept for reports."""
+MOST_BEGUN: Final = 20
+"""Faults that begin in one tick; others that are due begin in the ticks after it."""
 
 
 class Faults:
@@ -63,6 +65,11 @@ class Faults:
         return found
 
     @property
+    def operations(self) -> int:
+        """Operations, names and numbers of the conditions that are looked at in each tick."""
+        return sum(each.condition.size for each in self._waiting if each.condition is not None)
+
+    @property
     def names(self) -> set[str]:
         """Names of all faults that are remembered."""
         return {fault.name for fault in self._all if fault.effect is not None}
@@ -97,7 +104,7 @@ class Faults:
         self._begun = tick
         for fault in [each for each in self._acting if each.to_tick is not None and tick >= each.to_tick]:
             self._end(fault, tick, ENDED)
-        for fault in [each for each in self._waiting if each.due(tick, self.first)]:
+        for fault in [each for each in self._waiting if each.due(tick, self.first)][:MOST_BEGUN]:
             if fault.state == WAITING:  # another one, due before it, may have cleared it
                 self._start(fault, tick)
         for fault in self._acting:

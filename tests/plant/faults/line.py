@@ -155,4 +155,6 @@ class Line:
         """Somebody else's message to the plant, and its answer."""
         message = Inject(id=7, seed=seed, faults=[dict(one) for one in faults])
         assert self.device.receive(OTHER, message.pack()) is None
+        while not self.queue.to_others:  # by a clock a thread reads it
+            self.device.desk.check_verdict()
         return read_answer(self.queue.to_others.popleft())

@@ -167,6 +167,59 @@ def test_by_a_clock_the_machine_file_is_read_beside_the_ticks_and_others_wait_th
     assert report(line, "heavy").state == "acting"
 
 
+WEAK = {"actuator": "saturate", "of": "wrist", "at_N_m": 5}
+LONG = " and ".join(["sin(time_s)**2 > 2"] * 40)
+
+
+@pytest.mark.parametrize("pace", [Pace.LOCKSTEP, Pace.DEVICE])
+def test_what_waits_is_bounded_in_number_and_in_conditions(pace: Pace) -> None:
+    line = Line(MACHINE, pace=pace)
+    line.run(1)
+    answer = line.inject(*[{**WEAK, "when": LONG}] * 3)
+    assert isinstance(answer, InjectRefused)
+    assert (answer.code, "3 faults would wait or act, with 600 op" in answer.text) == (
+        InjectRefusal.BUSY,
+        True,
+    )
+    for count, code in ((90, None), (20, InjectRefusal.BUSY), (10, None), (1, InjectRefusal.BUSY)):
+        answer = line.inject(*[{**WEAK, "at_tick": 10**6}] * count)
+        assert getattr(answer, "code", None) == code
+    answer = line.inject({"clear": "all"}, *[{**WEAK, "when": LONG}] * 2)
+    assert isinstance(answer, Injected)
+    assert len(answer.names) == 3
+
+
+def test_faults_that_are_due_at_one_tick_begin_some_at_a_time() -> None:
+    line = Line(MACHINE, pace=Pace.DEVICE)
+    line.run(1)
+    line.inject(*[{**BIAS, "at_tick": 5}] * 50)
+    line.run(20)
+    begun = [each.from_tick for each in line.inject().faults]
+    assert begun == sorted([*[5] * 20, *[6] * 20, *[7] * 10])
+
+
+@pytest.mark.parametrize("change", [{"set": ["lift_link.mass_kg=15"] * 10_000}, {"note": "x" * 70_000}])
+def test_a_message_that_is_too_long_is_refused_unread(change: dict[str, Any]) -> None:
+    line = Line(MACHINE, pace=Pace.DEVICE)
+    line.run(1)
+    answer = line.inject({"mechanism": "change", **change})
+    assert isinstance(answer, InjectRefused)
+    assert (answer.code, "at most 65536 bytes" in answer.text) == (InjectRefusal.MALFORMED, True)
+
+
+def test_messages_that_wait_are_bounded() -> None:
+    line = Line(MACHINE, pace=Pace.DEVICE)
+    line.run(1)
+    for number in range(40):
+        line.device.receive(OTHER, Inject(id=number, faults=[BIAS]).pack())
+    answers = [read_answer(message) for message in line.queue.to_others]
+    busy = [
+        each.id for each in answers if isinstance(each, InjectRefused) and each.code is InjectRefusal.BUSY
+    ]
+    assert busy == list(range(busy[0], 40))
+    assert busy[0] in (16, 17), "one may have been read meanwhile"
+
+
 def test_many_faults_are_remembered_up_to_a_bound(monkeypatch) -> None:
     monkeypatch.setattr("linkwork.plant.faults.injected_faults.REMEMBERED", 5)
     line = Line(MACHINE)
