@@ -13,7 +13,7 @@ from linkwork.campaigns.run_faults import fault_entries, fault_seed, noise_seed
 from linkwork.campaigns.run_worker import RunWorker
 from linkwork.client.goal import Goal, GoalFailed
 from linkwork.client.robot import Robot
-from linkwork.launch.daemons import Rig
+from linkwork.launch.daemons import Rig, RigFailed
 from linkwork.protocol.errors import RequestError
 from linkwork.recordings.recording import read_recording
 from linkwork.recordings.truth_file import read_truth
@@ -22,7 +22,7 @@ from linkwork.recordings.truth_file import read_truth
 def run_by_daemons(worker: RunWorker, task: RunTask) -> tuple[Merit, RunEnd]:
     """Carry out a run; return its figures and its end, without goal and orders.
 
-    Raises RigFailed where a daemon does not start.
+    Raises RigFailed where a daemon does not start, or the log is damaged.
     """
     recipe, machine = worker.recipe, worker.machine(task)
     requests = recipe.motions[task.trajectory]
@@ -52,7 +52,10 @@ def run_by_daemons(worker: RunWorker, task: RunTask) -> tuple[Merit, RunEnd]:
                     name, text = refused.name, refused.message
                 except GoalFailed:
                     pass  # the records say how it ended
-        table, found = read_recording(Path(str(log))).table, read_truth(truth)
+        recording, found = read_recording(Path(str(log))), read_truth(truth)
+        if recording.damage:
+            raise RigFailed(recording.damage)
+        table = recording.table
     recorder = MeritRecorder(machine, recipe.measured, len(requests))
     recorder.add(table, found.q[found.rows_at(table["time_s"])])
     return recorder.merit(name), RunEnd(0, text, name)

@@ -13,7 +13,7 @@ from linkwork.arrays import Floats
 from linkwork.cli.connected import AsJson, ControllerConnection, connected
 from linkwork.protocol.laws import MotionLawName
 from linkwork.terminal.failures import DONE, GOAL_FAILED, Misuse
-from linkwork.terminal.output import console, emit, say
+from linkwork.terminal.output import complain, console, emit, say
 
 if TYPE_CHECKING:
     from linkwork.machine import Machine
@@ -44,7 +44,7 @@ def record(
             "--from-now", help="Start now instead of at the run's start; such a recording cannot be replayed."
         ),
     ] = False,
-) -> None:
+) -> int:
     """Record a running controller: every tick, orders, goals, events, configuration, in one file."""
     import time
 
@@ -74,10 +74,13 @@ def record(
             raise Misuse(f"{file} exists already; choose another name") from None
         except OSError as error:
             raise Misuse(f"{error.filename or file}: {error.strerror}") from None
+    if done.damage:
+        complain(f"warning: {done.damage}; the recording ends there")
     if link.as_json:
         emit({"file": str(file), **asdict(done)})
     else:
         say(f"{file}: {done.ticks} ticks from {done.first_tick} on, {done.goals} goals, {done.bytes} bytes")
+    return GOAL_FAILED if done.damage else DONE
 
 
 def replay(
@@ -236,15 +239,18 @@ def _centres(file: Path, time_s: Floats) -> dict[str, Floats]:
 
 
 def read_file(file: Path) -> Recording:
-    """Return the recording in a file. Raises Misuse."""
+    """Return the recording in a file, with a warning where it is damaged. Raises Misuse."""
     from linkwork.recordings.recording import NoRecording, read_recording
 
     try:
-        return read_recording(file)
+        found = read_recording(file)
     except NoRecording as error:
         raise Misuse(str(error)) from None
     except OSError as error:
         raise Misuse(f"{file} cannot be read: {error.strerror}") from None
+    if found.damage:
+        complain(f"warning: {found.damage}")
+    return found
 
 
 def _part(recording: Recording, begin: float | None, end: float | None) -> Recording:

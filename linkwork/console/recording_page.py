@@ -142,6 +142,8 @@ def file_rows(motion: RecordedMotion, second: RecordedMotion | None) -> dict[str
             f"{title}run": f"law {head.get('law', '?')}, pace {head.get('pace', '?')}, "
             f"linkwork {head.get('linkwork', '?')}",
         }
+        if damage := each.run.recording.damage:
+            rows[f"{title}damage"] = damage
     if second is not None:
         heads = [each.run.recording.metadata for each in (motion, second)]
         same = heads[0].get("config") == heads[1].get("config")

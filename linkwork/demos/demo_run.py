@@ -26,8 +26,7 @@ from linkwork.machine.loading import name_in
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError
 from linkwork.recordings.log_file import Ticks, read_ticks
-from linkwork.recordings.log_follower import first_segment
-from linkwork.recordings.recording import segments_of
+from linkwork.recordings.log_follower import first_segment, segments_of
 from linkwork.recordings.truth_file import read_truth
 from linkwork.terminal.failures import Misuse
 

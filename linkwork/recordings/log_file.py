@@ -6,20 +6,25 @@ it. A log that was cut off by a crash is read as far as it goes.
 
 from __future__ import annotations
 
-import struct
+import warnings
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from mcap.exceptions import EndOfFile, McapError
-from mcap.records import Channel, Message, Schema
-from mcap.stream_reader import StreamReader
+from mcap.records import Schema
 from numpy.typing import NDArray
+
+from linkwork.recordings.log_follower import LogFollower
 
 _PLAIN = {"int64": np.dtype("<i8"), "float64": np.dtype("<f8")}
 _CDR_HEADER_BYTES = 4
+
+
+class DamagedLog(UserWarning):
+    """A log could be read in part only. The text says what is missing."""
 
 
 @dataclass(frozen=True)
@@ -41,13 +46,23 @@ class Ticks:
 
 
 def read_ticks(*paths: Path | str) -> Ticks:
-    """All ticks of these segments, in the order given.
+    """All ticks of these segments, in the order given, up to the first that is damaged; then it warns.
 
-    Raises ValueError when a file holds no ticks or the segments do not belong together.
+    Raises OSError, and ValueError when a file holds no ticks or the segments do not belong together.
     """
-    found = [message for path in paths for message in _messages(Path(path))]
+    found: list[tuple[Schema, bytes]] = []
+    damage = ""
+    for path in paths:
+        follower = LogFollower(Path(path), alone=True)
+        with closing(follower):
+            rows = (each for each in follower.contents() if isinstance(each, tuple))
+            found += [(schema, data) for topic, schema, data in rows if topic == "tick"]
+        if follower.damage and not follower.cut:
+            warnings.warn(follower.damage, DamagedLog, stacklevel=2)
+            damage = follower.damage
+            break
     if not found:
-        raise ValueError(f"no ticks in {', '.join(str(path) for path in paths)}")
+        raise ValueError(f"no ticks in {', '.join(str(path) for path in paths)}" + (damage and f": {damage}"))
     return ticks_of(found)
 
 
@@ -62,27 +77,6 @@ def ticks_of(messages: Sequence[tuple[Schema, bytes]]) -> Ticks:
         raise ValueError("these are records of more than one machine")
     rows = b"".join(data[_CDR_HEADER_BYTES:] for _, data in messages)
     return Ticks(np.frombuffer(rows, layouts[0][0]), layouts[0][1])
-
-
-def _messages(path: Path) -> list[tuple[Schema, bytes]]:
-    """Every tick of a file with its schema, up to the point where the file ends or breaks off."""
-    schemas: dict[int, Schema] = {}
-    channels: dict[int, Channel] = {}
-    found: list[tuple[Schema, bytes]] = []
-    with path.open("rb") as stream:
-        try:
-            for record in StreamReader(stream).records:
-                if isinstance(record, Schema):
-                    schemas[record.id] = record
-                elif isinstance(record, Channel):
-                    channels[record.id] = record
-                elif isinstance(record, Message):
-                    channel = channels[record.channel_id]
-                    if channel.topic == "tick":
-                        found.append((schemas[channel.schema_id], record.data))
-        except (EndOfFile, McapError, struct.error):
-            return found
-    return found
 
 
 def _layout(schema: Schema) -> tuple[np.dtype[Any], dict[str, tuple[str, ...]]]:

@@ -1,88 +1,208 @@
-"""Follows the log of a running controller, segment by segment, as it is written."""
+"""Reads the records of a log, or of all segments of a run, and follows a log while it is written.
+
+Every checksum is verified. Reading stops at the first record that is damaged.
+"""
 
 from __future__ import annotations
 
 import re
 import struct
+import zlib
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
 from typing import IO, Any
 
-from mcap.exceptions import EndOfFile
+from mcap.data_stream import ReadDataStream
+from mcap.exceptions import McapError
 from mcap.opcode import Opcode
-from mcap.stream_reader import StreamReader
+from mcap.records import Attachment, Channel, Chunk, DataEnd, McapRecord, Message, Metadata, Schema
+from mcap.stream_reader import StreamReader, breakup_chunk
+from mcap.writer import MCAP0_MAGIC
 
-_MAGIC_BYTES = 8
 _HEAD = struct.Struct("<BQ")
+_LENGTH = struct.Struct("<I")
 _MOST_AT_ONCE = 4_000_000
 _NAME = re.compile(r"(.+-)(\d{4,})\.mcap")
+_IN_A_LOG = {
+    Opcode.HEADER, Opcode.METADATA, Opcode.ATTACHMENT, Opcode.CHUNK, Opcode.MESSAGE_INDEX, Opcode.DATA_END,
+}  # fmt: skip
+"""Records before the end of the data. Others would have no checksum."""
+_DAMAGE = (McapError, ValueError, RuntimeError, struct.error, OverflowError, MemoryError)
+"""Raised by the parser and by LZ4 for damaged data."""
+_COMPRESSED = b"\3\0\0\0lz4"
+_CHUNK_HEAD = 37
+"""Bytes of a chunk's record before the name of its compression."""
 
 
 def first_segment(path: Path) -> Path:
     """The oldest segment that is left of the run that a segment belongs to."""
+    return _segments(path)[0]
+
+
+def segments_of(path: Path) -> list[Path]:
+    """The file and, where it is a segment of a log, those of the same run that follow it."""
+    found = _segments(path)
+    return found[found.index(path) :] if path in found else [path]
+
+
+def _segments(path: Path) -> list[Path]:
+    """Every segment of the run that a segment belongs to, in order; at least the path itself."""
     match = _NAME.fullmatch(path.name)
-    if match is None:
-        return path
-    kept = [
-        (int(other[2]), each)
-        for each in path.parent.iterdir()
-        if (other := _NAME.fullmatch(each.name)) and other[1] == match[1]
-    ]
-    return min(kept)[1] if kept else path
+    if match is None or not path.parent.is_dir():
+        return [path]
+    names = ((_NAME.fullmatch(each.name), each) for each in path.parent.iterdir())
+    kept = sorted((int(other[2]), each) for other, each in names if other and other[1] == match[1])
+    return [each for _, each in kept] or [path]
+
+
+class NoRecording(ValueError):
+    """A file that is no log of linkwork's, or holds too little of one. The text says which and why."""
 
 
 class LogFollower:
     """Reader of the data written since the last call, from the segment `path` on. Close it after use.
 
-    `ended`: the last segment is complete and none has followed it.
+    alone: read this segment only. `ended`: the last segment is complete and none has followed it, or reading
+    has stopped at damage. `damage`: what is damaged and missing, as text. `cut`: it is only the end of the
+    last segment, as in a log that is being written or whose writer was killed.
     """
 
-    def __init__(self, path: Path) -> None:
-        """Open the segment. Raises OSError."""
-        self._open(path)
-        self.ended = False
+    def __init__(self, path: Path, *, alone: bool = False) -> None:
+        """Open the segment. Raises OSError, and NoRecording."""
+        self._alone = alone
+        self.paths: list[Path] = []
+        """The segments read."""
+        self.ended = self.cut = self._stopped = False
+        self.damage = ""
+        self._ticks: set[int] = set()
+        self._tick, self._first_ns, self._last_ns, self._bytes = -1, -1, 0, 0
+        if not self._open(path):
+            self.close()
+            raise NoRecording(f"{path} is not a recording: it does not begin as an MCAP file does")
 
-    def _open(self, path: Path) -> None:
+    def _open(self, path: Path) -> bool:
         self._path = path
+        self.paths.append(path)
         self._stream: IO[bytes] = path.open("rb")
-        self._stream.seek(_MAGIC_BYTES)
+        magic = self._stream.read(len(MCAP0_MAGIC))
+        self._sum = zlib.crc32(magic)
         self._left = b""
         self._complete = False
+        return MCAP0_MAGIC.startswith(magic)
 
     def records(self) -> Iterator[Any]:
         """The MCAP records (those of chunks one by one) that are there by now, in order."""
-        while True:
-            data = self._left + self._stream.read(_MOST_AT_ONCE)
-            whole = self._whole(data)
-            self._left = data[whole:]
-            if whole:
-                yield from _parsed(data[:whole])
-            elif not self._complete or not self._next():
-                self.ended = self._complete
+        while not self._stopped:
+            data, at = self._left + self._stream.read(_MOST_AT_ONCE), 0
+            grown = len(data) > len(self._left)
+            while not self._complete and at + _HEAD.size <= len(data):
+                opcode, length = _HEAD.unpack_from(data, at)
+                end = at + _HEAD.size + length
+                if end > len(data) and opcode in _IN_A_LOG:
+                    break
+                try:
+                    found = self._sound(opcode, data[at:end])
+                except _DAMAGE:
+                    self._left = data[at:]
+                    self._stop()
+                    return
+                at = end
+                yield from found
+            self._left = data[at:]
+            if self._complete:
+                self.ended = self._alone or not self._next()
+            if self.ended or not grown:
                 return
 
-    def _whole(self, data: bytes) -> int:
-        """Return the number of bytes of whole records, without those that end a file."""
-        at = 0
-        while not self._complete and at + _HEAD.size <= len(data):
-            opcode, length = _HEAD.unpack_from(data, at)
-            if opcode == Opcode.DATA_END:
+    def contents(self) -> Iterator[Metadata | Attachment | tuple[str, Schema, bytes]]:
+        """Metadata, attachments and messages (topic, schema, data) to the end of a log that does not grow.
+
+        Afterwards `damage` is known.
+        """
+        schemas: dict[int, Schema] = {}
+        channels: dict[int, Channel] = {}
+        for record in self.records():
+            match record:
+                case Schema():
+                    schemas[record.id] = record
+                case Channel():
+                    channels[record.id] = record
+                case Message():
+                    channel = channels[record.channel_id]
+                    yield channel.topic, schemas[channel.schema_id], record.data
+                case Metadata() | Attachment():
+                    yield record
+        if not self.ended:
+            self.cut = True
+            self._stop()
+        elif not self._stopped and self._later():
+            self._stop()
+
+    def _sound(self, opcode: int, frame: bytes) -> list[McapRecord]:
+        """The records in the bytes of one record of the file. Raises one of _DAMAGE."""
+        found: list[McapRecord] = []
+        if opcode not in _IN_A_LOG:
+            raise ValueError("no record of a log")
+        if opcode == Opcode.MESSAGE_INDEX:
+            if len(frame) != _HEAD.size + 6 + _LENGTH.unpack_from(frame, _HEAD.size + 2)[0]:
+                raise ValueError("no index of messages")
+        else:
+            record = next(StreamReader(BytesIO(frame), skip_magic=True, emit_chunks=True).records)
+            found = breakup_chunk(record, validate_crc=True) if isinstance(record, Chunk) else [record]
+        for each in found:
+            if isinstance(each, DataEnd):
                 self._complete = True
-            elif at + _HEAD.size + length > len(data):
-                break
-            else:
-                at += _HEAD.size + length
-        return at
+                if each.data_section_crc not in (0, self._sum):
+                    self._note(f"{self._path.name} differs from its checksum, but its ticks are sound")
+            elif isinstance(each, Attachment):
+                if zlib.crc32(frame[_HEAD.size : -_LENGTH.size]) != _LENGTH.unpack(frame[-_LENGTH.size :])[0]:
+                    self._note(f"{self._path.name}: an attachment is damaged, and left out")
+                    found = []
+            elif isinstance(each, Channel) and each.topic == "tick":
+                self._ticks.add(each.id)
+            elif isinstance(each, Message) and each.channel_id in self._ticks:
+                self._tick, self._last_ns = each.sequence, each.log_time
+                self._first_ns = self._last_ns if self._first_ns < 0 else self._first_ns
+        self._sum = zlib.crc32(frame, self._sum)
+        self._bytes += len(frame)
+        return found
+
+    def _note(self, text: str) -> None:
+        self.damage += f"; {text}" if self.damage else text
+
+    def _stop(self) -> None:
+        """Stop reading, and say what is missing: the rest of this segment and those that follow."""
+        self.ended = self._stopped = True
+        rest, later = self._left + self._stream.read(), self._later()
+        found = [_last_message_ns(data) for data in (rest, *(path.read_bytes() for path in later))]
+        times = [each for each in found if each is not None]
+        self.cut = self.cut and not times and not later
+        since = f"from tick {self._tick + 1} on" if self._tick >= 0 else "from its beginning"
+        what = "is not continued" if self._complete else "is damaged"
+        if self.cut:
+            text = f"{self._path.name} breaks off {since}: it is being written, or its writer was killed"
+        elif times and self._tick >= 0:
+            missing_s = 1e-9 * max(0, max(times) - self._last_ns)
+            text = f"{self._path.name} {what} {since}: {missing_s:.3g} s are missing"
+        else:  # by the bytes of a second before
+            about_s = 1e-9 * (self._last_ns - self._first_ns) * len(rest) / max(self._bytes, 1)
+            size = f"{len(rest)} bytes, about {about_s:.3g} s,"
+            text = f"{self._path.name} {what} {since}: {size} are missing"
+        self._note(text + (f", and {later[0].name} and later segments are not read" if later else ""))
+
+    def _later(self) -> list[Path]:
+        return [] if self._alone else segments_of(self._path)[1:]
 
     def _next(self) -> bool:
         """Continue with the next segment, if it exists."""
         match = _NAME.fullmatch(self._path.name)
         following = self._path.with_name(f"{match[1]}{int(match[2]) + 1:04d}.mcap") if match else None
-        if following is None or not following.exists() or following.stat().st_size < _MAGIC_BYTES:
+        if following is None or not following.exists() or following.stat().st_size < len(MCAP0_MAGIC):
             return False
         self._stream.close()
-        self._open(following)
+        if not self._open(following):
+            self._stop()
         return True
 
     def close(self) -> None:
@@ -90,8 +210,22 @@ class LogFollower:
         self._stream.close()
 
 
-def _parsed(data: bytes) -> Iterator[Any]:
-    try:
-        yield from StreamReader(BytesIO(data), skip_magic=True).records
-    except EndOfFile:
-        return
+def _last_message_ns(data: bytes) -> int | None:
+    """The time of the last message in a chunk that is sound; None where there is no such chunk."""
+    at = len(data)
+    while (at := data.rfind(_COMPRESSED, 0, at)) >= 0:
+        begin, end = at - _CHUNK_HEAD, at + len(_COMPRESSED)
+        if begin < 0 or end + 8 > len(data):
+            continue
+        end += 8 + int.from_bytes(data[end : end + 8], "little")
+        if end > len(data):
+            continue
+        try:
+            chunk = Chunk.read(ReadDataStream(BytesIO(data[begin + _HEAD.size : end])))
+            records = breakup_chunk(chunk, validate_crc=True)
+        except _DAMAGE:
+            continue
+        times = [each.log_time for each in records if isinstance(each, Message)]
+        if times:
+            return times[-1]
+    return None

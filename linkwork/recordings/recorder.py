@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -24,13 +24,17 @@ _LOOK_S: Final = 0.1
 
 @dataclass(frozen=True)
 class Recorded:
-    """Contents of a recording: ticks, the first of them (-1: none), events and goals, bytes of the file."""
+    """Contents of a recording: ticks, the first of them (-1: none), events and goals, bytes of the file.
+
+    damage: what ended it, if its log is damaged.
+    """
 
     ticks: int
     first_tick: int
     events: int
     goals: int
     bytes: int
+    damage: str = ""
 
 
 class RecordingWriter:
@@ -40,7 +44,12 @@ class RecordingWriter:
         """Make the file."""
         self._path = path
         self._stream = path.open("xb")
-        self._writer = Writer(self._stream, chunk_size=CHUNK_BYTES, compression=CompressionType.LZ4)
+        self._writer = Writer(
+            self._stream,
+            chunk_size=CHUNK_BYTES,
+            compression=CompressionType.LZ4,
+            enable_data_crcs=True,
+        )
         self._writer.start(profile="ros2", library="linkwork")
         self._schemas: dict[int, Schema] = {}
         self._names: dict[int, str] = {}
@@ -141,6 +150,6 @@ def record(
                 time.sleep(_LOOK_S)
         finally:
             writer.close()
-        return writer.so_far
+        return replace(writer.so_far, damage=follower.damage)
     finally:
         follower.close()

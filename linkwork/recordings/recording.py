@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 import json
-import re
-import struct
-from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from mcap.exceptions import EndOfFile, McapError
-from mcap.records import Attachment, Channel, Message, Metadata, Schema
-from mcap.stream_reader import StreamReader
+from mcap.records import Attachment, Metadata, Schema
 from numpy.typing import NDArray
 
 from linkwork.controller.gateway.records.logged_orders import GoalWords, TakenSetPoint, order_of
 from linkwork.controller.orders import Order
 from linkwork.controller.set_points import SetPoint
 from linkwork.recordings.log_file import Ticks, ticks_of
+from linkwork.recordings.log_follower import LogFollower, NoRecording
 
-_SEGMENT = re.compile(r"(.+-)(\d{4,})\.mcap")
-
-
-class NoRecording(ValueError):
-    """A file that is no recording of linkwork's, or holds too little of one. The text says which and why."""
+__all__ = ["NoRecording", "Recording", "read_recording", "signals"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +35,10 @@ class Recording:
     """By the number of the order that began it."""
     set_points: dict[int, SetPoint] = field(default_factory=dict)
     """Of streams, by their numbers."""
+    damage: str = ""
+    """What is damaged, and what is missing of the run; all else is sound."""
+    cut: bool = False
+    """Whether that is only the end, as in a log that is being written or whose writer was killed."""
 
     @cached_property
     def orders(self) -> dict[int, Order]:
@@ -54,30 +51,18 @@ class Recording:
         return self.ticks.table
 
 
-def segments_of(path: Path) -> list[Path]:
-    """The file and, where it is a segment of a log, those of the same run that follow it."""
-    match = _SEGMENT.fullmatch(path.name)
-    found = [path]
-    while match is not None:
-        following = path.with_name(f"{match[1]}{int(match[2]) + len(found):04d}.mcap")
-        if not following.exists():
-            break
-        found.append(following)
-    return found
-
-
 def read_recording(path: Path) -> Recording:
-    """Read a recording, or all of a log from this segment on, as far as they go.
+    """Read a recording, or all of a log from this segment on, up to the first damage.
 
     Raises OSError, and NoRecording for files that hold no ticks.
     """
-    paths = segments_of(path)
     metadata: dict[str, str] = {}
     machine_file, events, goals = "", [], {}
     set_points: dict[int, SetPoint] = {}
     rows: list[tuple[Schema, bytes]] = []
-    for each in paths:
-        for found in contents(each):
+    log = LogFollower(path)
+    with closing(log):
+        for found in log.contents():
             if isinstance(found, Metadata):
                 metadata = dict(found.metadata)
             elif isinstance(found, Attachment):
@@ -95,42 +80,15 @@ def read_recording(path: Path) -> Recording:
                     point = TakenSetPoint.unpack(data).point
                     set_points[point.number] = point
     if not rows:
-        raise NoRecording(f"{path} contains no ticks; it is not a recording, or ended before the first tick")
+        why = log.damage or "it is not a recording, or ended before the first tick"
+        raise NoRecording(f"{path} contains no ticks: {why}")
     try:
         ticks = ticks_of(rows)
     except ValueError as error:
         raise NoRecording(f"{path}: {error}") from None
-    return Recording(tuple(paths), metadata, machine_file, ticks, tuple(events), goals, set_points)
-
-
-def contents(path: Path) -> Iterator[Metadata | Attachment | tuple[str, Schema, bytes]]:
-    """The metadata, attachments and messages (topic, schema, data) of a file, up to where it breaks off.
-
-    Raises OSError, and NoRecording for a file that is no MCAP file.
-    """
-    with path.open("rb") as stream:
-        try:
-            yield from _records(StreamReader(stream))
-        except (EndOfFile, struct.error):
-            return
-        except McapError as error:
-            if stream.tell() <= 8:
-                raise NoRecording(f"{path} is not a recording: {error}") from None
-
-
-def _records(reader: StreamReader) -> Iterator[Metadata | Attachment | tuple[str, Schema, bytes]]:
-    schemas: dict[int, Schema] = {}
-    channels: dict[int, Channel] = {}
-    for record in reader.records:
-        if isinstance(record, Schema):
-            schemas[record.id] = record
-        elif isinstance(record, Channel):
-            channels[record.id] = record
-        elif isinstance(record, Message):
-            channel = channels[record.channel_id]
-            yield channel.topic, schemas[channel.schema_id], record.data
-        elif isinstance(record, (Metadata, Attachment)):
-            yield record
+    return Recording(
+        tuple(log.paths), metadata, machine_file, ticks, tuple(events), goals, set_points, log.damage, log.cut
+    )
 
 
 def signals(ticks: Ticks) -> dict[str, NDArray[np.float64]]:

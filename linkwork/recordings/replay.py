@@ -127,7 +127,7 @@ def replay(
             return Replayed(
                 done, ReplayDifference(done, inputs.time_s, _named(layout, channel, index), was, now), ""
             )
-    return Replayed(len(table), None, "")
+    return Replayed(len(table), None, "" if recording.cut else recording.damage)
 
 
 class DeviceClock:

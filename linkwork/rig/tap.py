@@ -79,8 +79,9 @@ class LogTap:
             self.read()
             if self.last >= tick:
                 return
-            if time.monotonic() > deadline or not alive():
-                raise TimeoutError(f"the log ends with tick {self.last}; tick {tick} is missing")
+            if time.monotonic() > deadline or not alive() or self._follower.damage:
+                why = self._follower.damage or f"the log ends with tick {self.last}"
+                raise TimeoutError(f"{why}; tick {tick} is missing")
             time.sleep(_LOOK_S)
 
     def ticks(self, first: int, last: int) -> Ticks:

@@ -109,7 +109,12 @@ class Segment:
 
     def _begin(self, source: LogSource) -> None:
         """Write the head of the file, and its channels."""
-        self._writer = Writer(self._stream, chunk_size=CHUNK_BYTES, compression=CompressionType.LZ4)
+        self._writer = Writer(
+            self._stream,
+            chunk_size=CHUNK_BYTES,
+            compression=CompressionType.LZ4,
+            enable_data_crcs=True,
+        )
         self._writer.start(profile="ros2", library="linkwork")
         self._writer.add_metadata("linkwork", dict(source.metadata))
         self._writer.add_attachment(0, 0, "machine.yaml", "application/yaml", source.machine_file.encode())

@@ -23,10 +23,12 @@ class Logs:
         self._read: dict[str, Ticks | None] = {}
 
     def whole(self, log: str) -> Ticks | None:
-        """All ticks of a run, from this segment on; None where the log is gone or holds none."""
+        """All ticks of a run, from this segment on; None where the log is gone or damaged."""
         if log not in self._read:
             try:
-                self._read[log] = read_recording(self._folder / log).ticks
+                recording = read_recording(self._folder / log)
+                lost = recording.damage and not recording.cut
+                self._read[log] = None if lost else recording.ticks
             except (OSError, NoRecording):
                 self._read[log] = None
         return self._read[log]

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from linkwork.controller.gateway.records.log import Log
 from linkwork.controller.gateway.records.log_segment import LogSource
 from linkwork.controller.records import CHANNELS, RecordLayout
-from linkwork.recordings.recording import segments_of
+from linkwork.recordings.log_follower import segments_of
 
 Records = Callable[..., NDArray[np.float64]]
 STAMP = "20260101-120000"
