@@ -37,6 +37,12 @@ def model(
     draw: Annotated[
         Path | None, typer.Option(metavar="FILE.png", help="Draw the machine in its pose.")
     ] = None,
+    names: Annotated[
+        bool, typer.Option("--names", help="With --draw: name bodies, rods and springs.")
+    ] = False,
+    axes: Annotated[
+        bool, typer.Option("--axes", help="With --draw: the axes of the world and of the joints.")
+    ] = False,
     show_all: ShowAll = False,
     as_json: AsJson = False,
 ) -> None:
@@ -55,7 +61,7 @@ def model(
         from linkwork.drawing.model_drawing import draw as write
 
         try:
-            write(machine, draw)
+            write(machine, draw, names=names, axes=axes)
         except OSError as error:
             raise Misuse(f"{draw} cannot be written: {error.strerror}") from None
         except ValueError as error:

@@ -19,6 +19,7 @@ LAYERS: Final = {
     "forces": ("closure forces", False),
     "axes": ("joint axes", False),
     "frames": ("frames", False),
+    "names": ("names", False),
     "regions": ("workspace limits", True),
     "conditioning": ("conditioning", False),
     "grid": ("grid", True),

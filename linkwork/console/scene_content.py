@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from linkwork.drawing.member_lines import member_lines, plane_normal, wheel_shapes
 from linkwork.machine.loading import Drawable
 from linkwork.multibody.constraints import Closure
-from linkwork.multibody.model import WORLD
 
 _TURNS = ("revolute", "screw", "cylindrical", "universal")
 _SLIDES = ("prismatic",)
@@ -18,17 +18,25 @@ def scene_content(drawable: Drawable, described: dict[str, Any]) -> dict[str, An
     """Return bodies, joints, closures, points and regions as plain data for the page (m, body frames).
 
     Shapes stand at the index of their body; joints stand on their parent, closures on body a; `rows` are
-    the names of a closure's multipliers along the x, y and z axis of its frame.
+    the names of a closure's multipliers along the x, y and z axis of its frame. `normal` (3, world) is
+    that of the plane in which the machine moves, if there is one.
     """
     mechanism = drawable.mechanism
+    normal = plane_normal(mechanism)
+    shapes = [*drawable.visuals, *wheel_shapes(mechanism, {shape.body for shape in drawable.visuals})]
     motors = {motor["name"]: motor["limits"]["effort"] for motor in described["motors"]}
     return {
-        "bodies": [
-            {"name": body.name, "ends": _ends(drawable, body.name), "com": _list(body.com_m)}
-            for body in mechanism.bodies
+        "bodies": [{"name": body.name, "com": _list(body.com_m)} for body in mechanism.bodies],
+        "lines": [
+            {
+                "kind": line.kind,
+                "of": line.of,
+                "ends": [{"body": body, "at": _list(at)} for body, at in line.ends],
+            }
+            for line in member_lines(mechanism)
         ],
-        "world": _ends(drawable, WORLD),
-        "shapes": [_shape(shape, k) for k, shape in enumerate(drawable.visuals)],
+        "normal": None if normal is None else _list(normal),
+        "shapes": [_shape(shape, k) for k, shape in enumerate(shapes)],
         "joints": [
             {
                 "name": joint.name,
@@ -59,23 +67,6 @@ def scene_content(drawable: Drawable, described: dict[str, Any]) -> dict[str, An
             for region in drawable.regions
         ],
     }
-
-
-def _ends(drawable: Drawable, body: str) -> list[Any]:
-    """Return the places on a body (m) to which it is drawn from its origin, without repetitions."""
-    mechanism = drawable.mechanism
-    places = [joint.at_m for joint in mechanism.joints if joint.parent == body]
-    for constraint in mechanism.constraints:
-        if isinstance(constraint, Closure):
-            places += [frame.at_m for frame in (constraint.a, constraint.b) if frame.body == body]
-    places += [point.at_m for point in mechanism.points if point.body == body]
-    if not places and body != WORLD:
-        places = [each.com_m for each in mechanism.bodies if each.name == body]
-    distinct: list[Any] = []
-    for place in map(_list, places):
-        if place not in distinct:
-            distinct.append(place)
-    return distinct
 
 
 def _shape(shape: Any, number: int) -> dict[str, Any]:

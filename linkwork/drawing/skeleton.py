@@ -5,62 +5,49 @@ from __future__ import annotations
 import numpy as np
 
 from linkwork.arrays import Floats
+from linkwork.drawing.body_frames import BodyFrames
+from linkwork.drawing.member_lines import member_lines, wheel_shapes
 from linkwork.machine import Machine
 from linkwork.machine.visuals import VisualShape
-from linkwork.multibody.constraints import Closure
-from linkwork.multibody.model import WORLD, Point
-from linkwork.multibody.tree.kinematics import kinematics
+from linkwork.multibody.model import WORLD
 
 
 class Skeleton:
-    """The drawn points on the bodies of a machine; `at` returns their positions."""
+    """The lines and shapes of a machine, placed in the world at any pose."""
 
     def __init__(self, machine: Machine) -> None:
-        """Collect joints, closures and named points, or the centre of mass of a body without any."""
+        """Collect the lines, and the shapes that are no meshes."""
         mechanism = machine.mechanism
-        on: dict[str, list[Floats]] = {body.name: [np.zeros(3)] for body in mechanism.bodies} | {WORLD: []}
-        for joint in mechanism.joints:
-            on[joint.parent].append(np.asarray(joint.at_m))
-        for constraint in mechanism.constraints:
-            if isinstance(constraint, Closure):
-                for frame in (constraint.a, constraint.b):
-                    on[frame.body].append(np.asarray(frame.at_m))
-        for point in mechanism.points:
-            on[point.body].append(np.asarray(point.at_m))
-        for body in mechanism.bodies:
-            if len(on[body.name]) == 1:
-                on[body.name].append(np.asarray(body.com_m))
-        points = [Point(f"{body} {k}", body, at) for body, ats in on.items() for k, at in enumerate(ats)]
-        self._shapes = [shape for shape in machine.visuals if shape.kind != "mesh"]
-        self._shown = list(dict.fromkeys(shape.body for shape in self._shapes))
-        corners = np.vstack([np.zeros(3), np.eye(3)])
-        points += [
-            Point(f"{body} axis {k}", body, at) for body in self._shown for k, at in enumerate(corners)
-        ]
-        drawn = mechanism.bare(points)
-        self._counts = {body: len(ats) for body, ats in on.items() if ats}
-        self._work = drawn.workspace()
+        self.lines = member_lines(mechanism)
+        shaped = {shape.body for shape in machine.visuals}
+        shapes = [*machine.visuals, *wheel_shapes(mechanism, shaped)]
+        self._shapes = [shape for shape in shapes if shape.kind != "mesh"]
+        self._frames = BodyFrames(mechanism)
+        self._places = [[(self._index(body), at) for body, at in line.ends] for line in self.lines]
 
-    def places_at(self, q: Floats) -> dict[str, Floats]:
-        """For each body (and the world) the places on it in the world, its own origin first, n × 3."""
-        self._work.q[:] = q
-        kinematics(*self._work.arguments)
-        found, begin = {}, 0
-        for body, count in self._counts.items():
-            found[body] = self._work.point_position[begin : begin + count].copy()
-            begin += count
-        return found
+    def _index(self, body: str) -> int:
+        """Return the place of a body in the frames; the world comes last."""
+        bodies = self._frames.bodies
+        return len(bodies) if body == WORLD else bodies.index(body)
+
+    def frames_at(self, q: Floats) -> Floats:
+        """Return the frames (bodies + 1 × 4 × 3) as `BodyFrames`, then that of the world."""
+        world = np.vstack([np.eye(3), np.zeros(3)])[None]
+        return np.concatenate([self._frames.frames_at(q), world])
+
+    def lines_at(self, q: Floats) -> Floats:
+        """Return both ends of all `lines` in the world (lines × 2 × 3, m)."""
+        frames = self.frames_at(q)
+        return np.array([[at @ frames[k, :3] + frames[k, 3] for k, at in ends] for ends in self._places])
 
     def surfaces_at(self, q: Floats) -> list[tuple[VisualShape, Floats]]:
         """Return each shape (all but meshes) with a grid (m × n × 3) of places on it in the world."""
-        self._work.q[:] = q
-        kinematics(*self._work.arguments)
-        corners = self._work.point_position[sum(self._counts.values()) :].reshape(-1, 4, 3)
+        frames = self.frames_at(q)
         found = []
         for shape in self._shapes:
-            origin, *ends = corners[self._shown.index(shape.body)]
-            axes = np.stack(ends, axis=1) - origin[:, None]
-            found.append((shape, (surface_of(shape) @ shape.rotation.T + shape.at_m) @ axes.T + origin))
+            frame = frames[self._index(shape.body)]
+            grid = surface_of(shape) @ shape.rotation.T + shape.at_m
+            found.append((shape, grid @ frame[:3] + frame[3]))
         return found
 
 

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.arrays import Floats
-from linkwork.drawing.model_drawing import draw_bodies, draw_shapes, frame
+from linkwork.drawing.member_lines import plane_normal
+from linkwork.drawing.model_drawing import draw_lines, draw_shapes, frame
 from linkwork.drawing.scene_drawing import draw_scene
 from linkwork.drawing.skeleton import Skeleton
 from linkwork.machine import Machine
@@ -68,8 +69,8 @@ def animate(
         raise ValueError(f"{path}: MP4 needs the program ffmpeg, which is missing; or write a GIF")
     shown = frames_of(time_s, fps, speed)
     skeleton = Skeleton(machine)
-    poses = [skeleton.places_at(q[k]) for k in shown]
-    corners = np.concatenate([points for pose in poses for points in pose.values()])
+    poses = [skeleton.lines_at(q[k]) for k in shown]
+    corners, normal = np.concatenate(poses).reshape(-1, 3), plane_normal(machine.mechanism)
     figure = Figure(figsize=(5.6, 5.2), dpi=100)
     FigureCanvasAgg(figure)
     axes: Any = figure.add_subplot(projection="3d")
@@ -78,8 +79,8 @@ def animate(
         for done, (k, pose) in enumerate(zip(shown, poses, strict=True)):
             axes.clear()
             draw_shapes(axes, skeleton.surfaces_at(q[k]))
-            draw_bodies(axes, pose, names=False)
-            frame(axes, corners, f"{machine.name}   {time_s[k]:.2f} s")
+            draw_lines(axes, skeleton.lines, pose, names=False)
+            frame(axes, corners, f"{machine.name}   {time_s[k]:.2f} s", normal)
             if parts is not None and machine.scene is not None:
                 draw_scene(axes, machine.scene, {name: centres[k] for name, centres in parts.items()})
             writer.grab_frame()

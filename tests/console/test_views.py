@@ -27,17 +27,19 @@ def test_the_console_draws_the_machine_of_describe(name: str) -> None:
     drawn = drawable(described["file"]["text"])
     frames = BodyFrames(drawn.mechanism)
     q = machine.initial_q + 0.1
-    found, places = frames.frames_at(q), Skeleton(machine).places_at(q)
-    for body, frame in zip(frames.bodies, found, strict=True):
+    found, skeleton = frames.frames_at(q), Skeleton(machine)
+    for frame in found:
         np.testing.assert_allclose(frame[:3] @ frame[:3].T, np.eye(3), atol=1e-12)
         assert np.linalg.det(frame[:3]) == pytest.approx(1.0)
-        np.testing.assert_allclose(frame[3], places[body][0], atol=1e-12)
-        ends = next(
-            each["ends"] for each in scene_content(drawn, described)["bodies"] if each["name"] == body
-        )
-        drawn_ends = np.array(ends) @ frame[:3] + frame[3]
-        for end in drawn_ends:
-            assert np.abs(places[body] - end).sum(axis=1).min() < 1e-8
+    world = np.vstack([np.eye(3), np.zeros(3)])
+    places = {"world": world, **dict(zip(frames.bodies, found, strict=True))}
+    lines = scene_content(drawn, described)["lines"]
+    ends = [
+        [np.array(end["at"]) @ places[end["body"]][:3] + places[end["body"]][3] for end in line["ends"]]
+        for line in lines
+    ]
+    np.testing.assert_allclose(ends, skeleton.lines_at(q), atol=1e-8)
+    assert [(line["kind"], line["of"]) for line in lines] == [(each.kind, each.of) for each in skeleton.lines]
 
 
 def test_the_scene_names_motors_joints_closures_and_points() -> None:

@@ -3,7 +3,7 @@ import { OrbitControls, THREE } from "nicegui-scene";
 import { channel, graphics, link } from "linkwork-console";
 import { Beside } from "linkwork-console/beside.js";
 import { ball, Bodies, setFrame, sizeOf } from "linkwork-console/bodies.js";
-import { GhostLayer } from "linkwork-console/ghosts.js";
+import { GhostLayer, Labels } from "linkwork-console/ghosts.js";
 
 const TRAIL = 3000;
 const GOOD = new THREE.Color(0x009e73);
@@ -15,12 +15,14 @@ export default {
     <div class="machine-view">
       <canvas tabindex="0" aria-label="The machine in 3-D. Drag to turn, scroll to zoom." role="img"></canvas>
       <div class="machine-labels"></div>
+      <div class="machine-labels"></div>
       <p class="machine-view-note" role="status"></p>
+      <p class="machine-scale"></p>
     </div>`,
   props: { layers: Object },
   mounted() {
     this.canvas = this.$el.querySelector("canvas");
-    this.note = this.$el.querySelector("p");
+    [this.note, this.scale] = this.$el.querySelectorAll("p");
     if (!graphics()) {
       this.note.textContent = "This browser has no WebGL: the machine is not drawn.";
       link.addEventListener("picture", (event) => link.seen(event.detail, 0));
@@ -41,6 +43,7 @@ export default {
     this.observer = new ResizeObserver(() => this.resize());
     this.observer.observe(this.$el);
     this.ghosts = new GhostLayer(this);
+    this.names = new Labels(this, this.$el.querySelectorAll(".machine-labels")[1]);
     this.onMode = (event) => this.$emit("mode", event.detail);
     link.addEventListener("mode", this.onMode);
     this.onMachine = () => this.build();
@@ -116,17 +119,12 @@ export default {
       return this.machine.of(name);
     },
     buildGround(scene) {
-      const radius = 0.018 * this.size;
-      const base = new THREE.MeshLambertMaterial({ color: 0x777777 });
-      for (const end of scene.world) {
-        const foot = ball(radius * 1.5, base);
-        foot.position.set(...end);
-        this.world.add(foot);
-      }
-      this.grid = new THREE.GridHelper(4 * this.size, 16, 0x888888, 0x888888);
+      const decade = 10 ** Math.floor(Math.log10(this.size / 2));
+      const step = decade * [5, 2, 1].find((each) => each * decade <= this.size / 2);
+      this.grid = new THREE.GridHelper(16 * step, 16, 0x888888, 0x888888);
+      this.scale.textContent = `grid ${+(1e3 * step).toPrecision(3)} mm`;
       this.grid.material.transparent = true;
       this.grid.material.opacity = 0.25;
-      this.grid.rotateX(Math.PI / 2);
       this.world.add(this.grid);
     },
     buildExtras(scene) {
@@ -137,6 +135,9 @@ export default {
         body.add(axes);
         this.extras.frames.push(axes);
       }
+      const world = new THREE.AxesHelper(0.3 * size);
+      this.world.add(world);
+      this.extras.frames.push(world);
       for (const joint of scene.joints) {
         if (joint.kind === "other") continue;
         const axis = new THREE.Vector3(...joint.axis).multiplyScalar(0.16 * size);
@@ -168,6 +169,10 @@ export default {
         this.bodyOf(point.body).add(mark);
         point.mark = mark;
       });
+      this.names.clear();
+      for (const { name, com } of scene.bodies) {
+        this.names.add(() => new THREE.Vector3(...com).applyMatrix4(this.bodyOf(name).matrix), name, "name");
+      }
       this.tool = scene.points.at(-1) ?? { body: scene.bodies.at(-1).name, at: scene.bodies.at(-1).com };
       this.trail = polyline(TRAIL, 0xcc79a7);
       this.world.add(this.trail);
@@ -199,6 +204,8 @@ export default {
       for (const each of this.extras.forces) each.arrow.visible = false;
       this.trail.visible = !!on.trail;
       this.grid.visible = on.grid !== false;
+      this.scale.hidden = !this.grid.visible;
+      this.names.box.hidden = !on.names;
       this.dirty = true;
     },
     draw() {
@@ -211,6 +218,7 @@ export default {
       this.dirty = false;
       this.renderer.render(this.scene, this.camera);
       this.ghosts.labels.follow();
+      if (this.layers?.names) this.names.follow();
       if (fresh) link.seen(picture, performance.now() - begin);
     },
     move(picture) {
@@ -271,21 +279,19 @@ export default {
       this.framed = true;
       const box = new THREE.Box3();
       this.scene.updateMatrixWorld(true);
-      for (const group of this.bodies) {
-        box.expandByPoint(new THREE.Vector3().setFromMatrixPosition(group.matrix));
-        for (const child of group.children) if (child.isMesh || child.isGroup) box.expandByObject(child);
+      for (const group of [this.machine.object, ...this.bodies]) {
+        for (const child of group.children) if (child.isMesh || (child.isGroup && group !== this.machine.object)) box.expandByObject(child);
       }
-      const { world } = link.machine.scene;
-      for (const end of world) box.expandByPoint(new THREE.Vector3(...end));
       const middle = box.getCenter(new THREE.Vector3());
       const extent = box.getSize(new THREE.Vector3());
       const reach = Math.max(extent.length(), 0.05);
-      this.grid.position.set(middle.x, middle.y, box.min.z);
-      const flat = Math.min(extent.x, extent.y, extent.z) < 0.2 * reach;
-      let from = new THREE.Vector3(0.9, -1.1, 0.7);
-      if (flat && extent.z <= Math.min(extent.x, extent.y)) from = new THREE.Vector3(0.25, -0.7, 1.3);
-      else if (flat && extent.y <= Math.min(extent.x, extent.z)) from = new THREE.Vector3(0.35, -1.3, 0.45);
-      else if (flat) from = new THREE.Vector3(1.3, -0.35, 0.45);
+      const { normal } = link.machine.scene;
+      const up = new THREE.Vector3(...(normal ?? [0, 0, 1])); // of the grid, which lies behind the machine
+      this.grid.quaternion.setFromUnitVectors(UP, up);
+      const depth = 0.5 * (Math.abs(up.x) * extent.x + Math.abs(up.y) * extent.y + Math.abs(up.z) * extent.z);
+      this.grid.position.copy(middle).addScaledVector(up, -depth);
+      let from = new THREE.Vector3(...(normal ?? [0.9, -1.1, 0.7]));
+      if (from.z > 0.999) from.y = -0.001; // from above: y points up
       const named = { front: [0, -1, 0], top: [0, -0.001, 1], side: [1, 0, 0] }[this.from];
       if (named) from = new THREE.Vector3(...named);
       from.normalize().multiplyScalar((1.25 * reach) / Math.min(1, this.camera.aspect));

@@ -21,9 +21,7 @@ export function setFrame(group, numbers, begin = 0) {
 
 // A length by which everything is drawn (m).
 export function sizeOf(scene) {
-  const lengths = scene.bodies.flatMap((body) => body.ends.map((end) => Math.hypot(...end)));
-  lengths.push(...scene.world.map((end) => Math.hypot(...end)));
-  return Math.max(0.02, ...lengths);
+  return Math.max(0.02, ...scene.lines.flatMap((line) => line.ends.map((end) => Math.hypot(...end.at))));
 }
 
 export function ball(radius, material) {
@@ -40,7 +38,12 @@ export class Bodies {
     this.material = ghost && new THREE.MeshLambertMaterial({ ...GHOSTLY, ...ghost });
     this.groups = scene.bodies.map(() => frame(this.object));
     this.index = Object.fromEntries(scene.bodies.map((body, k) => [body.name, k]));
-    this.rods(scene);
+    this.lines = scene.lines;
+    this.radius = 0.018 * sizeOf(scene);
+    this.owners = [...new Set([...scene.bodies.map((body) => body.name), ...scene.lines.map((line) => line.of)])];
+    this.spans = []; // lines between two bodies
+    const shaped = new Set(scene.shapes.map((shape) => shape.body));
+    this.rods((line) => !shaped.has(line.of));
     for (const shape of scene.shapes) this.shape(shape);
   }
 
@@ -52,23 +55,36 @@ export class Bodies {
   // Frames of all bodies, 12 numbers each, from a place on.
   pose(numbers, begin = 0) {
     this.groups.forEach((group, k) => setFrame(group, numbers, begin + FRAME * k));
+    for (const { mesh, ends } of this.spans) {
+      span(mesh, ...ends.map((end) => new THREE.Vector3(...end.at).applyMatrix4(this.of(end.body).matrix)));
+    }
   }
 
-  rods(scene) {
-    const radius = 0.018 * sizeOf(scene);
-    const shaped = new Set(scene.shapes.map((shape) => shape.body));
-    scene.bodies.forEach((body, k) => {
-      if (shaped.has(body.name)) return;
-      const color = LINK_COLORS[k % LINK_COLORS.length];
+  // Lines within a body move with it; those between two bodies (slides, rods, springs) are laid in each pose.
+  rods(wanted) {
+    for (const { kind, of, ends } of this.lines.filter(wanted)) {
+      const base = of === "world";
+      if (base && this.material) continue; // a ghost of what cannot move hides it
+      const { radius } = this;
+      const color = base ? 0x777777 : LINK_COLORS[this.owners.indexOf(of) % LINK_COLORS.length];
       const material = this.material ?? new THREE.MeshLambertMaterial({ color });
-      const parts = body.ends.map((end) => rod(new THREE.Vector3(...end), radius, material));
-      for (const part of parts) if (part) this.groups[k].add(part);
-      if (!this.groups[k].children.length) this.groups[k].add(ball(radius * 1.6, material));
-    });
+      const thick = radius * (base ? 0.4 : { body: 1, slide: 0.7, rod: 0.7, spring: 0.3 }[kind]);
+      const mesh = new THREE.Mesh(new THREE.CylinderGeometry(thick, thick, 1, 10), material);
+      const end = ball(base || kind !== "body" ? 1.5 * radius : radius, material);
+      end.position.set(...ends[1].at);
+      this.of(ends[1].body).add(end);
+      if (kind === "body") {
+        span(mesh, ...ends.map((each) => new THREE.Vector3(...each.at)));
+        this.of(of).add(mesh);
+      } else {
+        this.spans.push({ mesh, ends });
+        this.object.add(mesh);
+      }
+    }
   }
 
   shape(shape) {
-    if (this.material && !(shape.body in this.index)) return; // a ghost of what cannot move hides it
+    if (this.material && !(shape.body in this.index)) return;
     const color = shape.color ?? "#9aa4ad";
     const opacity = color.length === 9 ? parseInt(color.slice(7), 16) / 255 : 1;
     const own = { color: color.slice(0, 7), opacity, transparent: opacity < 1 };
@@ -96,7 +112,10 @@ export class Bodies {
       holder.add(object);
       this.changed();
     };
-    const failed = () => this.failed(`A mesh of ${shape.body} could not be read.`);
+    const failed = () => {
+      this.failed(`A mesh of ${shape.body} could not be read.`);
+      this.rods((line) => line.of === shape.body);
+    };
     if (shape.mesh.endsWith(".stl")) {
       new STLLoader().load(shape.mesh, (found) => add(new THREE.Mesh(found, material)), undefined, failed);
     } else if (shape.mesh.endsWith(".glb") || shape.mesh.endsWith(".gltf")) {
@@ -112,11 +131,10 @@ function frame(parent) {
   return group;
 }
 
-function rod(end, radius, material) {
-  const length = end.length();
-  if (length < 1e-6) return null;
-  const mesh = new THREE.Mesh(new THREE.CapsuleGeometry(radius, length, 3, 10), material);
-  mesh.position.copy(end).multiplyScalar(0.5);
-  mesh.quaternion.setFromUnitVectors(UP, end.clone().normalize());
-  return mesh;
+// Lay a cylinder of length 1 from one place to another.
+function span(mesh, a, b) {
+  const way = b.clone().sub(a);
+  mesh.scale.y = Math.max(way.length(), 1e-9);
+  mesh.position.copy(a).addScaledVector(way, 0.5);
+  mesh.quaternion.setFromUnitVectors(UP, way.normalize());
 }

@@ -102,10 +102,10 @@ class ToolPath {
 }
 
 // Texts beside places of the scene; those with an action are buttons.
-class Labels {
-  constructor(view) {
+export class Labels {
+  constructor(view, box = view.$el.querySelector(".machine-labels")) {
     this.view = view;
-    this.box = view.$el.querySelector(".machine-labels");
+    this.box = box;
     this.known = [];
   }
 
@@ -125,11 +125,11 @@ class Labels {
     this.known = [];
   }
 
-  // After each frame: where the camera sees the places.
+  // After each frame: where the camera sees the places; those that move are functions.
   follow() {
     const { clientWidth: width, clientHeight: height } = this.view.$el;
     for (const { place, label } of this.known) {
-      const seen = place.clone().project(this.view.camera);
+      const seen = (typeof place === "function" ? place() : place.clone()).project(this.view.camera);
       label.style.left = `${Math.max(0, Math.min(width - label.offsetWidth, ((seen.x + 1) / 2) * width))}px`;
       label.style.top = `${Math.max(0, Math.min(height - label.offsetHeight, ((1 - seen.y) / 2) * height))}px`;
     }
