@@ -10,6 +10,7 @@ the computer is busy (`linkwork.diagnostics.load`).
 from __future__ import annotations
 
 import json
+import select
 import subprocess
 import tempfile
 from collections.abc import Callable, Generator
@@ -23,7 +24,8 @@ from linkwork.diagnostics.kernel_trace import BEFORE_S, Cause, KernelTrace, NoTr
 from linkwork.diagnostics.latency_probe import BLOCKS, Run
 from linkwork.diagnostics.load import described, load
 from linkwork.diagnostics.means import computer_means
-from linkwork.protocol.endpoints import runtime_dir
+from linkwork.protocol.endpoints import check_path, runtime_dir
+from linkwork.protocol.errors import EndpointError
 from linkwork.timing.children import Child
 from linkwork.timing.realtime import BLAS_ENVIRONMENT, Policy
 from linkwork.timing.setup_steps import SetupStep
@@ -203,6 +205,10 @@ def run_latency(
         rounds = max(rounds, 2)
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="latency-", dir=runtime_dir()))
+        try:
+            check_path(Path(folder) / "link.ipc")
+        except EndpointError as error:
+            raise LatencyError(str(error)) from None
         plan = Run(folder, round(period_s * 1e9), rounds, ticks, realtime, fifo, under_load)
         stack.enter_context(suppress(KeyboardInterrupt))
         if under_load:
@@ -263,20 +269,24 @@ def _blaming(report: LatencyReport, stack: ExitStack) -> _Blaming | None:
 
 
 def _lines(plan: Run) -> Generator[dict[str, Any], None, None]:
-    errors = Path(plan.folder) / "errors"
     children: list[Child] = []
+    errors: list[Path] = []
     try:
-        with errors.open("wb") as stderr:
-            for role, stdout in (("measure", subprocess.PIPE), ("answer", stderr)):
+        for role in ("measure", "answer"):
+            errors.append(Path(plan.folder) / f"{role}.errors")
+            with errors[-1].open("wb") as stderr:
+                stdout = subprocess.PIPE if role == "measure" else stderr
                 children.append(
                     Child.start(plan.argv(role), env=BLAS_ENVIRONMENT, stdout=stdout, stderr=stderr)
                 )
         said = children[0].stdout
         assert said is not None
         for _ in range(plan.rounds + 1):
-            line = said.readline()
-            if not line:
-                raise LatencyError(f"a measuring process failed: {errors.read_text().strip()[-500:]}")
+            ready = select.select([said, children[1].pidfd], [], [])[0]
+            line = said.readline() if said in ready else b""
+            if not line:  # the one whose end was noticed has failed first
+                why = errors[0 if said in ready else 1].read_text().strip()
+                raise LatencyError(f"a measuring process failed: {why[-500:]}")
             yield json.loads(line)
     finally:
         for child in children:
