@@ -82,15 +82,19 @@ class Body:
             _check_inertia(inertia, self.mass_kg, (*where, "inertia_kg_m2"))
 
 
+INERTIA_ROUNDING = 1e-16
+"""Moment of inertia (kg m²) that arithmetic of other moments may leave in place of 0."""
+
+
 def _check_inertia(inertia: Floats, mass: float, where: tuple[str, ...]) -> None:
     """Principal moments are sums of two of three non-negative numbers, hence the triangle inequality."""
     if np.abs(inertia - inertia.T).max() > 1e-9 * np.abs(inertia).max():
         raise ModelError("the inertia is not symmetric", where)
     moments = np.linalg.eigvalsh(inertia)
-    small = 1e-9 * abs(moments[2])
+    small = 1e-9 * abs(moments[2]) + INERTIA_ROUNDING
     if moments[0] < -small:
         raise ModelError(f"the inertia has a negative principal moment, {moments[0]:.6g} kg m²", where)
-    if moments[2] > moments[0] + moments[1] + 1e-6 * abs(moments[2]):
+    if moments[2] > moments[0] + moments[1] + 1e-6 * abs(moments[2]) + INERTIA_ROUNDING:
         raise ModelError(
             "no body has these principal moments: the largest, "
             f"{moments[2]:.6g} kg m², exceeds the sum of the others, {moments[0] + moments[1]:.6g} kg m²",

@@ -214,3 +214,49 @@ def test_a_guess_without_constraints_is_an_error(problems_of):
 def test_the_angles_of_a_rotation_give_it_back(turns):
     rotation = rotation_of(*turns)
     np.testing.assert_allclose(rotation_of(*turns_of(rotation)), rotation, atol=1e-7)
+
+
+def _followed(value: str, speed: float) -> str:
+    """Describe a cart that follows a value in time, with a rod that hangs from it."""
+    return f"""name: followed
+bodies:
+  cart: {{mass_kg: 1, {INERTIA}}}
+  rod: {{mass_kg: 1, {INERTIA}}}
+joints:
+  slide: {{type: prismatic, parent: world, child: cart, axis: [1, 0, 0]}}
+  hinge: {{type: revolute, parent: cart, child: rod, axis: [0, 1, 0]}}
+constraints:
+  servo: {{type: coordinate, of: slide, equals_m: {value}}}
+initial: {{slide_m_s: {speed}, hinge_deg: 20}}
+"""
+
+
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(
+    size=st.floats(0.01, 10.0),
+    rate=st.floats(0.1, 10.0),
+    half_turns=st.integers(-20, 20),
+    also=st.floats(-1e-6, 1e-6),
+)
+def test_a_speed_of_zero_is_not_compared_with_round_off(write, size, rate, half_turns, also):
+    """The derivative of the cosine is sin(k π), which is not quite 0."""
+    stands = f"{size}*cos({rate}*t + {half_turns}*pi)"
+    assert abs(machine.load(write(_followed(stands, 0.0))).initial_v[0]) < 1e-12
+    creeps = 1e-10 * also / 1e-6
+    assert machine.load(write(_followed(f"{stands} + {creeps}*t", 0.0))).initial_v[0] == pytest.approx(
+        creeps, abs=1e-12
+    )
+
+
+def test_a_speed_of_zero_is_still_refused_where_the_value_moves(problems_of):
+    (problem,) = problems_of(_followed("0.1*sin(0.001*t)", 0.0))
+    assert problem.key == "initial.slide_m_s"
+    assert "0.0001 m/s" in problem.allowed
+
+
+@pytest.mark.parametrize("moments", ["0, 0, 0.1+0.2-0.3, 0, 0, 0", "0, 0, 0, 0.3-0.1-0.2, 0, 0"])
+def test_a_moment_of_inertia_of_zero_may_be_round_off(write, moments):
+    """A point mass."""
+    rods = _followed("0", 0.0).replace(INERTIA, f"inertia_kg_m2: [{moments}], com_m: [0, 0, 1]")
+    body = machine.load(write(rods)).mechanism.bodies[1]
+    assert np.abs(body.inertia_kg_m2).max() < 1e-15

@@ -40,6 +40,8 @@ _EXACT, _ROUNDED = 1e-12, 1e-7
 """Residuals (typical lengths or rad): the one asked for, and what rounded redundant closures may leave."""
 _KEPT = 1e-6
 """Largest error of a kept value, rad or m."""
+_STANDS = 1e-13
+"""Speed of prescribed values, in typical lengths or rad per second, that is round-off."""
 _HALVINGS = 20
 SHOWN = 4
 """Branches that a message names."""
@@ -365,9 +367,10 @@ def _velocity(mechanism: Mechanism, q: Floats, v: Floats, tangents: Floats, movi
 
 def _driven(mechanism: Mechanism, q: Floats, terms: Workspace) -> Floats:
     """Return the smallest velocity (scaled) with A v = -Φ_t."""
-    if not terms.explicit.any():
+    right = -_row_scales(mechanism) * terms.explicit
+    if np.abs(right).max(initial=0.0) <= _STANDS:
         return np.zeros(mechanism.nv)
-    rows, right = _scaled_rows(mechanism, q), -_row_scales(mechanism) * terms.explicit
+    rows = _scaled_rows(mechanism, q)
     return np.asarray(_columns(mechanism) * (pseudo_inverse(rows, decide_rank(mechanism, q).rank) @ right))
 
 

@@ -27,6 +27,8 @@ _AGREES = 0.005
 """Largest error of a given value that others determine, rad or typical lengths: rounded to half a degree."""
 _ROUNDED = 0.05
 """Difference of a speed from the given one, as a share of the largest given, that rounding may explain."""
+_NO_SPEED = 1e-9
+"""Share of the largest speed, and speed in rad or typical lengths per second, below which it is round-off."""
 
 
 def given_state(file: MachineFile, mechanism: Mechanism) -> tuple[Floats, Floats]:
@@ -147,8 +149,10 @@ def _changed_speeds(
     keys = [key for key in file.initial if known[key].is_speed]
     places = [mechanism.joint_index(known[key].name) for key in keys]
     largest = float(np.abs(given / size)[places].max(initial=0.0))
+    fastest = float(np.abs(v / size[: len(v)]).max(initial=1.0))
+    allowed = max(_ROUNDED * largest, _NO_SPEED * fastest)
     for key, place in zip(keys, places, strict=True):
-        if abs(given[place] - v[place]) > _ROUNDED * largest * size[place]:
+        if abs(given[place] - v[place]) > allowed * size[place]:
             quantity = known[key]
             yield document.problem(
                 ("initial", key),

@@ -22,6 +22,7 @@ from linkwork.machine.sections.fields import (
     wrong,
 )
 from linkwork.machine.sections.visual_shapes import Visual
+from linkwork.multibody.model import INERTIA_ROUNDING
 
 _ELEMENTS = ("xx", "yy", "zz", "xy", "xz", "yz")
 _ROUNDING = 1e-6
@@ -54,7 +55,7 @@ class InertiaSpec(Section):
         small, middle, large = np.linalg.eigvalsh(self.matrix())
         if self.unphysical:
             return self
-        slack = _ROUNDING * max(abs(large), abs(small), 1e-300)
+        slack = _ROUNDING * max(abs(large), abs(small)) + INERTIA_ROUNDING
         found = f"principal moments {small:.6g}, {middle:.6g}, {large:.6g} kg m²"
         if small < -slack:
             raise wrong("no rigid body has a negative principal moment of inertia", found, "none below 0")
