@@ -55,6 +55,7 @@ class SimulateOptions:
     rtol: float | None = None
     atol: float | None = None
     gamma: float | None = None
+    accuracy: float | None = None
     forces: Sequence[str] = ()
 
     def run(self, machine: Machine) -> Motion:
@@ -82,6 +83,7 @@ class SimulateOptions:
                 self.rtol,
                 self.atol,
                 self.gamma,
+                self.accuracy,
             )
         except (ValueError, SimulationDiverged) as error:
             raise Misuse(str(error)) from None
@@ -192,6 +194,13 @@ def simulate(
             metavar="A", help="Absolute tolerance, rad, m, per second; none: dop853 1e-17, lsoda 1e-15."
         ),
     ] = None,
+    accuracy: Annotated[
+        float | None,
+        typer.Option(
+            metavar="E",
+            help="Largest error, rad, m, per second (relative beyond 1): refined until two runs agree.",
+        ),
+    ] = None,
     gamma: Annotated[
         float | None,
         typer.Option(metavar="G", help="γ of the formulation scaled, kg m²; none: of the size of M."),
@@ -215,7 +224,7 @@ def simulate(
         raise Misuse("choose one of --csv (the samples) and --json (the summary)")
     if out is not None and out.suffix not in ENDINGS:
         raise Misuse(f"--out {out}: the name must end in .csv or .npz")
-    machine = load(config, plant_set or [])
+    machine = load(config, plant_set or [], offline=True)
     for warning in machine.warnings:
         if warning.key.endswith("inertia_kg_m2"):
             complain(str(warning))
@@ -238,6 +247,7 @@ def simulate(
         rtol,
         atol,
         gamma,
+        accuracy,
         force or (),
     ).run(machine)
     if integrator is IntegratorChoice.LSODA and duration > _LSODA_S:
@@ -271,6 +281,8 @@ def _summary(motion: Motion) -> dict[str, Any]:
         **asdict(motion.balance),
         "switches": motion.switches,
     }
+    if motion.error is not None:
+        summary |= {"error": motion.error, "dt_s": motion.dt_s}
     if motion.inertia_condition is not None:
         least, most = motion.inertia_condition
         summary |= {"inertia_condition_min": least, "inertia_condition_max": most}
@@ -296,6 +308,9 @@ def _say_motion(name: str, motion: Motion) -> None:
     for event in motion.balance.switched:
         loss = f": {event.energy_loss_J:.6g} J lost by an impulse of {event.impulse:.6g}" if event.on else ""
         say(f"{event.constraint} switched {'on' if event.on else 'off'} at {event.time_s:g} s{loss}")
+    if motion.error is not None:
+        error = f"{motion.error:.2g} (rad, m, per second; relative beyond 1)"
+        say(f"estimated error {error}, steps of {motion.dt_s:.3g} s")
     say(f"{motion.steps} steps, {motion.steps_per_s:,.0f} a second")
 
 

@@ -282,10 +282,10 @@ def _lines(plan: Run) -> Generator[dict[str, Any], None, None]:
         said = children[0].stdout
         assert said is not None
         for _ in range(plan.rounds + 1):
-            ready = select.select([said, children[1].pidfd], [], [])[0]
-            line = said.readline() if said in ready else b""
+            ready = select.select([said.fileno(), children[1].pidfd], [], [])[0]
+            line = said.readline() if said.fileno() in ready else b""
             if not line:  # the one whose end was noticed has failed first
-                why = errors[0 if said in ready else 1].read_text().strip()
+                why = errors[0 if said.fileno() in ready else 1].read_text().strip()
                 raise LatencyError(f"a measuring process failed: {why[-500:]}")
             yield json.loads(line)
     finally:

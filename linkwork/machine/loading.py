@@ -50,16 +50,17 @@ from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import ModelError
 
 
-def load(source: str | Path, plant_set: Sequence[str] = ()) -> Machine:
+def load(source: str | Path, plant_set: Sequence[str] = (), *, offline: bool = False) -> Machine:
     """Read a machine: the path of a file, or the name of a machine of linkwork ("scara").
 
     `plant_set` are settings of the simulated plant, as `plant.set` in the file has them:
-    "upper_arm.mass_kg=+20%". Raises MachineError with every problem found.
+    "upper_arm.mass_kg=+20%". `offline`: springs, stops and contacts need not suit the steps of the plant;
+    `simulate` judges them by its own. Raises MachineError with every problem found.
     """
-    return machine_in(read_machine_text(source), plant_set)
+    return machine_in(read_machine_text(source), plant_set, offline=offline)
 
 
-def machine_in(document: Document, plant_set: Sequence[str] = ()) -> Machine:
+def machine_in(document: Document, plant_set: Sequence[str] = (), *, offline: bool = False) -> Machine:
     """Build the machine of a document that has been read; see `load`."""
     document = without_aliases(with_new_keys(document))
     file = _checked(document.data, document)
@@ -76,7 +77,7 @@ def machine_in(document: Document, plant_set: Sequence[str] = ()) -> Machine:
         assembly = replace(assembly, idle=idle)
     mechanism, plant_mechanism = _touching(file, plant_file, mechanism, plant_mechanism, q)
     if plant_mechanism.stops or plant_mechanism.contacts or plant_mechanism.elements:
-        check_steps(plant_file, plant_mechanism, q, document)
+        check_steps(plant_file, plant_mechanism, q, document, offline=offline)
     feeling = force_sensors(file, mechanism, document)
     joints, motors, sensors = (
         building.joint_limits_of(file),

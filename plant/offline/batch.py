@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from linkwork.arrays import Floats
 from linkwork.machine import Machine
+from linkwork.machine.building.contact_parameters import refuse_long_steps
 from linkwork.machine.parameter_sets import ParameterSets
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.workspace import Workspace, touches
@@ -61,7 +62,7 @@ def simulate_batch(
 
     Raises ValueError for arrays that do not fit, states off the closures or with speeds that open them (with
     the numbers of the first cases), and arguments out of bounds; MachineError for settings that the machine
-    file does not allow.
+    file does not allow, and for steps that are too long for springs, stops or contacts.
     """
     if not isinstance(machine, Machine):
         raise ValueError(f"machine must be a Machine, as linkwork.load returns it, not {machine!r}")
@@ -71,6 +72,7 @@ def simulate_batch(
     method = integrator or own
     if method not in _FIXED_STEPS:
         raise ValueError(f"a batch cannot use {method}: use integrator {', '.join(_FIXED_STEPS)}")
+    refuse_long_steps(machine, dt)
     steps = _steps(_seconds("duration_s", duration_s), dt)
     between = steps if every is None else _count("every", every)
     if steps % between:

@@ -8,7 +8,7 @@ projected state. Neither short samples nor constraints shorten the steps.
 Where a stop or contact begins or ceases to press, the time is found on the method's own interpolation, and
 the integration restarts there and at each sample; until then what presses is held, as in
 compliant_steps.py. The methods assume a smooth right side: friction that changes sign within a step, or a
-pose where branches meet, costs them many steps.
+pose where branches meet, costs them many steps. They stop where they hardly advance.
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ SCIPY_LEAST = 100.0 * float(np.finfo(np.float64).eps)
 _LOOKS = 8
 """Times within a step of the method at which the sides are looked at."""
 _HALVINGS = 50
+_WINDOW, _CRAWL = 4000, 1e-5
+"""Steps over which the progress is judged; their least mean length, as a part of a sample."""
 _SHORTEST = 1e-6
 """Shortest integration before a restart, as a part of a sample."""
 
@@ -88,6 +90,24 @@ class AdaptiveSteps:
         self._run = constrained_forward_dynamics if len(work.phi) else forward_dynamics
         self._rates = np.zeros(len(work.q))
         self._touches = touches(work)
+        self._taken, self._since_s = 0, 0.0
+
+    def _crawls(self, time_s: float, sample_s: float) -> bool:
+        """Count a step; return whether the last ones were so short that the run would not end."""
+        self._taken += 1
+        if self._taken % _WINDOW:
+            return False
+        mean_s, self._since_s = (time_s - self._since_s) / _WINDOW, time_s
+        if mean_s >= _CRAWL * sample_s:
+            return False
+        stiff = "lsoda for stiff motion (such as steep dry friction) or " if self._method == "dop853" else ""
+        more = min(0.1, 100.0 * self._relative)
+        self.stopped = (
+            f"the last {_WINDOW} steps of {self._method} have a mean length of {mean_s:.2g} s at its "
+            f"relative tolerance of {self._relative:.2g}; set rtol to {more:.2g} or more, use integrator "
+            f"{stiff}adaptive_rk4, or take samples (dt) {mean_s / _CRAWL:.2g} s apart to continue"
+        )
+        return True
 
     def _put(self, time_s: float, state: Floats, *, accounts: bool = False) -> None:
         work, nq, nv = self._work, len(self._work.q), len(self._work.v)
@@ -136,7 +156,7 @@ class AdaptiveSteps:
             return self._samples(dt, count, rows, figures)
         work = self._work
         for sample in range(count):
-            if not self._reach(work.clock[0] + dt):
+            if not self._reach(work.clock[0] + dt, dt):
                 return sample
             self._record(dt, rows[sample], figures)
         return count
@@ -160,10 +180,14 @@ class AdaptiveSteps:
         solver = self._solver(end_s)
         while done < count:
             solver.step()
-            if solver.status == "failed" or not np.isfinite(solver.y).all():
+            if (
+                solver.status == "failed"
+                or not np.isfinite(solver.y).all()
+                or self._crawls(float(solver.t), dt)
+            ):
                 return done
             if solver.status == "running" and self._method == "dop853":
-                self._first = float(solver.step_size)
+                self._first = float(solver.h_abs)
             along = solver.dense_output() if solver.t > begin_s + (done + 1) * dt else None
             while done < count and (begin_s + (done + 1) * dt <= solver.t or solver.status == "finished"):
                 ends = done + 1 == count
@@ -185,17 +209,17 @@ class AdaptiveSteps:
         onto_manifold(*work.arguments)
         return self._solver(end_s)
 
-    def _reach(self, end_s: float) -> bool:
+    def _reach(self, end_s: float, sample_s: float) -> bool:
         """Integrate to a time; return whether it was reached."""
         work, pieces = self._work, 0
         least = _SHORTEST * (end_s - float(work.clock[0]))
         while work.clock[0] < end_s:
             pieces += 1
-            if not self._piece(end_s, least, looks=pieces < MOST_PARTS):
+            if not self._piece(end_s, least, sample_s, looks=pieces < MOST_PARTS):
                 return False
         return True
 
-    def _piece(self, end_s: float, least: float, *, looks: bool) -> bool:
+    def _piece(self, end_s: float, least: float, sample_s: float, *, looks: bool) -> bool:
         """Integrate to a time or, where it `looks`, to the next change of touch; return whether it went."""
         work = self._work
         begin_s = float(work.clock[0])
@@ -205,10 +229,10 @@ class AdaptiveSteps:
         solver, reached = self._solver(end_s), None
         while solver.status == "running" and reached is None:
             solver.step()
-            if not np.isfinite(solver.y).all():
+            if not np.isfinite(solver.y).all() or self._crawls(float(solver.t), sample_s):
                 return False
             if solver.status == "running" and self._method == "dop853":
-                self._first = float(solver.step_size)
+                self._first = float(solver.h_abs)
             if looks and solver.status != "failed":
                 reached = self._change(solver, begin_s + least)
         if solver.status == "failed":

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from linkwork.arrays import Floats
 from linkwork.machine import Machine
+from linkwork.machine.building.contact_parameters import refuse_long_steps
 from linkwork.multibody.formulations.other_formulations import FORMULATIONS as ACCELERATIONS
 from linkwork.multibody.formulations.reactions import Reaction
 from linkwork.multibody.kernels.layout import PASSAGES, RANK
@@ -21,8 +22,10 @@ from linkwork.multibody.tree.dynamics import dynamics, energy
 from linkwork.multibody.workspace import Workspace
 from linkwork.plant.constraint_switching import Switch, SwitchedAt, perform, refuse_switches, schedule
 from linkwork.plant.offline import run_kernels as kernels
+from linkwork.plant.offline.accuracy import refined
 from linkwork.plant.offline.efforts import MotorEfforts
 from linkwork.plant.offline.methods import (
+    ADAPTIVE,
     FORMULATIONS,
     INTEGRATORS,
     Steps,
@@ -88,7 +91,8 @@ class Motion:
     are kinetic plus potential, in joules; `steps_per_s` counts wall time. `switches`: how many times
     `minimal` changed its independent coordinates. `inertia_condition`: smallest and largest condition number
     of the inertia matrix that `plain`, `symmetric` or `scaled` solved with. `points`, `reactions` and
-    `constraint_efforts`: where they were asked for.
+    `constraint_efforts`: where they were asked for. `dt_s`: the step. `error`: the estimated error, where an
+    accuracy was asked for.
     """
 
     joint_names: tuple[str, ...]
@@ -106,6 +110,8 @@ class Motion:
     reactions: ReactionHistory | None = None
     constraint_efforts: ConstraintEfforts | None = None
     inertia_condition: tuple[float, float] | None = None
+    dt_s: float = 0.0
+    error: float | None = None
 
     def columns(self) -> dict[str, Floats]:
         """Return all columns (samples) of the motion by the names that files use."""
@@ -135,6 +141,7 @@ def simulate(
     rtol: float | None = None,
     atol: float | None = None,
     gamma: float | None = None,
+    accuracy: float | None = None,
 ) -> Motion:
     """Let the plant's mechanism move for `duration_s` from its initial state.
 
@@ -154,7 +161,9 @@ def simulate(
     way (plant/constraint_switching.py).
 
     Raises ValueError for an argument out of bounds and for initial positions that cannot be assembled
-    or a constraint that cannot be switched on, SimulationDiverged when the state leaves the finite numbers.
+    or a constraint that cannot be switched on, SimulationDiverged when the state leaves the finite numbers,
+    StepTooLong (a MachineError) where springs, stops or contacts are too fast for fixed steps of this length,
+    AccuracyNotReached (a ValueError).
     """
     dt = machine.plant.period_s / machine.plant.substeps if dt_s is None else dt_s
     _known("formulation", formulation, FORMULATIONS)
@@ -162,6 +171,20 @@ def simulate(
     wanted = reactions if isinstance(reactions, ReactionRequest) else ReactionRequest(reactions)
     start = initial if isinstance(initial, StartState) else StartState(initial or {})
     _check(duration_s, dt, method, every)
+    if accuracy is not None:
+        if rtol is not None or atol is not None:
+            raise ValueError("accuracy chooses the tolerances: leave rtol and atol out")
+
+        def simulated(dt: float, every: int, rtol: float | None, atol: float | None) -> Motion:
+            return simulate(
+                machine, duration_s, dt, initial, integrator, effort, every, formulation, stabilisation,
+                track, reactions, switches, rtol, atol, gamma,
+            )  # fmt: skip
+
+        varies = MotorEfforts(machine, effort).vary
+        return refined(simulated, accuracy, method, duration_s, dt, every, held=varies)
+    if method not in ADAPTIVE:
+        refuse_long_steps(machine, dt)
     tolerances = tolerances_of(method, rtol, atol)
     _known("stabilisation", stabilisation, STABILISATIONS)
     refuse_start(machine, start, formulation)
@@ -215,6 +238,7 @@ def simulate(
         found,
         recorder.constraint_efforts() if recorder is not None and wanted.constraint_efforts else None,
         getattr(steps_of, "conditions", None),
+        dt,
     )
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +19,9 @@ from linkwork.machine.yaml import Document
 from linkwork.multibody.contact.compliance import DAMPER, RUBBING, SPRING, JointStop
 from linkwork.multibody.forces import OnJoint, Spring
 from linkwork.multibody.mechanism import Mechanism
+
+if TYPE_CHECKING:
+    from linkwork.machine.description import Machine
 
 SWING_RAD_S, STEPS_PER_RAD, DAMPING_RATIO = 200.0, 5.0, 0.7
 """Of stops whose stiffness and damping the file does not give."""
@@ -120,19 +124,23 @@ def mobility(mechanism: Mechanism, q: Floats) -> Floats:
     return np.asarray(basis @ np.linalg.solve(basis.T @ mass @ basis, basis.T))
 
 
-def check_steps(file: MachineFile, mechanism: Mechanism, q: Floats, document: Document) -> None:
+class StepTooLong(MachineError):
+    """Springs, dampers or friction are too fast for the steps."""
+
+
+def check_steps(
+    file: MachineFile, mechanism: Mechanism, q: Floats, document: Document, *, offline: bool = False
+) -> None:
     """Raise MachineError where a step of the plant at q (nq) would be divided into more than MOST_PARTS
-    parts.
+    parts, unless `offline` runs choose a step of their own.
 
     Also where a spring is too fast for a step, which is not divided for it, and where the plant's integrator
     cannot handle contacts. Friction is judged under the machine's weight.
     """
-    step = file.plant.period_s / file.plant.substeps
-    bounds = tuple(MOST_PARTS * bound / step for bound in (SPRING, DAMPER, RUBBING))
-    problems = [
-        *_too_quick(sides(mechanism, q), bounds, step, document),
-        *_too_quick(springs(mechanism, q), (1.0 / step, 1.0 / step, math.inf), step, document),
-    ]
+    problems: list[Problem] = []
+    if not offline:
+        step = file.plant.period_s / file.plant.substeps
+        problems += _too_quick(mechanism, q, step, document, file.plant.period_s)
     if file.plant.integrator == "gauss" and (mechanism.stops or mechanism.contacts):
         blind = document.problem(
             ("plant", "integrator"),
@@ -146,32 +154,56 @@ def check_steps(file: MachineFile, mechanism: Mechanism, q: Floats, document: Do
         raise MachineError(problems)
 
 
+def refuse_long_steps(machine: Machine, step: float) -> None:
+    """Raise StepTooLong where the plant of a machine needs shorter steps (s) at its initial pose."""
+    mechanism = machine.plant_mechanism
+    if mechanism.stops or mechanism.contacts or mechanism.elements:
+        problems = list(_too_quick(mechanism, machine.initial_q, step, machine.document))
+        if problems:
+            raise StepTooLong(problems)
+
+
 def _too_quick(
-    found: Iterable[Side], bounds: tuple[float, ...], step: float, document: Document
+    mechanism: Mechanism, q: Floats, step: float, document: Document, period: float | None = None
 ) -> Iterator[Problem]:
-    """Return the springs, dampers and friction that are faster than the bounds (1/s)."""
-    for place, moved, (stiffness, damping, slip_speed), rubbing in found:
-        steps = f"for steps of {step:g} s"
-        for key, value, most in (
-            (stiffness, stiffness[1], bounds[0] ** 2 / moved),
-            (damping, damping[1], bounds[1] / moved),
-        ):
-            if value > most:
-                yield document.problem(
-                    (*place, key[0]),
-                    f"this is too large for the inertia there, {steps}",
-                    found=f"{value:.6g}",
-                    allowed=f"{_digits(most, math.floor)} or less",
-                    remedy="reduce it, or shorten the step: plant.period_s, plant.substeps",
-                )
-        if rubbing * moved > bounds[2] * slip_speed[1]:
-            yield document.problem(
-                (*place, slip_speed[0]),
-                f"friction rises too steeply under the machine's weight, {steps}",
-                found=f"{slip_speed[1]:g}",
-                allowed=f"{_digits(rubbing * moved / bounds[2], math.ceil)} or more",
-                remedy="increase it, or shorten the step: plant.period_s, plant.substeps",
-            )
+    """Return the springs, dampers and friction that are too fast for a step (s).
+
+    The remedy names the step that would do for all, and how many there are in the plant's `period`.
+    """
+    quick = [one for one in _rates(mechanism, q) if one[1] * step > one[2]]
+    shorter = _digits(min((most / rate for _, rate, most, *_ in quick), default=1.0), math.floor)
+    how = "offline --dt"
+    if period is not None:
+        how = f"plant.substeps: {math.ceil(period / float(shorter))}, or a shorter plant.period_s"
+    for place, rate, most, value, power in quick:
+        rubs, bound = power < 0, value * (most / (rate * step)) ** power
+        why = "friction rises too steeply under the machine's weight"
+        yield document.problem(
+            place,
+            f"{why if rubs else 'this is too large for the inertia there'}, for steps of {step:g} s",
+            found=f"{value:.6g}",
+            allowed=f"{_digits(bound, math.ceil)} or more"
+            if rubs
+            else f"{_digits(bound, math.floor)} or less",
+            remedy=f"{'increase' if rubs else 'reduce'} it, or take steps of {shorter} s ({how})",
+        )
+
+
+Rate = tuple[tuple[str, ...], float, float, float, int]
+
+
+def _rates(mechanism: Mechanism, q: Floats) -> Iterator[Rate]:
+    """Yield for each number of a spring, stop or contact: place, rate (1/s), its bound times a step, value,
+    and the power of the rate that is proportional to the value.
+    """
+    for found, bounds in (
+        (sides(mechanism, q), (MOST_PARTS * SPRING, MOST_PARTS * DAMPER, MOST_PARTS * RUBBING)),
+        (springs(mechanism, q), (1.0, 1.0, math.inf)),
+    ):
+        for place, moved, ((k, stiffness), (d, damping), (slip, speed)), rubbing in found:
+            yield (*place, k), math.sqrt(max(0.0, stiffness * moved)), bounds[0], stiffness, 2
+            yield (*place, d), damping * moved, bounds[1], damping, 1
+            yield (*place, slip), rubbing * moved / speed, bounds[2], speed, -1
 
 
 def _digits(value: float, towards: Callable[[float], int]) -> str:
