@@ -46,6 +46,8 @@ def swing(folder: Path, stiffness: float) -> Path:
 def test_the_error_is_at_most_the_accuracy(
     tmp_path: Path, accuracy: float, rate: float, integrator: str | None
 ) -> None:
+    if integrator == "lsoda":  # accepts no tolerance that is small enough for more
+        accuracy = max(accuracy, 1e-8)
     machine = load(swing(tmp_path, 2.0 * rate**2))
     motion = simulate(machine, 0.55, 0.02, integrator=integrator, every=2, accuracy=accuracy)
     np.testing.assert_allclose(motion.time_s, [*np.arange(0, 0.54, 0.04), 0.55], atol=1e-12)
