@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from linkwork.arrays import Floats
-from linkwork.machine.building.contact_parameters import StepTooLong
+from linkwork.machine.building.contact_parameters import TooStiffForStep
 from linkwork.plant.offline.methods import ADAPTIVE, LEAST_RELATIVE
 from linkwork.plant.simulator import SimulationDiverged
 
@@ -59,15 +59,15 @@ def refined(
         motion, bound = None, max(rtol, least)
         try:
             motion = simulated(dt, every, *((bound, _FINER * bound) if adaptive else (None, None)))
-        except (SimulationDiverged, StepTooLong) as error:
+        except (SimulationDiverged, TooStiffForStep) as error:
             if adaptive:
                 raise
-            failed = f"; {error}" if not isinstance(error, StepTooLong) else ""
+            failed = f"; {error}" if not isinstance(error, TooStiffForStep) else ""
         if motion is not None and before is not None:
-            error = max(_difference(before.q, motion.q), _difference(before.v, motion.v))
-            if error <= accuracy:
-                return replace(motion, error=error, dt_s=dt)
-            best = min(best, error)
+            found = max(_difference(before.q, motion.q), _difference(before.v, motion.v))
+            if found <= accuracy:
+                return replace(motion, error=found, dt_s=dt)
+            best = min(best, found)
         before = motion
         rtol *= _FINER
         if held or not adaptive:

@@ -124,7 +124,7 @@ def mobility(mechanism: Mechanism, q: Floats) -> Floats:
     return np.asarray(basis @ np.linalg.solve(basis.T @ mass @ basis, basis.T))
 
 
-class StepTooLong(MachineError):
+class TooStiffForStep(MachineError):
     """Springs, dampers or friction are too fast for the steps."""
 
 
@@ -155,12 +155,12 @@ def check_steps(
 
 
 def refuse_long_steps(machine: Machine, step: float) -> None:
-    """Raise StepTooLong where the plant of a machine needs shorter steps (s) at its initial pose."""
+    """Raise TooStiffForStep where the plant of a machine needs shorter steps (s) at its initial pose."""
     mechanism = machine.plant_mechanism
     if mechanism.stops or mechanism.contacts or mechanism.elements:
         problems = list(_too_quick(mechanism, machine.initial_q, step, machine.document))
         if problems:
-            raise StepTooLong(problems)
+            raise TooStiffForStep(problems)
 
 
 def _too_quick(
