@@ -56,7 +56,7 @@ def import_page(
 
 def is_bad(remark: str) -> bool:
     """Whether a remark is about a value that is wrong, and not only absent."""
-    return remark.startswith(("NO BODY", "UNITS", "LIMITS"))
+    return remark.startswith(("NO BODY", "UNITS"))
 
 
 def _marked(row: ImportFinding) -> Markup:

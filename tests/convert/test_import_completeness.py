@@ -376,6 +376,27 @@ def test_a_leg_that_slides_between_balls_has_an_idle_spin(com: str, tmp_path: Pa
     assert bent is (com != "0 0 .1")
 
 
+def test_legs_of_ball_joints_alone_and_of_free_bodies_are_idle_too(tmp_path: Path) -> None:
+    """A bent leg whose far end is a joint, and a free rod that two points hold."""
+    tube = URDF_LINK.format("tube", "")
+    links = tube + tube.replace("tube", "rod") + tube.replace("tube", "plate")
+    joints = URDF_JOINT.format("ball", "spherical", "base", "tube", ".5 0 0", "")
+    joints += URDF_JOINT.format("slide", "prismatic", "tube", "rod", "0 0 .5", "").replace("0 1 0", "0 0 1")
+    joints += URDF_JOINT.format("head", "spherical", "rod", "plate", "0 0 .5", "")
+    found = import_robot(urdf(tmp_path, links + joints))
+    assert found.robot.joints["ball"].idle
+    assert "ball" in [motion.joint for motion in found.machine.assembly.idle]
+    path = mjcf(
+        tmp_path, more="<equality><connect site1='p' site2='r'/><connect site1='t' site2='u'/></equality>"
+    )
+    rod = f"""<site name="r" pos=".5 0 0"/><body name="rod" pos=".5 0 0"><freejoint name="free"/>{HEAVY}
+      <site name="p"/><site name="u" pos="-.5 0 .5"/></body></worldbody>"""
+    path.write_text(path.read_text().replace("</worldbody>", rod))
+    held = import_robot(path)
+    assert held.robot.joints["free"].idle
+    assert any("rod, whose centre of mass is off the line" in each for each in held.changes)
+
+
 def test_free_ends_and_the_way_out_stand_in_the_first_lines(tmp_path: Path) -> None:
     loop = '<loop_joint name="hinge" type="slippery"><link1 link="b"/><link2 link="c"/></loop_joint>'
     path, out = urdf(tmp_path, loop), str(tmp_path / "out.yaml")
@@ -389,4 +410,5 @@ def test_free_ends_and_the_way_out_stand_in_the_first_lines(tmp_path: Path) -> N
     ran = linkwork("import", str(path), "--no-closures", "--closures", out)
     assert ran.returncode == 2
     ran = linkwork("import", str(path), "--out", out, "--overwrite", "--no-closures", "--json")
-    assert json.loads(ran.stdout)["left_out"] == []
+    (said,) = json.loads(ran.stdout)["left_out"]
+    assert said.startswith("closures are not read (--no-closures)")

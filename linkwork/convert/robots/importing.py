@@ -97,7 +97,9 @@ def read_robot(path: Path, options: ImportOptions | None = None) -> RobotModel:
     else:
         text = f"the root element is <{tag}>; known: <robot> (URDF), <sdf> (SDF), <mujoco> (MJCF)"
         raise file.problem(file.root, text)
-    if not as_tree:
+    if as_tree:
+        robot.leave_out("closures are not read (--no-closures): loops are open, and no sheet is used")
+    else:
         sheet = _sheet(robot, path, options) if tag == "robot" else options.closures
         if sheet is not None:
             add_sheet(robot, sheet)
@@ -196,7 +198,7 @@ def import_robot(path: Path, options: ImportOptions | None = None) -> Imported:
     if not any(joint.type != "fixed" for joint in robot.joints.values()):
         text, remedy = "nothing in it moves: no joint is other than fixed", "--base floating lets it float"
         raise ImportProblem(robot.file, 0, text, remedy)
-    remarks = [*robot.remarks, *examine(robot, repair=options.repair)]
+    remarks = examine(robot, repair=options.repair)
     if any(robot.links[name].shapes for name in robot.roots()):
         remarks.append("the ground's shapes for drawings are left out")
     guessed = robot.motors is None
@@ -212,8 +214,8 @@ def import_robot(path: Path, options: ImportOptions | None = None) -> Imported:
         made = _made(robot, frames, options)
     if made.searched:
         remarks.append(made.searched)
-    remarks += made.loosened
     remarks += _fast_dampers(made.machine)
+    remarks = [*robot.remarks, *remarks]
     heading = [f"Imported from {path.name} by linkwork import.", *(f"- {note}" for note in changes + remarks)]
     text = "".join(f"# {line}\n" for line in heading) + made.text
     return Imported(text, made.machine, robot, source, changes, remarks, made.names.changed)
@@ -227,21 +229,15 @@ _SINGULAR = "the machine is singular at the zero pose; the initial pose was foun
 
 @dataclass(frozen=True)
 class _Made:
-    """The text of a machine file and its machine.
-
-    `searched`: why it does not start at zero, or empty; `loosened`: limits that are left out, in words.
-    """
+    """The text of a machine file and its machine; `searched`: why it does not start at zero, or empty."""
 
     text: str
     machine: Machine
     names: MachineNames
     searched: str
-    loosened: tuple[str, ...]
 
 
-def _made(
-    robot: RobotModel, frames: list[FramePoint], options: ImportOptions, loosened: tuple[str, ...] = ()
-) -> _Made:
+def _made(robot: RobotModel, frames: list[FramePoint], options: ImportOptions) -> _Made:
     """Write a robot and load the result, from a pose found by search if its loops are open at zero.
 
     A singular zero pose is left, too, unless nothing may change (`literal`), or no regular pose is found.
@@ -272,10 +268,10 @@ def _made(
             for joint in beyond:
                 reach = f"{joint.lower:.4g} to {joint.upper:.4g} {'rad' if joint.type in TURNS else 'm'}"
                 why = f"in {found.starts} starts the loops closed in no pose within {reach}"
-                loosened += (f"LIMITS OF {joint.name} ARE LEFT OUT: {why}",)
+                robot.leave_out(f"LIMITS OF {joint.name} ARE LEFT OUT: {why}")
                 joint.lower = joint.upper = None
             if beyond:
-                return _made(robot, frames, options, loosened)
+                return _made(robot, frames, options)
             if found.nearest is not None:
                 rows, gap = ", ".join(found.nearest.rows[:4]), found.nearest.residual
                 wrong += f": {rows} remain open by {gap:.3g} (typical lengths or rad) or more"
@@ -287,7 +283,7 @@ def _made(
         first = error.problems[0]
         message = f"the machine file does not load: {first.key}: {first.message}"
         raise ImportProblem(robot.file, 0, message, first.remedy)
-    return _Made(text, machine, writer.names, searched, loosened)
+    return _Made(text, machine, writer.names, searched)
 
 
 def _fast_dampers(machine: Machine) -> list[str]:

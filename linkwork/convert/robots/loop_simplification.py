@@ -335,41 +335,48 @@ class LoopSimplifier:
 
     def _declare_idle(self) -> None:
         """A bent leg between two ball joints may spin about their line; straight ones are found at load."""
-        for closure in self.robot.closures:
-            for link, pose in ((closure.a, closure.a_pose), (closure.b, closure.b_pose)):
-                joint, parts = self._leg(link)
-                if closure.type != "point" or joint is None:
-                    continue
-                end = parts[link] @ pose
-                length = float(np.linalg.norm(end.at))
-                coms = [
-                    frame.at + frame.rotation @ self.robot.links[name].com for name, frame in parts.items()
-                ]
-                off = [np.linalg.norm(np.cross(end.at / (length or 1.0), com)) for com in coms]
-                if length > _SAME_M and max(off) > _STRAIGHT_M:
-                    joint.idle = True
-                    centre = "centre of mass is" if len(parts) == 1 else "centres of mass are"
-                    self.notes.append(
-                        f"{_and(list(reversed(parts)))}, whose {centre} off the line from {joint.name} to "
-                        f"{closure.name}, may spin about this line: the controller ignores this motion (idle)"
-                    )
+        for joint in self.robot.joints.values():
+            parts, ends = self._leg(joint)
+            if len(ends) != 2:
+                continue
+            (one, start), (other, end) = ends
+            length = float(np.linalg.norm(end - start))
+            way = (end - start) / (length or 1.0)
+            coms = [frame.at + frame.rotation @ self.robot.links[name].com for name, frame in parts.items()]
+            off = max(float(np.linalg.norm(np.cross(way, com - start))) for com in coms)
+            if length > _SAME_M and (off > _STRAIGHT_M or joint.type == "floating"):
+                joint.idle = True
+                centre = "centre of mass is" if len(parts) == 1 else "centres of mass are"
+                which = f"whose {centre} off the" if off > _STRAIGHT_M else "on the"
+                self.notes.append(
+                    f"{_and(list(parts))}, {which} line from {one} to {other}, "
+                    "may spin about this line: the controller ignores this motion (idle)"
+                )
 
-    def _leg(self, link: str) -> tuple[SourceJoint | None, dict[str, FramePose]]:
-        """Return the plain ball joint that carries a leg which ends in a link and its one closure, or None.
+    def _leg(self, first: SourceJoint) -> tuple[dict[str, FramePose], list[tuple[str, Floats]]]:
+        """Return the links of a leg that a joint carries, with slides between, and its ends in their frame.
 
-        Slides may lie between; the dictionary has the links from the end on, in the frame of the first one.
+        Ends are ball joints and points of closures, each with its name; no leg has none.
         """
-        robot, parts, joint = self.robot, {link: FramePose()}, self.robot.carrier(link)
-        ends = not robot.children(link) and len(self._closures_on(link)) == 1
-        sprung = {name for each in robot.springs for name in (each.a, each.b)}
-        while ends and joint is not None and joint.type == "prismatic":
-            parts = {name: joint.pose @ frame for name, frame in parts.items()}
-            parts[joint.parent] = FramePose()
-            ends = len(robot.children(joint.parent)) == 1 and not self._closures_on(joint.parent)
-            joint = robot.carrier(joint.parent)
-        if not ends or joint is None or joint.type != "spherical" or not sprung.isdisjoint(parts):
-            return None, parts
-        return (joint if self._is_plain(joint) else None), parts
+        robot, link, frame = self.robot, first.child, FramePose()
+        parts, ends = {link: frame}, list[tuple[str, Floats]]()
+        if first.type == "spherical":
+            ends.append((first.name, np.zeros(3)))
+        while [each.type for each in robot.children(link)] == ["prismatic"]:
+            (slide,) = robot.children(link)
+            link, frame = slide.child, frame @ slide.pose
+            parts[link] = frame
+        balls = [first, *robot.children(link)]
+        closures = [each for name in parts for each in self._closures_on(name)]
+        sprung = any(not parts.keys().isdisjoint((each.a, each.b)) for each in robot.springs)
+        kinds = {each.type for each in balls[1:]} | {each.type for each in closures}
+        if sprung or first.type not in ("spherical", "floating") or not kinds <= {"spherical", "point"}:
+            return parts, []
+        for closure in closures:
+            held, pose = (closure.a, closure.a_pose) if closure.a in parts else (closure.b, closure.b_pose)
+            ends.append((closure.name, (parts[held] @ pose).at))
+        ends += [(each.name, (frame @ each.pose).at) for each in balls[1:]]
+        return parts, ends if all(map(self._is_plain, balls)) else []
 
     def _branches(self, closure: SourceClosure) -> tuple[_Branch, _Branch]:
         """Return the joints from the last link that carries both ends of a closure."""

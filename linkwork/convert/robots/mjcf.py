@@ -257,7 +257,6 @@ class _Reader:
             robot.couplings.append(self._tendon_coupling(equality, line))
             return
         if robot.as_tree:
-            robot.leave_out(f"{name}, which closes a loop, is left out, as was asked")
             return
         if kind not in ("connect", "weld"):
             text = f"the equality {name!r} is of type {kind}, which is not read"

@@ -235,10 +235,9 @@ class RobotModel:
         if len(shares) == 1:
             self.gravity = self.gravity * (1.0 - shares.pop())
         elif shares:
-            names = [link.name for link in moving if without.get(link.name)]
-            more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+            names = ", ".join(link.name for link in moving if without.get(link.name))
             why = "is left out, since not all links have it; these feel their weight"
-            self.leave_out(f"compensation of gravity {why}: {', '.join(names[:5])}{more}")
+            self.leave_out(f"compensation of gravity {why}: {names}")
 
     def _moves(self, link: str) -> bool:
         joint = self.carrier(link)

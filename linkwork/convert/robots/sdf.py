@@ -787,7 +787,6 @@ class _Reader:
     def _close(self, joint: _Joint) -> None:
         """Make a joint that closes a loop a closure."""
         if self.robot.as_tree:
-            self.robot.leave_out(f"{joint.name}, which closes a loop, is left out, as was asked")
             return
         if joint.type not in _CLOSING:
             text = f"the joint {joint.name!r} closes a loop, which a {joint.type} joint cannot"

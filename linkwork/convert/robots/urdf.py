@@ -434,4 +434,5 @@ def check_tree(robot: RobotModel) -> None:
         for name in links:
             if name not in robot.links:
                 text = f"{title} names the link {name!r}, which does not exist"
-                raise ImportProblem(robot.file, line, text)
+                remedy = "--no-closures imports the tree alone" if title.startswith("closure") else ""
+                raise ImportProblem(robot.file, line, text, remedy)
