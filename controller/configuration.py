@@ -17,9 +17,9 @@ def configured(config: str, law: str | None = None) -> Machine:
     Its `config_hash` covers the change, so that a gateway adopts a loop only when both run the same. Raises
     MachineError, for machines too that the daemons do not run, and ValueError for an unknown law.
     """
-    machine = for_controller(load(config))
-    if law is None or law == machine.controller.law:
-        return machine
-    law_named(law)
-    changed = hashlib.sha256(f"{machine.config_hash} law={law}".encode()).hexdigest()
-    return replace(machine, controller=replace(machine.controller, law=law), config_hash=changed)
+    machine = load(config)
+    if law is not None and law != machine.controller.law:
+        law_named(law)
+        changed = hashlib.sha256(f"{machine.config_hash} law={law}".encode()).hexdigest()
+        machine = replace(machine, controller=replace(machine.controller, law=law), config_hash=changed)
+    return for_controller(machine)

@@ -12,7 +12,7 @@ import typer
 from linkwork.cli.choices import SchemaChoice
 from linkwork.cli.connected import AsJson
 from linkwork.cli.folding import MOST_ALIKE, ShowAll, left_out, passive_joints
-from linkwork.machine.problems import counted
+from linkwork.machine.problems import REFUSES, counted
 from linkwork.terminal.failures import DONE, USAGE, Misuse
 from linkwork.terminal.output import complain, console, emit, say
 
@@ -23,13 +23,20 @@ Config = Annotated[str, typer.Argument(help="Machine file, or the name of a mach
 
 
 def check(config: Config, show_all: ShowAll = False, as_json: AsJson = False) -> int:
-    """Validate a machine file; errors name line, key, found and allowed values."""
+    """Validate a machine file; errors name line, key, found and allowed values.
+
+    What the controller would refuse is an error too, but not of a machine with neither motors nor sensors.
+    """
     from linkwork.machine import load_with_problems
+    from linkwork.machine.checks.controllability import refusals
     from linkwork.machine.checks.rank_gap import rank_decision
 
     machine, problems = load_with_problems(config)
+    refused = [] if machine is None else [each.message for each in refusals(machine)]
     content: dict[str, Any] = {
         "valid": machine is not None,
+        "controllable": machine is not None and not refused,
+        "refusals": refused,
         "problems": [vars(problem) for problem in problems],
     }
     if machine is not None:
@@ -53,9 +60,12 @@ def check(config: Config, show_all: ShowAll = False, as_json: AsJson = False) ->
         hidden = passive_joints(joints, driven, show_all=show_all)
         shown = ", ".join(name for name in joints if name not in hidden)
         more = f"; {left_out(hidden)}" if hidden else ""
-        say(f"{machine.name}: valid; {counted(len(joints), 'joint')}: {shown}{more}")
+        alone = " for plant and simulation alone" if refused else ""
+        say(f"{machine.name}: valid{alone}; {counted(len(joints), 'joint')}: {shown}{more}")
+        for reason in refused if not any(each.severity == "error" for each in problems) else ():
+            say(f"{REFUSES}: {reason}")
         say(f"interface {machine.interface_hash}")
-    return USAGE if machine is None else DONE
+    return USAGE if any(problem.severity == "error" for problem in problems) else DONE
 
 
 def _complain_of(problems: Sequence[Problem], *, show_all: bool) -> None:

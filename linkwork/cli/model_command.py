@@ -13,7 +13,7 @@ from linkwork.cli.assignments import read_values
 from linkwork.cli.connected import AsJson
 from linkwork.cli.file_commands import Config
 from linkwork.cli.folding import MOST_SHOWN, ShowAll, left_out, passive_joints
-from linkwork.machine.problems import counted
+from linkwork.machine.problems import REFUSES, counted
 from linkwork.terminal.failures import Misuse
 from linkwork.terminal.output import emit, number, say, show, table
 
@@ -193,10 +193,14 @@ def _say(found: dict[str, Any], *, show_all: bool) -> None:
     )
     reach = f"yes ({found['controllability']:.3g})" if found["controllable"] else "no"
     say(
-        f"controllable with these motors: {reach}; "
+        f"controllable with these motors and sensors: {reach}; "
         f"motion and constraint force decoupled: {'yes' if found['decoupled'] else 'no'}"
     )
+    for reason in found["refusals"]:
+        say(f"{REFUSES}: {reason}")
     say(f"sensors: {found['sensing']}")
+    if found["continuum"]:
+        say(f"the same measurements fit a continuum of poses: {', '.join(found['continuum'])} may move")
     if found["other_assemblies"]:
         say(
             f"the same measurements fit at least {counted(found['other_assemblies'], 'other assembly mode')};"

@@ -10,8 +10,8 @@ import numpy as np
 from linkwork.controller.estimation.redundant_sensors import told
 from linkwork.machine import Machine
 from linkwork.machine.building.initial_assembly import admitted
-from linkwork.machine.checks.assembly_modes import other_assemblies
-from linkwork.machine.checks.controllability import leverage
+from linkwork.machine.checks.assembly_modes import fitting_poses
+from linkwork.machine.checks.controllability import leverage, refusals
 from linkwork.machine.checks.rank_gap import rank_decision
 from linkwork.multibody.contact.compliance import Contact, Plane
 from linkwork.multibody.forces import AppliedForce, Spring
@@ -32,7 +32,10 @@ def report(machine: Machine) -> dict[str, Any]:
     which the rows are factored, columns of the largest, and why. `rank_decision` has the tolerance, the limit
     that it gave here, the smallest singular value of the scaled rows that counts, the largest that does not,
     and whether they are too close for a clear rank. `controllability` is the smallest singular value of the
-    motors' share in the admitted motions (0: some motion cannot be driven). `decoupled`: whether motion and
+    motors' share in the admitted motions (0: some motion cannot be driven); `refusals` say why the controller
+    refuses the machine, which is `controllable` where there are none. `other_assemblies` counts the isolated
+    poses with the same measurements; `continuum` names the joints that move while all sensors rest.
+    `decoupled`: whether motion and
     constraint force do not depend on each other here, that is, whether the admitted velocities are invariant
     under the mass matrix (both in scaled units). SI units, rad.
     """
@@ -42,6 +45,7 @@ def report(machine: Machine) -> dict[str, Any]:
     names = list(mechanism.joint_names)
     driven = [motor.joint for motor in machine.motors]
     q, v = machine.initial_q.tolist(), machine.initial_v.tolist()
+    others = fitting_poses(machine)
     return {
         "name": machine.name,
         "about": machine.about,
@@ -89,7 +93,8 @@ def report(machine: Machine) -> dict[str, Any]:
         "passive": [name for name in names if name not in driven],
         **_control(machine),
         "sensing": told(machine),
-        "other_assemblies": len(other_assemblies(machine)) if machine.motors and machine.sensors else 0,
+        "other_assemblies": len(others.modes),
+        "continuum": list(others.free),
         "assembly": {
             "residual": assembly.residual,
             "iterations": assembly.iterations,
@@ -131,7 +136,7 @@ def _control(machine: Machine) -> dict[str, Any]:
     mechanism, q = machine.mechanism, machine.initial_q
     constrained = bool(mechanism.constraints)
     ways = admitted(mechanism, q) if constrained else np.eye(mechanism.nv)
-    least = leverage(machine)
+    least, refused = leverage(machine), refusals(machine)
     t = mechanism.topology
     columns = mechanism.parameters[t[layout.COLUMN_SCALE] : t[layout.COLUMN_SCALE + 1]]
     mass = columns[:, None] * mass_matrix(mechanism, q) * columns
@@ -139,6 +144,7 @@ def _control(machine: Machine) -> dict[str, Any]:
     coupling = float(np.abs(moved - ways @ (ways.T @ moved)).max(initial=0.0) / np.abs(mass).max())
     return {
         "controllability": least,
-        "controllable": least > _SMALL,
+        "controllable": not refused,
+        "refusals": [f"{message}. {remedy}" for _, message, remedy in refused],
         "decoupled": coupling < _SMALL,
     }

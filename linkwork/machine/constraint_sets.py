@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 
 from linkwork.arrays import Floats
-from linkwork.machine.checks.controllability import why_not_controllable
+from linkwork.machine.checks.controllability import refusals
 from linkwork.machine.description import Assembly, Machine
 from linkwork.multibody.kernels import layout
 from linkwork.multibody.mechanism import Mechanism
@@ -62,8 +62,8 @@ def _under(machine: Machine, closed: int) -> Machine | str:
     under = replace(machine, mechanism=mechanism, initial_q=q, initial_v=v, assembly=assembly)
     goals = tuple(_goal_coordinates(machine, mechanism, q))
     under = replace(under, controller=replace(machine.controller, goal_coordinates=goals))
-    wrong = why_not_controllable(under)
-    return under if wrong is None else wrong[1]
+    wrong = refusals(under)
+    return wrong[0].message if wrong else under
 
 
 def _holding(mechanism: Mechanism, switchable: tuple[str, ...], holding: tuple[str, ...]) -> Mechanism:

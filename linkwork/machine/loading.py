@@ -29,6 +29,7 @@ from linkwork.machine.building.sensed_forces import force_sensors
 from linkwork.machine.catalogue import shipped, shipped_path
 from linkwork.machine.chains import resolved
 from linkwork.machine.checks.alias_names import aliases_of
+from linkwork.machine.checks.controllability import refusal_problems
 from linkwork.machine.checks.goal_coordinates import dependent_warnings, goal_coordinates
 from linkwork.machine.checks.holding import holding_warnings
 from linkwork.machine.checks.references import check_references
@@ -120,7 +121,7 @@ def machine_in(document: Document, plant_set: Sequence[str] = (), *, offline: bo
         config_hash=fingerprint([building.everything(file), building.everything(plant_file)]),
         warnings=(
             *renamed_key_warnings(document),
-            *warnings_of(file, document, assembly.dof),
+            *warnings_of(file, document),
             *unkept_warnings(document, file, assembly, mechanism),
             *branch_warnings(document, assembly),
             *dependent_warnings(file, mechanism, document, q, assembly.dof),
@@ -195,19 +196,23 @@ def given_state_of(machine: Machine) -> tuple[Floats, Floats]:
 
 
 def check(source: str | Path, plant_set: Sequence[str] = ()) -> tuple[Problem, ...]:
-    """Return every problem of a machine file: the errors or, where there are none, the warnings."""
+    """Return every problem of a machine file: the errors or, where there are none, the warnings.
+
+    What the controller refuses in a valid file with motors or sensors is an error too.
+    """
     return load_with_problems(source, plant_set)[1]
 
 
 def load_with_problems(
     source: str | Path, plant_set: Sequence[str] = ()
 ) -> tuple[Machine | None, tuple[Problem, ...]]:
-    """Return a machine and its warnings, or None and its errors; see `load`."""
+    """Return a machine, the controller's refusals and the warnings, or None and its errors; see `check`."""
     try:
         machine = load(source, plant_set)
     except MachineError as error:
         return None, error.problems
-    more = [*holding_warnings(machine)]
+    refused = refusal_problems(machine) if machine.motors or machine.sensors else []
+    more = [*refused, *holding_warnings(machine)]
     for name in machine.chain.warnings:
         more += resolved(name)(machine)
     return machine, (*machine.warnings, *more)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 _SHOWN = 60
+REFUSES = "the controller refuses this machine"
+"""How each of its refusals begins, wherever it is shown."""
 
 Place = tuple[str | int, ...]  # the keys and list indices that lead to a value
 

@@ -13,7 +13,7 @@ from benchmarks.large_machines import branched, ladder
 from linkwork.cli.live_table import view
 from linkwork.cli.status_commands import positions
 from linkwork.machine import load
-from linkwork.machine.checks.assembly_modes import other_assemblies
+from linkwork.machine.checks.assembly_modes import fitting_poses
 from tests.command import linkwork
 from tests.controller.loop.in_process import enabled
 
@@ -76,7 +76,7 @@ def test_assembly_modes_of_one_leg_are_found_among_many_joints(tmp_path: Path) -
     path.write_text(json.dumps(branched(3)), encoding="utf-8")
     machine = load(path)
     first = dict(zip(machine.mechanism.joint_names, machine.initial_q, strict=True))
-    others = other_assemblies(machine)
+    others = fitting_poses(machine).modes
     moved = {
         name.split("_")[1]
         for pose in others

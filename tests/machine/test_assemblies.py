@@ -33,9 +33,9 @@ def test_check_warns_of_goal_coordinates_that_depend_on_each_other_where_the_mac
     assert found.found == "roll among them, determined by the others"  # it moves with the height
 
 
-def test_check_warns_of_a_machine_without_a_degree_of_freedom(write: Callable[..., Path]) -> None:
+def test_check_refuses_a_machine_without_a_degree_of_freedom(write: Callable[..., Path]) -> None:
     text = shipped_path("four_bar").read_text(encoding="utf-8")
     held = "  held: {type: coordinate, of: a1, equals_rad: 0}\n"
     changed = text.replace("closed_form: four_bar", "#").replace("task:\n", f"{held}task:\n")
     found = check(write("".join(line for line in changed.splitlines(True) if "goal_coordinates" not in line)))
-    assert any("no degree of freedom" in each.message and each.severity == "warning" for each in found)
+    assert any("no degree of freedom" in each.message and each.severity == "error" for each in found)

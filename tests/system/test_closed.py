@@ -16,7 +16,7 @@ import pytest
 from linkwork import Robot
 from linkwork.launch.daemons import Rig
 from linkwork.machine import load, shipped_path
-from linkwork.machine.checks.assembly_modes import other_assemblies
+from linkwork.machine.checks.assembly_modes import fitting_poses
 from linkwork.protocol.codes import RequestCode, ResultCode
 from linkwork.protocol.errors import RequestError
 from linkwork.recordings.log_file import read_ticks
@@ -73,7 +73,7 @@ def test_the_controller_begins_in_the_assembly_mode_that_a_person_names(tmp_path
     path.write_text(text.replace("assemblies: one", "assemblies: several"))
     machine = load(path)
     elbows = {
-        name: float(other_assemblies(machine)[0][machine.mechanism.joint_index(name)])
+        name: float(fitting_poses(machine).modes[0][machine.mechanism.joint_index(name)])
         for name in ("left_elbow", "right_elbow")
     }
     with tempfile.TemporaryDirectory(prefix="lw-", dir="/tmp") as made:

@@ -14,7 +14,7 @@ from linkwork.convert.robots.robot_model import RobotModel
 from linkwork.convert.robots.same_motion import STATES
 from linkwork.machine import Machine
 from linkwork.machine.checks.assembly_search import FRUITLESS, FoundModes, assembly_modes
-from linkwork.machine.checks.controllability import why_not_controllable
+from linkwork.machine.checks.controllability import refusals
 from linkwork.machine.checks.holding import held_efforts, unheld_joints
 from linkwork.machine.nearest_name import listed
 from linkwork.machine.problems import counted
@@ -86,10 +86,9 @@ def report_rows(
         rows.append(ImportFinding("links without mass", listed(light)))
     for kind, names in missing_limits(robot).items():
         rows.append(ImportFinding(f"no {kind} limit", listed(names), "bad"))
-    problem = why_not_controllable(found.machine)
-    if problem is not None:
-        rows.append(ImportFinding("controller", f"cannot run it: {problem[1]}. {problem[2]}", "bad"))
-    else:
+    refused = refusals(found.machine)
+    rows += [ImportFinding("controller", f"cannot run it: {why}. {how}", "bad") for _, why, how in refused]
+    if not refused:
         rows.append(ImportFinding("controller", "can run it", "good"))
     verdicts: dict[bool | None, Verdict] = {True: "good" if proof.of_source else "", False: "bad", None: ""}
     rows += [ImportFinding("agreement", line, verdicts[proof.agrees]) for line in proof.lines()]

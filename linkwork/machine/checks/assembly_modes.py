@@ -6,18 +6,21 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 
 import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.machine.building.initial_assembly import admitted, independent
+from linkwork.machine.building.kept_values import balls, keeping, values_of
 from linkwork.machine.checks.mode_places import ModePlaces, same_mode
 from linkwork.machine.description import Machine
+from linkwork.machine.nearest_name import listed
 from linkwork.machine.problems import Problem
 from linkwork.multibody.constraints import CoordinateConstraint
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.formulations.assembly import AssemblyError, assemble_workspace
-from linkwork.multibody.kernels.layout import AXES, CONSTRAINTS, FRAME_AXES, PERPENDICULAR
+from linkwork.multibody.kernels.layout import AXES, COLUMN_SCALE, CONSTRAINTS, FRAME_AXES, PERPENDICULAR
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.multibody.tree.rotations import move_by
@@ -27,18 +30,31 @@ SEEDS = 24
 _ITERATIONS = 50
 """Newton's iterations from each of them."""
 _SAME, _TOLERANCE = 1e-4, 1e-9
+_FAR, _MOVES = 0.05, 1e-6
+"""Displacement (rad, typical lengths) of which a continuum of poses allows at least half; a joint's share."""
 
 
-def other_assemblies(machine: Machine) -> list[Floats]:
-    """Return poses (nq) with the sensors' joints where the initial pose has them, within all joints' limits.
+@dataclass(frozen=True, eq=False)
+class FittingPoses:
+    """Poses that fit the sensors' joints of the initial pose: isolated `modes` (nq), without the initial one.
+
+    `free`: the joints that move, with the sensors' joints at rest, where the poses are a continuum.
+    """
+
+    modes: tuple[Floats, ...] = ()
+    free: tuple[str, ...] = ()
+
+
+def fitting_poses(machine: Machine) -> FittingPoses:
+    """Return the poses with the sensors' joints where the initial pose has them, within all joints' limits.
 
     Newton's method is begun in the initial pose with joints without sensors turned about at random, the same
     each time: in turn those of each part of the machine that moves independently of the others. So every pose
     found exists, but some may be missed.
     """
     mechanism = machine.mechanism
-    if not mechanism.constraints:
-        return []
+    if not (mechanism.constraints and machine.motors and machine.sensors):
+        return FittingPoses()
     held = _Held(machine, machine.initial_q)
     measured = {sensor.index for sensor in machine.sensors}
     parts = _independent_parts(
@@ -52,6 +68,7 @@ def other_assemblies(machine: Machine) -> list[Floats]:
     places_of = ModePlaces(mechanism)
     known = [places_of.at(machine.initial_q)]
     rng, found = np.random.default_rng(0), list[Floats]()
+    free_joints = dict.fromkeys(freely_moving(machine, machine.initial_q))
     for seed in range(SEEDS if parts else 0):
         free = parts[seed % len(parts)]
         turn = np.zeros(mechanism.nv)
@@ -65,8 +82,42 @@ def other_assemblies(machine: Machine) -> list[Floats]:
             own = places_of.at(q)
             if not any(same_mode(own, other) for other in known):
                 known.append(own)
-                found.append(q)
-    return found
+                if moving := freely_moving(machine, q):
+                    free_joints |= dict.fromkeys(moving)
+                else:
+                    found.append(q)
+    return FittingPoses(tuple(found), tuple(free_joints))
+
+
+def freely_moving(machine: Machine, q: Floats) -> list[str]:
+    """Return the joints that leave a pose q (nq) by a finite motion in which the sensors' joints rest."""
+    mechanism, measured = machine.mechanism, {sensor.joint for sensor in machine.sensors}
+    kept = [name for name in mechanism.joint_names if name in measured & set(mechanism.coordinate_names)]
+    for ball in balls(mechanism):
+        kept += ball.values() if mechanism.joint_names[ball.place] in measured else ()
+    return continuum_of(keeping(mechanism, kept, values_of(mechanism, q)), q)
+
+
+def continuum_of(mechanism: Mechanism, q: Floats) -> list[str]:
+    """Return the joints that move where q (nq) is one of a continuum of poses that differ in their places.
+
+    A small singular value alone does not make one: modes may just meet there. So each direction that the
+    rows admit is followed, and the mechanism closed again.
+    """
+    ways, places = admitted(mechanism, q, positions=True), ModePlaces(mechanism)
+    t, names, found = mechanism.topology, mechanism.joint_names, list[str]()
+    columns = mechanism.parameters[t[COLUMN_SCALE] : t[COLUMN_SCALE + 1]]
+    for way in (*ways.T, *-ways.T):
+        work = mechanism.workspace()
+        work.q[:] = q
+        move_by(t, work.q, columns * way, _FAR)
+        ahead = places.at(work.q)
+        with suppress(AssemblyError):
+            there = places.at(assemble_workspace(mechanism, work, _TOLERANCE, _ITERATIONS).q)
+            wanted, came = np.abs(ahead - places.at(q)).max(), np.abs(there - places.at(q)).max()
+            if came > 0.5 * wanted > _SAME:
+                found += [name for name, part in zip(names, way, strict=True) if abs(part) > _MOVES]
+    return list(dict.fromkeys(found))
 
 
 def pose_near(
@@ -189,20 +240,26 @@ def _constraint_of_rows(mechanism: Mechanism) -> list[str]:
 
 
 def assembly_warnings(machine: Machine) -> Iterator[Problem]:
-    """Return a warning where the sensors fit other assemblies and the file does not say which may be."""
-    if not (machine.motors and machine.sensors):
-        return
-    document = machine.document
-    controller = document.data.get("controller") or {}
+    """Return warnings where the sensors fit a continuum of poses, or modes that the file leaves open."""
+    document, others = machine.document, fitting_poses(machine)
+    if others.free:
+        yield document.problem(
+            ("sensors",),
+            "the sensors also fit a continuum of poses: a part of the machine moves while they rest",
+            of_key=True,
+            found=f"{listed(others.free)} may move",
+            remedy="measure one of these joints, or limit them so that the machine cannot come there",
+            severity="warning",
+        )
+    place, controller = ("controller", "estimator", "assemblies"), document.data.get("controller") or {}
     if "assemblies" in (controller.get("estimator") or {}):
         return
-    count = len(other_assemblies(machine))
-    if count:
+    if others.modes:
         yield document.problem(
-            ("controller", "estimator", "assemblies"),
+            place,
             "the sensors also fit other assembly modes within the joint limits; `enable` assumes that of "
             "the initial pose",
-            found=f"at least {count} others",
+            found=f"at least {len(others.modes)} others",
             remedy="set `assemblies: one` if the machine is always enabled in that of `initial`, or"
             " `several`: "
             "then confirm_branch is needed before enabling",

@@ -1,17 +1,19 @@
-"""Conditions under which the controller can run a machine, checked when the file is loaded."""
+"""Conditions under which the controller runs a machine: the list that all who show them ask."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from linkwork.machine.description import Machine
+from linkwork.machine.description import Machine, Motor, Sensor
 from linkwork.machine.nearest_name import listed
-from linkwork.machine.problems import MachineError, Problem
-from linkwork.multibody.constraints import RollingConstraint, VelocityConstraint
-from linkwork.protocol.laws import MOTION_LAWS, law_named
+from linkwork.machine.problems import REFUSES, MachineError, Problem
+from linkwork.multibody.constraints import ExpressionConstraint, RollingConstraint, VelocityConstraint
+from linkwork.multibody.expressions.text import TIME, Node, parse
+from linkwork.protocol.laws import MOTION_LAWS
 
 _HELD = 1e-6
 """Share of the largest singular value; a smaller one means an undetermined motion."""
@@ -28,92 +30,119 @@ LEAST_LEVERAGE = 0.01
 _IDLE = "write `idle: true` in a joint whose motion matters to nothing else, or in a base that floats freely"
 
 
+class Refusal(NamedTuple):
+    """One reason for which the controller refuses a machine: the place in the file, why, what can be done."""
+
+    path: tuple[str, ...]
+    message: str
+    remedy: str
+
+
 def for_controller(machine: Machine) -> Machine:
-    """Return the machine if the controller can run it. Raises MachineError with what can be done."""
-    found = why_not_controllable(machine) or _too_many_switches(machine)
-    if found is None:
-        return machine
-    path, message, remedy = found
-    document = machine.document
-    raise MachineError([document.problem(path, message, of_key=True, remedy=remedy)])
+    """Return the machine if the controller can run it. Raises MachineError with every reason against it."""
+    problems = refusal_problems(machine)
+    if problems:
+        raise MachineError(problems)
+    return machine
 
 
-def _too_many_switches(machine: Machine) -> tuple[tuple[str, ...], str, str] | None:
-    if len(machine.switchable) <= MOST_SWITCHABLE:
-        return None
-    message = (
-        f"{len(machine.switchable)} constraints are switchable; the controller supports at most"
-        f" {MOST_SWITCHABLE}, because it keeps a model for each set of them"
-    )
-    where = ("constraints", machine.switchable[MOST_SWITCHABLE], "switchable")
-    return where, message, "Leave switchable out of the others; the plant alone may have any number"
+def refusal_problems(machine: Machine) -> list[Problem]:
+    """Return the refusals of a machine as problems of its file."""
+    return [
+        machine.document.problem(path, f"{REFUSES}: {message}", of_key=True, remedy=remedy)
+        for path, message, remedy in refusals(machine)
+    ]
 
 
-def why_not_controllable(machine: Machine) -> tuple[tuple[str, ...], str, str] | None:
-    """Return where in the file, why, and what can be done, of a machine that the controller cannot run."""
-    from linkwork.machine.building.initial_assembly import admitted_velocities  # loads the compiler
+def refusals(machine: Machine) -> list[Refusal]:
+    """Return every reason for which the controller refuses a machine; none where it runs it.
 
-    mechanism = machine.mechanism
-    alone = f"Its plant runs alone, and linkwork simulate {machine.name} --duration 10 simulates it"
-    for constraint in mechanism.constraints:
-        if isinstance(constraint, RollingConstraint | VelocityConstraint):
-            where, why = ("constraints", constraint.name), "the controller does not run rolling contacts yet"
-            return where, why, alone
-    moving = _moving_with_time(machine)
-    if moving:
-        message = f"{moving} is a function of time, which the controller's model does not support"
-        return ("constraints", moving), message, f"Make it a goal of the controller instead. {alone}"
+    The controller, `linkwork check`, `linkwork model` and the import ask this one list.
+    """
+    found = [*_unsupported(machine)]
     if machine.dof == 0:
-        return ("constraints",), "the constraints leave no degree of freedom to control", alone
-    basis = admitted_velocities(mechanism, machine.initial_q)
-    basis = basis / np.linalg.norm(basis, axis=0)
-    measured = sorted({sensor.index for sensor in machine.sensors})
-    driven = sorted({motor.index for motor in machine.motors})
-    unseen = _undetermined(machine, basis, measured)
+        text = "the constraints leave no degree of freedom to control"
+        return [*found, Refusal(("constraints",), text, _alone(machine))]
+    unseen, undriven = _undetermined(machine, machine.sensors), _undetermined(machine, machine.motors)
     if unseen:
-        message = f"the sensors do not determine {listed(unseen)} in the initial pose"
-        undriven = _undetermined(machine, basis, driven)
-        if undriven:
-            message += f", and the motors do not control {'them' if undriven == unseen else listed(undriven)}"
-        if machine.is_constrained:
-            remedy = f"Measure one of them, start outside the branch pose, or {_IDLE}"
-        else:
-            remedy = f"Measure each of them, or {_IDLE}. {alone}"
-        return ("sensors",), message, remedy
-    loop = _unstable_force(machine)
-    if loop:
-        return loop
+        found.append(_unseen(machine, unseen, undriven))
+    elif machine.force_rows and (unstable := _unstable_force(machine)):
+        found.append(unstable)
+    if undriven and undriven != unseen:
+        found.append(_undriven(machine, undriven))
+    held = leverage(machine) if machine.is_constrained and not undriven else 1.0
+    if held < LEAST_LEVERAGE:
+        text = (
+            "the motors hardly control the machine in the initial pose: smallest singular value"
+            f" {held:.2g}, at least {LEAST_LEVERAGE:g} is needed"
+        )
+        remedy = f"Start in another pose, or drive another joint. {_alone(machine)}"
+        found.append(Refusal(("motors",), text, remedy))
+    return found if found else [*_without_goal_coordinates(machine)]
+
+
+def _alone(machine: Machine) -> str:
+    return f"Its plant runs alone, and linkwork simulate {machine.name} --duration 10 simulates it"
+
+
+def _unsupported(machine: Machine) -> Iterator[Refusal]:
+    """Yield what the controller's models and laws do not support, in any pose."""
+    for constraint in machine.mechanism.constraints:
+        where: tuple[str, ...] = ("constraints", constraint.name)
+        why = ""
+        if isinstance(constraint, RollingConstraint):
+            why = "the controller does not run rolling contacts"
+        elif isinstance(constraint, VelocityConstraint):
+            why = "the controller does not run constraints on velocities"
+        if why:
+            yield Refusal(where, why, _alone(machine))
+        elif isinstance(constraint, ExpressionConstraint) and _names_time(constraint):
+            why = f"{constraint.name} is a function of time, which the controller's model does not support"
+            yield Refusal(where, why, f"Make it a goal of the controller instead. {_alone(machine)}")
+    if len(machine.switchable) > MOST_SWITCHABLE:
+        why = (
+            f"{len(machine.switchable)} constraints are switchable; the controller supports at most"
+            f" {MOST_SWITCHABLE}, because it keeps a model for each set of them"
+        )
+        where = ("constraints", machine.switchable[MOST_SWITCHABLE], "switchable")
+        yield Refusal(where, why, "Leave switchable out of the others; the plant alone may have any number")
+    laws = [law.label for law in MOTION_LAWS if getattr(law.spec, machine.chain.law_factory)]
+    if machine.controller.law not in laws:
+        why = f"the law {machine.controller.law} needs a motor on every joint, and no closures"
+        yield Refusal(("controller", "law"), why, f"Take {' or '.join(laws)}")
+
+
+def _names_time(constraint: ExpressionConstraint) -> bool:
+    def named(node: Node) -> bool:
+        return node.head == TIME or any(named(each) for each in node.arguments)
+
+    return any(named(parse(text)) for text in constraint.expressions.values())
+
+
+def _unseen(machine: Machine, unseen: list[str], undriven: list[str]) -> Refusal:
+    message = f"the sensors do not determine {listed(unseen)} in the initial pose"
+    if undriven:
+        which = "them" if undriven == unseen else listed(undriven)
+        message += f", and the motors do not control {which}"
+    if not machine.is_constrained:
+        return Refusal(("sensors",), message, f"Measure each of them, or {_IDLE}. {_alone(machine)}")
+    return Refusal(("sensors",), message, f"Measure one of them, start outside the branch pose, or {_IDLE}")
+
+
+def _undriven(machine: Machine, undriven: list[str]) -> Refusal:
     if machine.is_constrained:
-        undriven = _undetermined(machine, basis, driven)
-        if undriven:
-            message = f"the motors do not control {listed(undriven)} in the initial pose"
-            return ("motors",), message, f"Drive one of them, start in another pose, or {_IDLE}. {alone}"
-        held = leverage(machine)
-        if held < LEAST_LEVERAGE:
-            message = (
-                "the motors hardly control the machine in the initial pose: smallest singular value"
-                f" {held:.2g}, at least"
-                f" {LEAST_LEVERAGE:g} is needed"
-            )
-            return ("motors",), message, f"Start in another pose, or drive another joint. {alone}"
-        if not law_named(machine.controller.law).spec.closed_chain:
-            message = f"the law {machine.controller.law} needs a motor on every joint, and no closures"
-            serving = [law.label for law in MOTION_LAWS if law.spec.closed_chain]
-            return ("controller", "law"), message, f"Take {' or '.join(serving)}"
-        return None
-    passive = [name for index, name in enumerate(mechanism.joint_names) if index not in driven]
-    if passive:
-        message = f"no motor drives {listed(passive)}, and no closure holds it"
-        remedy = f"Drive every joint of a machine without closures, or {_IDLE}. {alone}"
-        return ("motors",), message, remedy
-    return _without_goal_coordinates(machine)
+        message = f"the motors do not control {listed(undriven)} in the initial pose"
+        remedy = f"Drive one of them, start in another pose, or {_IDLE}. {_alone(machine)}"
+    else:
+        message = f"no motor drives {listed(undriven)}, and no closure holds it"
+        remedy = f"Drive every joint of a machine without closures, or {_IDLE}. {_alone(machine)}"
+    return Refusal(("motors",), message, remedy)
 
 
-def _without_goal_coordinates(machine: Machine) -> tuple[tuple[str, ...], str, str] | None:
-    """Return what to say where the goal coordinates leave the orientation of a joint open."""
-    goals = machine.controller.goal_coordinates
-    if len(goals) == machine.dof:
-        return None
+def _without_goal_coordinates(machine: Machine) -> Iterator[Refusal]:
+    """Yield what to say where the goal coordinates leave the orientation of a joint open."""
+    if machine.is_constrained or len(machine.controller.goal_coordinates) == machine.dof:
+        return
     mechanism = machine.mechanism
     joints = ", ".join(name.partition(".")[0] for name in mechanism.position_names[mechanism.nv :])
     message = f"the orientation of {joints} is a quaternion, which goals cannot name"
@@ -122,13 +151,11 @@ def _without_goal_coordinates(machine: Machine) -> tuple[tuple[str, ...], str, s
         f" of the {machine.dof} degrees of freedom in controller.goal_coordinates; or set coordinates:"
         " angles for a spherical or free joint, type: compound for one with columns"
     )
-    return ("joints", joints.partition(",")[0]), message, remedy
+    yield Refusal(("joints", joints.partition(",")[0]), message, remedy)
 
 
-def _unstable_force(machine: Machine) -> tuple[tuple[str, ...], str, str] | None:
+def _unstable_force(machine: Machine) -> Refusal | None:
     """Return what to say where the loop of a force is unstable with its delay and hold."""
-    if not machine.force_rows:
-        return None
     from linkwork.machine.checks.force_stability import unstable
 
     found = unstable(machine)
@@ -146,7 +173,7 @@ def _unstable_force(machine: Machine) -> tuple[tuple[str, ...], str, str] | None
             f"of {machine.controller.period_s:g} s"
         )
         remedy = "Shorten the period, or make the contact softer or more damped"
-    return ("controller", "force", key), message, remedy
+    return Refusal(("controller", "force", key), message, remedy)
 
 
 def leverage(machine: Machine) -> float:
@@ -183,28 +210,17 @@ def leverage_warnings(machine: Machine) -> Iterator[Problem]:
         )
 
 
-def _moving_with_time(machine: Machine) -> str:
-    """Return the name of a constraint whose residual changes with time alone, else ''."""
-    from linkwork.multibody.constraints.rows import constraint_rows
-    from linkwork.multibody.tree.kinematics import kinematics
+def _undetermined(machine: Machine, known: Sequence[Motor | Sensor]) -> list[str]:
+    """Return the joints that move, as the initial pose admits it, while the known ones stay at rest."""
+    joints = machine.mechanism.joint_names
+    held = {each.index for each in known}
+    if not known or not machine.is_constrained:
+        return [name for index, name in enumerate(joints) if index not in held]
+    from linkwork.machine.building.initial_assembly import admitted_velocities  # loads the compiler
 
-    work = machine.workspace()
-    residuals = []
-    for clock_s in (0.0, 0.37, 1.7):
-        work.clock[0] = clock_s
-        kinematics(*work.arguments)
-        constraint_rows(*work.arguments)
-        residuals.append(work.phi.copy())
-    changes = np.ptp(np.array(residuals), axis=0)
-    rows = zip(machine.mechanism.row_names, changes, strict=True)
-    return next((name.partition(".")[0] for name, change in rows if change > 0.0), "")
-
-
-def _undetermined(machine: Machine, basis: np.ndarray, known: list[int]) -> list[str]:
-    """Return the joints that move in the motions that leave the known ones at rest."""
-    if not known:
-        return list(machine.mechanism.joint_names)
-    _, sizes, motions = np.linalg.svd(basis[known])
+    basis = admitted_velocities(machine.mechanism, machine.initial_q)
+    basis = basis / np.linalg.norm(basis, axis=0)
+    _, sizes, motions = np.linalg.svd(basis[sorted(held)])
     rank = int(np.count_nonzero(sizes > _HELD * max(sizes.max(), _HELD)))
     left = np.abs(basis @ motions[rank:].T).max(axis=1, initial=0.0)
-    return [name for name, size in zip(machine.mechanism.joint_names, left, strict=True) if size > _HELD]
+    return [name for name, size in zip(joints, left, strict=True) if size > _HELD]

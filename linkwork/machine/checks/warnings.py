@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
-from linkwork.machine.building.dof_names import degrees_of_freedom
 from linkwork.machine.problems import Problem
 from linkwork.machine.sections.file import MachineFile
 from linkwork.machine.sections.visual_shapes import MeshVisual
 from linkwork.machine.yaml import Document
 
 
-def warnings_of(file: MachineFile, document: Document, dof: int) -> Iterator[Problem]:
-    """Return warnings that follow from the file and its number of degrees of freedom.
-
-    A machine with neither motors nor sensors is for simulation only and gets no warning. Under constraints
-    not every joint needs a motor, but there must be as many as degrees of freedom.
-    """
+def warnings_of(file: MachineFile, document: Document) -> Iterator[Problem]:
+    """Return warnings that follow from the sections of the file."""
     for name, body in file.bodies.items():
         if body.inertia_kg_m2.unphysical:
             message = "this inertia may be one that no rigid body has, and is used as it is"
@@ -25,31 +20,8 @@ def warnings_of(file: MachineFile, document: Document, dof: int) -> Iterator[Pro
             place = ("bodies", name, "inertia_kg_m2")
             yield document.problem(place, message, of_key=True, remedy=remedy, severity="warning")
     yield from _mesh_warnings(file, document)
-    if not file.motors and not file.sensors:
-        return
-    yield from _period_warning(file, document)
-    sections = (("motors", file.motors, "motor"), ("sensors", file.sensors, "sensor"))
-    if file.constraints and dof == 0:
-        message = (
-            "the constraints leave no degree of freedom: the machine can be simulated, but not controlled"
-        )
-        yield document.problem(("constraints",), message, of_key=True, severity="warning")
-    if file.constraints:
-        for section, rows, lack in sections:
-            if len(rows) < dof:
-                message = (
-                    f"fewer {lack}s than degrees of freedom: the machine can be simulated, but not controlled"
-                )
-                yield document.problem(
-                    (section,),
-                    message,
-                    of_key=True,
-                    found=str(len(rows)),
-                    allowed=f"{dof} or more",
-                    severity="warning",
-                )
-        return
-    yield from _lacking(file, document, sections)
+    if file.motors or file.sensors:
+        yield from _period_warning(file, document)
 
 
 def _period_warning(file: MachineFile, document: Document) -> Iterator[Problem]:
@@ -71,34 +43,6 @@ def _period_warning(file: MachineFile, document: Document) -> Iterator[Problem]:
         remedy="lower bandwidth_rad_s, or the period",
         severity="warning",
     )
-
-
-def _lacking(
-    file: MachineFile, document: Document, sections: Sequence[tuple[str, Collection[str], str]]
-) -> Iterator[Problem]:
-    """Return a warning for each joint of a machine without closures that has no motor, or no sensor."""
-    for joint, spec in file.joints.items():
-        own = [name for name in degrees_of_freedom(file) if name.partition(".")[0] == joint]
-        if spec.idle:
-            continue
-        for section, rows, lack in sections:
-            missing = [name for name in own if name not in rows]
-            if not missing:
-                continue
-            parts = ", ".join(name.partition(".")[2] for name in missing)
-            which = f" for {parts}" if parts else ""
-            remedy = f"add {section}.{missing[0]}" + (" and the others" if len(missing) > 1 else "")
-            if spec.type == "free":
-                remedy += (
-                    ", or write `idle: true` if the base floats freely: other joints are then controlled"
-                )
-            yield document.problem(
-                ("joints", joint),
-                f"this joint has no {lack}{which}: the machine can be simulated, but not controlled",
-                of_key=True,
-                remedy=remedy,
-                severity="warning",
-            )
 
 
 def _mesh_warnings(file: MachineFile, document: Document) -> Iterator[Problem]:

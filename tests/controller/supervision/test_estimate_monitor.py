@@ -13,7 +13,7 @@ from linkwork.controller.faults import FaultCode
 from linkwork.controller.orders import ConfirmBranch, Enable, OrderOutcome, Recover, SuggestPose
 from linkwork.controller.supervision.state_machine import State
 from linkwork.machine import Machine, load
-from linkwork.machine.checks.assembly_modes import other_assemblies
+from linkwork.machine.checks.assembly_modes import fitting_poses
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.formulations.rank import admitted, factor
 from linkwork.multibody.tree.kinematics import kinematics
@@ -128,16 +128,16 @@ def test_what_sensors_can_find_out_is_said() -> None:
 
 
 def test_other_assemblies_with_the_same_measurements_are_found() -> None:
-    (folded,) = other_assemblies(load("slider_crank"))
+    (folded,) = fitting_poses(load("slider_crank")).modes
     np.testing.assert_allclose(np.cos(folded[1]), -1.0)
-    assert other_assemblies(five_bar_with("left_elbow")) == []
+    assert fitting_poses(five_bar_with("left_elbow")).modes == ()
 
 
 @pytest.mark.parametrize("name", ["four_bar", "platform_huang"])
 def test_the_estimate_begins_in_the_assembly_mode_that_is_suggested(name: str) -> None:
     """The machine was put together in another mode than its file says; several orders give the pose."""
     machine = with_controller(load(name), assemblies="several")
-    pose = other_assemblies(machine)[0]
+    pose = fitting_poses(machine).modes[0]
     rig = InProcess(machine)
     rig.simulator.q[:] = pose
     assert np.max(np.abs(rig.tick()["q"] - pose)) > 0.1
