@@ -18,7 +18,8 @@ from linkwork.campaigns.run_faults import faults_with, noise_seed
 from linkwork.campaigns.stability_margin import NotAtRest, ideal_machine, smallest, stability_margins
 from linkwork.machine import Machine, MachineError, for_controller
 from linkwork.machine.loading import machine_in, plant_mechanism_with
-from linkwork.machine.yaml import Document, parse_yaml
+from linkwork.machine.repeats import parse_machine
+from linkwork.machine.yaml import Document
 from linkwork.plant.faults.pushes import pushable
 from linkwork.plant.start_values import NotAssembled
 
@@ -45,7 +46,7 @@ class RunWorker:
     def _build(self, task: RunTask) -> Machine:
         recipe, variant = self.recipe, task.variant
         if variant not in self._machines:
-            self._documents[variant] = parse_yaml(recipe.machines[variant], "machine.yaml")
+            self._documents[variant] = parse_machine(recipe.machines[variant])
             self._machines[variant] = for_controller(machine_in(self._documents[variant]))
             prepare_kernels(self._machines[variant], faults=bool(recipe.faults))
         machine = self._machines[variant]

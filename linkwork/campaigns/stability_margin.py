@@ -26,7 +26,8 @@ from linkwork.arrays import Floats
 from linkwork.campaigns.in_process import InProcessRun, MotionRequest, WitnessedSimulator
 from linkwork.machine import Machine, for_controller
 from linkwork.machine.loading import machine_in
-from linkwork.machine.yaml import Document, parse_yaml
+from linkwork.machine.repeats import parse_machine
+from linkwork.machine.yaml import Document
 
 IMPULSE: Final = 1e-3
 """Share of a motor's largest effort: linear in the machine's geometry, and far above rounding."""
@@ -134,7 +135,7 @@ class _DisturbedSimulator(WitnessedSimulator):
 
 def ideal_machine(text: str) -> Machine:
     """Return the machine of a file's text without dry friction, for the loop and its plant."""
-    document = parse_yaml(text, "machine.yaml")
+    document = parse_machine(text)
     data = _without_dry_friction(document.data)
     return for_controller(machine_in(Document(document.file, document.text, data, {}, {})))
 

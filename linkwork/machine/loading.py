@@ -40,13 +40,14 @@ from linkwork.machine.description import Machine, interface_of
 from linkwork.machine.hashes import fingerprint
 from linkwork.machine.nearest_name import nearest
 from linkwork.machine.problems import MachineError, Problem
+from linkwork.machine.repeats import expanded, parse_machine
 from linkwork.machine.sections.angle_or_length import mark_kinds
 from linkwork.machine.sections.bounds import Region
 from linkwork.machine.sections.fields import NAME_PATTERN
 from linkwork.machine.sections.file import MachineFile
 from linkwork.machine.sections.twin_section import twin_settings_of
 from linkwork.machine.visuals import VisualShape
-from linkwork.machine.yaml import Document, parse_yaml, read_yaml
+from linkwork.machine.yaml import Document, read_yaml
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import ModelError
 
@@ -63,7 +64,7 @@ def load(source: str | Path, plant_set: Sequence[str] = (), *, offline: bool = F
 
 def machine_in(document: Document, plant_set: Sequence[str] = (), *, offline: bool = False) -> Machine:
     """Build the machine of a document that has been read; see `load`."""
-    document = without_aliases(with_new_keys(document))
+    document = without_aliases(with_new_keys(expanded(document)))
     file = _checked(document.data, document)
     mechanism = _built(file, document)
     plant_file, plant_mechanism = _plant(file, mechanism, document, plant_set)
@@ -162,7 +163,7 @@ def drawable(text: str) -> Drawable:
 
     Raises MachineError with every problem found.
     """
-    document = without_aliases(with_new_keys(parse_yaml(text, "machine.yaml")))
+    document = without_aliases(with_new_keys(parse_machine(text)))
     file = _checked(document.data, document)
     return Drawable(_built(file, document), _visuals(file), regions(file))
 

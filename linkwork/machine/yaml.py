@@ -41,6 +41,8 @@ class Document:
     data: Any
     values: dict[Place, tuple[int, int]] = field(repr=False)
     keys: dict[Place, tuple[int, int]] = field(repr=False)
+    origins: dict[Place, str] = field(repr=False, default_factory=dict)
+    """Of sections' entries that are copies of templates: which copy of which."""
 
     def position(self, path: Sequence[str | int], *, of_key: bool = False) -> tuple[int, int]:
         """Return (line, column) of the value at a path, or of its key, or else of the nearest parent.
@@ -63,6 +65,8 @@ class Document:
     ) -> Problem:
         """Make a problem at a path; `rest` are found, allowed, remedy and severity."""
         line, column = self.position(path, of_key=of_key)
+        origin = self.origins.get(tuple(path[:2]))
+        message += f" ({origin})" if origin else ""
         return Problem(self.file, line, column, dotted(path), message, **rest)
 
 

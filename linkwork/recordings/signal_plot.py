@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from linkwork.arrays import Floats
 from linkwork.machine.nearest_name import nearest
 from linkwork.machine.problems import MachineError
-from linkwork.machine.yaml import parse_yaml
+from linkwork.machine.repeats import parse_machine
 from linkwork.recordings.log_file import Ticks
 from linkwork.recordings.path_plot import ACCENT, HUES, INK, QUIET, dress
 from linkwork.recordings.recording import signals
@@ -68,7 +68,7 @@ class Panel:
 def units_of(machine_file: str) -> dict[str, str | None]:
     """Return the units of a machine's signals, None of a digital one; empty for an unreadable file."""
     try:
-        data = parse_yaml(machine_file).data
+        data = parse_machine(machine_file).data
     except MachineError:
         return {}
     told = data.get("signals") if isinstance(data, dict) else None

@@ -162,7 +162,7 @@ def simulate(
 
     Raises ValueError for an argument out of bounds and for initial positions that cannot be assembled
     or a constraint that cannot be switched on, SimulationDiverged when the state leaves the finite numbers,
-    TooStiffForStep (a MachineError) where springs, stops or contacts are too fast for fixed steps of this length,
+    TooStiffForStep (a MachineError) where springs, stops or contacts are too fast for steps of this length,
     AccuracyNotReached (a ValueError).
     """
     dt = machine.plant.period_s / machine.plant.substeps if dt_s is None else dt_s

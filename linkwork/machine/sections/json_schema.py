@@ -6,11 +6,17 @@ from typing import Any
 
 from linkwork.machine.sections.fields import ARITHMETIC_PATTERN
 from linkwork.machine.sections.file import MachineFile
+from linkwork.machine.sections.repeat import Repeats
 
 
 def schema() -> dict[str, Any]:
     """Return the JSON schema (draft 2020-12): each key with a description and, as `unit`, its unit."""
-    data = _with_arithmetic(for_editors(MachineFile.model_json_schema(mode="validation")))
+    data = MachineFile.model_json_schema(mode="validation")
+    templates = Repeats.model_json_schema(mode="validation")
+    data["$defs"] |= templates["$defs"]
+    data["properties"] |= templates["properties"]
+    data["required"] = ["name"]  # bodies and joints may all be in templates
+    data = _with_arithmetic(for_editors(data))
     data["properties"]["initial"]["propertyNames"] = {"pattern": "_(rad|deg|m)(_s)?$"}
     data["properties"]["initial_guess"]["propertyNames"] = {"pattern": "_(rad|deg|m)$"}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "A linkwork machine", **data}
