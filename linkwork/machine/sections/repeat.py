@@ -46,7 +46,7 @@ Copies = Annotated[Any, BeforeValidator(_copies), _several("integer", {"type": [
 
 
 class TurnSpec(Section):
-    """How copies are turned against the first."""
+    """Rotation of each copy about an axis."""
 
     angle_deg: Annotated[Any, BeforeValidator(_angles), _several("number", {"type": "number"})] = entry(
         "Angle from each copy to the next, or a list, one for each; none: a whole turn in equal parts",
@@ -73,7 +73,7 @@ class TurnSpec(Section):
 
 
 class _Template(Section):
-    """What copies have in common, and what differs."""
+    """Copies of a template, and the values that differ."""
 
     copies: Copies = entry("Number of copies, or a list of their names; <copy> stands for it")
     turn: TurnSpec | None = entry("Turn each copy about an axis", default=None)
