@@ -58,3 +58,18 @@ def test_every_comparison_is_a_script(capsys, monkeypatch):
     with pytest.raises(SystemExit):
         main()
     assert "no benchmark nothing; there are kernels" in capsys.readouterr().err
+
+
+def test_the_words_of_the_page_are_those_of_its_generator():
+    """Its figures are measurements, which no test can repeat."""
+    text = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    written = text.splitlines()
+    empty = {"figures": [], "yardstick_ms": [0.0, 0.0], "left_out": {}, "how": ""}
+    constant = [
+        line for line in page(empty, datetime(2026, 1, 1, tzinfo=UTC)).splitlines() if "0" not in line
+    ]
+    assert [line for line in constant if line not in written] == []
+    titles = {line.removeprefix("## ") for line in written if line.startswith("## ")} - {"Left out"}
+    chosen = [one for one in COMPARISONS.values() if one.title in titles]
+    assert {one.title for one in chosen} == titles
+    assert [one.remark for one in chosen if one.remark not in text] == []

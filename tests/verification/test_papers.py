@@ -6,6 +6,7 @@ import shlex
 import subprocess
 import sys
 from functools import cache
+from itertools import zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -13,6 +14,7 @@ import pytest
 
 from benchmarks.papers.__main__ import PAPERS, main, reproduce
 from benchmarks.papers.commands import COMMANDS
+from benchmarks.papers.page import page
 from benchmarks.papers.report import Report
 from tests.command import linkwork
 
@@ -151,6 +153,53 @@ def test_the_page_shows_the_paper(key):
         assert f"](images/{picture.name})" in text
         assert (PAGE.parent / "images" / picture.name).stat().st_size < 80_000
     assert "CONTRADICTED" not in text
+
+
+NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:e[+-]?\d+)?")
+ROUND_OFF, LAST_DIGITS, FACTOR = 1e-7, 0.02, 1e4
+
+
+def same_figures(one: str, other: str) -> bool:
+    """Whether two figures agree: to their last digits, or by order of magnitude where both are round-off."""
+    small, large = sorted((float(one), float(other)))
+    if large < ROUND_OFF:
+        return large < 1e-15 or large <= FACTOR * max(small, 1e-16)
+    return large - small <= LAST_DIGITS * large
+
+
+def differing_lines(written: str, expected: str) -> list[str]:
+    """The lines of two pages that differ in their words, or in figures that are reproducible."""
+    found = []
+    for mine, theirs in zip_longest(written.splitlines(), expected.splitlines(), fillvalue=""):
+        figures = list(zip_longest(NUMBER.findall(mine), NUMBER.findall(theirs), fillvalue="inf"))
+        if NUMBER.sub("#", mine) != NUMBER.sub("#", theirs) or not all(
+            same_figures(*pair) for pair in figures
+        ):
+            found.append(f"{mine}\n{theirs}")
+    return found
+
+
+def test_pages_are_compared_by_what_is_reproducible():
+    text = "| law | to 3.9e-14 N m; peak 38.0 N m |"
+    assert not differing_lines(text, text.replace("3.9e-14", "7.1e-13").replace("38.0", "38.1"))
+    for other in (text.replace("3.9e-14", "1.3e-9"), text.replace("38.0", "39.0"), text + "\n| a row |"):
+        assert differing_lines(text, other)
+
+
+def test_methods_and_commands_of_the_page_are_those_of_its_generator():
+    """The page begins and ends as the generator writes it; the slow test generates all of it."""
+    begin, end = page([], "").split("\n\n## Where each method runs", 1)
+    text = PAGE.read_text(encoding="utf-8")
+    assert text.startswith(begin)
+    assert text.split("\n## Where each method runs", 1)[1] == end
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_the_page_is_what_its_generator_writes(tmp_path, capsys):
+    images, written = tmp_path / "images", tmp_path / "papers.md"
+    assert main(["all", "--out", str(images), "--page", str(written)]) == 0
+    assert differing_lines(PAGE.read_text(encoding="utf-8"), written.read_text(encoding="utf-8")) == []
 
 
 def test_a_table_and_pictures_are_written(tmp_path, capsys):
