@@ -13,13 +13,13 @@ from __future__ import annotations
 import numpy as np
 
 from linkwork.arrays import Floats
+from linkwork.controller.limit_tolerance import exceeds_in_kernel, passes_in_kernel
 from linkwork.multibody.kernels.compiling import part
 
 POSITION_GAIN, VELOCITY_GAIN, ACCELERATION_GAIN = 50.0, 100.0, 200.0
 """1/s: gains of the three stages of the tracking law for small errors."""
 MOST_GAIN = 0.4
 """Largest product of a gain and the period."""
-_ROUNDING = 1e-12
 
 
 @part
@@ -66,16 +66,15 @@ def unsafe(p: float, v: float, a: float, limits: Floats) -> int:
     peak = abs(v)
     if side * a > 0.0:
         peak = max(peak, side * v + a * a / (2.0 * jerk))
-    if peak > top * (1.0 + _ROUNDING):
+    if exceeds_in_kernel(peak, top):
         return 2
     end, _, _ = stopping(p, v, a, most, jerk, first + second + third)
-    low, high = low - _ROUNDING, high + _ROUNDING
-    if p < low or p > high or end < low or end > high:
+    if passes_in_kernel(max(p, end), high) or passes_in_kernel(-min(p, end), -low):
         return 1
     if side * v < 0.0:  # it turns round on the way
         turn = (side * a - np.sqrt(max(a * a + 2.0 * jerk * side * v, 0.0))) / jerk
         back, _, _ = along(p, v, a, -side * jerk, min(turn, first))
-        if back < low or back > high:
+        if passes_in_kernel(back, high) or passes_in_kernel(-back, -low):
             return 1
     return 0
 

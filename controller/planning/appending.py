@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from linkwork.arrays import Floats
+from linkwork.controller.limit_tolerance import exceeds
 from linkwork.controller.planning.curves import shape_derivatives
 from linkwork.controller.planning.force_goals import complete_pressed, forces_of, keeps_pressing
 from linkwork.controller.planning.goal_in_motion import GoalInMotion
@@ -47,7 +48,7 @@ def appended_start(machine: Machine, trajectory: Trajectory, running: GoalInMoti
     for nearest in np.argsort(sizes, kind="stable")[:8]:
         s = _nearest(away, float(candidates[nearest]), running.s, end)
         gap, rate, _ = away(s)
-        if np.all(np.abs(gap) <= allowed) and np.all(np.abs(rate) <= allowed):
+        if not np.any(exceeds(np.abs([gap, rate]), allowed)):
             return running.start(machine, s), s
     return running.start(machine, end), end
 

@@ -14,8 +14,9 @@ from functools import partial
 import numpy as np
 
 from linkwork.arrays import Floats
+from linkwork.controller.limit_tolerance import exceeds
 from linkwork.controller.planning.effort_check import Efforts, smallest
-from linkwork.controller.planning.kinematic_check import ROUND_OFF, Demand
+from linkwork.controller.planning.kinematic_check import Demand
 from linkwork.controller.planning.walk import Walk
 from linkwork.machine import Machine
 from linkwork.machine.description import LoadLimit
@@ -63,8 +64,8 @@ def _demand(limit: LoadLimit, bears: Callable[[float], Floats]) -> Demand:
     here = loads(1.0)
     sample = int(np.argmax(here))
     value, stretch = float(here[sample]), 1.0
-    if value > limit.most * (1.0 + ROUND_OFF):
-        stretch = smallest(lambda slower: bool(loads(slower).max() <= limit.most))
+    if exceeds(value, limit.most):
+        stretch = smallest(lambda slower: not exceeds(loads(slower).max(), limit.most))
     kind, unit = ("bearing force", "N") if limit.is_force else ("bearing torque", "N m")
     return Demand(kind, limit.constraint, unit, value, limit.most, sample, value / limit.most, stretch)
 

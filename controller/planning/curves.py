@@ -18,6 +18,7 @@ import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.controller.goal_block import QUINTIC, block_words
+from linkwork.controller.limit_tolerance import exceeds
 from linkwork.controller.planning.path import Path
 from linkwork.controller.planning.planner_start import Present
 from linkwork.protocol.codes import ResultCode
@@ -134,7 +135,7 @@ def _check_ends(path: Path, present: Present) -> None:
     for place, name in enumerate(present.names):
         limit = float(present.tolerance[place])
         value, here = float(first[0, place]), float(present.theta[place])
-        if abs(value - here) > limit:
+        if exceeds(abs(value - here), limit):
             wanted = ", ".join(f"{key} = {number:.6g}" for key, number in begin.items())
             raise RequestError(
                 ResultCode.INVALID_GOAL,
@@ -146,7 +147,7 @@ def _check_ends(path: Path, present: Present) -> None:
     for end, rates in (("begins", first[1] - present.rate), ("ends", path.values[-1, 1])):
         place = int(np.argmax(np.abs(rates) - present.tolerance))
         rate, limit = float(rates[place]), float(present.tolerance[place])
-        if abs(rate) > limit:
+        if exceeds(abs(rate), limit):
             name = present.names[place]
             raise RequestError(
                 ResultCode.INVALID_GOAL,

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from linkwork.arrays import Floats
+from linkwork.controller.limit_tolerance import exceeds, with_rounding
 from linkwork.controller.planning.force_terms import ForceTerms
-from linkwork.controller.planning.kinematic_check import ROUND_OFF, SLOWEST, Demand, beyond
+from linkwork.controller.planning.kinematic_check import SLOWEST, Demand, beyond
 from linkwork.controller.planning.stopping import stopping_tables
 from linkwork.controller.planning.walk import Walk
 from linkwork.machine import Machine
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 TOGETHER = "of the combined effort limits"
 """The unit of what redundant motors share."""
+_UNDRIVEN = 1e-6
+"""Effort that counts as the limit of a joint without a motor, N or N m."""
 MOST_SOLVED = 2000
 """Samples for which efforts of redundant motors are found exactly, where they are for the report alone."""
 
@@ -110,8 +113,8 @@ class Efforts:
 
     def _effort(self, j: int, name: str, unit: str) -> Demand:
         actual = np.abs(self.shared.efforts(1.0, j))
-        limit = float(self.limit[j]) or ROUND_OFF
-        allowed = limit * (1.0 + ROUND_OFF)
+        limit = float(self.limit[j]) or _UNDRIVEN
+        allowed = with_rounding(limit)
         reserve = self.shared.with_reserve(1.0, j)
         stretch = 1.0
         if reserve.max() > allowed:
@@ -128,16 +131,16 @@ class Efforts:
         rates, limit = self.rates(j), float(self.rate_limit[j])
         sample = int(np.argmax(rates))
         value, stretch, over = float(rates[sample]), 1.0, (0, 0, 0)
-        if value > limit * (1.0 + ROUND_OFF):
+        if exceeds(value, limit):
             stretch = smallest(partial(self._within_rate, j, limit))
-            over = beyond(rates > limit * (1.0 + ROUND_OFF))
+            over = beyond(exceeds(rates, limit))
         return Demand("effort rate", name, unit, value, limit, sample, value / limit, stretch, over)
 
     def _within(self, j: int, limit: float, slower: float) -> bool:
-        return bool(self.shared.with_reserve(slower, j).max() <= limit)
+        return not exceeds(self.shared.with_reserve(slower, j).max(), limit)
 
     def _within_rate(self, j: int, limit: float, slower: float) -> bool:
-        return bool(self.rates(j, slower).max() <= limit)
+        return not exceeds(self.rates(j, slower).max(), limit)
 
     def fastest(self, most: float) -> float:
         """The largest speed, up to `most` times the path's own, at which every motor keeps its limits.
@@ -146,10 +149,10 @@ class Efforts:
         """
         speed = most
         for j in range(len(self.limit)):
-            limit = (float(self.limit[j]) or ROUND_OFF) * (1.0 + ROUND_OFF)
+            limit = with_rounding(float(self.limit[j]) or _UNDRIVEN)
             speed = _largest(speed, partial(self._within, j, limit))
         for j in self._rated:
-            limit = float(self.rate_limit[j]) * (1.0 + ROUND_OFF)
+            limit = with_rounding(float(self.rate_limit[j]))
             speed = _largest(speed, partial(self._within_rate, j, limit))
         return speed
 

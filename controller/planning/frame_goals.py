@@ -15,6 +15,7 @@ import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.controller.goal_frame_part import FramePart, Turn
+from linkwork.controller.limit_tolerance import passes
 from linkwork.controller.planning.admission import Admitted, admit
 from linkwork.controller.planning.frame_motion import FrameMotion, path_with
 from linkwork.controller.planning.path import Path
@@ -230,9 +231,8 @@ def _latest_begin(frame: MovingFrame, world: Path, part: FramePart, motion: Fram
     inside = np.flatnonzero((world.knots >= part.enters_s[1]) & (world.knots <= part.leaves_s[0]))
     places = np.array([part.position(theta) for theta in world.values[inside, 0]])
     (low, high), unit = part.window, frame.unit
-    outside = np.maximum(low - places, places - high)
-    worst = int(np.argmax(outside))
-    if outside[worst] > 0.0:
+    worst = int(np.argmax(np.maximum(low - places, places - high)))
+    if passes(places[worst], high) or passes(-places[worst], -low):
         value, limit = float(places[worst]), low if places[worst] < low else high
         time_s = float(world.knots[inside[worst]])
         where = "about" if frame.turns else "along"

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.arrays import Floats
+from linkwork.controller.limit_tolerance import exceeds, passes
 from linkwork.controller.planning.walk import Walk
 from linkwork.machine import Limits, Machine
 
 SLOWEST = 1000.0
 """Largest time-stretch that is looked for."""
-ROUND_OFF = 1e-6
 
 
 @dataclass(frozen=True)
@@ -97,10 +97,10 @@ def _position(limits: Limits, unit: str, values: Floats) -> Iterator[Demand]:
     for sample, limit, sign in ((int(np.argmin(values)), low, -1.0), (int(np.argmax(values)), high, 1.0)):
         if math.isfinite(limit):
             value = float(values[sample])
-            outside = sign * (value - limit) > 1e-9
+            outside = bool(passes(sign * value, sign * limit))
             used = sign * value / abs(limit) if limit else float(outside)
             stretch = math.inf if outside else 1.0
-            over = beyond(sign * (values - limit) > 1e-9) if outside else (0, 0, 0)
+            over = beyond(passes(sign * values, sign * limit)) if outside else (0, 0, 0)
             yield Demand("position", limits.name, unit, value, float(limit), sample, used, stretch, over)
 
 
@@ -110,8 +110,8 @@ def rate(quantity: str, name: str, unit: str, values: Floats, limit: float, powe
     value = float(values[sample])
     used = abs(value) / limit
     stretch, over = 1.0, (0, 0, 0)
-    if used > 1.0 + ROUND_OFF:
-        stretch, over = used ** (1.0 / power), beyond(np.abs(values) > limit * (1.0 + ROUND_OFF))
+    if exceeds(abs(value), limit):
+        stretch, over = used ** (1.0 / power), beyond(exceeds(np.abs(values), limit))
     return Demand(quantity, name, unit, value, math.copysign(limit, value), sample, used, stretch, over)
 
 

@@ -15,6 +15,7 @@ import ruckig
 
 from linkwork.arrays import Floats
 from linkwork.controller.goal_block import QUINTIC, SHORTEST_PIECE_S
+from linkwork.controller.limit_tolerance import exceeds, with_rounding
 from linkwork.controller.planning.path import Path
 from linkwork.controller.planning.planner_start import Present
 from linkwork.machine import Machine
@@ -23,6 +24,7 @@ from linkwork.protocol.errors import RequestError
 
 SHORTEST_WAY, SHORT_PROFILE_S, SHORT_MOVE_S = 1e-12, 1e-3, 0.1
 """A move of less than this way (rad, m) or time (s) goes nearly nowhere, and takes the last of these."""
+_INSIDE = 1e-9
 _ANGLE_SPEED, _LENGTH_SPEED = 1.0, 0.25
 _SPEED_UP_S, _RAMP_S = 0.25, 0.1
 
@@ -55,7 +57,7 @@ def path_to(machine: Machine, present: Present, target: Floats, slower: float = 
     limits = np.array([limits_of(machine, index) for index in present.coordinates])
     theta, rate = present.theta, present.rate
     for name, speed, (velocity, _, _) in zip(present.names, rate.tolist(), limits.tolist(), strict=True):
-        if abs(speed) > velocity:
+        if exceeds(abs(speed), velocity):
             text = f"{name} moves at {speed:.6g} per s, above its limit {velocity:.6g}; wait until it stops"
             data = {"coordinate": name, "value": speed, "limit": velocity}
             raise RequestError(ResultCode.INVALID_GOAL, text, ("target", name), data)
@@ -63,7 +65,7 @@ def path_to(machine: Machine, present: Present, target: Floats, slower: float = 
     way = target - theta
     in_motion = bool(rate.any()) or present.moving
     if in_motion:
-        profiles = _profiles(theta, rate, target, limits, present.acceleration)
+        profiles = _profiles(theta, *_inside(rate, present.acceleration, limits), target, limits)
         directions = np.eye(len(target))
         begin = np.zeros(len(target))
     else:
@@ -72,7 +74,7 @@ def path_to(machine: Machine, present: Present, target: Floats, slower: float = 
             return _step(present, target)
         directions, begin = way[None, :] / far, theta
         along = np.min(limits / np.maximum(np.abs(directions.T), 1e-200), axis=0)
-        profiles = _profiles(np.zeros(1), np.zeros(1), np.array([far]), along[None, :])
+        profiles = _profiles(*np.zeros((3, 1)), np.array([far]), along[None, :])
     times = np.unique(np.concatenate([profile[0] for profile in profiles]))
     end = times[-1]
     if end < SHORT_PROFILE_S and not in_motion:
@@ -98,11 +100,23 @@ Switches = tuple[Floats, Floats]
 """Switching times (m), and position, velocity, acceleration, jerk from each of them on (m × 4)."""
 
 
+def _inside(rate: Floats, change: Floats, limits: Floats) -> tuple[Floats, Floats]:
+    """Return rates and accelerations (k) that are just inside the limits, where they were at these up to
+    rounding, and the speed that they reach as well: at a limit Ruckig may find a much slower motion or none.
+    """
+    most, slack = limits * (1.0 - _INSIDE), with_rounding(limits) - limits
+    clipped = np.clip(change, -most[:, 1], most[:, 1])
+    change = np.where(exceeds(np.abs(change), limits[:, 1]), change, clipped)
+    side = np.sign(np.where(change == 0.0, rate, change))
+    over = side * rate + change**2 / (2.0 * limits[:, 2]) - most[:, 0]
+    rate = rate - side * np.where((over > 0.0) & (over <= slack[:, 0]), over, 0.0)
+    return np.where(exceeds(np.abs(rate), limits[:, 0]), rate, np.clip(rate, -most[:, 0], most[:, 0])), change
+
+
 def _profiles(
-    present: Floats, rate: Floats, target: Floats, limits: Floats, acceleration: Floats | None = None
+    present: Floats, rate: Floats, change: Floats, target: Floats, limits: Floats
 ) -> list[Switches]:
     count = len(present)
-    change = np.zeros(count) if acceleration is None else acceleration
     given = ruckig.InputParameter(count)
     given.synchronization = ruckig.Synchronization.Time
     given.current_position, given.current_velocity = present.tolist(), rate.tolist()

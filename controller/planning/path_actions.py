@@ -21,6 +21,7 @@ from linkwork.controller.goal_action_part import (
     NO_BOUND,
     ActionPart,
 )
+from linkwork.controller.limit_tolerance import passes
 from linkwork.controller.named_signals import (
     digital_input,
     output_named,
@@ -340,7 +341,7 @@ def check_range(row: Sequence[float], speeds: Floats, signal: Signal, where: Whe
     worst = int(np.argmax(speeds))
     for speed, key in ((0.0, "offset"), (float(speeds[worst]), "per_m_s")):
         value = min(max(offset + slope * speed, least), most)
-        if low - _ROUND_OFF <= value <= high + _ROUND_OFF:
+        if not (passes(value, high) or passes(-value, -low)):
             continue
         field_at = (*where, key) if where[0] == "trajectory" else where
         when = "at rest" if key == "offset" else f"at {speed:.4g} m/s"

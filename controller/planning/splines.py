@@ -11,6 +11,7 @@ from scipy.interpolate import CubicSpline
 
 from linkwork.arrays import Floats
 from linkwork.controller.goal_block import CUBIC, QUINTIC, SHORTEST_PIECE_S
+from linkwork.controller.limit_tolerance import exceeds
 from linkwork.controller.planning.path import Path
 from linkwork.controller.planning.planner_start import Present
 from linkwork.protocol.codes import ResultCode
@@ -151,7 +152,7 @@ def _check_start(first: Floats, present: Present, columns: Sequence[int]) -> Non
     for place, column in enumerate(columns):
         name, limit = present.names[column], float(present.tolerance[column])
         value, here = float(first[0, column]), float(present.theta[column])
-        if abs(value - here) > limit:
+        if exceeds(abs(value - here), limit):
             _refuse(
                 f"the goal begins at {name} = {value:.6g}, {abs(value - here):.3g} away from where the"
                 f" machine is ({here:.6g}); at most {limit:.3g} is allowed. Move there, or let the first time"
@@ -159,7 +160,7 @@ def _check_start(first: Floats, present: Present, columns: Sequence[int]) -> Non
                 0, "positions", place, coordinate=name, value=value, present=here, limit=limit,
             )  # fmt: skip
         value, here = float(first[1, column]), float(present.rate[column])
-        if abs(value - here) > limit:  # a rate that is left open is not a number, and passes
+        if exceeds(abs(value - here), limit):  # a rate that is left open is not a number, and passes
             _refuse(
                 f"the goal begins with {name} at {value:.6g} per s, the machine has {here:.6g}",
                 0, "velocities", place, coordinate=name, value=value, present=here, limit=limit,
@@ -180,7 +181,7 @@ def _check_times(times: Floats, added: int) -> None:
 def _check_end(rate: Floats, present: Present, last: int, columns: Sequence[int]) -> None:
     for place, column in enumerate(columns):
         value, limit = float(rate[column]), float(present.tolerance[column])
-        if abs(value) > limit:
+        if exceeds(abs(value), limit):
             name = present.names[column]
             _refuse(
                 f"the last way-point has {name} at {value:.6g} per s; a goal must end at rest",

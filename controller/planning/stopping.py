@@ -21,6 +21,7 @@ import math
 import numpy as np
 
 from linkwork.arrays import Floats
+from linkwork.controller.limit_tolerance import exceeds_in_kernel
 from linkwork.multibody.kernels.compiling import MATRIX, VECTOR, float64, kernel, part, void
 
 AT_LEAST = 0.25
@@ -31,7 +32,6 @@ STEEPEST_JERK = 2500.0
 WINDOW_S = 0.02
 MOST_WINDOWS = 4096
 _FINER = 0.85
-_MARGIN = 1e-9
 
 
 def stopping_tables(
@@ -77,7 +77,7 @@ def _fits(
         extra = inertia[n, j] * change
         high = max(max(e0, e1), max(e2, e3)) + max(extra, 0.0)
         low = min(min(e0, e1), min(e2, e3)) + min(extra, 0.0)
-        if max(high, -low) > limit[j] * (1.0 + _MARGIN):
+        if exceeds_in_kernel(max(high, -low), limit[j]):
             return False
     return True
 

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from linkwork.arrays import Floats, Integers
-from linkwork.controller.planning.kinematic_check import ROUND_OFF, Demand, beyond
+from linkwork.controller.limit_tolerance import exceeds, passes
+from linkwork.controller.planning.kinematic_check import Demand, beyond
 from linkwork.controller.planning.walk import Walk
 from linkwork.machine import Machine
 from linkwork.multibody.kernels.compiling import (
@@ -69,7 +70,7 @@ def _within(name: str, values: Floats, low: float, high: float) -> Iterator[Dema
     for limit, sign in ((low, -1.0), (high, 1.0)):
         if math.isfinite(limit):
             edge = sign * max(sign * limit, sign * float(values[0]))
-            outside = sign * (values - edge) > 1e-9
+            outside = passes(sign * values, sign * edge)
             sample = int(np.argmax(sign * values))
             value, violated = float(values[sample]), bool(outside.any())
             used = sign * value / abs(limit) if limit else float(violated)
@@ -82,6 +83,6 @@ def _speed(name: str, speeds: Floats, limit: float) -> Demand:
     value = float(speeds[sample])
     used = value / limit
     stretch, over = 1.0, (0, 0, 0)
-    if used > 1.0 + ROUND_OFF:
-        stretch, over = used, beyond(speeds > limit * (1.0 + ROUND_OFF))
+    if exceeds(value, limit):
+        stretch, over = used, beyond(exceeds(speeds, limit))
     return Demand("tool speed", name, "m/s", value, limit, sample, used, stretch, over)

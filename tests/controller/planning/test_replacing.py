@@ -1,0 +1,59 @@
+"""A move replaces the active one at any time: the planner's own reference is within its own limits."""
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from linkwork.controller.planning.goal_in_motion import GoalInMotion
+from linkwork.controller.planning.path import Path
+from linkwork.controller.planning.planner import Plan, plan
+from linkwork.controller.planning.planner_start import Start
+from linkwork.machine import Machine, load
+from tests.controller.planning.conftest import limited
+
+SPINDLE = """\
+name: spindle
+bodies: {wheel: {mass_kg: 2, inertia_kg_m2: {xx: 0.02, yy: 0.02, zz: 0.04}}}
+joints:
+  wheel: {type: revolute, parent: world, child: wheel, axis: [0, 0, 1], limits: LIMITS}
+motors: {wheel: {max_torque_N_m: 10, max_speed_rad_s: 20, brake_torque_N_m: 5}}
+sensors: {wheel: {velocity: true}}
+"""
+
+
+def after(machine: Machine, active: Plan, s: float) -> GoalInMotion:
+    """The goal when its path parameter is s, as the gateway describes it."""
+    path = Path.of_block(active.words)
+    running = GoalInMotion(1, active.words, path, active.q, 0.0, 0.0, 1.0, 1.0)
+    return GoalInMotion(1, active.words, path, running.start(machine, s).q, s, s, 1.0, 1.0)
+
+
+def planned(machine: Machine, target: dict[str, float], running: GoalInMotion | None = None) -> Plan:
+    """The move to this target, from the file's pose or from a goal in motion."""
+    start = running.start(machine) if running else Start.at_pose(machine, machine.initial_q)
+    return plan("move", {"target": target}, machine, start, running)
+
+
+@settings(max_examples=5)
+@example(30, 1.0, 1.0, 1.0)
+@example(21, 1.0559661616258509, 2.0, 12.0)
+@given(st.integers(1, 60), st.floats(0.1, 3.0), st.floats(0.1, 10.0), st.floats(0.1, 30.0))
+def test_a_move_in_motion_is_replaced_at_its_limits(
+    tmp_path_factory: pytest.TempPathFactory, ticks: int, velocity: float, acceleration: float, jerk: float
+) -> None:
+    file = tmp_path_factory.mktemp("spindle") / "spindle.yaml"
+    limits = f"{{velocity_rad_s: {velocity}, acceleration_rad_s2: {acceleration}, jerk_rad_s3: {jerk}}}"
+    file.write_text(SPINDLE.replace("LIMITS", limits))
+    machine, target = load(file), {"wheel": 20.0 * velocity}
+    active = planned(machine, target)
+    for _ in range(40):
+        if 1e-3 * ticks < active.duration_s:
+            active = planned(machine, target, after(machine, active, 1e-3 * ticks))
+
+
+@pytest.mark.parametrize("limit", [0.3, 0.7])
+def test_a_move_of_the_tool_is_replaced_by_one_of_the_joints(scara: Machine, limit: float) -> None:
+    slow = limited(scara, "shoulder", velocity=limit)
+    tool = planned(slow, {"x": 0.3, "y": 0.1})
+    for share in range(1, 30):
+        planned(slow, {"shoulder": -1.2}, after(slow, tool, share / 30 * tool.duration_s))
