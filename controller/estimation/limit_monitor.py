@@ -6,9 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.arrays import Floats
+from linkwork.controller.estimation.sensor_estimate import Estimator
 from linkwork.controller.faults import FaultCode
 from linkwork.controller.tick_io import Inputs
 from linkwork.machine import Machine
+from linkwork.multibody import Workspace
 from linkwork.multibody.kernels.compiling import FLAGS, INTEGERS, MATRIX, VECTOR, int64, kernel
 from linkwork.multibody.tree.rotations import wrapped
 from linkwork.protocol.codes import DeviceFault, DeviceStatus
@@ -23,19 +25,27 @@ LIMIT_SLACK = 1e-3
 """rad or m beyond a position limit that a joint may be carried by its tracking error before that is a
 fault.
 """
+BACK = 5e-3
+"""rad or m that a joint on its way back from outside its limits may swing outwards."""
 AT_REST = 1e-3
+"""rad/s or m/s: a speed below this, beside the uncertainty of its measurement, counts as rest."""
 
 
-@kernel(int64(VECTOR, VECTOR, MATRIX))
-def first_beyond(q: Floats, v: Floats, limits: Floats) -> int:
-    """The first joint outside its position limits and moving outwards (2 i), or too fast (2 i + 1); −1 when
-    none is. limits (n × 3): lowest and highest position, largest speed.
+@kernel(int64(VECTOR, VECTOR, MATRIX, MATRIX, MATRIX))
+def first_beyond(q: Floats, v: Floats, limits: Floats, edges: Floats, slack: Floats) -> int:
+    """The first joint outside its position limits that has moved outwards (2 i), or too fast (2 i + 1); −1
+    when none is.
+
+    limits (n × 3): lowest and highest position, largest speed. edges (n × 2): the positions from which on a
+    joint moves outwards; where it is outside its limits they follow it inwards. slack (n × 2): what positions
+    and speeds may be beyond these.
     """
     for i in range(len(q)):
-        low, high, fastest = limits[i, 0], limits[i, 1], limits[i, 2]
-        if (q[i] > high and v[i] > 1e-6) or (q[i] < low and v[i] < -1e-6):
+        edges[i, 0] = min(limits[i, 0], max(edges[i, 0], q[i] - BACK))
+        edges[i, 1] = max(limits[i, 1], min(edges[i, 1], q[i] + BACK))
+        if q[i] > edges[i, 1] + slack[i, 0] or q[i] < edges[i, 0] - slack[i, 0]:
             return 2 * i
-        if abs(v[i]) > fastest:
+        if abs(v[i]) > limits[i, 2] + slack[i, 1]:
             return 2 * i + 1
     return -1
 
@@ -67,19 +77,30 @@ def worst_violation(
 
 
 class Watch:
-    """The limits of one machine, as arrays."""
+    """The limits of one machine, as arrays. `estimate` is the workspace that the tick keeps current."""
 
-    def __init__(self, machine: Machine) -> None:
-        self._machine = machine
+    def __init__(self, machine: Machine, estimate: Workspace) -> None:
+        self._machine, self._estimate = machine, estimate
         joints = machine.joints
-        self._low = np.array([joint.position[0] for joint in joints]) - LIMIT_SLACK
-        self._high = np.array([joint.position[1] for joint in joints]) + LIMIT_SLACK
         self._max_speed = OVERSPEED * np.array([joint.velocity for joint in joints])
         for motor in machine.motors:
             self._max_speed[motor.index] = min(self._max_speed[motor.index], OVERSPEED * motor.max_speed)
-        self._limits = np.column_stack([self._low, self._high, self._max_speed])
+        self._limits = np.column_stack([[joint.position for joint in joints], self._max_speed])
+        self._edges, self._slack = self._limits[:, :2].copy(), np.zeros((len(joints), 2))
+        self._slack[:, 0] = LIMIT_SLACK
+        self._measured = np.array([sensor.index for sensor in machine.sensors], np.int64)
+        self._uncertain = np.column_stack(
+            [[sensor.uncertainty for sensor in machine.sensors], Estimator(machine).speed_uncertainty]
+        )
+        """Of the measured joints' positions and speeds (sensors × 2)."""
+        self._slack[self._measured] += self._uncertain
+        self._exact = len(self._measured) == machine.mechanism.nv or not self._uncertain.any()
+        """Whether the uncertainty of every joint is the same at each pose."""
+        self.begun = False
+        """Whether the machine was in motion at the last tick."""
         names = machine.mechanism.coordinate_names
-        self._joint_set = np.array(machine.home_coordinates, np.int64)
+        motors = np.array([names.index(motor.joint) for motor in machine.motors], np.int64)
+        self._joint_sets = np.array(machine.home_coordinates, np.int64), motors
         its_own = set(machine.mechanism.joint_names)
         tasks = [at for at, name in enumerate(names) if name not in its_own and "." not in name]
         self._task_set = np.array(tasks, np.int64)
@@ -108,17 +129,40 @@ class Watch:
         if bad_sensor >= 0:
             return FaultCode.MEASUREMENT_NOT_FINITE, bad_sensor, float(inputs.q_measured[bad_sensor]), np.inf
         if not moving:
+            self.begun = False
             return None
         if inputs.clock_jump_s:
             return FaultCode.DEVICE_CLOCK, -1, inputs.clock_jump_s, self._largest_jump_s
-        which = first_beyond(q, v, self._limits)
+        if not self.begun:
+            self.begun = True
+            self._edges[:, 0], self._edges[:, 1] = q, q
+        which = first_beyond(q, v, self._limits, self._edges, self._slack)
+        if which >= 0 and not self._exact:
+            self._spread()
+            which = first_beyond(q, v, self._limits, self._edges, self._slack)
         if which < 0:
             return None
         joint = which // 2
         if which % 2:
             return FaultCode.VELOCITY_LIMIT, joint, float(v[joint]), float(self._max_speed[joint])
-        limit = self._high[joint] if v[joint] > 0.0 else self._low[joint]
-        return FaultCode.POSITION_LIMIT, joint, float(q[joint]), float(limit)
+        low, high, _ = self._limits[joint].tolist()
+        return FaultCode.POSITION_LIMIT, joint, float(q[joint]), high if q[joint] > high else low
+
+    def _spread(self) -> None:
+        """Write the slack of all joints that the sensors' uncertainty explains at this pose."""
+        motions = np.nan_to_num(self._estimate.basis[: self._machine.dof])
+        share = np.abs(np.linalg.pinv(motions[:, self._measured]) @ motions)
+        self._slack[:] = share.T @ self._uncertain
+        self._slack[:, 0] += LIMIT_SLACK
+
+    def at_rest(self, v: Floats, below: float = AT_REST) -> bool:
+        """Whether all joints are as slow, v (nv; rad/s or m/s), as `below` and their uncertainty explain."""
+        speeds = np.abs(v) - below
+        if np.all(speeds <= 0.0):
+            return True
+        if not self._exact:
+            self._spread()
+        return bool(np.all(speeds <= self._slack[:, 1]))
 
     def _device(self, inputs: Inputs) -> Found:
         status = inputs.device_status
@@ -154,7 +198,7 @@ class Watch:
                     np.all(np.isfinite(inputs.q_measured)) and np.all(np.isfinite(inputs.v_measured))
                 )
             case FaultCode.VELOCITY_LIMIT:
-                return float(np.max(np.abs(v))) > AT_REST
+                return not self.at_rest(v)
             case _:
                 return False
 
@@ -168,9 +212,9 @@ class Watch:
     def jog_set(self, wanted: list[int]) -> NDArray[np.int64] | None:
         """Return the independent coordinates (dof) that a jog moves; None for a mixture.
 
-        They are those of `Machine.home_coordinates`, or all task coordinates.
+        They are those of `Machine.home_coordinates`, all motors, or all task coordinates.
         """
-        for whole in (self._joint_set, self._task_set):
+        for whole in (*self._joint_sets, self._task_set):
             if wanted and set(wanted) <= set(whole.tolist()) and len(whole) == self._machine.dof:
                 return whole
         return None

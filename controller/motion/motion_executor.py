@@ -47,8 +47,6 @@ from linkwork.protocol.laws import FREE_LAWS, REST_LAWS, LawKind, law_named
 
 JOG_DEAD_MAN_S = 0.2
 _MOVING = Follow | Jog | StreamedReference
-AT_REST_VELOCITY = 1e-3
-"""rad/s or m/s below which damping has brought the machine to rest."""
 LONGEST_DAMPING_S = 2.0
 """Time after which a machine that is still moved, by a hand for example, is held instead of damped."""
 
@@ -304,7 +302,7 @@ class MotionExecutor:
             return False
         if self.law in FREE_LAWS:
             damped_s = self._time_s - self.goal_state.settling_since_s
-            if damped_s < LONGEST_DAMPING_S and float(np.max(np.abs(self._v))) > AT_REST_VELOCITY:
+            if damped_s < LONGEST_DAMPING_S and not self._watch.at_rest(self._v):
                 return False
             self.hold_here()
         return True

@@ -10,8 +10,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from linkwork.arrays import Floats
 from linkwork.controller.estimation.estimate_quality import Quality
 from linkwork.controller.estimation.limit_monitor import Watch
@@ -120,7 +118,7 @@ class Supervisor:
     ) -> None:
         self._q, self._v = estimate.q[: len(estimate.v)], estimate.v
         self._period_s = machine.controller.period_s
-        self._watch = Watch(machine)
+        self._watch = Watch(machine, estimate)
         self._beliefs = Beliefs(machine, estimate, quality)
         self.preload = Preload(machine)
         self.course = MotionExecutor(machine, self._watch, estimate, slot)
@@ -233,7 +231,7 @@ class Supervisor:
         """Whether a machine that is braked is still waited for."""
         if self.moving or not self._watch.connected or self._braked_ticks * self._period_s > COASTING_S:
             return False
-        return not bool(np.all(np.abs(self._v) <= AT_REST))
+        return not self._watch.at_rest(self._v, AT_REST)
 
     @property
     def _waits_for_its_tick(self) -> bool:
@@ -435,6 +433,7 @@ class Supervisor:
         self.preload.adopt(other.preload)
         self.course.adopt(other.course)
         self._beliefs.adopt(other._beliefs)
+        self._watch.begun = False
 
     def _stop(self, order: Stop, _: Inputs) -> OrderOutcome:
         return self._end_motion(order, AuthorityEnd.STOP, ResultCode.CANCELLED)

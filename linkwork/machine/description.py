@@ -92,6 +92,17 @@ class Sensor:
     velocity: bool
     velocity_noise: float
 
+    @property
+    def uncertainty(self) -> float:
+        """Error of a reading, rad or m, that its resolution and noise (four deviations) explain."""
+        return self.resolution + 4.0 * self.noise
+
+    def speed_uncertainty(self, gain: float) -> float:
+        """The same of its speed, rad/s or m/s; gain (1/s): from positions to the speed, where it measures
+        none.
+        """
+        return 4.0 * self.velocity_noise if self.velocity else gain * (self.resolution + 6.0 * self.noise)
+
 
 @dataclass(frozen=True)
 class LoadLimit:
