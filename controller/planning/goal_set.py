@@ -1,7 +1,8 @@
 """From the coordinates a goal names to a full independent set: as many as the machine has degrees of freedom.
 
-Only joints named: the other joints hold; where joints close on each other or turn by quaternions, those of
-the file's goal coordinates. Only task coordinates named: the other task coordinates hold, if
+Only joints named: the other joints hold; where joints close on each other or turn by quaternions, the other
+motors, else those of the file's goal coordinates. Where there are more motors than degrees of freedom, the
+first ones that make a full set hold. Only task coordinates named: the other task coordinates hold, if
 that makes a full set. A mixture must be full by itself.
 """
 
@@ -47,9 +48,12 @@ def complete(
     mechanism = machine.mechanism
     dof, names = machine.dof, mechanism.coordinate_names
     joints = set(machine.home_coordinates)
+    motors = _with_motors(machine, named, start)
     tasks = [index for index in range(machine.joint_coordinates, len(names)) if "." not in names[index]]
     chosen = set(named)
-    if chosen <= joints:
+    if len(motors) == dof:
+        chosen = motors
+    elif chosen <= joints:
         chosen = joints
     elif len(chosen) < dof and chosen <= set(tasks) and len(tasks) == dof:
         chosen = set(tasks)
@@ -74,6 +78,20 @@ def complete(
     if not independent(mechanism, ordered, start.q):
         _refuse_dependent(machine, ordered, start, path, data)
     return ordered
+
+
+def _with_motors(machine: Machine, named: Sequence[int], start: Start) -> set[int]:
+    """Motors' coordinates, those named and others that are independent of them; none if another is named."""
+    motors = [machine.mechanism.coordinate_index(motor.joint) for motor in machine.motors]
+    chosen = set(named)
+    if not machine.is_constrained or not chosen <= set(motors):
+        return set()
+    if len(motors) == machine.dof:
+        return set(motors) if independent(machine.mechanism, motors, start.q) else set()
+    for motor in motors:
+        if len(chosen) < machine.dof and independent(machine.mechanism, [*chosen, motor], start.q):
+            chosen.add(motor)
+    return chosen
 
 
 def _refuse_dependent(

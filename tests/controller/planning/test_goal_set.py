@@ -1,6 +1,7 @@
 """Which coordinates a goal moves in: what it names, completed to a full independent set."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linkwork.controller.planning.goal_set import complete, index_of
+from linkwork.controller.planning.planner import plan
 from linkwork.controller.planning.planner_messages import MachineState
 from linkwork.controller.planning.planner_start import Start
 from linkwork.controller.planning.singularity import independent, smallest_singular_value
@@ -181,3 +183,24 @@ def test_a_reference_that_is_given_stands_still(scara):
     np.testing.assert_array_equal(start.q, 0.1)
     without = Start.from_message(scara, MachineState((0.1,) * 4, (0.2,) * 4))
     np.testing.assert_array_equal(without.v, 0.2)
+
+
+@pytest.mark.parametrize(
+    ("name", "goal_coordinates", "named", "full"),
+    [
+        ("five_bar", ("x", "y"), ["left"], ["left", "right"]),
+        ("five_bar", ("left", "right_elbow"), ["left"], ["left", "right"]),
+        ("five_bar_redundant", ("x", "y"), ["left_elbow"], ["left", "left_elbow"]),
+        ("platform_3rrs", ("height", "roll", "pitch"), ["motor_2"], ["motor_1", "motor_2", "motor_3"]),
+        ("delta", ("x", "y", "z"), ["motor_3", "motor_1"], ["motor_1", "motor_2", "motor_3"]),
+        ("delta", ("x", "y", "z"), ["z"], ["x", "y", "z"]),
+    ],
+)
+def test_where_some_motors_are_named_the_other_motors_hold(name, goal_coordinates, named, full):
+    machine = load(name)
+    machine = replace(machine, controller=replace(machine.controller, goal_coordinates=goal_coordinates))
+    start = Start.at_pose(machine, machine.initial_q)
+    assert names_of(machine, named, start) == full
+    here = dict(zip(machine.mechanism.coordinate_names, start.theta.tolist(), strict=True))
+    made = plan("move", {"target": {one: here[one] + 0.01 for one in named}}, machine, start)
+    assert list(made.coordinates) == full
