@@ -190,7 +190,7 @@ class GoalBlock:
         if words[_VERSION] != VERSION:
             raise BlockError(f"block version {words[_VERSION]:g}, this linkwork reads {VERSION}")
         k, rows, pieces, windows = (int(words[i]) for i in (_COORDINATES, _ROWS, _PIECES, _WINDOWS))
-        if k < 1 or rows not in (CUBIC, QUINTIC) or pieces < 1 or windows < 1:
+        if k < 0 or rows not in (CUBIC, QUINTIC) or pieces < 1 or windows < 1:
             raise BlockError(f"{k} coordinates, {rows} rows, {pieces} pieces, {windows} windows")
         further, acting, moved = (int(words[i]) for i in (_FORCES, _ACTIONS, _FRAME))
         more = further + acting + moved
@@ -204,7 +204,7 @@ class GoalBlock:
             raise BlockError(f"duration {self.duration_s} s, goal time {self.goal_time_s} s")
         at = HEADER
         self.coordinates: NDArray[np.int64] = words[at : at + k].astype(np.int64)
-        if np.any(self.coordinates != words[at : at + k]) or self.coordinates.min() < 0:
+        if np.any(self.coordinates != words[at : at + k]) or np.any(self.coordinates < 0):
             raise BlockError("the coordinates are not indices")
         self.path_tolerance: Floats = words[at + k : at + 2 * k].copy()
         self.goal_tolerance: Floats = words[at + 2 * k : at + 3 * k].copy()

@@ -1,7 +1,7 @@
 """The force part of a goal, as words behind its path: which forces, their profile, their tolerances.
 
     word 0            version
-    word 1            0: press all along the path; 1: a guard, see below
+    word 1            0: press all along the path; 1: the first force is a guard, see below
     words 2, 3, 4     forces g, points m of the profile, coordinates c that are kept at touch
     g                 their numbers among the machine's forces (`Machine.force_rows`)
     g, g              tolerances on the way and at the end (N or N m)
@@ -9,8 +9,9 @@
     g × m             forces there (N or N m); straight lines between them
     c                 places (in the goal's coordinates) of those that are kept at touch
 
-A guard watches one contact during a motion. Once contact is detected, the coordinates that are kept come to
-rest on the path, and the contact is pressed with the profile's first force.
+A guard watches one contact during a motion, in which the other forces are pressed. Once contact is detected,
+the coordinates that are kept come to rest on the path, and the contact is pressed with the profile's first
+force. A machine that has no other motion keeps none.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _HEADER = 5
 
 @dataclass(frozen=True)
 class ForcePart:
-    """The forces of a goal: g rows, a profile of m points; see above. `kept` is empty unless `guard`."""
+    """The forces of a goal: g rows, a profile of m points; see above. `kept` is empty without `guard`."""
 
     guard: bool
     rows: NDArray[np.int64]
@@ -40,24 +41,30 @@ class ForcePart:
     kept: NDArray[np.int64]
 
     @classmethod
-    def constant(
-        cls,
-        rows: Sequence[int],
-        forces: Sequence[float],
-        tolerance: Sequence[float],
-        kept: Sequence[int] = (),
-    ) -> ForcePart:
-        """Forces that stay the same; with `kept` coordinates a guard."""
+    def constant(cls, rows: Sequence[int], forces: Sequence[float], tolerance: Sequence[float]) -> ForcePart:
+        """Forces that stay the same."""
         bounds = np.array(tolerance, np.float64)
-        return cls(
-            bool(kept),
-            np.array(rows, np.int64),
-            bounds,
-            bounds,
-            np.zeros(1),
-            np.array(forces, np.float64).reshape(-1, 1),
+        values = np.array(forces, np.float64).reshape(-1, 1)
+        none = np.zeros(0, np.int64)
+        return cls(False, np.array(rows, np.int64), bounds, bounds, np.zeros(1), values, none)
+
+    def guarded(self, row: int, force: float, tolerance: float, kept: Sequence[int]) -> ForcePart:
+        """Return these forces and, before them, a guard that keeps these coordinates."""
+        values = np.vstack([np.full((1, len(self.times_s)), force), self.values])
+        return ForcePart(
+            True,
+            np.append(row, self.rows),
+            np.append(tolerance, self.path_tolerance),
+            np.append(tolerance, self.goal_tolerance),
+            self.times_s,
+            values,
             np.array(kept, np.int64),
         )
+
+    @property
+    def pressed(self) -> NDArray[np.int64]:
+        """The forces that are pressed all along the path (rows): all but that of a guard."""
+        return self.rows[int(self.guard) :]
 
     def stretched(self, factor: float) -> ForcePart:
         """Return the force part along a path that is followed `factor` times as slow."""

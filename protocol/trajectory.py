@@ -191,7 +191,7 @@ class FrameRange(RequestModel):
 
 
 class Trajectory(RequestModel):
-    """A motion in named coordinates: `points`, or a `curve`. Made by `read_trajectory`.
+    """A motion in named coordinates: `points`, or a `curve`; or `force` alone. Made by `read_trajectory`.
 
     When the first way-point's time is above 0, the motion begins at time 0 where the machine is.
     Coordinates that a curve's three axes do not mean are held, at `hold` or where they are.
@@ -209,7 +209,9 @@ class Trajectory(RequestModel):
     force: dict[Name, Force] = Field(default_factory=dict, max_length=MOST_COORDINATES)
     """Contact or constraint → its wanted force (N or N m), the same all along or over time."""
     guard: dict[Name, Positive] = Field(default_factory=dict, max_length=1)
-    """Contact → force (N): the motion ends where the contact is felt, and it is pressed with this force."""
+    """Contact → force (N): the motion ends where the contact is felt, and it is pressed with this force.
+    What `force` names is pressed meanwhile.
+    """
     events: Annotated[list[PathEvent], Field(max_length=MOST_EVENTS)] = Field(default_factory=list)
     """Outputs that are set on the path."""
     capture: dict[Name, Name | CaptureParams] = Field(default_factory=dict, max_length=MOST_CAPTURES)
@@ -221,6 +223,11 @@ class Trajectory(RequestModel):
     then: Literal["end", "pause"] = "end"
     frame: FrameRange | None = None
     """Motion of the moving frame for which the goal is admitted."""
+
+    @property
+    def force_alone(self) -> bool:
+        """Whether nothing moves: the forces change while the machine holds."""
+        return bool(self.force) and self.points is None and self.curve is None
 
     @property
     def acts(self) -> bool:
@@ -248,12 +255,14 @@ def read_trajectory(
     parts that do not fit together.
     """
     trajectory = validated(Trajectory, content, path, aliases)
-    if (trajectory.points is None) == (trajectory.curve is None):
-        raise RequestError(ResultCode.INVALID_GOAL, "give either `points` or a `curve`", path)
+    alone = trajectory.force_alone and not (trajectory.coordinates or trajectory.guard)
+    if (trajectory.points is None) == (trajectory.curve is None) and not alone:
+        text = "give either `points` or a `curve`, or `force` alone"
+        raise RequestError(ResultCode.INVALID_GOAL, text, path)
     if trajectory.curve is not None:
         trajectory = _with_curve(trajectory, trajectory.curve, path)
     names = trajectory.coordinates
-    if not names:
+    if not names and not alone:
         raise RequestError(
             ResultCode.INVALID_COORDINATES, "name the coordinates that move", (*path, "coordinates")
         )
@@ -300,9 +309,6 @@ def _check_places(trajectory: Trajectory, path: Sequence[str | int]) -> None:
 
 
 def _check_forces(trajectory: Trajectory, path: Sequence[str | int]) -> None:
-    if trajectory.force and trajectory.guard:
-        text = "a goal has either `force` (keep contact) or `guard` (make contact), not both: send two goals"
-        raise RequestError(ResultCode.INVALID_GOAL, text, (*path, "guard"))
     for name, given in trajectory.force.items():
         times = [point.time_from_start_s for point in given] if isinstance(given, list) else []
         for index in range(1, len(times)):

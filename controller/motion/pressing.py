@@ -54,24 +54,22 @@ class Pressing:
             control.release()
             goal.wait_in(hold)
             return LawKind.HYBRID
-        if part.guard:
-            if control.pressing or not control.tare(int(part.rows[0])):
-                return None
-            return LawKind.PIDC
-        rows, pressed = part.rows.tolist(), control.pressed
+        rows, pressed = part.pressed.tolist(), control.pressed
         if not pressed <= set(rows) or any(self._contact[row] for row in set(rows) - pressed):
             return None
-        for number, row in enumerate(rows):
+        if part.guard and ((control.pressing and not rows) or not control.tare(int(part.rows[0]))):
+            return None
+        for number, row in enumerate(rows, int(part.guard)):
             control.press(row, part.evaluate(0.0, number), time_s)
-        return LawKind.HYBRID
+        return LawKind.HYBRID if rows else LawKind.PIDC
 
     def advance(self, motion: ReferenceMotion, time_s: float, *, limited: bool) -> bool:
         """Control the forces for one tick towards the goal's profile; True when all forces are released."""
         if isinstance(motion, Follow) and not motion.waiting and not motion.stopping:
             part = motion.block.forces
-            if part is not None and not part.guard:
+            if part is not None:
                 s = motion.path.here()[0]
-                for number, row in enumerate(part.rows.tolist()):
+                for number, row in enumerate(part.pressed.tolist(), int(part.guard)):
                     self.control.target[row] = part.evaluate(s, number)
         self.control.advance(time_s, limited=limited)
         return self.control.released
@@ -79,16 +77,16 @@ class Pressing:
     def check(self, goal: Follow, part: ForcePart, time_s: float) -> ForceVerdict | None:
         """Verdict on the goal under way; None while there is nothing to do."""
         control = self.control
-        if part.guard:
-            return self._guard(goal, part, time_s)
         row = self.keep_from_falling()
         if row >= 0:
             return ForceVerdict(
                 ResultCode.CONTACT_LOST, row, float(control.felt[row]), self._touch, stops=True
             )
+        if part.guard and (goal.touched or goal.arrived or control.in_touch(int(part.rows[0]))):
+            return self._guard(goal, part, time_s)
         if control.doubtful:  # soon it is lost, or there again
             return None
-        off = control.violated(part.rows.tolist(), part.path_tolerance)
+        off = control.violated(part.pressed.tolist(), part.path_tolerance[int(part.guard) :])
         return None if off is None else ForceVerdict(ResultCode.FORCE_TOLERANCE_VIOLATED, *off, stops=True)
 
     def _guard(self, goal: Follow, part: ForcePart, time_s: float) -> ForceVerdict | None:
@@ -99,17 +97,11 @@ class Pressing:
                 goal.touch(part.kept)
                 self._touched_s = time_s
                 return ForceVerdict(ResultCode.SUCCESSFUL, row)
-            if goal.arrived:
-                return ForceVerdict(ResultCode.CONTACT_LOST, row, float(control.felt[row]), self._touch)
-            return None
-        if self.keep_from_falling() >= 0:
-            return ForceVerdict(
-                ResultCode.CONTACT_LOST, row, float(control.felt[row]), self._touch, stops=True
-            )
-        off = self._off(part)
-        if control.arrived([row]) and goal.resting and off is None:
+            return ForceVerdict(ResultCode.CONTACT_LOST, row, float(control.felt[row]), self._touch)
+        off, arrived = self._off(part), control.arrived(part.rows.tolist())
+        if arrived and goal.resting and off is None:
             return ForceVerdict(ResultCode.SUCCESSFUL)
-        if off is not None and control.arrived([row]) and time_s - self._touched_s > goal.block.goal_time_s:
+        if off is not None and arrived and time_s - self._touched_s > goal.block.goal_time_s:
             return ForceVerdict(ResultCode.FORCE_TOLERANCE_VIOLATED, *off)
         return None
 

@@ -122,15 +122,17 @@ def judge_walk(machine: Machine, path: Path, walked: Walk) -> Walked:
 
 
 def with_forces(machine: Machine, walked: Walk, part: ForcePart) -> tuple[Walk, tuple[Demand, ...]]:
-    """The walk with what its contacts ask of the motors; of a guard, the demand on the speed of approach."""
+    """The walk with what its contacts ask of the motors, and the demand on a guard's speed of approach."""
     from linkwork.controller.planning.contact_check import touched
     from linkwork.controller.planning.force_goals import approach_limit
 
     efforts, approach = touched(machine, walked, part)
-    if not part.guard:
+    if len(part.pressed):
         walked = replace(walked, rest=walked.rest + efforts)
         released = machine.chain.released_walk
-        return (resolved(released)(machine, walked, part) if released else walked), ()
+        walked = resolved(released)(machine, walked, part) if released else walked
+    if not part.guard:
+        return walked, ()
     name = machine.force_rows[int(part.rows[0])].name
     nearing = np.minimum(approach, 0.0)
     return walked, (rate("approach speed", name, "m/s", nearing, approach_limit(machine, part), 1),)

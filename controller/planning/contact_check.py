@@ -57,7 +57,7 @@ def touch_samples(
 def touched(machine: Machine, walk: Walk, part: ForcePart) -> tuple[Floats, Floats]:
     """Efforts (n × nv) that a goal's contacts ask for along its walk, and the rate of the first's gap (n).
 
-    A guard asks for none: it ends where the contact begins.
+    A guard's contact asks for none: the motion ends where the contact begins.
     """
     efforts, first = np.zeros_like(walk.rest), np.zeros(len(walk.s))
     work = machine.workspace()
@@ -65,7 +65,7 @@ def touched(machine: Machine, walk: Walk, part: ForcePart) -> tuple[Floats, Floa
         row = machine.force_rows[index]
         if row.kind != "contact":
             continue
-        force = np.interp(walk.s, part.times_s, part.values[number]) * (0.0 if part.guard else 1.0)
+        force = np.interp(walk.s, part.times_s, part.values[number]) * (index in part.pressed)
         rates = np.zeros(len(walk.s))
         touch_samples(*work.arguments, walk.q, walk.q1, row.index, row.gap, force, efforts, rates)
         if number == 0:

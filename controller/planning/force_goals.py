@@ -9,11 +9,13 @@ from dataclasses import replace
 import numpy as np
 
 from linkwork.arrays import Floats
+from linkwork.controller.goal_block import QUINTIC
 from linkwork.controller.goal_force_part import ForcePart
 from linkwork.controller.planning.goal_set import complete
+from linkwork.controller.planning.moves import SHORT_MOVE_S
 from linkwork.controller.planning.path import Path
-from linkwork.controller.planning.planner_start import Start
-from linkwork.controller.planning.singularity import independent, smallest_singular_value
+from linkwork.controller.planning.planner_start import Present, Start
+from linkwork.controller.planning.singularity import DEPENDENT_BELOW, independent, smallest_singular_value
 from linkwork.machine import Machine
 from linkwork.machine.checks.force_stability import mass_along
 from linkwork.machine.nearest_name import nearest
@@ -91,15 +93,21 @@ def refuse_where_motors_are_too_few(machine: Machine, row: ForceRow, where: Wher
 
 
 def guard_of(
-    machine: Machine, given: Mapping[str, float], chosen: Sequence[int], start: Start, where: Where
+    machine: Machine,
+    given: Mapping[str, float],
+    chosen: Sequence[int],
+    start: Start,
+    where: Where,
+    pressed: ForcePart | None = None,
 ) -> ForcePart | None:
-    """The guard of a motion in the coordinates `chosen`: at touch all but one of them come to rest.
+    """The guard of a motion in the coordinates `chosen`, in which forces may be pressed: at touch all but one
+    of the coordinates come to rest.
 
-    That one is left to the force; it is the one without which the others and the gap determine the motion
+    That one is left to the force; it is the one without which the others and the gaps determine the motion
     best. Raises RequestError (INVALID_GOAL).
     """
     if not given:
-        return None
+        return pressed
     if len(given) > 1:
         raise RequestError(ResultCode.INVALID_GOAL, "a guard monitors one contact", where)
     ((name, force),) = given.items()
@@ -112,15 +120,33 @@ def guard_of(
     if force < least:
         text = f"{force:g} N is less than the force from which on a contact counts as made, {least:g} N"
         raise RequestError(ResultCode.INVALID_GOAL, text, (*where, name))
+    forces = pressed or ForcePart.constant([], [], [])
+    if number in forces.rows:
+        text = f"{name} is pressed already: a guard monitors another contact"
+        raise RequestError(ResultCode.INVALID_GOAL, text, (*where, name))
+    gaps = (*_gaps(machine, forces), row.gap)
     places = range(len(chosen))
     hold = [
         smallest_singular_value(
-            machine.mechanism, [*(chosen[i] for i in places if i != left), row.gap], start.q
+            machine.mechanism, [*(chosen[i] for i in places if i != left), *gaps], start.q
         )
         for left in places
     ]
+    if max(hold, default=0.0) < DEPENDENT_BELOW:
+        text = f"no motion that is left changes the gap of {name}: the force on it cannot be controlled"
+        raise RequestError(ResultCode.INVALID_GOAL, text, (*where, name))
     kept = [i for i in places if i != int(np.argmax(hold))]
-    return ForcePart.constant([number], [force], [machine.controller.force.tolerance_N], kept)
+    return forces.guarded(number, force, machine.controller.force.tolerance_N, kept)
+
+
+def force_alone(machine: Machine, part: ForcePart, present: Present) -> Path:
+    """The path of a goal of force alone: at rest, until its profile has ended and steps have become ramps."""
+    settings = machine.controller.force
+    ramp_s = float(np.abs(part.values).max()) / settings.rate_N_s
+    times = np.array([0.0, max(float(part.times_s[-1]), ramp_s + settings.settle_s, SHORT_MOVE_S)])
+    values = np.zeros((2, QUINTIC, len(present.theta)))
+    values[:, 0] = present.theta
+    return Path(present.coordinates, times, values, (0.0, float(times[-1])))
 
 
 def approach_limit(machine: Machine, part: ForcePart) -> float:
@@ -146,7 +172,8 @@ def complete_pressed(
     chosen = set(named)
     if chosen < set(start.reference) and len(start.reference) == wanted:
         chosen = set(start.reference)
-    said, pressed = ", ".join(names[i] for i in named), ", ".join(names[i].partition(".")[0] for i in gaps)
+    said = ", ".join(names[i] for i in named) or "force alone"
+    pressed = ", ".join(names[i].partition(".")[0] for i in gaps)
     if len(chosen) != wanted:
         text = (
             f"{said}: {len(chosen)} coordinates, but motion has {wanted} of {machine.dof} degrees of "
@@ -163,13 +190,13 @@ def complete_pressed(
 
 def _gaps(machine: Machine, part: ForcePart) -> tuple[int, ...]:
     """The gaps of the contacts that a goal presses."""
-    rows = (machine.force_rows[i] for i in part.rows.tolist())
+    rows = (machine.force_rows[i] for i in part.pressed.tolist())
     return tuple(row.gap for row in rows if row.kind == "contact")
 
 
 def with_gaps(machine: Machine, path: Path, q: Floats) -> Path:
     """Return a path as the loop follows it, with the gaps of pressed contacts as they are at q (nq)."""
-    gaps = () if path.forces is None or path.forces.guard else _gaps(machine, path.forces)
+    gaps = () if path.forces is None else _gaps(machine, path.forces)
     if not gaps:
         return path
     work = machine.workspace()
@@ -188,7 +215,7 @@ def keeps_pressing(machine: Machine, before: ForcePart | None, force: Iterable[s
     It may where just the same contacts are pressed, and no force that a constraint carries is left out:
     contact is made and broken at rest.
     """
-    pressed = set() if before is None or before.guard else {machine.force_rows[i] for i in before.rows}
+    pressed = set() if before is None else {machine.force_rows[i] for i in before.pressed}
     wanted = {row for row in machine.force_rows if row.name in set(force)}
     return pressed <= wanted and all(row.kind == "constraint" for row in wanted - pressed)
 
@@ -200,7 +227,7 @@ def refuse_to_take_over(
     named = set(force)
     if keeps_pressing(machine, before, named):
         return
-    pressed = [] if before is None or before.guard else [machine.force_rows[i].name for i in before.rows]
+    pressed = [] if before is None else [machine.force_rows[i].name for i in before.pressed]
     if set(pressed) <= named:
         missing = ", ".join(name for name in named if name not in pressed)
         text = f"{missing} is not in contact yet: make contact with a guarded move first"

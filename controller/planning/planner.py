@@ -18,6 +18,7 @@ from linkwork.controller.planning.appending import appended_start
 from linkwork.controller.planning.curves import path_along
 from linkwork.controller.planning.force_goals import (
     complete_pressed,
+    force_alone,
     forces_of,
     guard_of,
     refuse_to_take_over,
@@ -318,10 +319,12 @@ def _trajectory(trajectory: Trajectory, machine: Machine, start: Start) -> Path:
     gaps: tuple[int, ...] = ()
     if forces is None:
         chosen = complete(machine, named, start, where)
-        forces = guard_of(machine, trajectory.guard, chosen, start, ("trajectory", "guard"))
     else:
         chosen, gaps = complete_pressed(machine, named, forces, start, where)
+    forces = guard_of(machine, trajectory.guard, chosen, start, ("trajectory", "guard"), forces)
     present = start.present(machine, (*chosen, *gaps))
+    if trajectory.force_alone and forces is not None:
+        return replace(force_alone(machine, forces, present), forces=forces, gaps=len(gaps))
     trajectory, frame = in_world(machine, trajectory, named, start)
     path = _through(trajectory, machine, present, named)
     if frame is not None:

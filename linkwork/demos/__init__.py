@@ -20,6 +20,7 @@ DEMOS = {
     "platform_3rrs": "A platform on three legs tilts, yaws and heaves",
     "slider_crank": "A slider-crank follows a sine through its branch poses",
     "scara_polish": "A SCARA makes contact with a tilted table and polishes it",
+    "press": "A press with one degree of freedom touches a workpiece and presses it",
     "four_bar": "The coupler of a four-bar swings between two angles",
     "slot_arm": "The pin of an arm enters a slot, runs in it, and leaves it again",
     "pick_and_place": "A SCARA with a gripper picks parts from a table and places them",

@@ -111,6 +111,21 @@ def draw_forces(recording: DemoRun, path: Path, title: str, contact: str) -> Non
     save_figure(figure, path, title, caption)
 
 
+def draw_force_alone(recording: DemoRun, path: Path, title: str, contact: str) -> None:
+    """Write a PNG: the force from touch to release."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9.0, 4.4), dpi=130, facecolor="white")
+    FigureCanvasAgg(figure)
+    forces, found = forces_of(recording, contact), force_figures(recording, contact)
+    axes = figure.add_axes((0.09, 0.13, 0.89, 0.7))
+    _draw_force(axes, forces, float(forces.wanted[forces.measured].max()))
+    pace = "in lockstep" if recording.options.lockstep else "in real time at 1 kHz"
+    most = amount(found["force_error_max_N"], "N")
+    save_figure(figure, path, title, f"{pace}; the force is off by {most} at most")
+
+
 def _draw_force(axes: Axes, forces: ForceSeries, wanted_N: float) -> None:
     axes.plot(forces.time_s, forces.sensed, color=HUES[0], linewidth=2.4, alpha=0.45, label="force")
     axes.plot(forces.time_s, forces.wanted, color=ACCENT, linewidth=1.1, label="wanted")

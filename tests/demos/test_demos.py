@@ -183,3 +183,14 @@ def test_a_delta_picks_from_a_running_belt(tmp_path: Path) -> None:
     assert 0.45 < low < high < 0.73
     demo.draw(run, tmp_path / "picture.png", "a title")
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_press_with_one_degree_of_freedom_touches_and_presses(tmp_path: Path) -> None:
+    recording = perform(demo_named("press"), load("press"), 0.5)
+    found = demo_named("press").report(recording)
+    assert found["force_error_max_N"] < 8.0
+    assert 50.0 <= found["touch_peak_N"] < 75.0
+    assert found["bounces"] == 0
+    assert found["peak_effort"]["ram"] == pytest.approx(40.0 * 9.81, rel=0.15)
+    demo_named("press").draw(recording, tmp_path / "picture.png", "a title")
+    assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")

@@ -24,6 +24,7 @@ SHAPES = {  # degrees of freedom, rows, rank
     "arm_6dof_simple": (6, 0, 0),
     "thin_disk": (3, 0, 0),
     "scara_polish": (4, 0, 0),
+    "press": (1, 0, 0),
     "slot_arm": (2, 0, 0),
     "scara_gripper": (4, 0, 0),
 }

@@ -50,7 +50,7 @@ def test_an_example_is_feasible_from_where_it_says(name: str, file: str) -> None
             "target": {key: float(value) for key, _, value in (one.partition("=") for one in target.split())}
         }
         if options.startswith("until-force"):
-            asked["until_force"] = {"table": float(options.split()[1])}
+            asked["until_force"] = {made.force_rows[0].name: float(options.split()[1])}
         move = plan("move", asked, made, start)
         start = Start.at_pose(made, walk(made, Way.of_block(move.words), start.q).q[-1])
     trajectory = read_trajectory_file(path).trajectory.model_dump(exclude_none=True)
