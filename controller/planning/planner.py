@@ -40,7 +40,7 @@ from linkwork.controller.planning.path_poses import GOAL_POSES, poses_along
 from linkwork.controller.planning.planner_messages import PlannedGoal
 from linkwork.controller.planning.planner_start import Present, Start
 from linkwork.controller.planning.retiming import Retimed, retime, rewalk
-from linkwork.controller.planning.splines import path_through
+from linkwork.controller.planning.splines import long_turns, path_through
 from linkwork.controller.planning.stopping import MOST_WINDOWS
 from linkwork.controller.planning.verdict import verdict
 from linkwork.controller.planning.walk import Walk
@@ -138,7 +138,7 @@ def plan(
         admitted = _followed(given, machine, start)
     else:
         raise RequestError(RequestCode.UNSUPPORTED, f"{method} is not a plannable motion")
-    path, report, acting = admitted.path, admitted.report, None
+    path, report, acting = admitted.path, admitted.report | _warnings(machine, given), None
     if given.acts:
         planned = actions_of(machine, given, path, admitted.walk, begin)
         path, acting = replace(path, actions=planned.part), planned.as_map(path.duration_s)
@@ -147,6 +147,18 @@ def plan(
     words = path.pack(machine, admitted.stopping, given.tolerances, given.goal_time_s)
     poses = poses_along(admitted.walk, GOAL_POSES)
     return _plan(machine, words, path, report, begin=begin, q=start.q, actions=acting, poses=poses)
+
+
+def _warnings(machine: Machine, given: Trajectory) -> dict[str, list[str]]:
+    """The report's `warnings`, where a trajectory gives cause for some."""
+    wraps = machine.mechanism.coordinate_wraps
+    found = [
+        text
+        for column, name in enumerate(given.coordinates if given.points else ())
+        if wraps[index_of(machine, name, ("trajectory", "coordinates", column))]
+        for text in long_turns(given.points or [], name, column)
+    ]
+    return {"warnings": found} if found else {}
 
 
 def actions_of(
@@ -222,7 +234,8 @@ def judge(params: object, machine: Machine, start: Start) -> dict[str, Any]:
     path, points = _trajectory(given, machine, start), given.points
 
     def acting(walk: Walk) -> dict[str, Any]:
-        return {"events": actions_of(machine, given, path, walk, Fresh()).events} if given.acts else {}
+        events = actions_of(machine, given, path, walk, Fresh()).events if given.acts else None
+        return _warnings(machine, given) | ({} if events is None else {"events": events})
 
     if path.frame is not None:
         return _judged_in_frame(machine, path, path.frame, start, acting, shown)

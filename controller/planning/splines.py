@@ -132,6 +132,21 @@ def path_through(points: Sequence[Waypoint], columns: Sequence[int], present: Pr
     return Path(present.coordinates, times, values, (0.0, float(times[-1])))
 
 
+def long_turns(points: Sequence[Waypoint], name: str, column: int) -> list[str]:
+    """Warnings for the steps of an angle that turn by more than half a turn: its way-points are followed as
+    they are given, and only the first one is taken whole turns off where that is nearer.
+    """
+    angles = np.array([point.positions[column] for point in points])
+    steps = np.diff(angles)
+    near = angles[:-1] + steps - 2.0 * np.pi * np.round(steps / (2.0 * np.pi))
+    return [
+        f"{name} turns by {abs(np.degrees(steps[at])):.4g}° from way-point {at} to {at + 1}, as given; for"
+        f" the short way round write {near[at]:.6g} rad ({np.degrees(near[at]):.4g}°) in way-point {at + 1},"
+        " and shift the later angles by as much"
+        for at in np.flatnonzero(exceeds(np.abs(steps), np.pi)).tolist()
+    ]
+
+
 def _refuse(text: str, *path: str | int, **data: object) -> NoReturn:
     raise RequestError(ResultCode.INVALID_GOAL, text, ("trajectory", "points", *path), data)
 

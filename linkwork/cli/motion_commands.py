@@ -147,6 +147,8 @@ def _follow(link: ControllerConnection, goal: Goal, what: str) -> int:
     from linkwork.client.goal import GoalFailed
     from linkwork.terminal.progress import goal_bar
 
+    for text in goal.accepted["report"].get("warnings") or ():
+        complain(f"warning: {text}")
     try:
         with goal_bar(console, what) as show:
             _answer(link, goal, goal.wait(on_progress=show))

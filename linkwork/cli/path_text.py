@@ -12,7 +12,8 @@ MOST_LINES = 20
 
 
 def planned_lines(report: Mapping[str, Any]) -> Iterator[str]:
-    """Return the events of a trajectory that was checked or accepted, from its report."""
+    """Return warnings and events of a trajectory that was checked or accepted, from its report."""
+    yield from (f"  warning: {text}" for text in report.get("warnings") or ())
     events = report.get("events") or []
     for told in events[:MOST_LINES]:
         early = f", set at {told['fires_s']:.4g} s" if told["fires_s"] != told["time_s"] else ""

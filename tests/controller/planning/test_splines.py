@@ -1,12 +1,15 @@
 """Way-points: what they give decides the kind of pieces; the path goes through all of them."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.interpolate import BPoly
 
-from linkwork.controller.planning.planner_start import Present
+from linkwork.controller.planning.planner import judge, plan
+from linkwork.controller.planning.planner_start import Present, Start
 from linkwork.controller.planning.splines import path_through
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError
@@ -152,3 +155,26 @@ def test_a_rest_given_at_the_end_alone_changes_nothing():
     ended[2] = Waypoint(time_from_start_s=2.0, positions=list(positions[2]), velocities=[0.0, 0.0, 0.0])
     first, second = (path_through(chosen, [0, 1, 2], present()) for chosen in (bare, ended))
     np.testing.assert_array_equal(first.values, second.values)
+
+
+def test_way_points_of_an_angle_more_than_half_a_turn_apart_are_warned_of(scara):
+    start = Start.at_pose(scara, scara.initial_q)
+    here = start.theta[7]
+    rest = {"coordinates": ["angle"]}
+
+    def warnings(*angles):
+        points = [{"time_from_start_s": 4.0 * (i + 1), "positions": [a]} for i, a in enumerate(angles)]
+        trajectory = rest | {"points": points}
+        planned = plan("send", {"trajectory": trajectory}, scara, start).report
+        checked = judge({"trajectory": trajectory}, scara, start)["report"]
+        assert planned.get("warnings") == checked.get("warnings")
+        return planned.get("warnings", [])
+
+    assert len(warnings(here + 3.0, here - 3.0, here + 3.0)) == 2
+    (long,) = warnings(here - 1.0, here + 2.5, here + 1.0)
+    assert "angle turns by 200.5° from way-point 0 to 1" in long
+    assert f"write {here + 2.5 - 2.0 * math.pi:.6g} rad" in long
+    assert warnings(here + 3.0, here, here - 3.1) == []
+    assert warnings(here + 2.0 * math.pi, here + 2.0 * math.pi + 0.1) == [], "the first is brought near"
+    rest["coordinates"] = ["wrist"]
+    assert warnings(-2.5, 2.5) == [], "a joint turns as far as it is asked to"
