@@ -74,7 +74,8 @@ def path_to(machine: Machine, present: Present, target: Floats, slower: float = 
             return _step(present, target)
         directions, begin = way[None, :] / far, theta
         along = np.min(limits / np.maximum(np.abs(directions.T), 1e-200), axis=0)
-        profiles = _profiles(*np.zeros((3, 1)), np.array([far]), along[None, :])
+        here = np.zeros(1)
+        profiles = _profiles(here, here, here, np.array([far]), along[None, :])
     times = np.unique(np.concatenate([profile[0] for profile in profiles]))
     end = times[-1]
     if end < SHORT_PROFILE_S and not in_motion:
