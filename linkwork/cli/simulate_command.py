@@ -279,6 +279,7 @@ def _summary(motion: Motion) -> dict[str, Any]:
         "steps": motion.steps,
         "steps_per_s": motion.steps_per_s,
         **asdict(motion.balance),
+        "undetermined": list(motion.undetermined),
         "switches": motion.switches,
     }
     if motion.error is not None:
@@ -317,7 +318,13 @@ def _say_motion(name: str, motion: Motion) -> None:
 def _say_balance(motion: Motion, balance: Balance) -> None:
     """Print energy and constraint errors."""
     say(f"energy {motion.energy_start_J:.9g} J → {motion.energy_end_J:.9g} J")
-    say(f"largest difference between energy and work {balance.energy_balance_error_J:.3g} J")
+    if motion.undetermined:
+        from linkwork.machine.nearest_name import listed
+
+        names, verb = listed(motion.undetermined), "holds" if len(motion.undetermined) == 1 else "hold"
+        say(f"not determined: loads and the work of constraints, as {names} {verb} to second order only")
+    else:
+        say(f"largest difference between energy and work {balance.energy_balance_error_J:.3g} J")
     if balance.rank_min is not None:
         say(
             f"largest constraint residual {balance.residual_position_max:.3g} (m or rad), "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -68,6 +68,11 @@ class ReactionHistory:
         """Return the last values of each, and the largest magnitudes over all samples."""
         return {name: self._of(k) for k, name in enumerate(self.names)}
 
+    def undetermined(self) -> ReactionHistory:
+        """Return the same with forces that are not numbers."""
+        none = [np.full_like(each, np.nan) for each in (self.force_N, self.moment_N_m, self.effort)]
+        return replace(self, force_N=none[0], moment_N_m=none[1], effort=none[2])
+
     def _of(self, k: int) -> dict[str, object]:
         found: dict[str, object] = {
             "on_body": self.on_bodies[k],
@@ -97,6 +102,10 @@ class ConstraintEfforts:
     names: tuple[str, ...]
     units: tuple[str, ...]
     effort: Floats
+
+    def undetermined(self) -> ConstraintEfforts:
+        """Return the same with efforts that are not numbers."""
+        return replace(self, effort=np.full_like(self.effort, np.nan))
 
     def summary(self) -> dict[str, dict[str, object]]:
         """Return the last value of each, and the largest magnitude over all samples."""

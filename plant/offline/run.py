@@ -6,7 +6,7 @@ import itertools
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -15,9 +15,11 @@ from numpy.typing import ArrayLike
 from linkwork.arrays import Floats
 from linkwork.machine import Machine
 from linkwork.machine.building.contact_parameters import refuse_long_steps
+from linkwork.multibody.formulations.branch_velocities import SHORT, second_order_closures
 from linkwork.multibody.formulations.other_formulations import FORMULATIONS as ACCELERATIONS
 from linkwork.multibody.formulations.reactions import Reaction
 from linkwork.multibody.kernels.layout import PASSAGES, RANK
+from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.tree.dynamics import dynamics, energy
 from linkwork.multibody.workspace import Workspace
 from linkwork.plant.constraint_switching import Switch, SwitchedAt, perform, refuse_switches, schedule
@@ -49,6 +51,7 @@ from linkwork.plant.simulator import SimulationDiverged
 
 MOST_STEPS: Final = 100_000_000
 _CHUNK: Final = 20_000
+_LOOKED_AT: Final = 8
 _WHOLE: Final = 1e-9
 """Part of a step below which the rest of the duration is round-off."""
 
@@ -112,6 +115,7 @@ class Motion:
     inertia_condition: tuple[float, float] | None = None
     dt_s: float = 0.0
     error: float | None = None
+    undetermined: tuple[str, ...] = ()
 
     def columns(self) -> dict[str, Floats]:
         """Return all columns (samples) of the motion by the names that files use."""
@@ -222,6 +226,13 @@ def simulate(
             if own_reactions or recorder is None
             else recorder.reactions()
         )
+    balance, forces = _balance(work, figures, switcher.done), None
+    if recorder is not None and wanted.constraint_efforts:
+        forces = recorder.constraint_efforts()
+    undetermined = _undetermined(mechanism, q, balance, machine.assembly.ordinary_rank)
+    if undetermined:
+        balance = replace(balance, energy_balance_error_J=math.nan, constraint_work_J=math.nan)
+        found, forces = found and found.undetermined(), forces and forces.undetermined()
     return Motion(
         mechanism.joint_names,
         mechanism.position_names,
@@ -230,16 +241,27 @@ def simulate(
         v,
         float(figures[kernels.ENERGY_START]),
         _energy(work),
-        _balance(work, figures, switcher.done),
+        balance,
         times.steps,
         times.steps / seconds if seconds > 0.0 else 0.0,
         steps_of.switches,
         tracked(mechanism, points, q, v) if points else None,
         found,
-        recorder.constraint_efforts() if recorder is not None and wanted.constraint_efforts else None,
+        forces,
         getattr(steps_of, "conditions", None),
         dt,
+        undetermined=undetermined,
     )
+
+
+def _undetermined(mechanism: Mechanism, q: Floats, balance: Balance, ordinary: int) -> tuple[str, ...]:
+    """Return the constraints that held to second order only in some of the states (samples × nq)."""
+    least, rank = balance.sigma_min or 0.0, balance.rank_min
+    if rank is None or (rank == ordinary and least > SHORT):
+        return ()
+    states = q[:: max(1, len(q) // _LOOKED_AT)]
+    names = [name for state in states for name in second_order_closures(mechanism, state)]
+    return tuple(dict.fromkeys(names))
 
 
 def _reactions_of_steps(steps: Steps, times: Schedule) -> ReactionHistory:

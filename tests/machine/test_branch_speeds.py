@@ -5,9 +5,13 @@ import json
 
 import numpy as np
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
-from linkwork.machine import MachineError, check, load
+from linkwork.machine import MachineError, check, load, shipped_path
+from linkwork.multibody.formulations.branch_velocities import Tangents, branch_velocities
 from linkwork.plant.offline.run import simulate
+from tests.command import linkwork
 
 RODS = ("rod_a", "rod_b", "rod_c")
 
@@ -88,3 +92,103 @@ def test_a_flat_machine_at_rest_stays_there(tmp_path):
     assert not machine.initial_v.any()
     motion = simulate(machine, duration_s=0.05)
     assert not motion.v[-1].any()
+
+
+def rods(extra: str = "", initial: str = "") -> str:
+    """Two parallel slides and a rod of just their distance, whose length changes to second order only."""
+    inertia = "inertia_kg_m2: {xx: 0.01, yy: 0.01, zz: 0.01}"
+    slide = "type: prismatic, parent: world, axis: [0, 0, 1]"
+    return (
+        "name: rods\ngravity_m_s2: [0, 0, -9.81]\n"
+        f"bodies: {{a: {{mass_kg: 1, {inertia}}}, b: {{mass_kg: 1, {inertia}}}}}\n"
+        f"joints: {{a: {{{slide}, child: a}}, b: {{{slide}, child: b, at_m: [1, 0, 0]}}}}\n"
+        "constraints:\n  rod: {type: distance, a: {body: a}, b: {body: b}, distance_m: 1}\n"
+        f"{extra}{initial}"
+    )
+
+
+DRIVE = '  drive: {type: coordinate, of: a, equals_m: "0.2*sin(3*t)"}\n'
+
+
+@pytest.mark.parametrize(
+    ("extra", "initial"),
+    [(DRIVE, ""), ("", "initial: {a_m: 0.1, a_m_s: 0.4}\n"), ("", "initial: {a_m: 0, b_m: 1.0e-9}\n")],
+)
+@pytest.mark.filterwarnings("error")
+def test_what_a_closure_of_second_order_leaves_open_is_declared(write, extra, initial):
+    path = write(rods(extra, initial))
+    machine = load(path)
+    assert machine.initial_v[1] == pytest.approx(machine.initial_v[0], abs=1e-12)
+    assert machine.assembly.branches == ()
+    (warning,) = [each for each in check(path) if "second order" in each.message]
+    assert (warning.key, warning.severity) == ("constraints.rod", "warning")
+    motion = simulate(machine, 0.3, reactions=True)
+    assert motion.undetermined == ("rod",)
+    assert np.isnan(motion.balance.energy_balance_error_J)
+    assert np.isnan(motion.balance.constraint_work_J)
+    assert motion.reactions is not None
+    assert np.isnan(motion.reactions.force_N).all()
+    assert np.abs(motion.q[:, 1] - motion.q[:, 0]).max() < 1e-6
+    ran = linkwork("simulate", str(path), "--duration", "0.1")
+    assert "not determined" in ran.stdout
+    assert "rod" in ran.stdout
+
+
+@pytest.mark.parametrize("pose", ["{crank_deg: 30}", "{crank_deg: 90, knee_deg: 180}"])
+def test_branches_and_ordinary_poses_leave_nothing_open(write, pose):
+    text = shipped_path("slider_crank").read_text(encoding="utf-8")
+    path = write(text.replace("{crank_deg: 30}", pose))
+    assert not [each for each in check(path) if "second order" in each.message]
+    assert simulate(load(path), 1.0).undetermined == ()
+
+
+@given(
+    st.integers(1, 3),
+    st.lists(st.floats(-3, 3).map(lambda x: round(x, 1)), min_size=18, max_size=18),
+    st.lists(st.booleans(), min_size=3, max_size=3),
+)
+@settings(max_examples=15, deadline=None)
+def test_every_branch_is_found_once(count, numbers, double):
+    """Each equation is a product of two linear ones, so that all solutions are known."""
+    first, second = np.array(numbers).reshape(2, 3, 3)[:, :count, :count] + 5.0 * np.eye(count)
+    second = second - 10.0 * np.eye(count) * np.arange(1, count + 1)
+    second[np.array(double[:count])] = first[np.array(double[:count])]
+    pairs = itertools.product(*[(first[i], second[i]) for i in range(count)])
+    matrices = [np.array(rows) for rows in pairs]
+    assume(all(np.linalg.cond(each) < 30.0 for each in matrices))
+    known = np.unique([np.round(np.linalg.solve(each, np.ones(count)), 6) for each in matrices], axis=0)
+    apart = [np.abs(a - b).max() for a, b in itertools.combinations(known, 2)]
+    assume(min(apart, default=1.0) > 1e-2)
+    # velocities (1, z): the first speed is given, its branches are a cone
+    curvature = np.array(
+        [
+            0.5 * (np.outer(one, two) + np.outer(two, one))
+            for one, two in zip(
+                *(np.column_stack([-np.ones(count), each]) for each in (first, second)), strict=True
+            )
+        ]
+    )
+    size = count + 1
+    equations = Tangents(
+        np.eye(size),
+        np.zeros(size),
+        curvature,
+        np.zeros((count, size)),
+        np.zeros(count),
+        np.eye(size),
+        np.eye(count),
+    )
+    for speed in (1.0, 1e-3):
+        found = branch_velocities(equations, np.eye(size)[:1], [speed], np.zeros(size))
+        assert len(found) == len(known)
+        for each in known:
+            assert min(np.abs(v[1:] / speed - each).max() for v in found) < 1e-5
+
+
+def test_a_double_branch_does_not_hide_the_others() -> None:
+    curvature = np.array([np.diag([0.0, 1.0, 0.0]), np.diag([-4.0, 0.0, 1.0])])  # z1² = 0 and z2² = 4 z0²
+    equations = Tangents(
+        np.eye(3), np.zeros(3), curvature, np.zeros((2, 3)), np.zeros(2), np.eye(3), np.eye(2)
+    )
+    found = np.array(branch_velocities(equations, np.eye(3)[:1], [0.6], np.array([0.6, 0, 0])))
+    np.testing.assert_allclose(found[np.argsort(found[:, 2])], [[0.6, 0, -1.2], [0.6, 0, 1.2]], atol=1e-9)

@@ -40,7 +40,18 @@ def rank_decision(machine: Machine) -> dict[str, Any]:
 
 
 def rank_warnings(machine: Machine) -> Iterator[Problem]:
-    """Return a warning where the rank of the constraints depends on the tolerance in the initial pose."""
+    """Return warnings where the rank depends on the tolerance in the initial pose, or rows fail there."""
+    from linkwork.multibody.formulations.branch_velocities import second_order_closures
+
+    for name in second_order_closures(machine.mechanism, machine.initial_q):
+        yield machine.document.problem(
+            ("constraints", name),
+            "this constraint holds to second order only in the initial pose: its load, and the work that it "
+            "transmits, are not determined",
+            of_key=True,
+            remedy="start in another pose, or prevent the motion by constraints whose rows depend on it",
+            severity="warning",
+        )
     if not gap_is_narrow(machine):
         return
     found = machine.assembly
