@@ -9,6 +9,7 @@ import re
 import struct
 import zlib
 from collections.abc import Iterator
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import IO, Any
@@ -19,6 +20,8 @@ from mcap.opcode import Opcode
 from mcap.records import Attachment, Channel, Chunk, DataEnd, McapRecord, Message, Metadata, Schema
 from mcap.stream_reader import StreamReader, breakup_chunk
 from mcap.writer import MCAP0_MAGIC
+
+from linkwork.controller.gateway.records.idle_ticks import unpack_idle
 
 _HEAD = struct.Struct("<BQ")
 _LENGTH = struct.Struct("<I")
@@ -63,19 +66,21 @@ class NoRecording(ValueError):
 class LogFollower:
     """Reader of the data written since the last call, from the segment `path` on. Close it after use.
 
-    alone: read this segment only. `ended`: the last segment is complete and none has followed it, or reading
-    has stopped at damage. `damage`: what is damaged and missing, as text. `cut`: it is only the end of the
-    last segment, as in a log that is being written or whose writer was killed.
+    alone: read this segment only. packed: leave ticks packed that are (`idle_ticks.py`). `ended`: the last
+    segment is complete and none has followed it, or reading has stopped at damage. `damage`: what is damaged
+    and missing, as text. `cut`: it is only the end of the last segment, as in a log that is being written or
+    whose writer was killed.
     """
 
-    def __init__(self, path: Path, *, alone: bool = False) -> None:
+    def __init__(self, path: Path, *, alone: bool = False, packed: bool = False) -> None:
         """Open the segment. Raises OSError, and NoRecording."""
-        self._alone = alone
+        self._alone, self._packed = alone, packed
         self.paths: list[Path] = []
         """The segments read."""
         self.ended = self.cut = self._stopped = False
         self.damage = ""
-        self._ticks: set[int] = set()
+        self.schemas: dict[int, Schema] = {}
+        self.channels: dict[int, Channel] = {}
         self._tick, self._first_ns, self._last_ns, self._bytes = -1, -1, 0, 0
         if not self._open(path):
             self.close()
@@ -120,19 +125,12 @@ class LogFollower:
 
         Afterwards `damage` is known.
         """
-        schemas: dict[int, Schema] = {}
-        channels: dict[int, Channel] = {}
         for record in self.records():
-            match record:
-                case Schema():
-                    schemas[record.id] = record
-                case Channel():
-                    channels[record.id] = record
-                case Message():
-                    channel = channels[record.channel_id]
-                    yield channel.topic, schemas[channel.schema_id], record.data
-                case Metadata() | Attachment():
-                    yield record
+            if isinstance(record, Metadata | Attachment):
+                yield record
+            elif isinstance(record, Message):
+                channel = self.channels[record.channel_id]
+                yield channel.topic, self.schemas[channel.schema_id], record.data
         if not self.ended:
             self.cut = True
             self._stop()
@@ -150,6 +148,7 @@ class LogFollower:
         else:
             record = next(StreamReader(BytesIO(frame), skip_magic=True, emit_chunks=True).records)
             found = breakup_chunk(record, validate_crc=True) if isinstance(record, Chunk) else [record]
+            found = [each for one in found for each in self._ticks_of(one)]
         for each in found:
             if isinstance(each, DataEnd):
                 self._complete = True
@@ -159,14 +158,29 @@ class LogFollower:
                 if zlib.crc32(frame[_HEAD.size : -_LENGTH.size]) != _LENGTH.unpack(frame[-_LENGTH.size :])[0]:
                     self._note(f"{self._path.name}: an attachment is damaged, and left out")
                     found = []
-            elif isinstance(each, Channel) and each.topic == "tick":
-                self._ticks.add(each.id)
-            elif isinstance(each, Message) and each.channel_id in self._ticks:
+            elif isinstance(each, Message) and self.channels[each.channel_id].topic == "tick":
                 self._tick, self._last_ns = each.sequence, each.log_time
                 self._first_ns = self._last_ns if self._first_ns < 0 else self._first_ns
         self._sum = zlib.crc32(frame, self._sum)
         self._bytes += len(frame)
         return found
+
+    def _ticks_of(self, record: McapRecord) -> Iterator[McapRecord]:
+        """The record itself, or the ticks that are packed in it."""
+        if isinstance(record, Schema):
+            self.schemas[record.id] = record
+        elif isinstance(record, Channel):
+            self.channels[record.id] = record
+        if (
+            self._packed
+            or not isinstance(record, Message)
+            or self.channels[record.channel_id].topic != "idle"
+        ):
+            yield record
+            return
+        tick = next(number for number, one in self.channels.items() if one.topic == "tick")
+        for number, data in enumerate(unpack_idle(record.data), record.sequence):
+            yield replace(record, channel_id=tick, sequence=number & 0xFFFFFFFF, data=data)
 
     def _note(self, text: str) -> None:
         self.damage += f"; {text}" if self.damage else text

@@ -14,6 +14,7 @@ from typing import Final
 from mcap.records import Attachment, Channel, Message, Metadata, Schema
 from mcap.writer import CompressionType, Writer
 
+from linkwork.controller.gateway.records.idle_ticks import idle_count
 from linkwork.recordings.log_follower import LogFollower, first_segment
 
 CHUNK_BYTES: Final = 64 * 1024
@@ -89,12 +90,13 @@ class RecordingWriter:
 
     def _message(self, message: Message, ticks_from: int) -> None:
         topic = self._names[message.channel_id]
-        if topic == "tick":
-            if message.sequence < ticks_from:
-                return
-            if self._first < 0:
-                self._first = message.sequence
-        self._counts[topic] = self._counts.get(topic, 0) + 1
+        if topic == "tick" and message.sequence < ticks_from:
+            return
+        ticks = 1 if topic == "tick" else idle_count(message.data) if topic == "idle" else 0
+        if ticks and self._first < 0:
+            self._first = message.sequence
+        kind = "tick" if ticks else topic
+        self._counts[kind] = self._counts.get(kind, 0) + (ticks or 1)
         self._writer.add_message(
             self._channels[topic], message.log_time, message.data, message.publish_time, message.sequence
         )
@@ -133,7 +135,7 @@ def record(
     recording begins with the segment `log`. Ends by itself when the log is complete. Raises OSError. A file
     that is killed while it is written can be read up to the last second.
     """
-    follower = LogFollower(log if ticks_from else first_segment(log))
+    follower = LogFollower(log if ticks_from else first_segment(log), packed=not ticks_from)
     try:
         writer = RecordingWriter(path)
         try:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from linkwork.controller.gateway.records import idle_ticks
 from linkwork.controller.gateway.records.log_segment import CHUNK_BYTES
 from linkwork.controller.records import layout_for
 from linkwork.plant.truth import BUFFER_BYTES
@@ -38,7 +39,9 @@ class Recorder:
         self._first = 0
         layout = layout_for(rig.machine)
         columns = 1 + len(rig.machine.mechanism.position_names) + 2 * len(rig.machine.mechanism.joint_names)
-        self._flush_ticks = 2 + max(CHUNK_BYTES // layout.deterministic_bytes, BUFFER_BYTES // (8 * columns))
+        self._flush_ticks = 2 + max(
+            CHUNK_BYTES // layout.deterministic_bytes, BUFFER_BYTES // (8 * columns), idle_ticks.MOST
+        )
         self.reopen()
 
     def reopen(self) -> None:

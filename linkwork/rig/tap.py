@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from mcap.records import Channel, Message, Schema
+from mcap.records import Message, Schema
 from numpy.typing import NDArray
 
 from linkwork.controller.gateway.records.logged_orders import GoalWords
@@ -33,8 +33,6 @@ class LogTap:
         self.path = first_segment(path)
         """The run's oldest segment that is left."""
         self._follower = LogFollower(path)
-        self._schemas: dict[int, Schema] = {}
-        self._topics: dict[int, tuple[str, int]] = {}
         self._rows: list[tuple[Schema, bytes]] = []
         self._numbers: list[int] = []
         self.events: list[dict[str, Any]] = []
@@ -45,20 +43,14 @@ class LogTap:
     def read(self) -> None:
         """Read the data written since the last call."""
         for record in self._follower.records():
-            match record:
-                case Schema():
-                    self._schemas[record.id] = record
-                case Channel():
-                    self._topics[record.id] = record.topic, record.schema_id
-                case Message():
-                    self._take(record)
-                case _:
-                    continue
+            if isinstance(record, Message):
+                self._take(record)
 
     def _take(self, message: Message) -> None:
-        topic, schema = self._topics[message.channel_id]
+        channel = self._follower.channels[message.channel_id]
+        topic = channel.topic
         if topic == "tick":
-            self._rows.append((self._schemas[schema], message.data))
+            self._rows.append((self._follower.schemas[channel.schema_id], message.data))
             self._numbers.append(message.sequence)
             self.last = message.sequence
         elif topic == "events":

@@ -158,7 +158,7 @@ class Log:
         while True:
             path = self._folder / f"{self._family}-{self.stamp}-{self._number:04d}.mcap"
             try:
-                segment = Segment(path, self._source)
+                segment = Segment(path, self._source, packs=True)
                 break
             except FileExistsError:
                 if self._number > 0:

@@ -1,8 +1,8 @@
 """One MCAP file: the machine file as attachment, every tick and goal as CDR, events as JSON.
 
-A tick's message is four bytes that say "little-endian CDR" and the record's own bytes. Under lockstep the
-wall-clock tail of the record is left off and message times are the device's, so that the same run gives the
-same bytes.
+A tick's message is four bytes that say "little-endian CDR" and the record's own bytes. Ticks of a braked
+machine are packed, but for one in a few hundred (`idle_ticks.py`). Under lockstep the wall-clock tail of the
+record is left off and message times are the device's, so that the same run gives the same bytes.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ import numpy as np
 from mcap.writer import CompressionType, Writer
 from numpy.typing import NDArray
 
+from linkwork.controller.gateway.records.idle_ticks import IDLE_SCHEMA, MOST, idle, pack_idle
 from linkwork.controller.gateway.records.logged_orders import (
     GOAL_SCHEMA,
     SET_POINT_SCHEMA,
@@ -87,19 +89,25 @@ class LogSource:
 
 
 class Segment:
-    """A new file being written. Raises OSError (a full disk, a path that exists already)."""
+    """A new file being written. Raises OSError (a full disk, a path that exists already).
 
-    def __init__(self, path: Path, source: LogSource) -> None:
+    packs: whether ticks of a braked machine are packed.
+    """
+
+    def __init__(self, path: Path, source: LogSource, *, packs: bool = False) -> None:
         self.path = path
         self._layout = source.layout
         self._wall_clock = source.wall_clock
         self._record_bytes = source.layout.bytes if source.wall_clock else source.layout.deterministic_bytes
         self._stream: IO[bytes] = path.open("xb")
-        self._set_points = self._compared = -1
+        self._set_points = self._compared = self._idle = -1
+        self._packs = packs and source.twin is None
+        self._packed = np.empty((0, source.layout.words))
         self._twin = source.twin
         self._last_ns = 0
         self.bytes = 0
-        """Bytes of messages so far, before compression: the same for the same run."""
+        """Bytes of messages so far, before compression: the same for the same run. A tick of a braked machine
+        counts as a sixteenth."""
         try:
             self._begin(source)
         except OSError:
@@ -135,6 +143,45 @@ class Segment:
 
     def ticks(self, words: NDArray[np.float64], compared: NDArray[Any] | None = None) -> None:
         """Append records (n, words), each followed by the digital twin's comparison, if given."""
+        if not self._packs:
+            self._append(words, compared)
+            return
+        packed = idle(words, self._layout)
+        bounds = [0, *(np.flatnonzero(packed[1:] != packed[:-1]) + 1), len(words)]
+        for begin, end in pairwise(bounds if len(words) else []):
+            if not packed[begin]:
+                self._end_idle()
+                self._append(words[begin:end])
+                continue
+            self.bytes += (end - begin) * (self._record_bytes // 16)
+            self._packed = np.concatenate([self._packed, words[begin:end]])
+            while len(self._packed) > MOST:
+                more = self._packed[MOST + 1 :]
+                self._packed = self._packed[: MOST + 1]
+                self._end_idle()
+                self._packed = more
+
+    def _end_idle(self) -> None:
+        """Write the ticks of a braked machine that are waiting: packed, and the last as a message."""
+        rows, self._packed = self._packed, self._packed[:0]
+        if len(rows) > 1:
+            if self._idle < 0:
+                schema = IDLE_SCHEMA.encode()
+                kind = self._writer.register_schema("linkwork_msgs/msg/IdleTicks", "ros2msg", schema)
+                self._idle = self._writer.register_channel("idle", "cdr", kind)
+            packed = rows[:-1, : self._record_bytes // 8].copy()
+            if self._wall_clock:
+                at = self._layout.offsets["phase_ns"]
+                packed[:, at : at + len(self._layout.names["phase"])] = np.nan
+            time_ns, number = self._times(rows)[0], int(rows.view(np.int64)[0, 0]) & 0xFFFFFFFF
+            data = pack_idle(packed.view(np.int64))
+            self._writer.add_message(self._idle, time_ns, data, time_ns, number)
+        if len(rows):
+            counted = self.bytes
+            self._append(rows[-1:])
+            self.bytes = counted
+
+    def _append(self, words: NDArray[np.float64], compared: NDArray[Any] | None = None) -> None:
         add, channel = self._writer.add_message, self._tick
         numbers = (words.view(np.int64)[:, 0] & 0xFFFFFFFF).tolist()
         times = self._times(words)
@@ -161,6 +208,7 @@ class Segment:
 
     def event(self, name: str, content: Mapping[str, Any] | GoalWords | TakenSetPoint) -> None:
         """Append an event, a goal's block or a set-point, at the time of the last tick."""
+        self._end_idle()
         if isinstance(content, GoalWords):
             channel, data = self._goal, content.pack()
         elif isinstance(content, TakenSetPoint):
@@ -192,6 +240,7 @@ class Segment:
     def flush(self, *, close_chunk: bool) -> None:
         """Flush complete chunks to the system; with `close_chunk` everything."""
         if close_chunk:
+            self._end_idle()
             self._writer.flush()  # type: ignore[no-untyped-call]
         else:
             self._stream.flush()
@@ -199,6 +248,7 @@ class Segment:
     def close(self) -> None:
         """Write the index and close the file."""
         try:
+            self._end_idle()
             self._writer.finish()  # type: ignore[no-untyped-call]
         finally:
             self._stream.close()

@@ -69,8 +69,9 @@ def phases_us(runs: Sequence[Ticks]) -> dict[str, Floats]:
     """Return the time per phase of the loop's period (ticks; µs); empty where a log does not have them."""
     if not runs or any("phase_ns" not in (run.table.dtype.names or ()) for run in runs):
         return {}
-    columns = np.concatenate([run.table["phase_ns"] for run in runs]).T * 1e-3
-    return dict(zip(runs[0].names["phase_ns"], columns, strict=True))
+    rows = np.concatenate([run.table["phase_ns"] for run in runs]) * 1e-3
+    rows = rows[~np.isnan(rows).any(axis=1)]  # left out while the machine is braked
+    return dict(zip(runs[0].names["phase_ns"], rows.T, strict=True))
 
 
 def overruns(runs: Sequence[Ticks]) -> dict[str, int]:
