@@ -41,7 +41,12 @@ def _command() -> int:
             raise
         context = error.ctx
         usage = f"{context.get_usage()}\n" if context is not None else ""
-        raise Misuse(usage + error.format_message()) from None
+        known = ""
+        if "No such command" in error.format_message() and hasattr(
+            getattr(context, "command", None), "commands"
+        ):
+            known = f" There are: {', '.join(context.command.list_commands(context))}"
+        raise Misuse(usage + error.format_message() + known) from None
 
 
 if __name__ == "__main__":

@@ -141,6 +141,5 @@ MOTION_LAW_NAMES: Final = tuple(kind.label for kind in MOTION_LAWS)
 REST_LAW_NAMES: Final = tuple(kind.label for kind in REST_LAWS)
 if TYPE_CHECKING:
     MotionLawName = str
-else:
+else:  # for what checks types at run time: the machine file and command lines
     MotionLawName = Literal[MOTION_LAW_NAMES]
-"""Type of a law of motion's name, for what checks types at run time: the machine file and command lines."""

@@ -682,6 +682,8 @@ class DescribeResult(DescribedControl):
     """Inputs and outputs, in the order of the machine file."""
     aliases: dict[str, str]
     """Names of the machine by the foreign names that requests may use in their place."""
+    poses: dict[str, dict[str, float]]
+    """Named poses: coordinate → position; `home` is the initial pose unless the file has another one."""
     pace: str
     period_s: float
     lease_s: float

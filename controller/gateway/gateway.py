@@ -218,7 +218,8 @@ class Gateway:
         except LeaseHeld as held:
             text = (
                 f"{held.owner} holds the lease, for another {held.left_s:.1f} s unless renewed; "
-                f"ask {held.owner} to release it, or `acquire` it with force"
+                f"ask {held.owner} to end that program, or take the lease over with "
+                "`Robot(take_over=True)`; `stop` and `estop` need no lease"
             )
             data = {"owner": held.owner, "left_s": round(held.left_s, 3)}
             raise RequestError(RequestCode.NOT_OWNER, text, ["as"], data) from None

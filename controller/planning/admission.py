@@ -22,7 +22,7 @@ from linkwork.controller.planning.effort_check import Efforts
 from linkwork.controller.planning.kinematic_check import SLOWEST, Demand, demands, rate
 from linkwork.controller.planning.path import Path
 from linkwork.controller.planning.planner_start import Start
-from linkwork.controller.planning.singularity import smallest_singular_value
+from linkwork.controller.planning.singularity import smallest_singular_value, what_is_stretched
 from linkwork.controller.planning.singularity_margin import Closest, singularities
 from linkwork.controller.planning.walk import Walk
 from linkwork.controller.planning.walk_choice import walk
@@ -184,6 +184,7 @@ def _check_poses(machine: Machine, path: Path, walked: Walk) -> Closest:
         where = _position(machine, path, walked, sample)
         at = ", ".join(f"{name} = {value:.6g}" for name, value in where.items())
         text = f"the machine cannot reach {at} at {walked.s[sample]:.3f} s (sample {sample})"
+        text += f": {what_is_stretched(machine.mechanism, path.coordinates, walked.q[max(sample - 1, 0)])}"
         data: dict[str, Any] = {"quantity": "reach", "position": where, "coordinate": next(iter(where))}
         _refuse(text, walked, sample, data)
     if walked.ends_at_branch:

@@ -140,7 +140,8 @@ def _check_ends(path: Path, present: Present) -> None:
             raise RequestError(
                 ResultCode.INVALID_GOAL,
                 f"the curve begins at {name} = {value:.6g}, {abs(value - here):.3g} away from where the"
-                f" machine is ({here:.6g}); at most {limit:.3g} is allowed. Move to {wanted} first",
+                f" machine is ({here:.6g}); at most {limit:.3g} is allowed. Move to {wanted} first"
+                " (`linkwork send --approach` does)",
                 where,
                 {"coordinate": name, "value": value, "present": here, "limit": limit, "begin": begin},
             )

@@ -81,9 +81,11 @@ class Efforts:
         return self._given_at[1]
 
     def demands(self) -> Iterator[Demand]:
-        """Effort, with room to stop, of every column, and the rate of effort of joints with motors."""
+        """Effort, with room to stop, of every driven column, and the rate of effort of joints with motors."""
         for j, (name, unit) in enumerate(self._columns):
-            yield self._effort(j, name, unit)
+            demand = self._effort(j, name, unit)
+            if self.limit[j] or demand.stretch > 1.0:  # a passive joint has no limit to report
+                yield demand
         for j in self._rated:
             yield self._rate(j, self._machine.joints[j].name, f"{self._units[j]}/s")
 

@@ -98,10 +98,21 @@ def _position(limits: Limits, unit: str, values: Floats) -> Iterator[Demand]:
         if math.isfinite(limit):
             value = float(values[sample])
             outside = bool(passes(sign * value, sign * limit))
-            used = sign * value / abs(limit) if limit else float(outside)
+            used = share_of_range(value, low, high, sign)
             stretch = math.inf if outside else 1.0
             over = beyond(passes(sign * values, sign * limit)) if outside else (0, 0, 0)
             yield Demand("position", limits.name, unit, value, float(limit), sample, used, stretch, over)
+
+
+def share_of_range(value: float, low: float, high: float, sign: float) -> float:
+    """Return how near a value is to an end of its range, the low (sign -1) or the high one (1): 1 at the end.
+
+    0 in the middle of a range with two ends; of a range with one end, its share of that end.
+    """
+    middle = 0.5 * (low + high) if math.isfinite(high - low) else 0.0
+    room = (high if sign > 0.0 else low) - middle
+    beyond_middle = sign * (value - middle)
+    return beyond_middle / abs(room) if room else float(beyond_middle >= 0.0)
 
 
 def rate(quantity: str, name: str, unit: str, values: Floats, limit: float, power: int) -> Demand:

@@ -12,6 +12,7 @@ import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.machine.building.initial_assembly import admitted_velocities
+from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.coordinate_scales import scales
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.tree.coordinates import coordinates
@@ -19,6 +20,8 @@ from linkwork.multibody.tree.kinematics import kinematics
 
 DEPENDENT_BELOW = 1e-6
 """Smallest singular value below which coordinates count as dependent."""
+_HARDLY = 0.1
+"""Share of the Jacobian's size below which a load is carried by the chain alone."""
 
 
 def scaled_jacobian(mechanism: Mechanism, chosen: Sequence[int], q: Floats) -> Floats:
@@ -58,6 +61,36 @@ def dependent(mechanism: Mechanism, chosen: Sequence[int], q: Floats) -> list[in
     rank = int(np.count_nonzero(sizes > DEPENDENT_BELOW))
     share = np.abs(left[:, rank:]).max(axis=1, initial=0.0)
     return [index for index, part in zip(chosen, share, strict=True) if part > 1e-4]
+
+
+def what_is_stretched(mechanism: Mechanism, chosen: Sequence[int], q: Floats) -> str:
+    """Return as text what stops these coordinates at q (nq), the last pose that a path reached.
+
+    At the edge of the workspace they cannot move in one direction u, a left singular vector. Either the chain
+    of joints that carries them is stretched or folded there, Jᵀ u = 0, or closures are, which carry a load in
+    that direction: Aᵀ λ = -Jᵀ u.
+    """
+    lost = np.linalg.svd(np.nan_to_num(scaled_jacobian(mechanism, chosen, q)))[0][:, -1]
+    workspace = mechanism.workspace()
+    workspace.q[:] = q
+    kinematics(*workspace.arguments)
+    coordinates(*workspace.arguments)
+    rows, columns = scales(mechanism, chosen)
+    jacobian = np.nan_to_num(rows[:, None] * workspace.J[list(chosen)] * columns)
+    load = jacobian.T @ lost
+    if not mechanism.constraints or np.linalg.norm(load) < _HARDLY * np.linalg.norm(jacobian):
+        chain = [
+            mechanism.joint_names[column] for column in np.flatnonzero(np.abs(jacobian).max(axis=0) > 0.0)
+        ]
+        return f"the chain of {', '.join(chain)} is stretched or folded"
+    constraint_rows(*workspace.arguments)
+    carried = np.abs(np.linalg.lstsq((workspace.A * columns).T, -load, rcond=1e-9)[0])
+    parts: dict[str, float] = {}
+    for name, part in zip(mechanism.row_names, carried.tolist(), strict=True):
+        closure = name.rpartition(".")[0]
+        parts[closure] = max(part, parts.get(closure, 0.0))
+    names = [name for name, part in parts.items() if part > 0.5 * max(parts.values())]
+    return f"the loop closed by {' and by '.join(names)} is stretched or folded"
 
 
 def independent(mechanism: Mechanism, chosen: Sequence[int], q: Floats) -> bool:

@@ -170,9 +170,10 @@ def _check_start(first: Floats, present: Present, columns: Sequence[int]) -> Non
         if exceeds(abs(value - here), limit):
             _refuse(
                 f"the goal begins at {name} = {value:.6g}, {abs(value - here):.3g} away from where the"
-                f" machine is ({here:.6g}); at most {limit:.3g} is allowed. Move there, or let the first time"
-                " be above 0",
+                f" machine is ({here:.6g}); at most {limit:.3g} is allowed. Move there first (`linkwork send"
+                " --approach` does), or let the first time be above 0",
                 0, "positions", place, coordinate=name, value=value, present=here, limit=limit,
+                begin=dict(zip(present.names, first[0].tolist(), strict=True)),
             )  # fmt: skip
         value, here = float(first[1, column]), float(present.rate[column])
         if exceeds(abs(value - here), limit):  # a rate that is left open is not a number, and passes

@@ -9,7 +9,7 @@ import numpy as np
 
 from linkwork.arrays import Floats, Integers
 from linkwork.controller.limit_tolerance import exceeds, passes
-from linkwork.controller.planning.kinematic_check import Demand, beyond
+from linkwork.controller.planning.kinematic_check import Demand, beyond, share_of_range
 from linkwork.controller.planning.walk import Walk
 from linkwork.machine import Machine
 from linkwork.multibody.kernels.compiling import (
@@ -73,7 +73,7 @@ def _within(name: str, values: Floats, low: float, high: float) -> Iterator[Dema
             outside = passes(sign * values, sign * edge)
             sample = int(np.argmax(sign * values))
             value, violated = float(values[sample]), bool(outside.any())
-            used = sign * value / abs(limit) if limit else float(violated)
+            used = share_of_range(value, low, high, sign)
             stretch = math.inf if violated else 1.0
             yield Demand("workspace", name, "m", value, limit, sample, used, stretch, beyond(outside))
 

@@ -23,6 +23,17 @@ def read_assignments(
     return read_values(texts, described["machine"], angles, described["aliases"], speeds=speeds)
 
 
+def read_target(texts: Sequence[str], described: DescribeResult) -> dict[str, float]:
+    """Return the target of a move: a pose of the machine file by its name, or assignments. Raises Misuse."""
+    poses = described.get("poses", {})
+    if len(texts) != 1 or "=" in texts[0]:
+        return read_assignments(texts, described)
+    if texts[0] not in poses:
+        known = ", ".join(poses) or "none"
+        raise Misuse(f"{texts[0]!r} is no pose of {described['machine']}; there are: {known}; or NAME=VALUE")
+    return poses[texts[0]]
+
+
 def read_values(
     texts: Sequence[str],
     machine: str,

@@ -46,8 +46,8 @@ def _distances(report: Mapping[str, Any]) -> Iterator[str]:
     for name, entry in (report.get("singularities") or {}).items():
         if entry is not None:
             needed = f", at least {number(entry['limit'])} is needed" if "limit" in entry else ""
-            yield f"smallest singular value of the {name}: {number(entry['smallest'])} at"
-            f" {entry['time_s']:.3f} s{needed}"
+            least, when = number(entry["smallest"]), entry["time_s"]
+            yield f"smallest singular value of the {name}: {least} at {when:.3f} s{needed}"
 
 
 def limits_table(found: Checked) -> Table | None:
@@ -68,7 +68,7 @@ def limits_table(found: Checked) -> Table | None:
         )
         for quantity, names in limits.items()
         for name, entry in names.items()
-        if entry["used"] >= _NEAR or (quantity.startswith("effort") and entry["limit"] > 1e-3)
+        if entry["used"] >= _NEAR or quantity.startswith("effort")
     ]
     columns = ("quantity", "of", "peak", "limit", "unit", "used", "at s")
     return table("", columns, rows) if rows else None

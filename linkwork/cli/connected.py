@@ -22,19 +22,35 @@ if TYPE_CHECKING:
     from linkwork.protocol.keys import ClientKeys
     from linkwork.protocol.request_client import RequestClient
 
+_PANEL = "Connection"
 RobotName = Annotated[
-    str | None, typer.Option("--robot", metavar="NAME", help="Machine name, if several are running.")
+    str | None,
+    typer.Option(
+        "--robot", metavar="NAME", help="Machine name, if several are running.", rich_help_panel=_PANEL
+    ),
 ]
 Endpoint = Annotated[
     str | None,
     typer.Option(
-        "--endpoint", metavar="URL", help="Endpoint of the controller's requests, instead of a name."
+        "--endpoint",
+        metavar="URL",
+        help="Endpoint of the controller's requests, instead of a name.",
+        rich_help_panel=_PANEL,
     ),
 ]
-Owner = Annotated[str | None, typer.Option("--as", metavar="NAME", help="Client name. Default: user@host.")]
-Keys = Annotated[Path | None, typer.Option("--keys", metavar="FILE", help="Your secret key file.")]
+Owner = Annotated[
+    str | None,
+    typer.Option("--as", metavar="NAME", help="Client name. Default: user@host.", rich_help_panel=_PANEL),
+]
+Keys = Annotated[
+    Path | None,
+    typer.Option("--keys", metavar="FILE", help="Your secret key file.", rich_help_panel=_PANEL),
+]
 ServerKey = Annotated[
-    Path | None, typer.Option("--server-key", metavar="FILE", help="The daemon's public key file.")
+    Path | None,
+    typer.Option(
+        "--server-key", metavar="FILE", help="The daemon's public key file.", rich_help_panel=_PANEL
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
 
@@ -109,7 +125,8 @@ class ControllerConnection:
         if self.as_json:
             emit(effect)
         else:
-            say(f"{effect['state']}" + (f": {effect['text']}" if effect.get("text") else ""))
+            text = effect.get("text")
+            say(f"{text} (state: {effect['state']})" if text else effect["state"])
 
 
 _SHARED = {

@@ -54,8 +54,10 @@ def show(
         list[str] | None,
         typer.Option("--signal", metavar="NAME", help="Instead: effort, or effort.shoulder; repeatable."),
     ] = None,
-    before: Annotated[float, typer.Option(min=0.0, metavar="S", help="Time before the fault, s.")] = 1.0,
-    after: Annotated[float, typer.Option(min=0.0, metavar="S", help="Time after the fault, s.")] = 0.3,
+    before: Annotated[
+        float, typer.Option(min=0.0, metavar="SECONDS", help="Time before the fault, s.")
+    ] = 1.0,
+    after: Annotated[float, typer.Option(min=0.0, metavar="SECONDS", help="Time after the fault, s.")] = 0.3,
     save: Annotated[
         Path | None, typer.Option(metavar="PICTURE", help="Also draw it to a file: .png, .svg or .pdf.")
     ] = None,

@@ -159,9 +159,9 @@ def latency(
         float | None, typer.Argument(min=0.1, metavar="[SECONDS]", help="The same as --seconds.")
     ] = None,
     seconds: Annotated[
-        float, typer.Option(min=0.1, metavar="S", help="Duration of the measurement, s.")
+        float, typer.Option(min=0.1, metavar="SECONDS", help="Duration of the measurement, s.")
     ] = 10.0,
-    period: Annotated[float, typer.Option(min=1e-4, max=1.0, metavar="S", help="Period, s.")] = 0.001,
+    period: Annotated[float, typer.Option(min=1e-4, max=1.0, metavar="SECONDS", help="Period, s.")] = 0.001,
     load: Annotated[
         bool, typer.Option("--load", help="Load processor, disk, memory and sockets in every second block.")
     ] = False,

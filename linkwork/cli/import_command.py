@@ -59,7 +59,7 @@ def import_robot(
         Path | None, typer.Option(metavar="FILE.html", help="Write the report as a page, too.")
     ] = None,
     timeout: Annotated[
-        float, typer.Option(metavar="S", min=0.1, help="Processor time of a library that reads FILE.")
+        float, typer.Option(metavar="SECONDS", min=0.1, help="Processor time of a library that reads FILE.")
     ] = 5.0,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing machine file.")] = False,
     as_json: AsJson = False,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -136,11 +135,11 @@ def _show(answer: Injected, clear: str | None, *, everything: bool) -> None:
         for each in answer.faults
     ]
     columns = ("fault", "kind", "of", "state", "from tick", "to tick", "")
-    console.print(table(f"faults; {when}", columns, rows))
+    console.print(table("", columns, rows))
     for kind, why in answer.kinds.items():
         if why:
             console.print(f"{kind} is not possible here: {why}", markup=False, style="dim")
-    say(json.dumps({"tick": answer.tick, "faults": len(answer.faults)}))
+    say(f"faults: {len(answer.faults)}; {when}")
 
 
 def _sentence(report: FaultReport, answer: Injected) -> str:

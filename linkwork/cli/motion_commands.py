@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from linkwork.cli.assignments import read_assignments, read_guard
+from linkwork.cli.assignments import read_assignments, read_guard, read_target
 from linkwork.cli.connected import ControllerConnection, connected
 from linkwork.cli.state_commands import AtTick
 from linkwork.terminal.failures import DONE, GOAL_FAILED, REFUSED, Misuse
@@ -25,7 +25,10 @@ JOG_EVERY_S = 0.1
 _AFTER_CANCEL_S = 30.0
 _STANDS_WITHIN_S = 10.0
 Assignments = Annotated[
-    list[str], typer.Argument(metavar="NAME=VALUE...", help="shoulder_deg=30; also _rad and _m.")
+    list[str],
+    typer.Argument(
+        metavar="NAME=VALUE...|POSE", help="shoulder_deg=30; also _rad and _m. Or a pose of the file: home."
+    ),
 ]
 NoWait = Annotated[bool, typer.Option("--no-wait", help="Do not wait for the goal to end.")]
 Replace = Annotated[bool, typer.Option("--replace", help="Replace the active goal, without stopping.")]
@@ -52,7 +55,7 @@ def move(
     with link.robot(lease=not no_wait) as robot:
         described = robot.describe()
         guard = read_guard(until_force, described)
-        targets = read_assignments(target, described)
+        targets = read_target(target, described)
         goal = robot.move(
             targets, speed=speed, wait=False, until_force=guard, replace=replace, at_tick=at_tick
         )
@@ -65,6 +68,7 @@ def send(
     file: Annotated[Path, typer.Argument(help="Trajectory: YAML, or CSV of way-points.")],
     check: Annotated[bool, typer.Option("--check", help="Only check whether it would be accepted.")] = False,
     replace: Replace = False,
+    approach: Annotated[bool, typer.Option("--approach", help="Move to its beginning first.")] = False,
     append: Annotated[
         bool,
         typer.Option("--append", help="Follow it after the active goal, without a stop if possible."),
@@ -73,8 +77,8 @@ def send(
     at_tick: AtTick = None,
 ) -> int:
     """Follow a trajectory, and show it until it ends. Ctrl-C cancels it."""
-    if append and replace:
-        raise Misuse("choose one of --append and --replace")
+    if append + replace + approach > 1:
+        raise Misuse("choose one of --append, --replace and --approach")
     from linkwork.protocol.errors import RequestError
     from linkwork.trajectories.trajectory_file import read_trajectory_file
 
@@ -86,7 +90,7 @@ def send(
             if append:
                 goal = robot.append(read.trajectory, at_tick=at_tick)
             else:
-                goal = robot.send(read.trajectory, at_tick=at_tick, replace=replace)
+                goal = robot.send(read.trajectory, at_tick=at_tick, replace=replace, approach=approach)
         except RequestError as error:
             raise _placed(error, read) from None
         return _accepted(link, goal) if no_wait else _follow(link, goal, file.name)

@@ -27,8 +27,8 @@ Signals = Annotated[
     list[str] | None,
     typer.Option("--signal", metavar="NAME", help="effort, or effort.shoulder; repeatable."),
 ]
-Begin = Annotated[float | None, typer.Option("--from", metavar="S", help="Device time to begin at, s.")]
-End = Annotated[float | None, typer.Option("--to", metavar="S", help="Device time to end at, s.")]
+Begin = Annotated[float | None, typer.Option("--from", metavar="SECONDS", help="Device time to begin at, s.")]
+End = Annotated[float | None, typer.Option("--to", metavar="SECONDS", help="Device time to end at, s.")]
 
 
 @connected
@@ -36,7 +36,7 @@ def record(
     link: ControllerConnection,
     file: Annotated[Path, typer.Argument(metavar="FILE.mcap", help="Output file.")],
     seconds: Annotated[
-        float | None, typer.Option(min=0.0, metavar="S", help="Duration. Default: until Ctrl-C.")
+        float | None, typer.Option(min=0.0, metavar="SECONDS", help="Duration. Default: until Ctrl-C.")
     ] = None,
     from_now: Annotated[
         bool,

@@ -54,7 +54,7 @@ def _parameter(name: str, field: Any) -> inspect.Parameter:
         return inspect.Parameter(name, kind, annotation=AtTick, default=None)
     bare = _bare(field.annotation)
     if bare is dict:
-        assigned = Annotated[list[str], typer.Argument(metavar="NAME=VALUE…")]
+        assigned = Annotated[list[str], typer.Argument(metavar="NAME=VALUE...")]
         return inspect.Parameter(name, kind, annotation=assigned)
     if field.is_required():
         return inspect.Parameter(

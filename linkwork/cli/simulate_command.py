@@ -124,9 +124,10 @@ def _once(texts: Sequence[str], read: Callable[[str], tuple[str, Value]], option
 
 def simulate(
     config: Config,
-    duration: Annotated[float, typer.Option(metavar="S", help="Duration, s.")],
+    duration: Annotated[float, typer.Option(metavar="SECONDS", help="Duration, s.")],
     dt: Annotated[
-        float | None, typer.Option(metavar="S", help="Step (dop853, lsoda: sample), s. Default: the plant's.")
+        float | None,
+        typer.Option(metavar="SECONDS", help="Step (dop853, lsoda: sample), s. Default: the plant's."),
     ] = None,
     initial: Annotated[
         Texts, typer.Option(metavar="JOINT=VALUE", help="Initial position, shoulder_deg=30; repeatable.")

@@ -44,7 +44,7 @@ def confirm_branch(
     positions: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[NAME=VALUE]...",
+            metavar="[NAME=VALUE...]",
             help="Positions in the mode of the machine, coupler_deg=40, if `state` shows another one.",
         ),
     ] = None,
@@ -79,7 +79,7 @@ def switch(
 def set_outputs(
     link: ControllerConnection,
     signals: Annotated[
-        list[str], typer.Argument(metavar="NAME=VALUE…", help="gripper=on, valve=off, glue_flow=0.4")
+        list[str], typer.Argument(metavar="NAME=VALUE...", help="gripper=on, valve=off, glue_flow=0.4")
     ],
     at_tick: AtTick = None,
 ) -> None:
@@ -100,7 +100,7 @@ def wait(
     link: ControllerConnection,
     conditions: Annotated[
         list[str],
-        typer.Argument(metavar="CONDITION…", help='part_present=on, "lift < 0.1"; all must hold.'),
+        typer.Argument(metavar="CONDITION...", help='part_present=on, "lift < 0.1"; all must hold.'),
     ],
     timeout_s: Annotated[
         float, typer.Option("--timeout", min=0.001, max=3600.0, help="Longest wait in seconds.")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import math
+from collections.abc import Collection, Mapping
 from typing import Annotated, Any
 
 import typer
@@ -150,7 +151,13 @@ def state(link: ControllerConnection, show_all: ShowAll = False) -> None:
     for each in found.get("pending", ()):
         say(_pending_told(each))
     hidden = passive_joints(list(found["v"]), found["effort"], show_all=show_all)
-    console.print(positions(found, hidden))
+    described = link.ask("describe")
+    units = {each["name"]: each["unit"] for each in (*described["coordinates"], *described["joints"])}
+    console.print(positions(found, hidden, units))
+    kinds = {each["name"]: each["unit"] for each in described["forces"]}
+    for name, force in found["forces"].items():
+        wanted = "" if force["wanted"] is None else f", wanted {measured(force['wanted'], kinds[name])}"
+        say(f"force {name}: {measured(force['felt'], kinds[name])}{wanted}")
     if hidden:
         say(left_out(hidden))
 
@@ -161,15 +168,28 @@ def _pending_told(each: dict[str, Any]) -> str:
     return f"pending: {what} {when}, requested by {each['owner']}"
 
 
-def positions(found: dict[str, Any], hidden: Collection[str] = ()) -> Any:
-    """Return joints and task coordinates of a state as a table, without the hidden joints."""
-    rows = [
-        (name, number(value), number(found["v"].get(name)), number(found["effort"].get(name)))
-        for name, value in found["q"].items()
-        if name not in hidden
-    ]
-    rows += [(name, number(value), "", "") for name, value in found["coordinates"].items()]
-    return table("", ("", "rad, m", "per second", "N m, N"), rows)
+def positions(found: dict[str, Any], hidden: Collection[str] = (), units: Mapping[str, str] = {}) -> Any:
+    """Return joints and task coordinates of a state as a table, in ° and mm, without the hidden joints.
+
+    units: rad or m by name, from `describe`; values of other names are shown as they are.
+    """
+    efforts = {"rad": "N m", "m": "N"}
+    rows = []
+    for name, value in (found["q"] | found["coordinates"]).items():
+        if name not in hidden:
+            unit = units.get(name, "")
+            speed, effort = found["v"].get(name), found["effort"].get(name)
+            cells = (measured(value, unit), "" if speed is None else measured(speed, unit, "/s"))
+            rows.append((name, *cells, "" if effort is None else measured(effort, efforts.get(unit, ""))))
+    return table("", ("", "position", "velocity", "effort"), rows)
+
+
+def measured(value: float | None, unit: str, per: str = "") -> str:
+    """Return a measured value for people: ° for rad, mm for m, three decimals, no sign before zero."""
+    shown, factor = {"rad": ("°", 180.0 / math.pi), "m": ("mm", 1e3)}.get(unit, (unit, 1.0))
+    if value is None or not math.isfinite(value):
+        return "–"
+    return f"{round(value * factor, 3) + 0.0:.3f} {shown}{per if shown else ''}".rstrip()
 
 
 @connected

@@ -231,16 +231,24 @@ class Robot:
         *,
         at_tick: int | None = None,
         replace: bool = False,
+        approach: bool = False,
     ) -> Goal:
         """Follow a trajectory; return as soon as it is accepted.
 
+        approach: where the machine is not at its beginning, make a jerk-limited move there first, and wait.
         replace: take over from the goal under way without stopping, with its velocity and acceleration; that
         one then ends with REPLACED. Its times count from where it takes over, a tenth of a second ahead.
         Raises RequestError when refused: the message says which sample, which coordinate, by how much, and
         how much slower it would do.
         """
         asked = {"trajectory": _plain(trajectory), "at_tick": at_tick, "replace": replace or None}
-        return self._goal("send", PLAN_S, **asked)
+        try:
+            return self._goal("send", PLAN_S, **asked)
+        except RequestError as error:
+            if not (approach and {"begin", "present"} <= error.data.keys()):
+                raise
+            self.move(error.data["begin"])
+            return self._goal("send", PLAN_S, **asked)
 
     def append(self, trajectory: Trajectory | Mapping[str, Any], *, at_tick: int | None = None) -> Goal:
         """Follow a trajectory after the goal under way; return as soon as it is accepted.

@@ -277,6 +277,8 @@ class Machine:
     visuals: tuple[VisualShape, ...] = ()
     frames: tuple[MovingFrame, ...] = ()
     aliases: Mapping[str, str] = field(default_factory=dict)
+    poses: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """Named poses: coordinate → position, rad or m."""
 
     @property
     def path(self) -> str:

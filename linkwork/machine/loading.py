@@ -23,6 +23,7 @@ from linkwork.machine.building.initial_state import (
     unkept_warnings,
 )
 from linkwork.machine.building.load_limits import load_limits
+from linkwork.machine.building.named_poses import named_poses
 from linkwork.machine.building.overrides import apply_settings, blame, settings_of
 from linkwork.machine.building.redundant_motor_settings import effort_scales, preloads
 from linkwork.machine.building.sensed_forces import force_sensors
@@ -138,6 +139,7 @@ def machine_in(document: Document, plant_set: Sequence[str] = (), *, offline: bo
         visuals=_visuals(file),
         frames=moving_frames(file, mechanism),
         aliases=aliases_of(file),
+        poses=named_poses(file, mechanism, document, q, goals),
     )
 
 

@@ -17,7 +17,7 @@ from linkwork.demos.scara import helix, helix_start
 from linkwork.launch.daemons import Rig
 from linkwork.protocol.codes import RequestCode, ResultCode
 from linkwork.trajectories.trajectory_file import read_trajectory_file
-from tests.system.running import environment
+from tests.system.running import environment, linkwork
 from tests.waiting import wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -70,6 +70,27 @@ def test_the_readme_s_trajectories_as_printed(robot: Robot, tmp_path: Path) -> N
     path.write_text(curve)
     robot.move(helix_start(), wait=False).wait()
     assert robot.check(read_trajectory_file(path).trajectory)["duration_s"] == pytest.approx(7.0)
+
+
+def test_the_readme_s_commands_and_trajectories_in_its_order(
+    robot: Robot, lockstep: Rig, tmp_path: Path
+) -> None:
+    page = (ROOT / "README.md").read_text()
+    moves = re.findall(r"^    linkwork (move [^#\n]*)", page, re.MULTILINE)
+    (send,) = re.findall(r"`linkwork (send FILE --approach)`", page)
+    path = tmp_path / "path.yaml"
+    owned = ("--endpoint", lockstep.requests, "--as", "anna")
+    assert "move home" in {line.strip() for line in moves}
+    for line in moves:
+        ran = linkwork(lockstep.runtime, *line.split(), *owned)
+        assert ran.returncode == 0, ran.stderr
+    for content in blocks(ROOT / "README.md", "yaml"):
+        path.write_text(content)
+        refused = linkwork(lockstep.runtime, "send", str(path), *owned)
+        assert (refused.returncode, "--approach" in refused.stderr) == (3, True)
+        ran = linkwork(lockstep.runtime, *send.replace("FILE", str(path)).split(), *owned)
+        assert ran.returncode == 0, ran.stderr
+        assert ran.stdout.startswith("SUCCESSFUL")
 
 
 def test_getting_started_as_printed(lockstep: Rig, tmp_path: Path) -> None:

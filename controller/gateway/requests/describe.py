@@ -81,6 +81,7 @@ def describe(
         "constraint_sets": [_set(machine, closed, one) for closed, one in sets.items() if closed >= 0],
         "signals": [_signal(each) for each in machine.signals],
         "aliases": dict(machine.aliases),
+        "poses": {name: dict(pose) for name, pose in machine.poses.items()},
         "laws": [machine.controller.law, *REST_LAW_NAMES],
         "law": machine.controller.law,
         "pace": pace.value,

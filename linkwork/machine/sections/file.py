@@ -92,6 +92,11 @@ class MachineFile(Section):
         "`initial`. It selects the assembly mode and is not kept; 0 where not given",
         default={},
     )
+    poses: dict[Name, dict[str, Number]] = entry(
+        "Poses for `linkwork move NAME`: coordinates with units, as `shoulder_deg` or `x_m`. Without `home`, "
+        "that is the initial pose",
+        default={},
+    )
     plant: PlantSpec = entry("The plant daemon", default=PlantSpec())
     controller: ControllerSpec = entry("The controller daemon", default=ControllerSpec())
     twin: TwinSpec = entry("The digital twin: a simulation that runs beside the machine", default=TwinSpec())

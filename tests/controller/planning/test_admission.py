@@ -14,6 +14,7 @@ from linkwork.controller.planning.planner import plan
 from linkwork.controller.planning.planner_start import Start
 from linkwork.controller.planning.walk import samples
 from linkwork.controller.planning.walk_choice import walk
+from linkwork.machine import load
 from linkwork.multibody.functions import inverse_dynamics
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError
@@ -224,6 +225,25 @@ def test_what_cannot_be_reached_is_refused_at_its_sample(scara, start):
     assert y < error.data["position"]["y"] < 0.6
     assert np.hypot(error.data["position"]["x"], error.data["position"]["y"]) >= 0.4499
     assert "cannot reach" in error.message
+
+
+@pytest.mark.parametrize(
+    ("name", "target", "stretched"),
+    [
+        ("delta", {"x": 0.9, "y": 0.0}, "closed by wrist_2 and by wrist_3"),  # away from these two legs
+        ("delta", {"x": -0.9, "y": 0.0}, "chain of motor_1, elbow_1"),
+        ("five_bar", {"x": -0.6, "y": 0.1}, "chain of right, right_elbow"),
+        ("five_bar", {"x": 0.6, "y": 0.1}, "closed by tip"),
+        ("scara", {"x": 0.0, "y": 0.6}, "chain of shoulder, elbow"),
+    ],
+)
+def test_what_cannot_be_reached_names_the_leg_that_is_stretched(name, target, stretched):
+    machine = load(name)
+    begin = Start.at_pose(machine, machine.initial_q)
+    here = [float(begin.theta[machine.coordinate_index(each)]) for each in target]
+    error = refused(machine, way_points(list(target), [5.0, 10.0], [here, list(target.values())]), begin)
+    assert "cannot reach" in str(error)
+    assert stretched in str(error)
 
 
 def test_a_pose_too_close_to_singular_is_refused(scara, start):

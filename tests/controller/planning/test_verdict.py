@@ -31,6 +31,21 @@ def test_a_feasible_trajectory_has_peaks_and_a_largest_speed(scara):
     assert found["report"]["limits"]["effort"]["shoulder"]["limit"] == 60.0
 
 
+def test_passive_joints_have_no_effort_limit_in_the_report():
+    machine = load("five_bar")
+    efforts = judged(machine, swing(machine, ["left", "right"], [0.1, -0.1], 2.0))["report"]["limits"][
+        "effort"
+    ]
+    assert set(efforts) == {motor.joint for motor in machine.motors}
+
+
+def test_the_share_of_a_range_that_is_not_symmetric_counts_from_its_middle(scara):
+    """The lift moves in the middle of its range, from -0.05 to 0.45 m."""
+    limits = judged(scara, swing(scara, ["lift"], [0.25], 4.0))["report"]["limits"]["position"]["lift"]
+    assert limits["used"] == pytest.approx(0.8)  # at its beginning, 0.05 m above the lower end
+    assert limits["value"] == pytest.approx(0.0, abs=1e-9)
+
+
 def test_every_violation_is_told_and_the_stretch_mends_all_of_them(scara):
     machine = limited(limited(scara, "elbow", velocity=0.3), "shoulder", acceleration=0.5)
     params = swing(machine, ["shoulder", "elbow"], [0.4, -0.4], 1.0)
