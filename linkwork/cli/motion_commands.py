@@ -185,7 +185,8 @@ def _answer(link: ControllerConnection, goal: Goal, result: GoalResult) -> None:
     else:
         from linkwork.cli.path_text import result_lines
 
-        say(f"{result['name']}" + (f": {result['text']}" if result["text"] else ""))
+        text = f": {result['text']}" if result["text"] else ""
+        say(f"{result['name']}{text}; planned duration {goal.duration_s:.3f} s")
         for line in result_lines(result):
             say(line)
 

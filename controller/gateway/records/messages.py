@@ -17,7 +17,7 @@ from linkwork.controller.set_points import StreamState
 from linkwork.controller.supervision.state_machine import State
 from linkwork.machine import Machine
 from linkwork.machine.twin_differences import differences
-from linkwork.protocol.codes import DeviceFault, DeviceStatus, Mode, ResultCode
+from linkwork.protocol.codes import DeviceFault, DeviceStatus, Mode, OverrunCause, ResultCode
 from linkwork.protocol.laws import FREE_LAWS, MOTION_LAWS, LawKind
 from linkwork.protocol.results import (
     DeviceState,
@@ -132,6 +132,8 @@ class Wording:
             text += f": {_device_fault(int(value))}"
         elif unit and value is not None and limit is not None:
             text += f" ({value:.4g}, allowed {limit:.4g} {unit})"
+            if code is FaultCode.LINK_LOST and int(record["fault_tick"]) == int(record["tick"]):
+                text += _late_side(record)
         return {
             "code": int(code),
             "name": code.name,
@@ -426,6 +428,19 @@ def _why_not(residual: float, *, on: bool) -> str:
 
 SWITCH_TOLERANCE = 1e-3
 """How far open a constraint may be when it is closed (protocol/README.md)."""
+
+
+def _late_side(record: np.void) -> str:
+    """Return as text which process was late in the tick that lost the link, from the loop's clock."""
+    late_ms = 1e-6 * float(np.sum(record["phase_ns"]))
+    waiting = (OverrunCause.NONE, OverrunCause.UNKNOWN, OverrunCause.LATE_STATE)
+    if int(record["missed"]) or int(record["overrun"]) not in waiting:
+        side = f"the controller's loop was not scheduled in time (its period took {late_ms:.1f} ms)"
+    else:
+        side = (
+            "the loop ran in time, so the plant's process was not scheduled or has ended, or the link is cut"
+        )
+    return f": {side}. A computer that cannot keep real time can run --pace lockstep"
 
 
 def _unit(unit: str, *, is_angle: bool) -> str:

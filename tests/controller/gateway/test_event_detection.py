@@ -18,7 +18,7 @@ from linkwork.controller.motion.reference import GoalStatus
 from linkwork.controller.records import layout_for
 from linkwork.controller.supervision.state_machine import State
 from linkwork.machine import load
-from linkwork.protocol.codes import ResultCode
+from linkwork.protocol.codes import OverrunCause, ResultCode
 
 MACHINE = load("scara")
 LAYOUT = layout_for(MACHINE)
@@ -131,6 +131,32 @@ def test_the_story_does_not_depend_on_how_the_records_arrive(seed: int, cuts: li
     table["goal_id"] = np.sort(random.integers(0, 4, 400))
     table["fault_tick"] = np.where(table["fault"] > 0, table["tick"] // 50, -1)
     assert told(words, cuts) == told(words)
+
+
+@pytest.mark.parametrize(
+    ("missed", "overrun", "says"),
+    [
+        (0, OverrunCause.LATE_STATE, "the plant's process was not scheduled"),
+        (0, OverrunCause.NONE, "the plant's process was not scheduled"),
+        (
+            7,
+            OverrunCause.LATE_WAKE,
+            "the controller's loop was not scheduled in time (its period took 8.0 ms)",
+        ),
+        (0, OverrunCause.STOLEN, "the controller's loop was not scheduled in time"),
+    ],
+)
+def test_a_lost_link_names_the_side_that_was_late(missed: int, overrun: OverrunCause, says: str) -> None:
+    _, table = blank(1)
+    table["fault"], table["fault_tick"], table["tick"] = FaultCode.LINK_LOST, 5, 5
+    table["fault_value"], table["fault_limit"] = 20.0, 20.0
+    table["missed"], table["overrun"] = missed, overrun
+    table["phase_ns"][:, 1] = 8.0e6
+    text = Wording(MACHINE).fault(table[0])["text"]
+    assert says in text
+    assert "--pace lockstep" in text
+    table["tick"] = 6  # a later record does not show why
+    assert Wording(MACHINE).fault(table[0])["text"].endswith("periods)")
 
 
 def test_every_fault_has_words() -> None:
