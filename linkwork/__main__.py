@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from typing import Any
 
 _DAEMONS = ("plant", "controller")
 
@@ -23,17 +25,26 @@ def main() -> None:
 
 
 def _command() -> int:
-    import typer
-
     from linkwork.cli.app import build, plain_call
-    from linkwork.terminal.failures import Misuse
 
     call = plain_call(sys.argv[1:])
     if call is not None:
         return int(call() or 0)
+    return run_app(build(*sys.argv[1:2]))
+
+
+def run_app(app: Callable[..., object]) -> int:
+    """Return the exit status of a typer application. Raises Misuse, KeyboardInterrupt and its errors."""
+    import typer
+
+    from linkwork.terminal.failures import Misuse
+
     try:
-        return int(build(*sys.argv[1:2])(prog_name="linkwork", standalone_mode=False) or 0)
-    except typer.Abort:
+        status: Any = app(prog_name="linkwork", standalone_mode=False)
+        return int(status or 0)
+    except typer.Abort as abort:  # of an interrupt, and of every EOFError
+        if isinstance(abort.__cause__, EOFError):
+            raise abort.__cause__ from None
         raise KeyboardInterrupt from None
     except Exception as error:
         # typer's own click or the library's, depending on the version: only their common part is used

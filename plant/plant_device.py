@@ -46,7 +46,7 @@ from linkwork.protocol.handshake import (
     read_handshake,
 )
 from linkwork.protocol.injection import InjectRefusal, InjectRefused, inject_id, inject_too_long
-from linkwork.protocol.link import CommandCodec, StateCodec, StateHeader, kind_of
+from linkwork.protocol.link import CommandCodec, StateCodec, StateHeader, kind_of, read_map
 
 TEMPERATURE_EVERY_S: Final = 0.1
 PARTING_S: Final = 2.0
@@ -327,6 +327,10 @@ class PlantDevice:
             if kind == "bye":
                 self._hear_bye(read_handshake(message))
                 return None
+            if kind == "command" and why.startswith(("`effort` must", "`outputs` must")):
+                session = read_map(message).get("session")
+                refused = self.seat.refuse_unreadable(why, session if type(session) is int else 0)
+                self.server.send(peer, refused.pack())
             other = self._hear_other(peer, kind, message)
             if other is not False:
                 return None if other is True else other

@@ -122,7 +122,7 @@ class PlantOwnership:
         return self._refuse(session, RefuseCode.VERSION, _versions(found))
 
     def refuse_unreadable(self, why: str, session: int) -> Refuse:
-        """The refusal of a hello that cannot be read."""
+        """The refusal of a hello that cannot be read, or of a command with a wrong number of values."""
         return self._refuse(session, RefuseCode.MALFORMED, why)
 
     def refuse_role(self, session: int, role: Role | None) -> Refuse:

@@ -159,7 +159,7 @@ class RefuseCode(IntEnum):
     """Why a plant answers a hello with a refuse."""
 
     MALFORMED = 1
-    """The hello is not readable; the text names the field."""
+    """The hello, or a list in a command, is not readable; the text names the field."""
     VERSION = 2
     """The protocol versions differ; the text carries both."""
     INTERFACE = 3

@@ -22,6 +22,9 @@ from linkwork.protocol.errors import EndpointError, Taken
 
 SOCKET_PATH_BYTES = 107
 """Longest path of a Unix socket."""
+LAST_PORT = 65535
+_TCP = re.compile(r"tcp://[^\s/]+:(\d{1,9}|\*)")
+_REMEDY = "make room in the folder and the right to write to it, or set LINKWORK_RUNTIME_DIR to another one"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
@@ -94,7 +97,10 @@ class MachineEndpoints:
                 "at most 64 of them, the first a letter or digit"
             )
         folder = runtime_dir() / name
-        folder.mkdir(mode=0o700, exist_ok=True)
+        try:
+            folder.mkdir(mode=0o700, exist_ok=True)
+        except OSError as error:
+            raise EndpointError(f"cannot create {folder}: {error.strerror}; {_REMEDY}") from None
         seat = cls(folder)
         check_path(folder / "telemetry.ipc")
         return seat
@@ -137,9 +143,20 @@ def check_path(path: Path) -> Path:
 
 
 def ipc_path(endpoint: str) -> Path | None:
-    """The path of an ipc endpoint; None for tcp and abstract names. Raises EndpointError when too long."""
+    """The path of an ipc endpoint; None for tcp and abstract names. Raises EndpointError for no endpoint."""
     name = endpoint.removeprefix("ipc://")
-    if name == endpoint or name.startswith("@"):
+    if name == endpoint:
+        found = _TCP.fullmatch(endpoint)
+        if found is None or (found[1] != "*" and int(found[1]) > LAST_PORT):
+            raise EndpointError(
+                f"{endpoint!r} is not an endpoint; use ipc://PATH or tcp://HOST:PORT with a port from 0 to"
+                f" {LAST_PORT}, or * for any free one; clients on other computers need keys (linkwork keys)"
+            )
+        return None
+    if not name.strip("@/") or "\0" in name:
+        raise EndpointError(f"{endpoint!r} has no path; write ipc:// and the path of a socket")
+    if name.startswith("@"):
+        check_path(Path(name))
         return None
     return check_path(Path(name))
 
@@ -152,10 +169,11 @@ class Claim:
         self.path = path
 
     def describe(self, text: str) -> None:
-        """Replace what others read about the holder."""
+        """Replace what others read about the holder; a full folder has no room for it."""
         content = {"pid": os.getpid(), "command": _command(), "text": text}
-        os.ftruncate(self._descriptor, 0)
-        os.pwrite(self._descriptor, json.dumps(content).encode(), 0)
+        with suppress(OSError):
+            os.ftruncate(self._descriptor, 0)
+            os.pwrite(self._descriptor, json.dumps(content).encode(), 0)
 
     @property
     def lost(self) -> str:
@@ -192,7 +210,7 @@ def claim_file(path: Path, what: str, text: str = "") -> Claim:
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except OSError as error:
-        raise EndpointError(f"cannot open the lock {path}: {error.strerror}") from None
+        raise EndpointError(f"cannot open the lock {path}: {error.strerror}; {_REMEDY}") from None
     if not _lock(descriptor, patience_s=0.1):
         holder = _read(path)
         os.close(descriptor)

@@ -22,7 +22,15 @@ from linkwork.protocol.codes import NAME_LENGTH, REQUEST_BYTES, TRAJECTORY_POINT
 from linkwork.protocol.decoding import NotDecodable, cut, decode, excerpt
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.request_table import REQUESTS
-from linkwork.protocol.trajectory import Name, Number, Positive, SignalValue, Trajectory, read_trajectory
+from linkwork.protocol.trajectory import (
+    Name,
+    NotNegative,
+    Number,
+    Positive,
+    SignalValue,
+    Trajectory,
+    read_trajectory,
+)
 from linkwork.protocol.validation import NO_ALIASES, RequestModel, validated
 
 _HEADER_BYTES: Final = 160
@@ -30,6 +38,7 @@ _LAST_ID: Final = 2**32 - 1
 _SMALL_LIST: Final = 1024
 Tick = Annotated[int, Field(strict=True, ge=0, lt=2**53)]
 Fraction = Annotated[float, Field(strict=True, ge=0.0, le=2.0, allow_inf_nan=False)]
+MoveSpeed = Annotated[float, Field(strict=True, ge=1e-6, le=1.0, allow_inf_nan=False)]
 Switch = Annotated[bool, Field(strict=True)]
 Three = Annotated[list[Number], Field(min_length=3, max_length=3)]
 Six = Annotated[list[Number], Field(min_length=6, max_length=6)]
@@ -82,7 +91,7 @@ class MoveParams(TimedParams):
 
     target: Targets
     """Coordinate → position (rad or m). Coordinates not named stay where they are."""
-    speed: Annotated[float, Field(strict=True, gt=0.0, le=1.0, allow_inf_nan=False)] = 1.0
+    speed: MoveSpeed = 1.0
     """Fraction of the velocity limits."""
     until_force: Annotated[dict[Name, Positive], Field(max_length=1)] = Field(default_factory=dict)
     """Contact → force (N): the move ends where the contact is felt, and it is pressed with this force."""
@@ -110,7 +119,7 @@ class CheckParams(OwnedParams):
     trajectory: Trajectory | None = None
     target: Annotated[dict[Name, Number], Field(max_length=256)] = Field(default_factory=dict)
     """In place of a trajectory: target of a move, coordinate → position (rad or m)."""
-    speed: Annotated[float, Field(strict=True, gt=0.0, le=1.0, allow_inf_nan=False)] = 1.0
+    speed: MoveSpeed = 1.0
     """Of the move, as there."""
     poses: Annotated[int, Field(strict=True, ge=0, le=500)] = 0
     """Most poses along the path in the answer."""
@@ -208,7 +217,7 @@ class PayloadParams(TimedParams):
 
     point: Name
     """Name of the point in the machine file."""
-    mass_kg: Annotated[float, Field(strict=True, ge=0.0, allow_inf_nan=False)]
+    mass_kg: NotNegative
     """0: no payload."""
     com_m: Three = Field(default_factory=lambda: [0.0] * 3)
     """Its centre of mass from the point, in the axes of the point's body (m)."""

@@ -14,20 +14,22 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel, BeforeValidator, Field
 
 from linkwork.protocol.codes import ALIAS_LENGTH, NAME_LENGTH, TRAJECTORY_POINTS, RequestCode, ResultCode
+from linkwork.protocol.decoding import MOST_NUMBER
 from linkwork.protocol.errors import RequestError, spelled
 from linkwork.protocol.validation import NO_ALIASES, RequestModel, own_name, validated
 
 MOST_COORDINATES = 256
 Name = Annotated[str, Field(min_length=1, max_length=ALIAS_LENGTH), BeforeValidator(own_name)]
 """Name of a part of the machine, or an alias of it."""
-Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
-Positive = Annotated[float, Field(strict=True, gt=0.0, allow_inf_nan=False)]
-NotNegative = Annotated[float, Field(strict=True, ge=0.0, allow_inf_nan=False)]
+Number = Annotated[float, Field(strict=True, ge=-MOST_NUMBER, le=MOST_NUMBER, allow_inf_nan=False)]
+Positive = Annotated[float, Field(strict=True, gt=0.0, le=MOST_NUMBER, allow_inf_nan=False)]
+NotNegative = Annotated[float, Field(strict=True, ge=0.0, le=MOST_NUMBER, allow_inf_nan=False)]
 Numbers = Annotated[list[Number], Field(min_length=1, max_length=MOST_COORDINATES)]
 Pair = Annotated[list[Number], Field(min_length=2, max_length=2)]
 Vector = Annotated[list[Number], Field(min_length=3, max_length=3)]
 NONE_ABOVE_S = 1.0e7
-Duration = Annotated[float, Field(strict=True, gt=0.0, le=NONE_ABOVE_S, allow_inf_nan=False)]
+SHORTEST_S = 1.0e-9
+Duration = Annotated[float, Field(strict=True, ge=SHORTEST_S, le=NONE_ABOVE_S, allow_inf_nan=False)]
 SignalValue = (
     Annotated[bool, Field(strict=True)]
     | Annotated[float, Field(strict=True, allow_inf_nan=False)]

@@ -13,6 +13,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from linkwork.arrays import Floats
 from linkwork.controller.planning.goal_in_motion import GoalInMotion, Words
 from linkwork.controller.planning.pipe_frames import BadFrame, FrameReader
@@ -32,7 +34,7 @@ from linkwork.machine import Machine
 from linkwork.machine.constraint_sets import constraint_sets
 from linkwork.machine.kernel_registry import KernelProcess, prepare
 from linkwork.machine.payloads import loaded
-from linkwork.protocol.codes import RequestCode
+from linkwork.protocol.codes import RequestCode, ResultCode
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.requests import read_params
 from linkwork.timing.children import ignore_interrupts
@@ -119,9 +121,13 @@ def serve(sets: Sets, jobs: int, answers: int, keep: Store, read: Words) -> None
 def answer(sets: Sets, job: PlanJob, keep: Store, read: Words) -> PlanAnswer:
     """The answer to one job, for the machine under the constraints that hold."""
     try:
-        return PlanAnswer(job.id, _result(sets, job, keep, read))
+        with np.errstate(over="raise", invalid="raise", divide="raise"):
+            return PlanAnswer(job.id, _result(sets, job, keep, read))
     except RequestError as error:
         return PlanAnswer(job.id, error)
+    except (ArithmeticError, np.linalg.LinAlgError) as error:
+        text = f"the numbers of the goal are too large or too small to compute with: {error}"
+        return PlanAnswer(job.id, RequestError(ResultCode.INVALID_GOAL, text))
     except Exception as error:  # a defect must cost this job alone
         text = f"the planner failed: {type(error).__name__}: {error}"
         return PlanAnswer(job.id, RequestError(RequestCode.INTERNAL, text))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import stat
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -74,6 +76,7 @@ def read_yaml(path: str | Path) -> Document:
     """Read a file. Raises MachineError for a file that is not UTF-8 text in YAML 1.2."""
     file = str(path)
     try:
+        check_regular(Path(path))
         with Path(path).open("rb") as stream:
             raw = stream.read(LARGEST_FILE_BYTES + 1)
     except FileNotFoundError:
@@ -84,6 +87,13 @@ def read_yaml(path: str | Path) -> Document:
         reason = getattr(error, "strerror", None) or str(error)
         raise _refusal(file, f"the file cannot be read: {reason}") from None
     return parse_yaml(raw, file)
+
+
+def check_regular(path: Path) -> None:
+    """Raise OSError for a pipe, a socket or a device: reading it may never end. Standard input is allowed."""
+    mode, given = path.stat().st_mode, str(path).startswith(("/dev/stdin", "/dev/fd/", "/proc/self/fd/"))
+    if not (given or stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise OSError(errno.EINVAL, "this is a pipe, a socket or a device, not a file")
 
 
 def parse_yaml(source: str | bytes, file: str = "<text>") -> Document:

@@ -45,6 +45,9 @@ def explain(error: Exception) -> tuple[int, dict[str, Any]]:
     from linkwork.protocol.errors import EndpointError, NobodyThere, RequestError, Taken
 
     match error:
+        case EOFError():
+            text = f"an input or a file ended too early: {error}"
+            return USAGE, {"name": "END_OF_INPUT", "message": text}
         case Misuse():
             return USAGE, {"name": "USAGE", "message": str(error)}
         case RequestError():

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from linkwork.machine.problems import MachineError, Problem
+from linkwork.machine.yaml import check_regular
 
 TIME = "time_from_start_s"
 RATES = {"velocities": "_velocity", "accelerations": "_acceleration"}
@@ -98,6 +99,7 @@ def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
     """The lines that are neither empty nor comments (#), with their numbers."""
     file = str(path)
     try:
+        check_regular(path)
         if path.stat().st_size > LARGEST_FILE_BYTES:
             raise MachineError(
                 [

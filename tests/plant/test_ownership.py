@@ -130,3 +130,15 @@ def test_the_welcome_says_what_the_plant_is(scara, start_plant, controller) -> N
     assert (said.interface, said.model) == (machine.interface_hash, machine.model_hash)
     assert (said.tick, said.command_timeout_periods, said.watchdog) == (0, 20, None)
     assert said.layout["sensors"][3] == {"joint": "lift", "unit": "m", "velocity": True}
+
+
+def test_a_command_with_a_wrong_number_of_efforts_is_refused_by_name(scara, start_plant, controller) -> None:
+    me = controller(start_plant(scara(PATIENT)), "ann@desk")
+    me.connect(Pace.LOCKSTEP)
+    command = {"type": "command", "session": me.session, "seq": 0, "mode": 0, "effort": [0.0] * 7}
+    me.client.send(msgpack.packb(command))
+    said = me.answer()
+    assert (said.code, said.session) == (RefuseCode.MALFORMED, me.session)
+    assert "`effort` must have" in said.text
+    me.command(0, Mode.BRAKE)
+    assert me.state().seq == 1, "the session continues"

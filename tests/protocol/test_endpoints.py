@@ -10,6 +10,7 @@ import pytest
 from linkwork.protocol import endpoints
 from linkwork.protocol.endpoints import MachineEndpoints, check_path, claim, running, runtime_dir
 from linkwork.protocol.errors import EndpointError, Taken
+from linkwork.protocol.sockets import DeviceServer, Publisher, RequestDealer, RequestServer, Subscriber
 
 HOLD = """
 import sys
@@ -150,3 +151,23 @@ def test_a_child_process_does_not_inherit_a_lock(folder):
     finally:
         child.kill()
         child.wait()
+
+
+@pytest.mark.parametrize(
+    "endpoint",
+    [
+        "ipc://", "ipc:///", "ipc://@", "tcp://127.0.0.1:99999", "tcp://127.0.0.1:65536", "tcp://127.0.0.1",
+        "tcp://127.0.0.1:-1", "tcp://:1", "udp://127.0.0.1:1", "127.0.0.1:5", "", "ipc://" + "a" * 200,
+        "ipc://@" + "a" * 200, "ipc://a\0b", "tcp://127.0.0.1:0x50",
+    ],
+)  # fmt: skip
+def test_what_is_no_endpoint_is_neither_bound_nor_connected(endpoint):
+    for opened in (RequestServer, RequestDealer, Publisher, Subscriber, DeviceServer):
+        with pytest.raises(EndpointError):
+            opened(endpoint).close()
+
+
+def test_a_runtime_folder_that_cannot_be_written_is_named(folder):
+    (folder / "arm").write_text("a file in the place of a folder")
+    with pytest.raises(EndpointError, match="LINKWORK_RUNTIME_DIR"):
+        MachineEndpoints.named("arm")

@@ -1,0 +1,39 @@
+"""Inputs that end early, and files that never end: a named error, neither silence nor waiting."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+import typer
+
+from linkwork.__main__ import run_app
+from linkwork.terminal.failures import run
+from tests.command import linkwork
+
+
+def test_an_early_end_of_input_is_no_interrupt(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.argv", ["linkwork"])
+    app = typer.Typer()
+
+    @app.command()
+    def read() -> None:
+        raise EOFError("nothing more to read")
+
+    assert run(lambda: run_app(app), as_json=True) == 2
+    shown = capsys.readouterr()
+    assert "END_OF_INPUT" in shown.out
+    assert "nothing more to read" in shown.err
+
+
+@pytest.mark.parametrize("command", ["check", "model"])
+def test_a_pipe_or_device_in_place_of_a_file_is_refused(tmp_path: Path, command: str) -> None:
+    pipe = tmp_path / "machine.yaml"
+    os.mkfifo(pipe)
+    for path in (pipe, Path("/dev/zero")):
+        ran = linkwork(command, str(path))
+        assert ran.returncode == 2
+        assert "a pipe, a socket or a device" in " ".join((ran.stdout + ran.stderr).split())
