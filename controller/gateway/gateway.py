@@ -33,7 +33,7 @@ from linkwork.controller.orders import LeaseLost
 from linkwork.controller.records import RecordLayout
 from linkwork.machine import Machine
 from linkwork.machine.constraint_sets import constraint_sets
-from linkwork.protocol.codes import ORDER_HORIZON_S, Pace, RequestCode, ResultCode, Role
+from linkwork.protocol.codes import ORDER_HORIZON_S, Pace, RequestCode, ResultCode
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.request_messages import pack_notification
 from linkwork.protocol.results import FaultState
@@ -101,8 +101,6 @@ class Gateway:
         self.records = RecordIntake(self)
         self.loops_started = 0
         self.twin_watch: Companion | None = None
-        self.role_of: Callable[[bytes], Role | None] = lambda _: Role.SERVICE
-        """The role that a client's public key has now."""
         self.leaving = False
         """A shutdown is under way: new motions are refused."""
         self.now_ns = time.monotonic_ns()
@@ -261,29 +259,6 @@ class Gateway:
         self.publish("goal.result", result, requester)
 
     # What happens.
-
-    def client_left(self, server: object, peer: bytes) -> None:
-        """Forget what a client whose connection has ended waits for."""
-        self._drop(lambda one: one.server is server and one.peer == peer, "the client has disconnected")
-
-    def drop_revoked(self) -> None:
-        """Forget what clients wait for whose key is not allowed any longer; end the lease of such a key."""
-        roles: dict[bytes, Role | None] = {b"": Role.SERVICE}
-
-        def gone(one: Requester) -> bool:
-            if one.key not in roles:
-                roles[one.key] = one.server.role_of(one.key)
-            return roles[one.key] is None
-
-        self._drop(gone, "the key of the client was revoked")
-        if self._loop_lives:
-            self.order_queue.withdraw_stops(gone, self.now_ns)
-        if self.lease.key and (self.role_of(self.lease.key) or 0) < Role.OPERATE:
-            self._lease_changed(self.lease.revoke(in_motion=self.in_motion))
-
-    def _drop(self, gone: Callable[[Requester], bool], why: str) -> None:
-        self.planning.drop_checks(gone)
-        self.order_queue.drop(gone, RequestError(RequestCode.NOT_PERMITTED, why))
 
     def loop_ready(self) -> None:
         """Begin with a loop, new or adopted."""

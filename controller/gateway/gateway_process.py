@@ -83,7 +83,6 @@ def _run(options: GatewayOptions, machine: Machine, held: Claim, notifier: Notif
         )
         stack.callback(broadcast.close)
         gateway = _gateway(options, machine, layout, seat, broadcast)
-        gateway.role_of = servers[-1].role_of
         stack.callback(gateway.planning.close, RequestError(RequestCode.NO_LOOP, "the controller has ended"))
         stack.callback(gateway.host.close)
         if gateway.twin_watch is not None:

@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from linkwork.controller.gateway.gateway import Gateway
+from linkwork.controller.gateway.gone_clients import client_left, drop_revoked
 from linkwork.controller.gateway.loop_host import LoopStatus
 from linkwork.controller.gateway.requests.call import Call
 from linkwork.controller.gateway.requests.handlers import HANDLERS
@@ -142,7 +143,7 @@ class Server:
             self._watch()
             ready = self._poller.wait(0 if self._unserved else self._gateway.patience_ms)
             self._gateway.wake(time.monotonic_ns())
-            self._gateway.drop_revoked()
+            drop_revoked(self._gateway, self._servers[-1])
             self._requests()
             self._mind_connections()
             if self._gateway.planning.fd in ready:
@@ -183,7 +184,7 @@ class Server:
             if server.connections is not None:
                 server.connections.mind()
                 for peer in server.connections.take_ended():
-                    self._gateway.client_left(server, peer)
+                    client_left(self._gateway, server, peer)
                 for text in server.connections.take_notices():
                     self._say("connections", f"{server.endpoint}: {text}")
 
