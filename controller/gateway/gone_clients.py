@@ -1,4 +1,4 @@
-"""What clients have left in the gateway: forgotten when their connection ends, or their key is revoked."""
+"""Removal of requests that wait in the gateway when their connection ends or their key is revoked."""
 
 from __future__ import annotations
 
