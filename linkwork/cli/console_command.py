@@ -55,8 +55,7 @@ def console(
     It prints the address of the page, which has a random token and is served to this computer only. Ending
     the console stops a jog, and nothing else. A recording or a log needs no controller.
     """
-    if find_spec("nicegui") is None:
-        raise Misuse("the console needs its extra: pip install 'linkwork[console]'")
+    require_console()
     from linkwork.console.console_server import ServerOptions, check, serve
 
     options = ServerOptions(host, port, tuple(name or ()), password_file, certificate, key, lifeline)
@@ -76,6 +75,12 @@ def console(
         service, page = _of_machine(link, machine, observe_only=observe)
     serve(service, page, options, ready)
     return DONE
+
+
+def require_console() -> None:
+    """Raise Misuse where the console's packages are not installed."""
+    if find_spec("nicegui") is None:
+        raise Misuse("the console needs its extra: pip install 'linkwork[console]'")
 
 
 def _of_machine(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -13,6 +14,7 @@ import typer
 
 from linkwork.cli.choices import RestartChoice
 from linkwork.cli.connected import AsJson
+from linkwork.cli.console_command import require_console
 from linkwork.cli.daemon_options import DaemonWords, with_daemon_options
 from linkwork.terminal.failures import DONE, Misuse
 from linkwork.terminal.output import console, emit, say
@@ -27,6 +29,7 @@ Config = Annotated[
 Name = Annotated[str | None, typer.Argument(metavar="[NAME]", help="Which machine, where several are up.")]
 _LOOK_S = 0.05
 _ENDS_WITHIN_S = 180.0
+_CONSOLE_WITHIN_S, _MOST_SAID = 60.0, 1 << 20
 
 
 @with_daemon_options
@@ -52,10 +55,11 @@ def up(
     brakes at once.
     """
     name = _machine_name(config)
+    if console_too:
+        require_console()
     if detach:
-        if console_too:
-            raise Misuse("with --detach, start the console by itself: linkwork console")
-        return _detached(name, [*words.given, "--restart", restart.value], as_json=as_json)
+        more = ["--console"] if console_too else []
+        return _detached(name, [*words.given, "--restart", restart.value, *more], as_json=as_json)
     from linkwork.launch.console_process import console_beside
     from linkwork.launch.group import Group, GroupFailed, GroupOptions
 
@@ -105,13 +109,29 @@ def _detached(name: str, words: list[str], *, as_json: bool) -> int:
             raise
         if found is None:
             return _failed(errors, child.stop(0.0), as_json=as_json)
+        page = _console_address(errors, child) if "--console" in words else None
     path = output_path(name)
     if as_json:
-        emit({"name": name, "process": found.pid, "text": found.text, "output": str(path)})
+        made = {"name": name, "process": found.pid, "text": found.text, "output": str(path)}
+        emit(made if page is None else {**made, "console": page})
     else:
         say(f"{name} is up: {found.text}; supervisor process {found.pid}")
+        if page is not None:
+            say(f"console: {page}")
         say(f"`linkwork logs {name}` shows what the daemons print, `linkwork down {name}` ends them")
     return DONE
+
+
+def _console_address(errors: IO[bytes], child: Child) -> str | None:
+    """Return the address that the console beside a supervisor prints; None where it ended or says none."""
+    due = time.monotonic() + _CONSOLE_WITHIN_S
+    while child.alive and time.monotonic() < due:
+        said = os.pread(errors.fileno(), _MOST_SAID, 0).decode(errors="replace")  # its end is the child's
+        for line in said.splitlines():
+            if line.startswith("console: http"):
+                return line.removeprefix("console: ")
+        time.sleep(_LOOK_S)
+    return None
 
 
 def _ready(name: str, child: Child) -> RunningProcess | None:

@@ -14,7 +14,7 @@ from linkwork.console.page_elements import LAYERS, LivePlot, StopSaid
 from linkwork.console.page_parts import PageActions, connect_page, connection_banner
 from linkwork.console.scene_card import color_button, first_plots, plots_card, scene_card
 from linkwork.console.state_view import StateView
-from linkwork.console.state_words import doing, limited_by
+from linkwork.console.state_words import doing, fault_words, limited_by, next_step, result_words
 from linkwork.console.teach_view import TeachView
 from linkwork.console.tuning_view import TuningView
 
@@ -39,13 +39,12 @@ class ConsolePage:
         with ui.element("main").classes("main"):
             with ui.element("div").classes("left"):
                 scene = scene_card(LAYERS)
-                content = service.feed.known.content
-                first = ((), ()) if content is None else first_plots(content.described)
-                plots_card(LivePlot, first, later=True)
+                plots_card(LivePlot, self._first_plots)
             with ui.element("div").classes("right"):
-                with ui.tabs().props("no-caps inline-label").classes("card") as tabs:
+                with ui.tabs().props("no-caps inline-label dense").classes("card tabs") as tabs:
                     state_tab, move_tab = ui.tab("State"), ui.tab("Move")
                     teach_tab, tuning_tab = ui.tab("Teach"), ui.tab("Tune")
+                self._tabs, self._state_tab, self._move_tab = tabs, state_tab, move_tab
                 self._assembly = AssemblyView(actions)
                 scene.on("mode", lambda event: self._assembly.choose(int(event.args)))
                 self._preview = GoalPreview(actions)
@@ -80,6 +79,9 @@ class ConsolePage:
             with ui.element("p").classes("stop-line"):
                 ui.label(_STOP_LINE)
             StopSaid()
+            with ui.element("div").classes("strip"):
+                self._fault = ui.label().classes("fault-line").props("role=alert")
+                self._step = ui.label().classes("next-step")
         connection_banner(
             "The connection to the console is lost. What you see is old. The jog has ended.",
             "The console was ended, with the command that started it. What you see is old. "
@@ -88,12 +90,18 @@ class ConsolePage:
         with ui.element("div").classes("banner when-old").props("role=alert"):
             ui.label("The controller sends no values. What you see is old.")
 
+    def _first_plots(self) -> list[list[str]] | None:
+        content = self._service.feed.known.content
+        return None if content is None else first_plots(content.described)
+
     def _change_seat(self) -> None:
         service = self._service
         if service.seat.held_by(self._page):
             service.leave_seat(self._page)
         elif not service.seat.take(self._page):
             ui.notify("this console was started with --observe", type="warning")
+        elif self._tabs.value in ("State", self._state_tab):
+            self._tabs.set_value(self._move_tab)
         self._refresh()
 
     def _refresh(self) -> None:
@@ -104,7 +112,10 @@ class ConsolePage:
             self._title.set_text(f"linkwork · {known.content.described['machine']}")
         silent_s = known.silent_s()
         old = f"; no values for {silent_s:.0f} s: what you see is old" if silent_s else ""
-        self._doing.set_text(doing(state, known.problem) + old)
+        result = result_words(state)
+        self._doing.set_text(doing(state, known.problem) + (f" · {result}" if result else "") + old)
+        self._fault.set_text(fault_words(state))
+        self._step.set_text(next_step(state, has_plant=known.has_plant, operates=operates))
         limited = limited_by(state, None if known.content is None else known.content.described)
         self._limited.set_text(f"limited: {limited}" if limited else "")
         self._chip.set_text("no controller" if state is None else "no values" if old else name)

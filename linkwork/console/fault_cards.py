@@ -13,7 +13,7 @@ from linkwork.console.flight_records import FlightRecords, UnreadableRecord
 from linkwork.console.machine_feed import Known
 from linkwork.console.page_elements import RecordPlot
 from linkwork.console.page_parts import PageActions, Rows, card
-from linkwork.console.state_words import clearing, fault_lines
+from linkwork.console.state_words import SHOWN_IN, clearing, fault_lines
 
 _RECORDS: Final = FlightRecords()
 """Shared by all pages of a console."""
@@ -87,6 +87,21 @@ class FaultCards:
             )
 
 
+def shown_signals(signals: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the panels of a flight record, `NAME / UNIT`, in the units of the page."""
+    found = {}
+    for title, panel in signals.items():
+        name, _, unit = title.partition(" / ")
+        factor, shown_unit = SHOWN_IN.get(unit, (1.0, unit))
+        values = {
+            curve: [None if each is None else factor * each for each in series]
+            for curve, series in panel["values"].items()
+        }
+        limits = [None if each is None else factor * each for each in panel["limits"]]
+        found[f"{name}, {shown_unit}" if unit else name] = {**panel, "values": values, "limits": limits}
+    return found
+
+
 async def _draw(box: Element, path: str) -> None:
     """Fill a box with the plot of a flight record, once."""
     if box.default_slot.children:
@@ -101,7 +116,7 @@ async def _draw(box: Element, path: str) -> None:
         if box.is_deleted:
             return
         waiting.delete()
-        RecordPlot(record)
+        RecordPlot({**record, "signals": shown_signals(record["signals"])})
         near = sorted(record["events"], key=lambda each: abs(each["time_s"]))[:_EVENTS]
         with ui.element("ol").classes("record-events").props('aria-label="Events around the fault"'):
             for each in sorted(near, key=lambda each: each["tick"]):

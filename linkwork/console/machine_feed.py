@@ -17,6 +17,7 @@ from linkwork.arrays import Floats
 from linkwork.client.connection import find_controller
 from linkwork.console.jog_groups import jog_groups
 from linkwork.console.path_drawing import PathDrawing
+from linkwork.console.state_words import shown_units
 from linkwork.protocol.errors import EndpointError, NobodyThere, ProtocolError, RequestError
 from linkwork.protocol.keys import ClientKeys
 from linkwork.protocol.request_client import RequestClient
@@ -90,6 +91,11 @@ class Known:
         state = self.state
         return state is not None and not state["time_stands"] and state["state"] != "unconfigured"
 
+    @property
+    def has_plant(self) -> bool:
+        """Whether a plant is connected."""
+        return self.status is not None and bool(self.status["device"]["connected"])
+
     def silent_s(self) -> float:
         """Return for how long telemetry has been missing, s; 0 where none is due."""
         silent = time.monotonic() - self.heard_s
@@ -159,6 +165,7 @@ class MachineFeed:
             "jog": jog_groups(content.described),
             "scene": content.scene,
             "channels": self._channels,
+            "units": shown_units(self._channels, content.described),
         }
 
     # Answers.

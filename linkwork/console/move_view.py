@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from nicegui import events, run, ui
 from nicegui.elements.mixins.disableable_element import DisableableElement
@@ -24,6 +24,32 @@ from linkwork.console.page_parts import (
 from linkwork.console.state_words import SHOWN_IN, shown
 
 
+def _always(_: Mapping[str, Any]) -> bool:
+    return True
+
+
+def _active(state: Mapping[str, Any]) -> bool:
+    return bool(state["state"] == "active")
+
+
+def _goal(state: Mapping[str, Any], *status: str) -> bool:
+    goal = state["goal"]
+    return goal is not None and (not status or goal["status"] in status)
+
+
+_POSSIBLE: Final[Mapping[str, Callable[[Mapping[str, Any]], bool]]] = {
+    "enable": lambda state: state["state"] == "inactive",
+    "disable": lambda state: state["state"] in ("active", "stopping"),
+    "pause": lambda state: _goal(state, "running"),
+    "resume": lambda state: _goal(state, "paused"),
+    "cancel": lambda state: _goal(state) or state["stream"] is not None,
+    "set speed": _goal,
+    "move": _active,
+    "send": _active,
+}
+"""States in which the buttons with these texts can have an effect."""
+
+
 class MoveView:
     """Controls of one page; all are inactive while the page only observes."""
 
@@ -36,9 +62,8 @@ class MoveView:
         with card("Drives"), ui.element("div").classes("bar"):
             for method in ("enable", "disable", "pause", "resume", "cancel"):
                 self._button(method, partial(actions.effect, method))
-            ui.button("brake now (estop)", on_click=lambda: actions.effect("estop")).props(
-                'no-caps outline color="negative"'
-            )
+            self._estop = ui.button("brake now (estop)", on_click=lambda: actions.effect("estop"))
+            self._estop.props('no-caps outline color="negative"')
         with card("Jog"):
             self.jog = JogPad()
         with card("Speed of the goal"), ui.element("div").classes("bar"):
@@ -85,7 +110,9 @@ class MoveView:
             self._build(content.described)
         mode = "" if state is None else str(state["state"])
         for element in self._guarded:
-            element.set_enabled(operates and state is not None)
+            possible = _POSSIBLE.get(getattr(element, "text", ""), _always)
+            element.set_enabled(operates and state is not None and possible(state))
+        self._estop.set_enabled(mode not in ("", "estop"))
         self.jog.allow(mode, enabled=operates and mode in ("active", "stopping"))
         self._check_button.set_enabled(self._trajectory is not None and state is not None)
         if self._trajectory is None:

@@ -13,7 +13,7 @@ from linkwork.console.recording_pair import ALIGNMENTS, Difference
 from linkwork.console.recording_player import SPEEDS
 from linkwork.console.recording_service import RecordingService
 from linkwork.console.scene_card import color_button, first_plots, plots_card, scene_card
-from linkwork.console.state_view import values_table
+from linkwork.console.state_view import ValuesTable
 from linkwork.console.state_words import doing, goal_words, limited_by, shown
 
 REFRESH_S: Final = 0.1
@@ -40,13 +40,13 @@ class RecordingPage:
             with ui.element("div").classes("left"):
                 scene_card(recorded | (BESIDE if service.second is not None else {}))
                 Transport(SPEEDS)
-                plots_card(RecordedPlot, _recorded(service.motion))
+                plots_card(RecordedPlot, lambda: _recorded(service.motion))
             with ui.element("div").classes("right"):
                 with card("State at this time"):
                     self._goal = ui.label()
                     self._bar = ui.linear_progress(0.0, show_value=False)
                     self._bar.props('aria-label="Progress of the goal"')
-                    self._values = ui.html("", sanitize=False).classes("table-wrap")
+                    self._values = ValuesTable()
                 if self._player.pair is not None:
                     self._comparison()
                 with card("Events", "happenings-card"):
@@ -117,7 +117,7 @@ class RecordingPage:
         if goal is not None:
             self._bar.set_value(round(goal["fraction"], 3))
         other = None if second is None or player.pair is None else player.pair.second.run.state_at(second)
-        self._values.set_content(values_table(described, state, other))
+        self._values.show(described, state, other)
 
 
 def _recorded(motion: RecordedMotion) -> list[list[str]]:

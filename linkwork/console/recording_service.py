@@ -18,6 +18,7 @@ from starlette.websockets import WebSocket
 from linkwork.console.mesh_files import mesh_file
 from linkwork.console.recorded_motion import RecordedMotion
 from linkwork.console.recording_player import Player, PlayerLink
+from linkwork.console.state_words import shown_units
 from linkwork.recordings.thinning import thinned
 
 _MOST_HAPPENINGS: Final = 2000
@@ -89,6 +90,7 @@ class RecordingService:
             "jog": [],
             "scene": motion.scene,
             "channels": motion.channels,
+            "units": shown_units(motion.channels, described),
             "recording": {
                 "file": motion.path.name,
                 "duration_s": motion.duration_s,

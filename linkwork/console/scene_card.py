@@ -20,12 +20,17 @@ def scene_card(layers: Mapping[str, tuple[str, bool]]) -> MachineView:
     with ui.element("section").classes("card scene-card").props('aria-label="Machine"'):
         view = MachineView(layers)
         with ui.element("div").classes("scene-tools"):
-            for layer, (text, on) in layers.items():
-                ui.checkbox(
-                    text,
-                    value=on,
-                    on_change=lambda event, layer=layer: view.switch(layer, on=bool(event.value)),
-                ).props("dense")
+            with (
+                ui.button("show …").props("no-caps flat dense"),
+                ui.menu(),
+                ui.element("div").classes("layers"),
+            ):
+                for layer, (text, on) in layers.items():
+                    ui.checkbox(
+                        text,
+                        value=on,
+                        on_change=lambda event, layer=layer: view.switch(layer, on=bool(event.value)),
+                    ).props("dense")
             for text, name in (("all", ""), ("front", "front"), ("top", "top"), ("side", "side")):
                 ui.button(text, on_click=lambda name=name: view.run_method("look", name)).props(
                     f'no-caps flat dense aria-label="view {text}"'
@@ -44,11 +49,12 @@ def first_plots(described: Mapping[str, Any]) -> list[list[str]]:
 
 
 def plots_card(
-    plot: Callable[[Sequence[str]], Element], first: Sequence[Sequence[str]], *, later: bool = False
+    plot: Callable[[Sequence[str]], Element], first: Callable[[], Sequence[Sequence[str]] | None]
 ) -> None:
-    """Build a card with plots of these channels; further ones can be added, and each can be closed.
+    """Build a card with plots; further ones can be added, and each can be closed.
 
-    later: add them once the page stands. Their library is its largest file, and the machine comes first.
+    first: returns the channels of the first plots, None while the machine is not known. They are added once
+    the page stands: their library is its largest file, and the machine comes first.
     """
 
     def add(channels: Sequence[str]) -> None:
@@ -57,16 +63,16 @@ def plots_card(
             made.on("close", made.delete)
 
     def add_first() -> None:
-        for channels in first:
-            add(channels)
+        found = first()
+        if found is not None:
+            waiting.cancel()
+            for channels in found:
+                add(channels)
 
     with card("Plots", "plots"):
         box = ui.element("div").classes("plot-list")
         ui.button("add a plot", on_click=lambda: add(())).props("no-caps outline").style("align-self: start")
-        if later:
-            ui.timer(_PLOTS_AFTER_S, add_first, once=True)
-        else:
-            add_first()
+        waiting = ui.timer(_PLOTS_AFTER_S, add_first, immediate=False)
 
 
 def color_button() -> None:

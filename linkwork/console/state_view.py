@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
 
 from nicegui import ui
 
 from linkwork.console.fault_cards import FaultCards
 from linkwork.console.machine_feed import Known
 from linkwork.console.page_parts import PageActions, Rows, card, html_table
-from linkwork.console.state_words import goal_words, overrun_words, shown
+from linkwork.console.state_words import overrun_words, shown
 
-_MOST_ROWS = 40
+_UNKNOWN: Final = "not known: no plant is connected"
+_MOST_RECORDINGS: Final = 20
 
 
 class StateView:
@@ -21,52 +24,69 @@ class StateView:
     def __init__(self, actions: PageActions) -> None:
         self._faults = FaultCards(actions)
         with card("Values"):
-            self._values = ui.html("", sanitize=False).classes("table-wrap")
-        with card("Goal") as self._goal_card:
-            self._goal_text = ui.label()
-            self._bar = ui.linear_progress(0.0, show_value=False).props('aria-label="Progress of the goal"')
+            self._values = ValuesTable()
         with card("Timing and connection"):
             self._timing = Rows()
+        with card("Recordings"), ui.expansion("logs on this computer").props("dense") as self._recordings:
+            self._list = Rows()
 
     def refresh(self, known: Known, *, operates: bool) -> None:
         """Show the latest answers; `operates`: whether this page may clear a fault."""
         self._faults.refresh(known, operates=operates)
         state, status = known.state, known.status
         if state is not None and known.content is not None:
-            self._values.set_content(values_table(known.content.described, state))
-        self._show_goal(state)
+            self._values.show(known.content.described, state, measured=known.has_plant)
         self._timing.show({} if status is None else timing_rows(status))
+        if self._recordings.value and status is not None:
+            self._list.show(recordings(status["log"]))
 
-    def _show_goal(self, state: Mapping[str, Any] | None) -> None:
-        goal = None if state is None else state["goal"]
-        results = [] if state is None else state["results"]
-        self._bar.set_visibility(goal is not None)
-        if goal is not None:
-            self._bar.set_value(round(goal["fraction"], 3))
-            self._goal_text.set_text(goal_words(goal))
-        elif results:
-            last = results[-1]
-            why = f": {last['text']}" if last["text"] else ""
-            self._goal_text.set_text(f"no goal; goal {last['goal']} ended {last['name']}{why}")
-        else:
-            self._goal_text.set_text("no goal")
+
+class ValuesTable:
+    """Positions, speeds and efforts; passive joints below, folded."""
+
+    def __init__(self) -> None:
+        self._main = ui.html("", sanitize=False).classes("table-wrap")
+        with ui.expansion().props("dense") as self._fold:
+            self._passive = ui.html("", sanitize=False).classes("table-wrap")
+
+    def show(
+        self,
+        described: Mapping[str, Any],
+        state: Mapping[str, Any],
+        beside: Mapping[str, Any] | None = None,
+        *,
+        measured: bool = True,
+    ) -> None:
+        """Show a state, as `values_table`. measured: whether a plant is connected."""
+        known = {motor["name"] for motor in described["motors"]}
+        known |= {each["name"] for each in described["coordinates"] if each["kind"] == "task"}
+        places = [*state["q"], *state["coordinates"]]
+        passive = [name for name in places if name not in known] if known else []
+        main = [name for name in places if name not in passive]
+        self._main.set_content(values_table(described, state, main, beside, measured=measured))
+        self._fold.set_visibility(bool(passive))
+        self._fold.set_text(f"{len(passive)} passive joints")
+        content = values_table(described, state, passive, beside, measured=measured)
+        self._passive.set_content(content if self._fold.value else "")
 
 
 def values_table(
-    described: Mapping[str, Any], state: Mapping[str, Any], beside: Mapping[str, Any] | None = None
+    described: Mapping[str, Any],
+    state: Mapping[str, Any],
+    names: Sequence[str],
+    beside: Mapping[str, Any] | None = None,
+    *,
+    measured: bool = True,
 ) -> str:
-    """Return the table of driven joints and task coordinates; passive joints only where they are few.
+    """Return the table of these joints and task coordinates.
 
     beside: the state of a second recording; its positions, and the differences from them, stand in place of
-    speeds and efforts.
+    speeds and efforts. measured: without a plant, positions are the last ones, speeds and efforts unknown.
     """
     positions = {**state["q"], **state["coordinates"]}
     others = {} if beside is None else {**beside["q"], **beside["coordinates"]}
     units = {each["name"]: each["unit"] for each in described["coordinates"]}
     driven = {motor["name"]: motor["unit"] for motor in described["motors"]}
-    kinds = {each["name"]: each["kind"] for each in described["coordinates"]}
-    names = [name for name in positions if name in driven or kinds.get(name) == "task"]
-    names += [name for name in positions if name not in names and len(positions) <= _MOST_ROWS]
     rows = []
     for name in names:
         unit = units.get(name, "")
@@ -74,15 +94,27 @@ def values_table(
         if beside is None:
             velocity, effort = state["v"].get(name), state["effort"].get(name)
             cells += [
-                "" if velocity is None else shown(velocity, f"{unit}/s"),
-                "" if effort is None else f"{effort + 0.0:.3f} {driven[name]}",
+                "" if velocity is None else shown(velocity if measured else None, f"{unit}/s"),
+                "" if effort is None else shown(effort if measured else None, driven[name]),
             ]
         else:
             other = others.get(name)
             cells += ["", ""] if other is None else [shown(other, unit), shown(positions[name] - other, unit)]
         rows.append(cells)
     more = ("speed", "effort") if beside is None else ("beside", "difference")
-    return html_table(("", "position", *more), rows)
+    return html_table(("", "position" if measured else "last position", *more), rows)
+
+
+def recordings(log: str | None) -> dict[str, str]:
+    """Return the latest logs and recordings beside this log, with the commands that play them."""
+    folder = Path(log).parent if log else None
+    if folder is None or not folder.is_dir():
+        return {"none": "the controller writes no log on this computer"}
+    found = sorted(folder.glob("*.mcap"), key=lambda each: each.stat().st_mtime, reverse=True)
+    return {
+        each.name: f"{each.stat().st_size / 1e6:.1f} MB: linkwork console {shlex.quote(str(each))}"
+        for each in found[:_MOST_RECORDINGS]
+    }
 
 
 def timing_rows(status: Mapping[str, Any]) -> dict[str, str]:
@@ -97,9 +129,11 @@ def timing_rows(status: Mapping[str, Any]) -> dict[str, str]:
         "ticks": f"{timing['ticks']}, missed {timing['missed']}, lost states {timing['lost']}",
         "overruns": overrun_words(timing["window"], timing["since_start"]),
         "plant": device["text"] + ("" if device["connected"] else " (not connected)"),
-        "link": f"{100.0 * device.get('success_rate', 0.0):.1f} % of the states arrive in time",
-        "brake": "on" if device["brake"] else "off",
-        "homed": "yes" if device["homed"] else "no: jogging only",
+        "link": _UNKNOWN
+        if not device["connected"]
+        else f"{100.0 * device.get('success_rate', 0.0):.1f} % of the states arrive in time",
+        "brake": _UNKNOWN if not device["connected"] else "on" if device["brake"] else "off",
+        "homed": _UNKNOWN if not device["connected"] else "yes" if device["homed"] else "no: jogging only",
         "lease": "free" if lease["owner"] is None else f"{lease['owner']}, {lease['left_s']:.1f} s left",
         "law": status["law"],
         "log": status["log"] or status["log_problem"] or "none",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 _STATES: Final = {
@@ -30,6 +30,24 @@ _LIMITED: Final = {
     "constraint_force": "the load on a constraint is above its limit",
     "stream": "a stream is held back from its set-points",
 }
+_STEPS: Final = {
+    "inactive": "Enable the machine to move it.",
+    "active": "",
+    "fault": "Remove the cause of the fault, then recover (view State).",
+    "estop": "When it is safe, reset (view State).",
+}
+_PER: Final = {
+    "q": "",
+    "coordinate": "",
+    "coordinates": "",
+    "reference": "",
+    "error": "",
+    "target": "",
+    "v": "/s",
+    "velocity": "/s",
+    "reference_velocity": "/s",
+}
+"""What the unit of a coordinate is divided by in the channels of these kinds."""
 _NEAR: Final = 0.999
 _BUTTONS: Final = {"fault": "recover", "estop": "reset"}
 """Request that clears a latched state."""
@@ -67,6 +85,46 @@ def _at_limit(state: Mapping[str, Any], described: Mapping[str, Any]) -> str:
         if abs(state["effort"].get(motor["name"], 0.0)) >= _NEAR * (motor["limits"]["effort"] or math.inf)
     ]
     return f"largest effort reached: {', '.join(found)}" if found else ""
+
+
+def next_step(state: Mapping[str, Any] | None, *, has_plant: bool, operates: bool) -> str:
+    """Return what to do next, '' where nothing is to be done."""
+    if state is None:
+        return ""
+    if not has_plant:
+        return "No plant is connected: start it again. What is shown of the machine was measured before."
+    if not operates:
+        return "This page observes. Press Operate to move the machine."
+    return _STEPS.get(state["state"], "")
+
+
+def result_words(state: Mapping[str, Any] | None) -> str:
+    """Return the goal under way, or how the last one ended; '' before the first."""
+    if state is None or (state["goal"] is None and not state["results"]):
+        return ""
+    if state["goal"] is not None:
+        return goal_words(state["goal"])
+    last = state["results"][-1]
+    return f"goal {last['goal']} ended {last['name']}" + (f": {last['text']}" if last["text"] else "")
+
+
+def fault_words(state: Mapping[str, Any] | None) -> str:
+    """Return the latched fault with place and cause, '' without one."""
+    fault = None if state is None else state["fault"]
+    if fault is None:
+        return ""
+    return f"{fault['name']}{' at ' if fault['where'] else ''}{fault['where'] or ''}: {fault['text']}"
+
+
+def channel_unit(channel: str, described: Mapping[str, Any]) -> str:
+    """Return the unit (rad, m/s, N m …) of a telemetry channel, '' where it is not known."""
+    kind, _, name = channel.partition("/")
+    units = {each["name"]: each["unit"] for each in described["coordinates"]}
+    efforts = {motor["name"]: motor["unit"] for motor in described["motors"]}
+    if "effort" in kind:
+        return str(efforts.get(name, ""))
+    unit = str(units.get(name, ""))
+    return f"{unit}{_PER[kind]}" if unit and kind in _PER else ""
 
 
 def goal_words(goal: Mapping[str, Any]) -> str:
@@ -109,14 +167,20 @@ SHOWN_IN: Final = {
 """Factor and unit in which the page shows a quantity."""
 
 
+def shown_units(channels: Sequence[str], described: Mapping[str, Any]) -> list[tuple[float, str]]:
+    """Return the factor and the unit in which each telemetry channel is plotted."""
+    units = [channel_unit(channel, described) for channel in channels]
+    return [SHOWN_IN.get(unit, (1.0, unit)) for unit in units]
+
+
 def fault_lines(fault: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the rows of a fault's card: heading and text, without empty ones."""
-    unit = fault["unit"]
+    factor, unit = SHOWN_IN.get(fault["unit"], (1.0, fault["unit"]))
     rows = [
         ("cause", fault["text"]),
         ("where", fault["where"] or ""),
-        ("value", "" if fault["value"] is None else f"{fault['value']:.6g} {unit}"),
-        ("limit", "" if fault["limit"] is None else f"{fault['limit']:.6g} {unit}"),
+        ("value", "" if fault["value"] is None else f"{fault['value'] * factor:.6g} {unit}"),
+        ("limit", "" if fault["limit"] is None else f"{fault['limit'] * factor:.6g} {unit}"),
         ("at", f"{fault['time_s']:.3f} s, tick {fault['tick']}"),
         ("clears when", fault["clears_when"]),
         ("flight record", fault["record"] or ""),

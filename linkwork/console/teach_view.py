@@ -79,9 +79,9 @@ class TeachView:
                     field = ui.input(value=point.name).props(f'dense aria-label="name of point {index + 1}"')
                     field.on("change", lambda event, index=index: self._rename(index, event.sender.value))
                     self._row_buttons.append(field)
+                    given = dict(zip(taught.coordinates, point.positions, strict=True))
                     texts = (
-                        f"{name} {shown(value, units[name])}"
-                        for name, value in zip(taught.coordinates, point.positions, strict=True)
+                        f"{name} {shown(each, units[name])}" for name, each in (point.task or given).items()
                     )
                     ui.label(", ".join(texts)).classes("quiet taught-place")
                     with ui.element("div").classes("bar"):

@@ -43,7 +43,8 @@ def member_lines(mechanism: Mechanism) -> list[MemberLine]:
     on: dict[str, list[Floats]] = {name: [] for name in (WORLD, *(body.name for body in mechanism.bodies))}
     across = [*_joined(mechanism), *_springs(mechanism)]
     for joint in mechanism.joints:
-        on[joint.parent].append(np.asarray(joint.at_m))
+        if joint.kind != "free":
+            on[joint.parent].append(np.asarray(joint.at_m))
     for closure in _closures(mechanism):
         for frame in (closure.a, closure.b):
             on[frame.body].append(np.asarray(frame.at_m))

@@ -15,10 +15,14 @@ _LONGEST_NAME = 64
 
 @dataclass(frozen=True)
 class TaughtPoint:
-    """A named position: as many numbers (rad or m) as the machine has goal coordinates."""
+    """A named position: as many numbers (rad or m) as the machine has goal coordinates.
+
+    task: the task coordinates there (rad or m); none of a point that was read from a file.
+    """
 
     name: str
     positions: tuple[float, ...]
+    task: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass
@@ -46,7 +50,8 @@ class TaughtPoints:
         """Append the machine's position. An empty name becomes the point's number. Raises ValueError."""
         if len(self.points) >= MOST_POINTS:
             raise ValueError(f"there are {MOST_POINTS} points, which is the most: delete some")
-        point = TaughtPoint(self._free(name or f"P{len(self.points) + 1}"), self.position(state))
+        free = self._free(name or f"P{len(self.points) + 1}")
+        point = TaughtPoint(free, self.position(state), dict(state["coordinates"]))
         self.points.append(point)
         self.changes += 1
         return point

@@ -1,5 +1,6 @@
 """What the page shows: poses of all bodies, sets of jogged coordinates, and states in words."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,22 @@ from linkwork.protocol.codes import Pace
 
 pytest.importorskip("nicegui", reason="the console's extra is not installed")
 
+from linkwork.console.fault_cards import shown_signals
 from linkwork.console.jog_groups import jog_groups
 from linkwork.console.machine_feed import flat
 from linkwork.console.scene_content import scene_content
-from linkwork.console.state_words import clearing, doing, fault_lines, limited_by, shown
+from linkwork.console.state_view import recordings, timing_rows, values_table
+from linkwork.console.state_words import (
+    clearing,
+    doing,
+    fault_lines,
+    fault_words,
+    limited_by,
+    next_step,
+    result_words,
+    shown,
+    shown_units,
+)
 
 
 @pytest.mark.parametrize("name", ["five_bar", "scara"])
@@ -107,5 +120,96 @@ def test_limits_faults_and_values_in_words() -> None:
     fault = {"text": "too fast", "where": "elbow", "value": 3.0, "limit": 2.0, "unit": "rad/s"}
     fault |= {"tick": 1, "time_s": 0.5, "clears_when": "it rests", "record": None}
     rows = dict(fault_lines(fault))
-    assert rows["value"] == "3 rad/s"
+    assert (rows["value"], rows["limit"]) == ("171.887 °/s", "114.592 °/s")
     assert "flight record" not in rows
+
+
+def test_what_is_not_measured_is_not_shown_as_if_it_were() -> None:
+    described: dict[str, Any] = dict(describe(load("five_bar"), Pace.DEVICE))
+    state: dict[str, Any] = {
+        "q": {"left": 1.0},
+        "coordinates": {},
+        "v": {"left": 0.5},
+        "effort": {"left": 2.0},
+    }
+    there = values_table(described, state, ["left"])
+    assert "57.296 °" in there
+    assert "28.648 °/s" in there
+    assert "2.000 N m" in there
+    gone = values_table(described, state, ["left"], measured=False)
+    assert "last position" in gone
+    assert "°/s" not in gone
+    assert "N m" not in gone
+
+
+@pytest.mark.parametrize("connected", [True, False])
+def test_brake_and_homing_are_known_with_a_plant_only(connected: bool) -> None:
+    spread = {"p50": 1.0, "p99": 2.0, "max": 3.0}
+    overruns: dict[str, Any] = {"overruns": {}, "ticks": 10}
+    timing = {"period_us": spread, "latency_us": spread, "ticks": 1, "missed": 0, "lost": 0}
+    status: dict[str, Any] = {
+        "machine": "five_bar",
+        "pace": "device",
+        "version": "1",
+        "timing": {**timing, "window": overruns, "since_start": overruns},
+        "device": {"connected": connected, "text": "", "success_rate": 1.0, "brake": True, "homed": True},
+        "lease": {"owner": None},
+        **dict.fromkeys(("law", "log", "log_problem", "real_time", "faults"), ""),
+    }
+    rows = timing_rows(status)
+    assert ("not known" in rows["brake"], "not known" in rows["homed"]) == (not connected, not connected)
+
+
+@pytest.mark.parametrize(
+    ("change", "has_plant", "operates", "words"),
+    [
+        ({"state": "inactive"}, True, False, "Press Operate"),
+        ({"state": "inactive"}, True, True, "Enable"),
+        ({"state": "fault"}, True, True, "recover"),
+        ({"state": "fault"}, False, True, "No plant"),
+        ({"state": "active"}, True, True, ""),
+    ],
+)
+def test_the_page_says_what_to_do(
+    change: dict[str, Any], has_plant: bool, operates: bool, words: str
+) -> None:
+    step = next_step(STATE | change, has_plant=has_plant, operates=operates)
+    assert words in step
+    assert bool(step) == bool(words)
+
+
+def test_goal_and_fault_are_one_line_each() -> None:
+    goal = {"goal": 7, "status": "running", "fraction": 0.5, "path_s": 1.0, "duration_s": 2.0}
+    assert result_words(STATE | {"goal": goal}) == "goal 7 running: 1.00 of 2.00 s, 50 %"
+    ended = {"goal": 6, "name": "ABORTED", "text": "too far"}
+    assert result_words(STATE | {"results": [ended]}) == "goal 6 ended ABORTED: too far"
+    fault = {"name": "VELOCITY_LIMIT", "where": "elbow", "text": "too fast"}
+    assert fault_words(STATE | {"fault": fault}) == "VELOCITY_LIMIT at elbow: too fast"
+    assert fault_words(STATE | {"fault": None}) == ""
+
+
+def test_plots_and_flight_records_have_the_units_of_the_tables() -> None:
+    described: dict[str, Any] = dict(describe(load("five_bar"), Pace.DEVICE))
+    channels = ["coordinate/x", "q/left", "v/left_elbow", "effort/left", "tick"]
+    units = shown_units(channels, described)
+    assert [unit for _, unit in units] == ["mm", "°", "°/s", "N m", ""]
+    assert [factor for factor, _ in units] == pytest.approx([1e3, 57.29578, 57.29578, 1.0, 1.0])
+    panel = {
+        "curves": ["measured"],
+        "time_s": [0.0, 1.0],
+        "values": {"measured": [1.0, None]},
+        "limits": [2.0, None],
+    }
+    [(title, found)] = shown_signals({"left / rad": panel}).items()
+    assert title == "left, °"
+    assert found["values"]["measured"] == [pytest.approx(57.29578), None]
+    assert found["limits"] == [pytest.approx(114.59156), None]
+
+
+def test_recordings_beside_the_log_are_listed_with_their_commands(tmp_path: Path) -> None:
+    for name in ("a run.mcap", "b.mcap", "notes.txt"):
+        (tmp_path / name).write_bytes(b"x" * 200_000)
+    listed = recordings(str(tmp_path / "b.mcap"))
+    assert set(listed) == {"a run.mcap", "b.mcap"}
+    assert listed["a run.mcap"] == f"0.2 MB: linkwork console '{tmp_path}/a run.mcap'"
+    assert "no log" in recordings(None)["none"]

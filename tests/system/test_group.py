@@ -6,6 +6,8 @@ import re
 import shutil
 import signal
 import subprocess
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -98,6 +100,23 @@ def test_a_detached_group_restarts_what_crashes_and_never_enables(runtime: Path)
     assert answer(runtime, "logs", "--lines", "1")["lines"][0].endswith("ended")
     assert linkwork(runtime, "down", "scara").returncode == 4
     assert linkwork(runtime, "status").returncode == 4
+
+
+def test_a_detached_group_serves_a_console_until_it_is_down(runtime: Path) -> None:
+    pytest.importorskip("nicegui", reason="the console's extra is not installed")
+    browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+    address = str(answer_of(runtime, "up", "scara", "--detach", "--console", *PACE)["console"])
+
+    def served() -> bool:
+        try:
+            with browser.open(address) as page:
+                return b"linkwork" in page.read()
+        except urllib.error.URLError:
+            return False
+
+    assert served()
+    assert linkwork_process(runtime, "down", "scara").returncode == 0
+    assert not served()
 
 
 def ready(runtime: Path) -> bool:

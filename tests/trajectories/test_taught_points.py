@@ -38,7 +38,7 @@ def state(machine: Machine, left: float, right: float) -> dict[str, Any]:
     names = [motor.joint for motor in machine.motors]
     q[names[0]] += left
     q[names[1]] += right
-    return {"q": q, "coordinates": {}}
+    return {"q": q, "coordinates": {"x": 0.1 + left, "y": 0.3}}
 
 
 def test_the_list_is_named_ordered_and_changed(taught: TaughtPoints) -> None:
@@ -51,6 +51,10 @@ def test_the_list_is_named_ordered_and_changed(taught: TaughtPoints) -> None:
         taught.rename(1, "home")
     with pytest.raises(ValueError, match="no other point"):
         taught.rename(1, " ")
+
+
+def test_points_keep_the_task_coordinates_of_where_they_were_taught(taught: TaughtPoints) -> None:
+    assert [point.task["x"] for point in taught.points] == pytest.approx([0.2, 0.3, 0.1])
 
 
 @pytest.mark.parametrize("at_rest", [True, False])

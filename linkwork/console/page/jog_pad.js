@@ -66,6 +66,7 @@ export default {
         <label class="jog-speed">speed <input type="range" min="1" max="100" v-model.number="percent" :disabled="!enabled"
           aria-label="Share of the largest jog speed"> {{ percent }} %</label>
       </div>
+      <div class="jog-body"><div class="jog-rows">
       <div class="jog-row" v-for="(name, k) in names" :key="name" :class="{ selected: k === selected }">
         <button class="jog-button" :disabled="!enabled" :aria-label="name + ' back'" :data-jog="name + '-'"
           @pointerdown="pointerDown($event, name, -1)" @contextmenu.prevent>−</button>
@@ -74,12 +75,13 @@ export default {
         <button class="jog-button" :disabled="!enabled" :aria-label="name + ' forward'" :data-jog="name + '+'"
           @pointerdown="pointerDown($event, name, 1)" @contextmenu.prevent>+</button>
       </div>
+      </div>
       <div class="jog-pad" v-if="names.length > 1" :class="{ disabled: !enabled }" role="img"
         :aria-label="'Pad: ' + names[0] + ' to the right, ' + names[1] + ' up'"
         @pointerdown="padDown" @pointermove="padMove" @contextmenu.prevent>
         <span class="jog-pad-x">{{ names[0] }} →</span><span class="jog-pad-y">{{ names[1] }} ↑</span>
         <span class="jog-knob" :style="knob"></span>
-      </div>
+      </div></div>
       <p class="jog-help">Hold a button, or choose a coordinate (1 … 9) and hold + or −, or an arrow key, here.
         The machine moves only while it is held, and stops when the page loses focus.</p>
       <p class="jog-note" role="alert">{{ note }}</p>

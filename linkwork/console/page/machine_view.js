@@ -40,6 +40,8 @@ export default {
     const sun = new THREE.DirectionalLight(0xffffff, 1.6);
     sun.position.set(1, -2, 3);
     this.scene.add(sun);
+    keepSize(this.$el.closest(".scene-card"), "height");
+    keepSize(this.$el.closest(".left"), "width");
     this.observer = new ResizeObserver(() => this.resize());
     this.observer.observe(this.$el);
     this.ghosts = new GhostLayer(this);
@@ -294,7 +296,7 @@ export default {
       if (from.z > 0.999) from.y = -0.001; // from above: y points up
       const named = { front: [0, -1, 0], top: [0, -0.001, 1], side: [1, 0, 0] }[this.from];
       if (named) from = new THREE.Vector3(...named);
-      from.normalize().multiplyScalar((1.25 * reach) / Math.min(1, this.camera.aspect));
+      from.normalize().multiplyScalar((1.5 * reach) / Math.min(1, this.camera.aspect));
       this.camera.position.copy(middle).add(from);
       this.camera.near = 0.01 * reach;
       this.camera.far = 50 * reach;
@@ -304,6 +306,13 @@ export default {
     },
   },
 };
+
+// Remember the size that the user has given to an element.
+function keepSize(element, side) {
+  const key = `linkwork-${side}`;
+  element.style[side] = localStorage.getItem(key) ?? "";
+  new ResizeObserver(() => element.style[side] && localStorage.setItem(key, element.style[side])).observe(element);
+}
 
 function polyline(count, color) {
   const geometry = new THREE.BufferGeometry();

@@ -9,6 +9,11 @@ const DASHES = ["solid", "dashed", "dotted"];
 const READ_MS = 150; // between a picture and the update of the values shown
 let plots = 0;
 
+// Factor and unit in which a channel is shown.
+export function shownIn(name) {
+  return link.machine?.units?.[channel(name)] ?? [1, ""];
+}
+
 export function number(value) {
   return Number.isFinite(value) ? String(Number(value.toPrecision(6))) : "–";
 }
@@ -51,7 +56,7 @@ export const plotBase = {
   template: `
     <section class="plot" :aria-label="'Plot ' + number">
       <div class="plot-head">
-        <label>channel <input :list="'channels-' + number" v-model="typed" @change="add" @keydown.enter="add" placeholder="effort/…"
+        <label><input aria-label="channel" :list="'channels-' + number" v-model="typed" @change="add" @keydown.enter="add" placeholder="channel …"
           autocomplete="off" spellcheck="false"></label>
         <datalist :id="'channels-' + number"><option v-for="name in free" :key="name" :value="name"></option></datalist>
         <template v-if="live">
@@ -65,7 +70,7 @@ export const plotBase = {
       <div class="plot-chips">
         <button v-for="(name, k) in shown" :key="name" class="plot-chip" :aria-label="'Remove ' + name" @click="remove(name)">
           <span class="plot-line" :style="{ borderTopColor: colorOf(k, dark), borderTopStyle: dashOf(k) }"></span>
-          {{ name }} <output>{{ readings[name] }}</output> ✕</button>
+          {{ short(name) }} <output>{{ readings[name] }}</output> ✕</button>
         <span class="quiet" v-if="!shown.length">Choose a channel; the chart shows it from now on.</span>
       </div>
       <div class="plot-chart" role="img" :aria-label="'Values over time of ' + shown.join(', ')"></div>
@@ -130,11 +135,17 @@ export const plotBase = {
     dashOf: dash,
     learn() {
       this.names = link.machine.channels;
+      if (this.chart) this.restyle();
     },
     add() {
       const known = this.names.includes(this.typed);
       if (known && !this.shown.includes(this.typed)) this.shown.push(this.typed);
       if (known) this.typed = "";
+    },
+    // Without the kind where that is the title of the axis.
+    short(name) {
+      const kinds = new Set(this.shown.map((each) => each.split("/")[0]));
+      return kinds.size === 1 ? name.slice(name.indexOf("/") + 1) : name;
     },
     remove(name) {
       this.shown = this.shown.filter((each) => each !== name);
@@ -148,11 +159,12 @@ export const plotBase = {
       const { picture } = link;
       if (this.paused || !picture || !this.inSight) return;
       this.readings = Object.fromEntries(
-        this.shown.map((name) => [name, number(picture.values[channel(name)])]),
+        this.shown.map((name) => [name, `${number(picture.values[channel(name)] * shownIn(name)[0])} ${shownIn(name)[1]}`]),
       );
     },
     restyle() {
       const { ink, splitLine, axisLabel, faint } = axes(this.dark);
+      const middle = { nameLocation: "middle", nameTextStyle: { color: ink } };
       const [min, max] = this.range();
       const [startValue, endValue] = this.shownRange();
       const kept = this.zoomed && this.zoomable ? { startValue, endValue } : {};
@@ -160,7 +172,7 @@ export const plotBase = {
         {
           animation: false,
           textStyle: { color: ink },
-          grid: { left: 72, right: 24, top: 14, bottom: this.zoomable ? 66 : 30 },
+          grid: { left: 72, right: 24, top: 14, bottom: this.zoomable ? 76 : 40 },
           tooltip: {
             trigger: "axis",
             axisPointer: { type: "cross", label: { backgroundColor: faint } },
@@ -174,15 +186,24 @@ export const plotBase = {
                 { type: "slider", filterMode: "none", height: 22, bottom: 6, textStyle: { color: ink }, ...kept },
               ]
             : [],
-          xAxis: { type: "value", name: "s", nameGap: 6, nameTextStyle: { color: ink }, axisLabel, splitLine, min, max },
-          yAxis: { type: "value", scale: true, axisLabel: { ...axisLabel, formatter: number }, splitLine },
+          xAxis: { type: "value", name: "time, s", ...middle, nameGap: 20, axisLabel, splitLine, min, max },
+          yAxis: { type: "value", name: this.unit(), ...middle, nameGap: 52, scale: true, axisLabel: { ...axisLabel, formatter: number }, splitLine },
           series: this.lines(),
         },
         { notMerge: true },
       );
       this.part = this.shownRange();
     },
-    line(name, k, data, more = {}) {
+    // Title of the value axis: what is shown, where that is one kind of quantity, and its units.
+    unit() {
+      const kinds = new Set(this.shown.map((name) => name.split("/")[0]));
+      const units = new Set(this.shown.map((name) => shownIn(name)[1]).filter(Boolean));
+      const what = kinds.size === 1 ? [...kinds][0].replaceAll("_", " ") : "value";
+      return units.size ? `${what}, ${[...units].join(" or ")}` : what;
+    },
+    line(name, k, values, more = {}) {
+      const [factor] = shownIn(name.replace(/, beside$/, ""));
+      const data = factor === 1 ? values : values.map(([at, value]) => [at, value === null ? null : factor * value]);
       const lineStyle = { type: dash(k), width: 1.6, ...more.lineStyle };
       return { name, type: "line", showSymbol: false, color: color(k, this.dark), data, ...more, lineStyle };
     },
