@@ -20,6 +20,9 @@ from linkwork.terminal.output import emit, number, say, show, table
 if TYPE_CHECKING:
     from linkwork.machine import Machine
 
+_ENDLESS = 10**9
+"""Starts, where the time ends the search."""
+
 
 def model(
     config: Config,
@@ -34,6 +37,15 @@ def model(
     assemblies: Annotated[
         bool, typer.Option("--assemblies", help="List all assembly modes that a search finds, to paste.")
     ] = False,
+    starts: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="N", help="With --assemblies: random starts. Default: 100 without another mode."
+        ),
+    ] = None,
+    seconds: Annotated[
+        float | None, typer.Option(min=0.1, metavar="S", help="With --assemblies: longest search, s.")
+    ] = None,
     draw: Annotated[
         Path | None, typer.Option(metavar="FILE.png", help="Draw the machine in its pose.")
     ] = None,
@@ -52,8 +64,10 @@ def model(
 
     machine = load(config)
     if assemblies:
-        _list_assemblies(machine, values or [], as_json)
+        _list_assemblies(machine, values or [], as_json, starts, seconds)
         return
+    if starts is not None or seconds is not None:
+        raise Misuse("--starts and --seconds belong to --assemblies")
     if values:
         raise Misuse(f"{values[0]}: values of joints belong to --assemblies")
     found = report(machine)
@@ -73,7 +87,9 @@ def model(
         _say(found, show_all=show_all)
 
 
-def _list_assemblies(machine: Machine, texts: list[str], as_json: bool) -> None:
+def _list_assemblies(
+    machine: Machine, texts: list[str], as_json: bool, starts: int | None, seconds: float | None
+) -> None:
     from linkwork.machine.checks.assembly_search import (
         FRUITLESS,
         ValuesDepend,
@@ -89,7 +105,11 @@ def _list_assemblies(machine: Machine, texts: list[str], as_json: bool) -> None:
     }
     given = read_values(texts, machine.name, known, machine.aliases)
     try:
-        found = assembly_modes(machine, given)
+        if starts is None:
+            fruitless = FRUITLESS if seconds is None else _ENDLESS
+            found = assembly_modes(machine, given, fruitless, seconds=seconds, estimate=True)
+        else:
+            found = assembly_modes(machine, given, starts, starts, seconds=seconds, estimate=True)
     except ValuesDepend as error:
         raise Misuse(str(error)) from None
     listed: list[dict[str, Any]] = [
@@ -103,11 +123,22 @@ def _list_assemblies(machine: Machine, texts: list[str], as_json: bool) -> None:
         for mode in found.modes
     ]
     if as_json:
-        emit({"name": machine.name, "held": found.held, "starts": found.starts, "modes": listed})
+        emit(
+            {
+                "name": machine.name,
+                "held": found.held,
+                "starts": found.starts,
+                "missing": found.missing,
+                "modes": listed,
+            }
+        )
         return
     held = ", ".join(f"{name} {value:.6g}" for name, value in found.held.items())
     say(f"{machine.name}: {counted(len(listed), 'assembly mode')} with {held} (rad, m)")
-    say(f"found in {found.starts} random starts; the last {FRUITLESS} of them found no other")
+    end = "" if starts or seconds else f"; the last {FRUITLESS} of them found no other"
+    say(f"found in {found.starts} random starts{end}")
+    if found.missing:
+        say(f"at least {found.missing} more may exist: many were found once only; give more --starts")
     for number_, mode in enumerate(listed, 1):
         marks = [f"conditioning {mode['conditioning']:.3g}"]
         marks += ["the initial pose"] if mode["initial_pose"] else []

@@ -11,6 +11,7 @@ Poses are compared by places (mode_places.py), so that flips of a universal join
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -78,12 +79,16 @@ class FoundModes:
     """Modes, that of the initial pose first, then by conditioning; the joints held; and the starts.
 
     `cut_short`: whether the search ended before enough starts in succession had found no other mode.
+    `missing`: estimate of the number of modes that were not found, from below (Chao 1984): with f1 modes
+    found once and f2 twice by plain Newton steps from the random starts, f1 (f1 - 1) / (2 (f2 + 1)) of them
+    more than these steps found exist.
     """
 
     held: dict[str, float]
     modes: tuple[AssemblyMode, ...]
     starts: int
     cut_short: bool
+    missing: int
 
 
 def assembly_modes(
@@ -92,23 +97,31 @@ def assembly_modes(
     fruitless: int = FRUITLESS,
     most: int | None = None,
     seed: int = 0,
+    seconds: float | None = None,
+    *,
+    estimate: bool = False,
 ) -> FoundModes:
     """Return every mode that the search finds with these joints at these values (rad, m).
 
-    It ends after `fruitless` starts in succession without a new mode, or after `most` starts.
+    It ends after `fruitless` starts in succession without a new mode, after `most` starts, or after so many
+    `seconds` of wall time. `estimate`: whether the missing modes are estimated, which takes twice the steps.
 
     Without given values the motors' joints, then other independent ones, keep the values of the initial pose.
     Raises ValuesDepend where joints are given that depend on each other.
     """
     search = _Search(machine, given, np.random.default_rng(seed))
     starts = idle = 0
+    end_s = math.inf if seconds is None else time.monotonic() + seconds
     search.start_from(machine.initial_q)
-    while idle < fruitless and (most is None or starts < most):
-        found = len(search.poses)
-        search.start_from(search.random_pose())
+    while idle < fruitless and (most is None or starts < most) and time.monotonic() < end_s:
+        found, start = len(search.poses), search.random_pose()
+        if estimate:
+            search.count_from(start)
+        search.start_from(start)
         starts += 1
         idle = 0 if len(search.poses) > found else idle + 1
-    return FoundModes(search.held, tuple(sorted(search.modes(), key=_order)), starts, idle < fruitless)
+    modes = tuple(sorted(search.modes(), key=_order))
+    return FoundModes(search.held, modes, starts, idle < fruitless, search.missing())
 
 
 def initial_values(
@@ -155,6 +168,8 @@ class _Search:
         self._senses = hinge_senses(mechanism, machine.initial_q)
         self.poses: list[Floats] = []
         self._known: list[Floats] = []
+        self._times: list[int] = []
+        self._deflated = True
 
     def random_pose(self) -> Floats:
         """Return a random pose (nq) with the held joints at their values."""
@@ -173,6 +188,18 @@ class _Search:
         for name in self.held.keys() & set(mechanism.joint_names):
             q[mechanism.joint_index(name)] = self.held[name]
         return q
+
+    def count_from(self, q: Floats) -> None:
+        """Search from a pose (nq) without deflation, and count the mode that is found."""
+        self._deflated = False
+        self.start_from(q)
+        self._deflated = True
+
+    def missing(self) -> int:
+        """Return how many more modes exist at least, by how often each was found without deflation."""
+        once, twice = self._times.count(1), self._times.count(2)
+        seen = sum(times > 0 for times in self._times)
+        return max(0, math.ceil(seen + once * (once - 1) / (2.0 * (twice + 1))) - len(self._times))
 
     def start_from(self, q: Floats) -> None:
         """Search from a pose (nq), and note the pose that is found if it is new."""
@@ -194,9 +221,12 @@ class _Search:
 
     def _note(self, q: Floats) -> None:
         places = self._places.at(q)
-        if not any(same_mode(places, other) for other in self._known):
+        at = next((k for k, other in enumerate(self._known) if same_mode(places, other)), len(self._known))
+        if at == len(self._known):
             self._known.append(places)
             self.poses.append(q.copy())
+            self._times.append(0)
+        self._times[at] += not self._deflated
 
     def _step(self) -> float:
         """Make a deflated step; return the largest scaled |Φ| before it."""
@@ -216,7 +246,7 @@ class _Search:
 
     def _deflation(self, q: Floats, step: Floats) -> float:
         """Return the factor 1 / (1 - δ'∇log m) of a step δ (nv), between -10 and 10."""
-        if not self._known:
+        if not (self._known and self._deflated):
             return 1.0
         probe = q.copy()
         move_by(self.mechanism.topology, probe, step, _PROBE)
