@@ -35,7 +35,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "benchmarks.md"
 LEAST_WIDTH = 110
 """Characters of a line in the terminal."""
-PACKAGES = ("linkwork", "numpy", "numba", "pin", "mujoco", "casadi", "exudyn", "drake")
+PACKAGES = ("linkwork", "numpy", "pin", "mujoco", "casadi", "exudyn", "drake")
 
 
 @dataclass(frozen=True)

@@ -139,7 +139,6 @@ def _run(given: PlantArguments) -> int:
 
     single_threaded_blas()  # before anything imports numpy
     from linkwork.machine import MachineError, load
-    from linkwork.multibody.kernels.compiling import COMPILING, when_compiling
     from linkwork.plant.drivers.finding import NoDriver, read_options
     from linkwork.plant.events import Events
     from linkwork.plant.plant_daemon import PaceNotOffered, PlantOptions, run
@@ -149,12 +148,6 @@ def _run(given: PlantArguments) -> int:
     from linkwork.protocol.keys import server_keys
 
     events = Events(as_json=given.as_json)
-
-    def compiling() -> None:
-        events.say("warming", f"compiling kernels, {COMPILING}")
-        events.flush()
-
-    when_compiling(compiling)
     try:
         if (given.keys is None) != (given.allowed is None):
             return _fail(

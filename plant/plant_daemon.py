@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from linkwork.machine import Machine
-from linkwork.machine.kernel_registry import KernelProcess, prepare
 from linkwork.plant.drivers.driver import Driver, DriverFailed
 from linkwork.plant.drivers.finding import make_driver
 from linkwork.plant.events import Events
@@ -123,9 +122,6 @@ def run(machine: Machine, options: PlantOptions, events: Events) -> ExitCode:
         if lifeline is not None:
             ignore_interrupts()
         ending = DaemonEnd(interrupts, lifeline, notifier)
-        # Before the real-time priority: compiling at it would starve all other processes on this processor.
-        if driver is None and not _warm(machine, ending, events):
-            return ExitCode.DONE
         obtained = _real_time(options)
         try:
             endpoint = options.endpoint or MachineEndpoints.named(machine.name).plant
@@ -238,23 +234,6 @@ def _real_time(options: PlantOptions) -> Obtained:
     if options.paces == (Pace.LOCKSTEP,):
         return set_up("ignore", cpus=cpus, lock_memory=False, cpu_dma_latency_us=None)
     return set_up(options.realtime, cpus=cpus or share_processors()[0], fifo_priority=FIFO_PRIORITY)
-
-
-def _warm(machine: Machine, ending: DaemonEnd, events: Events) -> bool:
-    """Compile or loads the simulator's kernels; False when asked to end meanwhile."""
-
-    def progress(_done: int, _total: int, _name: str) -> None:
-        if ending.looked():
-            raise KeyboardInterrupt
-
-    try:
-        report = prepare(KernelProcess.PLANT, machine, progress)
-    except KeyboardInterrupt:
-        return False
-    if not report.from_cache:
-        text = f"{report.compiled} kernels compiled in {report.seconds:.1f} s and cached"
-        events.say("warm", text, compiled=report.compiled)
-    return True
 
 
 def _introduce(device: PlantDevice, obtained: Obtained, events: Events) -> None:

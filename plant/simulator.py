@@ -11,7 +11,6 @@ import numpy as np
 from linkwork.arrays import Floats
 from linkwork.machine import Machine
 from linkwork.machine.chains import resolved
-from linkwork.machine.kernel_registry import period_name
 from linkwork.multibody.formulations.switching import SwitchRefused, switch
 from linkwork.plant import plant_layout as layout
 from linkwork.plant.machinery import MachineryFailed
@@ -36,6 +35,17 @@ STANDSTILL: Final = 1e-6
 
 class SimulationDiverged(MachineryFailed):
     """The integration left the finite numbers; the text says where and what to change in the machine file."""
+
+
+def _period_name(machine: Machine) -> str:
+    """Return the kernel of a period of the simulated plant, as `module:name`."""
+    chain, compliant = machine.chain, bool(machine.plant_mechanism.stops or machine.plant_mechanism.contacts)
+    if machine.plant.integrator == "gauss":
+        return "linkwork.plant.gauss_stepping:advance_gauss"
+    minimal = chain.compliant_minimal_period if compliant else chain.minimal_period
+    if machine.plant.formulation == "minimal" and minimal:
+        return minimal
+    return chain.compliant_period if compliant else chain.period
 
 
 class Simulator:
@@ -67,7 +77,7 @@ class Simulator:
         self._drawn = self.view(layout.DRAWN)
         self._noise = np.random.default_rng(seed)
         self._noisy = any(sensor.noise or sensor.velocity_noise for sensor in machine.sensors)
-        self._advance = resolved(period_name(machine))
+        self._advance = resolved(_period_name(machine))
         self._switches = Switches(machine)
         self._force_sensing = _force_sensing(machine, self._noise)
         self.measured = Measurements(

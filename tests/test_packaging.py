@@ -13,7 +13,7 @@ def built(source: Path, into: Path, target: str) -> Path:
     """Build one distribution of the sources in a folder; return its file."""
     before = set(into.iterdir())
     command = [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", str(into)]
-    ran = subprocess.run(command, cwd=source, capture_output=True, text=True, timeout=120, check=False)
+    ran = subprocess.run(command, cwd=source, capture_output=True, text=True, timeout=300, check=False)
     assert ran.returncode == 0, ran.stderr
     (made,) = set(into.iterdir()) - before
     return made
@@ -21,7 +21,10 @@ def built(source: Path, into: Path, target: str) -> Path:
 
 def files(wheel: Path) -> set[str]:
     with zipfile.ZipFile(wheel) as content:
-        return {name for name in content.namelist() if ".dist-info/" not in name}
+        names = {name for name in content.namelist() if ".dist-info/" not in name}
+    (library,) = (name for name in names if name.endswith(".so"))
+    assert library.startswith("linkwork/multibody/kernels/_library/kernels-")
+    return names - {library}
 
 
 def tracked() -> set[str]:
@@ -31,7 +34,8 @@ def tracked() -> set[str]:
         for path in (ROOT / folder).rglob("*"):
             name = path.relative_to(ROOT).as_posix()
             linked = any(PurePosixPath(name).is_relative_to(f"linkwork/{each}") for each in LINKED)
-            if path.is_file() and "__pycache__" not in path.parts and not linked:
+            made = {"__pycache__", "_library"} & set(path.parts)
+            if path.is_file() and not made and not linked:
                 found.add(under + name)
     return found
 

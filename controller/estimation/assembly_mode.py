@@ -162,7 +162,8 @@ def _passed_fold(p: Floats, t: Integers, w: Floats, measured: Integers, memory: 
             sensed[i, c] = kept[i, measured[c]]
     if not _is_clear(sensed, square):
         return False
-    passed: bool = memory[ORIENTATION] * _overlap(reference, sensed, square) < 0.0
+    overlap = _overlap(reference, sensed, square)
+    passed: bool = memory[ORIENTATION] * overlap < 0.0
     memory[ORIENTATION] = 1.0
     for i in range(k):
         for c in range(s):

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from linkwork.controller.configuration import configured
-from linkwork.controller.first_start import say_when_compiling
 from linkwork.controller.gateway.daemon_options import GatewayOptions
 from linkwork.controller.gateway.gateway import Gateway
 from linkwork.controller.gateway.goals.planner_jobs import Planning
@@ -48,13 +47,12 @@ def run(options: GatewayOptions) -> int:
     Raises MachineError, EndpointError (Taken when another controller sits in the machine's seat), OSError and
     StartFailed before it is ready.
     """
-    say_when_compiling("kernels")
     raise_file_limit()
     notifier = Notifier()  # first: it removes variables that the children must not inherit
     with ExitStack() as early:
         early.callback(notifier.close)
         name, held = name_in(options.config), None
-        if name is not None:  # before anything is compiled: clients see that it is starting
+        if name is not None:  # at once: clients see that it is starting
             held = early.enter_context(claim(MachineEndpoints.named(name).folder, "gateway", STARTING))
         machine = configured(options.config, options.law)
         if held is None or name != machine.name:

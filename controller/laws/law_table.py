@@ -9,7 +9,6 @@ from linkwork.controller.laws.law import (
 )
 from linkwork.machine import Machine
 from linkwork.machine.chains import resolved
-from linkwork.machine.kernel_registry import law_factories
 from linkwork.protocol.laws import LawKind
 
 
@@ -29,7 +28,10 @@ def laws_of(
     shared = resolved(machine.chain.law_setup)(machine, report, preload)
     made: dict[str, Law] = {}
     found: dict[LawKind, Law] = {}
-    for kind, factory in law_factories(machine):
+    for kind in LawKind:
+        factory: str = getattr(kind.spec, machine.chain.law_factory)
+        if not factory or (kind.spec.follows == "force" and not machine.force_rows):
+            continue
         if factory not in made:
             made[factory] = resolved(factory)(machine, shared)
         found[kind] = made[factory]

@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from linkwork.controller.configuration import configured
-from linkwork.controller.first_start import say_when_compiling
 from linkwork.controller.loop.device_link import DeviceLink
 from linkwork.controller.loop.loop import Loop
 from linkwork.controller.loop.pacing import PACES
 from linkwork.controller.order_socket import OrderInbox
 from linkwork.controller.records import layout_for
 from linkwork.controller.shared_memory import Shared
-from linkwork.machine.kernel_registry import KernelProcess, prepare
 from linkwork.protocol.codes import Pace
 from linkwork.protocol.endpoints import MachineEndpoints, claim
 from linkwork.protocol.keys import ClientKeys
@@ -43,12 +41,9 @@ def run(options: LoopOptions) -> int:
     """The life of the loop process. Returns its exit status."""
     ignore_interrupts()
     seat = MachineEndpoints(options.seat)
-    say_when_compiling("the loop's kernels")
     machine = configured(options.config, options.law)
     in_step = options.pace is Pace.LOCKSTEP
     with claim(seat.folder, "loop", f"loop of {machine.name}"):
-        # before the real-time priority, at which it would starve the plant on the same processor
-        prepare(KernelProcess.LOOP, machine)
         obtained = set_up(
             "ignore" if in_step else options.realtime,
             cpus=None if options.cpu is None else (options.cpu,),

@@ -32,7 +32,6 @@ from linkwork.controller.planning.planner_start import REWALK, Start
 from linkwork.controller.shared_memory import Shared, SharedMismatch
 from linkwork.machine import Machine
 from linkwork.machine.constraint_sets import constraint_sets
-from linkwork.machine.kernel_registry import KernelProcess, prepare
 from linkwork.machine.payloads import loaded
 from linkwork.protocol.codes import RequestCode, ResultCode
 from linkwork.protocol.errors import RequestError
@@ -47,14 +46,13 @@ _READ_BYTES = 1 << 20
 
 
 def run(machine: Machine, shared: Path) -> None:
-    """The process: warms the kernels, serves standard input to its end. `shared`: the loop's memory."""
+    """The process: serves standard input to its end. `shared`: the loop's memory."""
     ignore_interrupts()
     jobs, answers = os.dup(0), os.dup(1)
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.dup2(2, 1)  # output of print must not get between the frames
     os.close(null)
-    prepare(KernelProcess.PLANNER, machine)
     _write(answers, READY)
     serve(
         constraint_sets(machine),

@@ -33,7 +33,6 @@ from linkwork.controller.supervision.brakes import Phase
 from linkwork.controller.supervision.state_machine import State
 from linkwork.machine import Machine
 from linkwork.machine.constraint_sets import constraint_sets
-from linkwork.machine.kernel_registry import KernelProcess, prepare
 from linkwork.plant.events import Events
 from linkwork.plant.faults.timeline import TimeLine
 from linkwork.plant.machinery import MachineryFailed
@@ -133,14 +132,6 @@ class WitnessedSimulator(Simulator):
         for _ in range(periods):
             self.truth[self.tick % RING_RECORDS] = self.q
             super().integrate()
-
-
-def prepare_kernels(machine: Machine, *, faults: bool) -> None:
-    """Compile or load the kernels of all processes whose parts run here."""
-    for process in (KernelProcess.LOOP, KernelProcess.PLANNER, KernelProcess.PLANT):
-        prepare(process, machine)
-    if faults:
-        import linkwork.plant.faults.mechanism_faults  # noqa: F401 - as the plant daemon: not while it runs
 
 
 class InProcessRun:

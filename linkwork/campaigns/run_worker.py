@@ -12,7 +12,7 @@ from dataclasses import astuple, replace
 from typing import Any
 
 from linkwork.campaigns.campaign_plan import RunRecipe, RunTask, changed_document, plant_settings
-from linkwork.campaigns.in_process import InProcessRun, RunEnd, Take, prepare_kernels
+from linkwork.campaigns.in_process import InProcessRun, RunEnd, Take
 from linkwork.campaigns.merit import SUCCESSFUL, Merit, MeritRecorder
 from linkwork.campaigns.run_faults import faults_with, noise_seed
 from linkwork.campaigns.stability_margin import NotAtRest, ideal_machine, smallest, stability_margins
@@ -48,7 +48,6 @@ class RunWorker:
         if variant not in self._machines:
             self._documents[variant] = parse_machine(recipe.machines[variant])
             self._machines[variant] = for_controller(machine_in(self._documents[variant]))
-            prepare_kernels(self._machines[variant], faults=bool(recipe.faults))
         machine = self._machines[variant]
         if any(each.machine for each in recipe.parameters):
             machine = for_controller(
@@ -81,7 +80,6 @@ class RunWorker:
         NotAtRest.
         """
         machine = ideal_machine(self.recipe.machines[task.variant])
-        prepare_kernels(machine, faults=False)
         found = smallest(stability_margins(machine, self.recipe.motions[task.trajectory]))
         return Merit(SUCCESSFUL, "", astuple(found))
 

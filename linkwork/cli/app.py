@@ -34,7 +34,7 @@ _PANELS: dict[str, dict[str, str]] = {
     "Study": {"cli.campaign_command": "campaign", "cli.tune_command": "tune"},
     "Files and this computer": {
         "cli.service_command": "service",
-        "cli.file_commands": "check robots schema latency warm",
+        "cli.file_commands": "check robots schema latency",
         "cli.import_command": "import=import_robot",
         "cli.convert_command": "convert",
         "cli.model_command": "model",

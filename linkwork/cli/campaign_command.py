@@ -79,13 +79,10 @@ def _carry_out(plan: CampaignPlan, options: CampaignOptions, file: str, *, as_js
     from linkwork.campaigns.campaign_page import write_page
     from linkwork.campaigns.campaign_run import plain_failures, run_campaign
     from linkwork.campaigns.results_table import ResultsTable
-    from linkwork.launch.warm import have_kernels
     from linkwork.reports.provenance import provenance
     from linkwork.terminal.progress import run_bar
 
     begun = time.monotonic()
-    if options.on in (None, "local"):
-        have_kernels(console, [plan.machine])
     with plain_failures():
         with run_bar(console, "runs") as progress:
             path = run_campaign(plan, options, progress)

@@ -25,9 +25,7 @@ class LanguageChoice(StrEnum):
 def codegen(
     config: Config,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the files; created if missing.")],
-    language: Annotated[
-        LanguageChoice, typer.Option(help="C99, or a Python module for numba.")
-    ] = LanguageChoice.C,
+    language: Annotated[LanguageChoice, typer.Option(help="C99, or a Python module.")] = LanguageChoice.C,
     single: Annotated[bool, typer.Option("--float/--double", help="Precision of the C code.")] = False,
     as_json: AsJson = False,
 ) -> None:

@@ -1,4 +1,4 @@
-"""Commands about files and this computer: check, robots, schema, warm, latency."""
+"""Commands about files and this computer: check, robots, schema, latency."""
 
 from __future__ import annotations
 
@@ -136,22 +136,6 @@ def schema(
         from linkwork.machine import schema as content
 
     say(json.dumps(content(), indent=2, ensure_ascii=False))
-
-
-def warm(as_json: AsJson = False) -> None:
-    """Compile the kernels that the daemons need in advance, so that they start at once."""
-    from linkwork.launch.warm import warm_kernels
-
-    report = warm_kernels(console)
-    if as_json:
-        emit({"compiled": report.compiled, "seconds": report.seconds, "from_cache": report.from_cache})
-    else:
-        text = (
-            "all kernels were already compiled"
-            if report.from_cache
-            else f"{report.compiled} kernels compiled"
-        )
-        say(f"{text} ({report.seconds:.1f} s)")
 
 
 def latency(

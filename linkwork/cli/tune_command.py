@@ -45,7 +45,6 @@ def tune(
     from linkwork.campaigns.results_table import ResultsTable, need_pyarrow
     from linkwork.campaigns.tuning import compared, read_tuning, write_patch
     from linkwork.campaigns.tuning import tune as search
-    from linkwork.launch.warm import have_kernels
     from linkwork.reports.provenance import provenance
     from linkwork.terminal.progress import run_bar
 
@@ -53,7 +52,6 @@ def tune(
     need_pyarrow()
     begun, count = time.monotonic(), workers or processors()
     folder = out or Path("linkwork-out") / f"tune-{tuning.plan.file.name}"
-    have_kernels(console, [tuning.plan.machine])
     with plain_failures():
         with run_bar(console, "candidates") as progress, LocalWorkers(count) as pool:
             best, candidates = search(tuning, pool, folder, progress)

@@ -21,7 +21,6 @@ from linkwork.demos.stage import DemoOptions, DemoStep, Stage
 from linkwork.demos.variants import exact_sensors, forces_by_model, moved_by_hand
 from linkwork.launch.console_process import console_beside
 from linkwork.launch.daemons import Rig, stamp
-from linkwork.launch.warm import have_kernels
 from linkwork.machine.loading import name_in
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError
@@ -67,9 +66,6 @@ def _run(
         config = exact_sensors(config, options.out)
     different = [word for setting in options.plant_set for word in ("--plant-set", setting)]
     plant = [config, *pace, "--seed", str(options.seed), *different, *demo.plant]
-    from linkwork.machine import load
-
-    have_kernels(console, [load(config)])
     record = options.out.absolute() / f"{name_in(machine)}-{stamp()}.plant"
     if demo.truth:
         plant += ["--truth", str(record)]

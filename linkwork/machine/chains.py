@@ -1,7 +1,7 @@
 """Implementations for open and closed chains, chosen once for each machine (`Machine.chain`).
 
 The members of a `Chain` name functions and classes as `module:name`. A process imports the ones that it uses
-(`resolved`). kernel_registry.py lists which of their kernels it compiles.
+(`resolved`).
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-_PARTS = ("linkwork", "numpy", "numba", "pyzmq", "pytest")
+_PARTS = ("linkwork", "numpy", "pyzmq", "pytest")
 
 
 def provenance(words: Sequence[str], seconds: float) -> dict[str, Any]:

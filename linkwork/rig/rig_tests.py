@@ -11,7 +11,6 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from linkwork.launch.warm import have_kernels
 from linkwork.machine import Machine
 from linkwork.reports.provenance import provenance
 from linkwork.rig.collecting import Collected
@@ -50,8 +49,6 @@ def run_all(tests: RigTests, console: Console, words: Sequence[str], seconds: Ca
     words: the command line. seconds: since the beginning. Raises OSError.
     """
     tests.folder.mkdir(parents=True, exist_ok=True)
-    if tests.run.controller is None:
-        have_kernels(console, (machine for _, machine in tests.machines))
     reports: list[MachineReport] = []
     statuses: list[int] = []
     with _interruptible():

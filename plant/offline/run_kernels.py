@@ -90,7 +90,8 @@ def look(p: Floats, t: Integers, w: Floats, dt: float, figures: Floats) -> None:
         losses[2] += 0.5 * dt * (losses[0] + figures[POWER])
     figures[COUNTED], figures[POWER] = losses[2], losses[0]
     figures[LOST] = losses[2] + figures[SWITCH_LOSS]
-    figures[MOTOR_WORK] = figures[MOTOR_EARLIER] + _work(t, q, effort, figures)
+    earlier = figures[MOTOR_EARLIER]
+    figures[MOTOR_WORK] = earlier + _work(t, q, effort, figures)
     gained = total - figures[ENERGY_START] + figures[LOST] - figures[MOTOR_WORK]
     gained -= vector(t, w, DRIVEN_WORK)[0]
     figures[IMBALANCE] = max(figures[IMBALANCE], abs(gained))

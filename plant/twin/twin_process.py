@@ -9,7 +9,6 @@ from contextlib import suppress
 import numpy as np
 
 from linkwork.machine import Machine, load
-from linkwork.machine.kernel_registry import KernelProcess, prepare
 from linkwork.plant.twin.twin_comparison import TwinComparison
 from linkwork.protocol.twin_messages import LOAD, Kind, Words, kind_of, pack, rows_of
 from linkwork.timing.children import Lifeline, ignore_interrupts
@@ -31,7 +30,6 @@ def run(config: str, descriptor: int) -> int:
     lifeline = Lifeline.from_stdin()
     with socket.socket(fileno=descriptor) as gateway:
         machine = load(config)
-        prepare(KernelProcess.TWIN, machine)
         comparison, words = TwinComparison(machine), words_of(machine)
         try:
             gateway.sendall(pack(Kind.READY))

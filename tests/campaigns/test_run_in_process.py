@@ -12,7 +12,7 @@ import pytest
 
 from linkwork import Robot
 from linkwork.campaigns.campaign_plan import read_campaign
-from linkwork.campaigns.in_process import InProcessRun, MotionRequest, prepare_kernels
+from linkwork.campaigns.in_process import InProcessRun, MotionRequest
 from linkwork.campaigns.run_log import logged_run
 from linkwork.campaigns.run_worker import RunWorker
 from linkwork.client.goal import GoalFailed
@@ -39,7 +39,6 @@ def test_a_run_in_one_process_is_that_of_lockstep_daemons_bit_for_bit(tmp_path: 
     line = tmp_path / "faults.yaml"
     line.write_text(DISTURBED)
     machine = pushable(configured("five_bar"))
-    prepare_kernels(machine, faults=True)
     tables: list[Any] = []
     processors = os.sched_getaffinity(0)
 

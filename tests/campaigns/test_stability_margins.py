@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 from scipy.signal import cont2discrete
 
 from linkwork.arrays import Floats
-from linkwork.campaigns.in_process import MotionRequest, prepare_kernels
+from linkwork.campaigns.in_process import MotionRequest
 from linkwork.campaigns.stability_margin import (
     FREQUENCIES,
     UNSTABLE,
@@ -54,7 +54,6 @@ def _beyond(matrix: Floats) -> float:
 
 def test_margins_are_those_of_the_sampled_closed_form() -> None:
     machine = ideal_machine(MACHINE)
-    prepare_kernels(machine, faults=False)
     move = MotionRequest("move", {"target": {"turn": 0.1}, "speed": 1.0})
     (found,) = stability_margins(machine, [move])
 

@@ -15,7 +15,6 @@ HEAVY = (
     "linkwork.machine",
     "linkwork.controller",
     "linkwork.plant",
-    "numba",
     "scipy",
     "typer",
 )

@@ -41,7 +41,7 @@ def test_an_installed_wheel_brings_its_machines(tmp_path):
     pytest.importorskip("hatchling", reason="building a wheel needs hatchling")
     root = Path(__file__).parents[2]
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
-    subprocess.run(build, cwd=root, check=True, capture_output=True, timeout=100)
+    subprocess.run(build, cwd=root, check=True, capture_output=True, timeout=300)
     (wheel,) = tmp_path.glob("*.whl")
     site = tmp_path / "site"
     zipfile.ZipFile(wheel).extractall(site)
@@ -67,7 +67,7 @@ def test_an_installed_wheel_brings_its_machines(tmp_path):
 def test_importing_the_room_does_not_load_the_compiler():
     code = (
         "import sys; from linkwork import machine; machine.check('scara'); "
-        "print('numba' in sys.modules, 'scipy' in sys.modules)"
+        "print('linkwork.multibody.kernels.translator' in sys.modules, 'scipy' in sys.modules)"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=100

@@ -18,7 +18,7 @@ from linkwork.rig.measured import MeasuredValue
 from linkwork.rig.running import SUITES
 
 PAGE = Path(__file__).parents[2] / "docs" / "rig_tests.md"
-HEAVY = ("numba", "numpy", "scipy", "zmq", "pydantic", "msgpack", "mcap", "typer", "machine", "controller")
+HEAVY = ("numpy", "scipy", "zmq", "pydantic", "msgpack", "mcap", "typer", "machine", "controller")
 MORE = '''
 import numpy as np
 import pytest

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,12 +18,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if here in item.path.parents:
             item.add_marker(pytest.mark.timeout(600))
-
-
-@pytest.fixture(scope="session", autouse=True)
-def warm_kernels() -> None:
-    """Compiled once before anything waits for a daemon."""
-    subprocess.run([sys.executable, "-m", "linkwork", "warm"], check=True, capture_output=True)
 
 
 @pytest.fixture(scope="module")

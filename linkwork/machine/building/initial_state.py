@@ -81,9 +81,6 @@ def initial_state(
     if not mechanism.constraints:
         found = Assembly(mechanism.nv, 0, 0, 0, 0.0, 0, tuple(_given(file, speeds=False)), ())
     else:
-        from linkwork.machine.kernel_registry import prepare_closures  # loads the compiler
-
-        prepare_closures()
         q, v, found = _assembled(file, mechanism, document, q, v, near)
         found = replace(found, unkept=tuple(_unkept(file, mechanism, given_q, q, found.kept)))
         problems = list(_changed_speeds(file, mechanism, document, given_v, v))

@@ -366,7 +366,8 @@ def _constraints(p: Floats, t: Integers, w: Floats, r: Integers, c: Floats) -> N
             else:
                 at = load(positions, entry[SEAT])
             if works:
-                effort = _share(p, t, w, entry) * multipliers[entry[ROW]]
+                share = _share(p, t, w, entry)
+                effort = share * multipliers[entry[ROW]]
                 if entry[KIND] == ON_JOINT:
                     own, lever = joints[entry[SEAT]], subtract(at, reference)
                     pull, twist = _dof_wrench(t, w, own, entry[WITH], lever, basis)

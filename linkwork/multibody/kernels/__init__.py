@@ -1,1 +1,1 @@
-"""Compile kernels with numba, and lay out the flat arrays that they work on."""
+"""Kernels: their translation to C, the library, and the flat arrays that they work on."""

@@ -22,14 +22,14 @@ An annotation gives the type of the numbers (`Floats`: float64, `Integers`: int6
 many names, as many dimensions; none: a vector of any length. Equal names are equal lengths.
 """
 
+import ctypes
 from collections.abc import Callable
-from typing import Annotated, Any, Generic, NamedTuple, TypeVar, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Generic, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from linkwork.arrays import Floats, Integers
-from linkwork.multibody.kernels.compiling import INTEGERS, part
-from linkwork.multibody.kernels.numba_backend import MODE, array_at, arrays_of, floats_at, integers_at
+from linkwork.multibody.kernels.compiling import DEBUG, INTEGERS, CheckedArray
 
 BUNDLE = INTEGERS
 """The type of a bundle in a kernel's signature."""
@@ -91,25 +91,24 @@ def reader(declared: type[Arrays]) -> Callable[[Integers], Arrays]:
     """Return the function with which a kernel gets the declared arrays by name: views, of their own shapes,
     at no cost.
     """
-    name, names = f"read_{declared.__name__}", dict[str, Any]()
-    if MODE == "tuned":
-        layout = " ".join(f"{each.name}:{each.number.kind}:{len(each.lengths)}" for each in _fields(declared))
-        names = {"arrays_of": arrays_of, "__name__": declared.__module__}
-        exec(f"def {name}(bundle):\n    return arrays_of(bundle, {layout!r})\n", names)
-        return cast(Callable[[Integers], Arrays], part(names[name]))
-    entries: list[str] = []
-    at = 0
-    for field in _fields(declared):
-        address = "floats_at" if field.number == np.float64 else "integers_at"
-        shape = "".join(f"bundle[{at + 1 + i}], " for i in range(len(field.lengths)))
-        entries.append(f"array_at({address}(bundle[{at}]), ({shape}))")
-        at += 1 + len(field.lengths)
-    names = {
-        "declared": declared,
-        "array_at": array_at,
-        "floats_at": floats_at,
-        "integers_at": integers_at,
-        "__name__": declared.__module__,
-    }
-    exec(f"def {name}(bundle):\n    return declared({', '.join(entries)})\n", names)
-    return cast(Callable[[Integers], Arrays], part(names[name]))
+    fields = [(each.number, len(each.lengths)) for each in _fields(declared)]
+
+    def read(bundle: Integers) -> Arrays:
+        arrays, at = [], 0
+        for number, dimensions in fields:
+            arrays.append(
+                _array(number, int(bundle[at]), tuple(map(int, bundle[at + 1 : at + 1 + dimensions])))
+            )
+            at += 1 + dimensions
+        return declared(*arrays)
+
+    return read
+
+
+def _array(number: "np.dtype[Any]", address: int, shape: tuple[int, ...]) -> Any:
+    """Return the array at an address."""
+    kind = CheckedArray if DEBUG else np.ndarray
+    if not all(shape):
+        return np.empty(shape, number).view(kind)
+    pointer = ctypes.cast(address, ctypes.POINTER(np.ctypeslib.as_ctypes_type(number)))
+    return np.ctypeslib.as_array(pointer, shape).view(kind)

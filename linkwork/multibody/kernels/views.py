@@ -3,11 +3,8 @@
 The arrays share memory with their source, which must outlive them: use them in the kernel, never return them.
 """
 
-from typing import Any
-
 from linkwork.arrays import Floats, Integers
-from linkwork.multibody.kernels.compiling import part
-from linkwork.multibody.kernels.numba_backend import MODE, floats_from, integers_from
+from linkwork.multibody.kernels.compiling import floats_from, integers_from, part
 
 
 @part
@@ -64,26 +61,3 @@ def copy(source: Floats, target: Floats) -> None:
     """Copy a vector (n) into another."""
     for i in range(len(source)):
         target[i] = source[i]
-
-
-def _checked(a: Any, start: int, rows: int, columns: int) -> Any:
-    """Entries of an array as a matrix. Raises IndexError where they are not all inside it."""
-    if min(start, rows, columns) < 0 or start + rows * columns > len(a):
-        raise IndexError(f"{rows} × {columns} entries from {start} on, in an array of {len(a)}")
-    return a[start : start + rows * columns].reshape(rows, columns)
-
-
-def _checked_vector(t: Integers, a: Any, field: int) -> Any:
-    return _checked(a, t[field], 1, t[field + 1] - t[field])[0]
-
-
-def _checked_matrix(t: Integers, a: Any, field: int, columns: int) -> Any:
-    return _checked(a, t[field], (t[field + 1] - t[field]) // columns, columns)
-
-
-def _checked_table(t: Integers, field: int, columns: int) -> Any:
-    return _checked_matrix(t, t, field, columns)
-
-
-if MODE == "debug":
-    vector, matrix, block, table = _checked_vector, _checked_matrix, _checked, _checked_table

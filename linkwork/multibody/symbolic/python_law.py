@@ -8,7 +8,6 @@ _WRAPS = np.array($WRAPS$)
 _MOTOR = np.array($MOTORS$)
 
 
-@numba.njit(cache=True)
 def _wanted(v, theta, J, Jdot_v, goal, goal_rate, goal_acceleration, omega, zeta):
     """What the goal coordinates' second derivatives should be, less Jdot v."""
     error = goal - theta
@@ -18,7 +17,6 @@ def _wanted(v, theta, J, Jdot_v, goal, goal_rate, goal_acceleration, omega, zeta
     return goal_acceleration + 2.0 * zeta * omega * (goal_rate - J @ v) + omega * omega * error - Jdot_v
 
 
-@numba.njit(cache=True)
 def _solve(rows, z):
     """Solve rows z = z in place; return the smallest pivot ratio, 0 where there is none."""
     least, most = math.inf, 0.0
@@ -50,7 +48,6 @@ _DOCSTRING = '''\
 
 _HEAD = """
 
-@numba.njit(cache=True)
 def inverse_dynamics(q, v, $TIME$goal, goal_rate, goal_acceleration, omega, zeta, effort):
 """
 
@@ -80,14 +77,12 @@ _ROW_SCALE = np.array($ROW_SCALES$)
 _COLUMN_SCALE = np.array($COLUMN_SCALES$)
 
 
-@numba.njit(cache=True)
 def _reflect(S, beta, y):
     """Apply the reflections of the factorisation to y, the last one first."""
     for j in range(RANK - 1, -1, -1):
         y[j:] -= beta[j] * np.sum(S[j:, j] * y[j:]) * S[j:, j]
 
 
-@numba.njit(cache=True)
 def _admit(A, Adot_v, basis, x):
     """A' = Q R with exchanged columns, in scaled units: basis of what A admits, x with A x = -Adot_v."""
     S, b = np.empty((NV, ROWS)), -_ROW_SCALE * Adot_v

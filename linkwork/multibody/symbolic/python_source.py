@@ -1,4 +1,4 @@
-"""A program as a Python module: functions compiled by numba, which write their results into given arrays."""
+"""A program as a Python module: functions that write their results into given arrays."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ results into the arrays given last; quaternions in q must be of unit length.
 
 import math
 
-import numba
 import numpy as np
 
 {sizes}
@@ -53,7 +52,6 @@ def _function(language: Language, function: Function, name: str) -> str:
     arguments = [*function.inputs, *(part.name for part in function.parts)]
     shapes = ", ".join(f"{part.name} {' × '.join(map(str, part.shape))}" for part in function.parts)
     lines = [
-        "@numba.njit(cache=True)",
         f"def {name}({', '.join(arguments)}):",
         f'    """{function.about} Writes {shapes}."""',
     ]

@@ -1,0 +1,247 @@
+"""Build the kernels' shared library and load it.
+
+`build` translates all kernels to C, compiles the files that have changed and links one library. It runs
+when linkwork is installed. In a checkout, `load` compares the sources with those of the library and builds it
+again before its first use, so that a changed kernel never runs old code. A library without a record of its
+sources is that of an installed package. Nothing is compiled after that.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from linkwork.multibody.kernels.sources import Sources
+
+__all__ = ["FOLDER", "PACKAGE", "NoCompiler", "build", "compiler", "current", "function_in", "load"]
+
+FOLDER = Path(__file__).parent / "_library"
+"""Holds the library, and in a checkout the record of its sources, the C files and their objects."""
+PACKAGE = Path(__file__).parents[2]
+_RECORD = "sources.json"
+_FLAGS = (
+    *("-std=gnu11", "-O2", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", "-fno-math-errno"),
+    *("-Wall", "-Wno-unused-variable", "-Wno-unused-but-set-variable", "-Wno-unused-function"),
+)
+_OWN = ("sources.py", "translator.py", "library.py", "kernels.h", "kernels.c")
+
+
+class NoCompiler(RuntimeError):
+    """There is no C compiler."""
+
+
+def compiler() -> list[str]:
+    """Return the command of the C compiler: `CC`, `cc`, `gcc`, `clang`, or that of the package ziglang."""
+    chosen = os.environ.get("CC")
+    if chosen:
+        return chosen.split()
+    for name in ("cc", "gcc", "clang"):
+        found = shutil.which(name)
+        if found:
+            return [found]
+    if find_spec("ziglang") is not None:
+        return [sys.executable, "-m", "ziglang", "cc"]
+    raise NoCompiler(
+        "the kernels have changed and there is no C compiler to build them: install gcc or clang, or run "
+        "`pip install ziglang`"
+    )
+
+
+def modules_with_kernels(root: Path = PACKAGE, package: str = "linkwork") -> list[str]:
+    """Return the names of the modules that declare kernels."""
+    found = []
+    for folder, _, files in os.walk(root, followlinks=True):
+        for name in files:
+            path = Path(folder) / name
+            if name.endswith(".py") and "\n@kernel(" in path.read_text():
+                found.append(".".join((package, *path.relative_to(root).with_suffix("").parts)))
+    return sorted(found)
+
+
+def translate(names: Iterable[str], roots: Mapping[str, Path]) -> tuple[dict[str, str], Sources]:
+    """Return the C file of each module, by the module's name, and the sources that were read."""
+    from linkwork.multibody.kernels.sources import Sources
+    from linkwork.multibody.kernels.translator import Translator
+
+    sources = Sources(roots)
+    translator = Translator(sources)
+    files = {"kernels": Path(__file__).with_name("kernels.c").read_text()}
+    for name in names:
+        module = sources.module(name)
+        assert module is not None
+        files[name] = translator.file(module)
+    return files, sources
+
+
+def build(
+    folder: Path = FOLDER,
+    roots: Mapping[str, Path] | None = None,
+    *,
+    keep: bool = True,
+    only: str | None = None,
+) -> Path:
+    """Build the library in a folder; return its file. keep: keep the record of sources, and the objects.
+
+    roots: packages and their folders; only: the package whose kernels are wanted. Raises `KernelError` for
+    what the translator does not know, `NoCompiler`, and RuntimeError with the compiler's message.
+    """
+    roots = {"linkwork": PACKAGE} if roots is None else roots
+    named = roots if only is None else {only: roots[only]}
+    names = [name for package, root in named.items() for name in modules_with_kernels(root, package)]
+    files, sources = translate(names, roots)
+    command = compiler()
+    header = Path(__file__).with_name("kernels.h")
+    key = hashlib.sha256(repr((_version(command), _FLAGS, header.read_text())).encode()).hexdigest()[:16]
+    objects = folder / "objects"
+    objects.mkdir(parents=True, exist_ok=True)
+
+    def compiled(item: tuple[str, str]) -> Path:
+        name, text = item
+        digest = hashlib.sha256((key + text).encode()).hexdigest()[:16]
+        found = objects / f"{name}-{digest}.o"
+        if not found.exists():
+            source = objects / f"{name}.c"
+            source.write_text(text)
+            made = found.with_suffix(f".{os.getpid()}")
+            _run([*command, *_FLAGS, f"-I{header.parent}", "-c", str(source), "-o", str(made)])
+            made.replace(found)
+        return found
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        made = list(pool.map(compiled, files.items()))
+    digest = hashlib.sha256("".join(path.name for path in made).encode()).hexdigest()[:16]
+    library = folder / f"kernels-{digest}.so"
+    if not library.exists():
+        new = library.with_suffix(f".{os.getpid()}")
+        _run([*command, "-shared", "-o", str(new), *map(str, made), "-lm"])
+        new.replace(library)
+    for path in {*folder.glob("*.so"), *objects.glob("*.o")} - {library, *made}:
+        path.unlink(missing_ok=True)
+    if keep:
+        read = [Path(__file__).with_name(name) for name in _OWN]
+        read += [module.path for module in sources.modules]
+        record = {os.path.relpath(path, folder): _stamp(path) for path in read}
+        (folder / _RECORD).write_text(json.dumps(record))
+    else:
+        shutil.rmtree(objects)
+    return library
+
+
+def _version(command: list[str]) -> str:
+    return subprocess.run([*command, "--version"], capture_output=True, text=True, check=False).stdout
+
+
+def _run(command: list[str]) -> None:
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    if ran.returncode:
+        raise RuntimeError(f"building the kernels failed: {' '.join(command)}\n{ran.stderr}")
+
+
+def _stamp(path: Path) -> list[int]:
+    found = path.stat()
+    return [found.st_mtime_ns, found.st_size]
+
+
+def current(folder: Path = FOLDER) -> Path | None:
+    """Return the library of the sources or of an installed package; None where it must be built."""
+    found = sorted(folder.glob("*.so"))
+    if len(found) != 1:
+        return None
+    try:
+        record = json.loads((folder / _RECORD).read_text())
+        return found[0] if all(_stamp(folder / path) == stamp for path, stamp in record.items()) else None
+    except FileNotFoundError:
+        return None if (folder / _RECORD).exists() else found[0]
+
+
+class _Addresses(ctypes.Structure):
+    """`linkwork_python` of translator.py."""
+
+    _fields_ = (("array", ctypes.c_void_p), ("error", ctypes.c_void_p), ("numbers", ctypes.c_int32 * 3))
+
+
+class _Method(ctypes.Structure):
+    """Python's PyMethodDef."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("text", ctypes.c_char_p),
+    )
+
+
+_FASTCALL = 0x80
+_in_use: dict[Path, Path] = {}
+_opened: dict[Path, ctypes.PyDLL] = {}
+_methods: list[_Method] = []
+
+
+def load(folder: Path = FOLDER, *, build_again: bool = False) -> ctypes.PyDLL:
+    """Return the library, built before if its sources have changed; build_again: also if they have not."""
+    path = None if build_again else _in_use.get(folder)
+    if path is None:
+        path = None if build_again else current(folder)
+        if path is None:
+            folder.mkdir(parents=True, exist_ok=True)
+            with (folder / "lock").open("w") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)  # of several processes, one builds
+                path = None if build_again else current(folder)
+                if path is None:
+                    sys.stderr.write("linkwork: building the kernels, whose sources have changed\n")
+                    path = build(folder)
+        _in_use[folder] = path
+    if path not in _opened:
+        _opened[path] = _open(path)
+    return _opened[path]
+
+
+def _open(path: Path) -> ctypes.PyDLL:
+    import numpy as np
+
+    library = ctypes.PyDLL(str(path))
+    python = _Addresses.in_dll(library, "linkwork_python")
+    python.array, python.error = id(np.ndarray), id(TypeError)
+    for i, kind in enumerate((np.float64, np.int64, np.bool_)):
+        python.numbers[i] = np.dtype(kind).num
+    probe = np.arange(6.0).reshape(2, 3)
+    library.linkwork_probe.argtypes, library.linkwork_probe.restype = [ctypes.py_object], ctypes.c_void_p
+    if library.linkwork_probe(probe) != probe.ctypes.data:
+        raise ImportError("linkwork does not run on this build of Python: arrays are laid out in another way")
+    return library
+
+
+def entry_name(kernel: str) -> str:
+    """Return the symbol that Python calls, of a kernel `module.name`."""
+    return f"python_{kernel.replace('.', '_')}"
+
+
+def function_in(library: ctypes.PyDLL, name: str, text: str | None) -> Any:
+    """Return the kernel `module.name` as a function of Python; None where the library has no such kernel."""
+    try:
+        address = ctypes.cast(getattr(library, entry_name(name)), ctypes.c_void_p).value
+    except AttributeError:
+        return None
+    short = name.rpartition(".")[2].encode()
+    method = _Method(short, address, _FASTCALL, text.encode() if text else None)
+    _methods.append(method)  # Python keeps its address
+    make = ctypes.pythonapi.PyCFunction_NewEx
+    make.argtypes = [ctypes.POINTER(_Method), ctypes.c_void_p, ctypes.py_object]
+    make.restype = ctypes.py_object
+    return make(ctypes.byref(method), None, name.rpartition(".")[0])
+
+
+if __name__ == "__main__":
+    sys.stdout.write(f"{build()}\n")
