@@ -16,7 +16,7 @@ from linkwork.cli.plain_words import read_words
 from tests.command import linkwork
 
 HEAVY = (
-    "pydantic", "numpy", "scipy", "numba", "matplotlib", "ruamel", "mcap", "ruckig", "asyncio",
+    "pydantic", "numpy", "scipy", "matplotlib", "ruamel", "mcap", "ruckig", "asyncio",
     "linkwork.machine.description", "linkwork.machine.sections", "linkwork.multibody", "linkwork.plant",
     "linkwork.controller", "linkwork.protocol.requests", "linkwork.protocol.trajectory",
 )  # fmt: skip
