@@ -19,7 +19,7 @@ __all__ = [
     "Bound",
     "Builtin",
     "Enumeration",
-    "Function",
+    "KernelFunction",
     "KernelError",
     "Module",
     "Reader",
@@ -62,7 +62,7 @@ class Builtin:
 
 
 @dataclass(frozen=True, eq=False)
-class Function:
+class KernelFunction:
     """A function in a kernel module; `closed`: values of the names of the function that encloses it."""
 
     module: Module
@@ -146,9 +146,9 @@ class Module:
         self._executed: dict[str, Any] | None = None
 
     @property
-    def kernels(self) -> list[Function]:
+    def kernels(self) -> list[KernelFunction]:
         """The kernels that Python can call, in the order of the file."""
-        found: list[Function] = []
+        found: list[KernelFunction] = []
         for statement in self.tree.body:
             if isinstance(statement, ast.FunctionDef):
                 found.append(self.value(statement.name, statement))
@@ -157,13 +157,13 @@ class Module:
                 found += [each for each in values if each is not None]
         return [each for each in found if each.is_kernel]
 
-    def _made_by_call(self, name: str, statement: ast.Assign) -> Function | None:
+    def _made_by_call(self, name: str, statement: ast.Assign) -> KernelFunction | None:
         """Return the function that this statement binds to a name, None where it binds something else."""
         try:
             value = self.value(name, statement)
         except KernelError:
             return None
-        return value if isinstance(value, Function) and value.module is self else None
+        return value if isinstance(value, KernelFunction) and value.module is self else None
 
     def value(self, name: str, at: ast.AST) -> Any:
         """Return what a name of the module stands for."""
@@ -181,7 +181,7 @@ class Module:
 
     def _bind(self, name: str, statement: ast.stmt) -> Any:
         if isinstance(statement, ast.FunctionDef):
-            return Function(self, statement)
+            return KernelFunction(self, statement)
         if isinstance(statement, ast.ImportFrom):
             origin = next(each.name for each in statement.names if (each.asname or each.name) == name)
             return self.sources.imported(self, statement, origin)
@@ -278,24 +278,24 @@ class Module:
             if isinstance(struct, Struct):
                 return Reader(struct)
         arguments = [self.static(each, names) for each in node.args]
-        if isinstance(called, Builtin) and called.name == "part" and isinstance(arguments[0], Function):
+        if isinstance(called, Builtin) and called.name == "part" and isinstance(arguments[0], KernelFunction):
             return replace(arguments[0], marked=True)
         if isinstance(called, Builtin) and called.name in _CALLS:
             return _CALLS[called.name](*arguments)
         if isinstance(called, Builtin) and called.name == "math.sqrt":
             return math.sqrt(*arguments)
-        if isinstance(called, Function) and called.decorator is None:
+        if isinstance(called, KernelFunction) and called.decorator is None:
             return called.module._made(called, arguments, node)
         raise self.error(node, f"`{ast.unparse(node)}` is not a constant")
 
-    def _made(self, factory: Function, arguments: list[Any], at: ast.AST) -> Any:
+    def _made(self, factory: KernelFunction, arguments: list[Any], at: ast.AST) -> Any:
         """Return what a function makes that only defines functions and returns them."""
         names: dict[str, Any] = dict(
             zip((each.arg for each in factory.node.args.args), arguments, strict=True)
         )
         for statement in factory.node.body:
             if isinstance(statement, ast.FunctionDef):
-                names[statement.name] = Function(self, statement, names)
+                names[statement.name] = KernelFunction(self, statement, names)
             elif isinstance(statement, ast.Return) and statement.value is not None:
                 return self.static(statement.value, names)
             elif not (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)):
@@ -380,7 +380,7 @@ class _ignored:
 
 
 def _named(value: Any, name: str) -> Any:
-    made = isinstance(value, Function) and (value.closed or value.marked)
+    made = isinstance(value, KernelFunction) and (value.closed or value.marked)
     return replace(value, bound=name) if made else value
 
 

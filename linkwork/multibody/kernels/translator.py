@@ -20,8 +20,8 @@ from typing import Any
 from linkwork.multibody.kernels.library import entry_name
 from linkwork.multibody.kernels.sources import (
     Builtin,
-    Function,
     KernelError,
+    KernelFunction,
     Module,
     Reader,
     Sources,
@@ -41,7 +41,7 @@ class Type:
 
     @property
     def dimensions(self) -> int:
-        """Of an array; 0 for everything else."""
+        """Number of dimensions of an array, 0 of other types."""
         return int(self.c[1]) if re.fullmatch(r"[fib]\d", self.c) else 0
 
     @property
@@ -89,7 +89,7 @@ class Value:
 class Instance:
     """One function for one combination of argument types."""
 
-    function: Function
+    function: KernelFunction
     arguments: tuple[Any, ...]
     name: str
     result: Type = NOTHING
@@ -114,13 +114,13 @@ class Translator:
         self.sources = sources
         self._instances: dict[tuple[Any, ...], Instance] = {}
         self._names: set[str] = set()
-        self._under_way: list[Function] = []
+        self._under_way: list[KernelFunction] = []
 
-    def kernel(self, function: Function) -> Instance:
+    def kernel(self, function: KernelFunction) -> Instance:
         """Return the instance of a kernel for the types that its decorator declares."""
         return self.instance(function, signature_of(function))
 
-    def instance(self, function: Function, arguments: tuple[Any, ...]) -> Instance:
+    def instance(self, function: KernelFunction, arguments: tuple[Any, ...]) -> Instance:
         """Return a function for arguments: a `Type`, or the value of a function that is given."""
         key = (*_key(function), *map(_key, arguments))
         found = self._instances.get(key)
@@ -220,7 +220,7 @@ def _tuple_declaration(kind: Type) -> str:
 
 
 def _key(value: Any) -> Any:
-    return (value.node, id(value.closed)) if isinstance(value, Function) else value
+    return (value.node, id(value.closed)) if isinstance(value, KernelFunction) else value
 
 
 _TYPES: dict[str, Type] = {
@@ -239,7 +239,7 @@ _TYPES: dict[str, Type] = {
 }
 
 
-def signature_of(function: Function) -> tuple[Type, ...]:
+def signature_of(function: KernelFunction) -> tuple[Type, ...]:
     """Return the types of a kernel's arguments, as its decorator declares them."""
     decorator = function.decorator
     assert isinstance(decorator, ast.Call)
@@ -902,13 +902,13 @@ class _Body:
         if isinstance(called, Reader):
             (words,) = [self._expression(each) for each in node.args]
             return Value(f"(words)({words.c}).p", Type("words", (), called.struct))
-        if isinstance(called, Function):
+        if isinstance(called, KernelFunction):
             return self._call(called, node)
         if isinstance(called, Builtin):
             return self._builtin(called.name, node)
         raise self.error(node, f"`{ast.unparse(node.func)}` is not a function of kernels")
 
-    def _call(self, called: Function, node: ast.Call) -> Value:
+    def _call(self, called: KernelFunction, node: ast.Call) -> Value:
         if called.decorator is None and not called.marked:
             raise self.error(node, f"`{called.node.name}` is not a kernel: decorate it with `part`")
         values: list[Value | None] = []
@@ -916,7 +916,7 @@ class _Body:
             static = None
             if isinstance(each, ast.Name) and each.id not in self.types:
                 static = self._static(each)
-            values.append(None if isinstance(static, Function | Reader) else self._expression(each))
+            values.append(None if isinstance(static, KernelFunction | Reader) else self._expression(each))
         if called.is_kernel:
             wanted: tuple[Any, ...] = signature_of(called)
             if len(wanted) != len(values):
