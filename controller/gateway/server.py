@@ -37,7 +37,7 @@ SERVE_NS = 2_000_000
 MOST_UNSERVED, MOST_UNSERVED_EACH, MOST_UNSERVED_BYTES = 4096, 256, 64 * 1024 * 1024
 """Requests that are read and not served yet: in all, of each connection, and their bytes in all."""
 READY_WITHIN_S = 600.0
-"""A first start compiles the kernels, and may have to wait for others who do."""
+"""Most time that the loop and the planner take to start."""
 LEAVES_WITHIN_S, BRAKES_WITHIN_S = 60.0, 2.0
 RESTART_AFTER_S = (0.0, 0.5, 1.0, 2.0, 5.0)
 """Pause before a loop is started again, by how many have died in a row."""

@@ -42,7 +42,7 @@ def reach(client: RequestClient, say: Say | None) -> None:
     deadline, told = time.monotonic() + START_S, False
     while starting(client.endpoint) and time.monotonic() < deadline:
         if say is not None and not told:
-            say("the controller is starting; the first start compiles kernels. Waiting")
+            say("the controller is starting. Waiting")
             told = True
         if client.connected(_LOOK_S):
             return

@@ -23,7 +23,7 @@ from linkwork.protocol.request_client import RequestClient
 from linkwork.timing.children import Child
 
 START_S = 120.0
-"""A first start compiles the kernels."""
+"""Most time that a start takes on a loaded computer."""
 _STOP_S = 20.0
 _BRAKE_S = 3.0
 _LOOK_S = 0.05

@@ -35,7 +35,7 @@ ROLE: Final = "group"
 STARTING, READY, ENDING = "starting", "ready", "ending"
 """First words of the lock's text."""
 START_S: Final = 900.0
-"""A first start compiles the kernels."""
+"""Most time that a start takes, with the machine's own assembly and checks."""
 RESTART_AFTER_S: Final = (0.0, 0.5, 1.0, 2.0, 5.0)
 """Pause before a daemon is started again, by its crashes in a row; after one more the group ends."""
 STEADY_S: Final = 10.0

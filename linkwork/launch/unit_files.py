@@ -90,8 +90,7 @@ Type=notify
 ExecStart={command}
 WorkingDirectory={_path(options.folder)}
 {place}WatchdogSec={WATCHDOG_S}
-# The first start compiles the kernels.
-TimeoutStartSec=900
+TimeoutStartSec=300
 TimeoutStopSec={stop_s}
 # SIGTERM goes to the daemon alone: it stops the machine, then ends its own processes.
 KillMode=mixed
@@ -103,8 +102,7 @@ LimitRTPRIO=99
 LimitMEMLOCK=infinity
 # Each connection of a client is an open file.
 LimitNOFILE=65536
-# Not here, because they would break real time or the compiled kernels: RestrictRealtime, PrivateDevices,
-# ProtectClock, MemoryDenyWriteExecute.
+# Not here, because they would break real time: RestrictRealtime, PrivateDevices, ProtectClock.
 {_HARDENING}{_SYSTEM_HARDENING if system else ""}"""
 
 

@@ -3,7 +3,7 @@
 A daemon's main does, in this order:
 
     single_threaded_blas()                 before numpy is imported
-    …warm the compiled kernels…            at a real-time priority that would starve others
+    …read the machine file…                at a real-time priority that would starve others
     obtained = set_up("warn", …)           processors, memory, policy, timers
     …open sockets…                         ZeroMQ's I/O thread inherits processors and policy
     obtained.freeze_garbage()              keep all present objects; no more collections
