@@ -12,6 +12,7 @@ from ruamel.yaml import YAML
 from scipy.integrate import solve_ivp
 
 from linkwork.machine import Machine, load, shipped_path
+from linkwork.machine.repeats import parse_machine
 from linkwork.multibody.formulations.evaluation import constraint_evaluation
 from linkwork.multibody.functions import kinetic_energy, potential_energy
 from linkwork.plant.plant_layout import BRAKE, ZERO
@@ -72,7 +73,7 @@ def test_brake_without_brakes_is_zero_bit_for_bit(tmp_path: Path, integrator: st
 def shipped(folder: Path, name: str, brakes: Sequence[float] | None = None, **plant: object) -> Machine:
     """A machine that ships with other brakes and other settings of the plant."""
     yaml = YAML(typ="safe")
-    document = yaml.load(shipped_path(name))
+    document = parse_machine(shipped_path(name).read_bytes()).data
     document["plant"] = {**document.get("plant", {}), **plant}
     for motor, brake in zip(document["motors"].values(), brakes or (), strict=brakes is not None):
         motor["brake_torque_N_m"] = brake
