@@ -57,12 +57,14 @@ def _changed(machine: str, folder: Path, change: Callable[[Any], None]) -> str:
     from ruamel.yaml import YAML
 
     from linkwork.machine.catalogue import shipped, shipped_path
+    from linkwork.machine.repeats import parse_machine
 
-    yaml = YAML()
-    yaml.width = 4096
-    data = yaml.load(shipped_path(machine) if machine in shipped() else Path(machine))
+    path = shipped_path(machine) if machine in shipped() else Path(machine)
+    data = parse_machine(path.read_bytes(), str(path)).data
     change(data)
     written = folder / f"{data['name']}.yaml"
+    yaml: Any = YAML(typ="safe", pure=True)
+    yaml.sort_base_mapping_type_on_output = False  # the order is that of the joints, motors and sensors
     with written.open("w", encoding="utf-8") as stream:
         yaml.dump(data, stream)
     return str(written.absolute())
