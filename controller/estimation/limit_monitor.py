@@ -99,7 +99,8 @@ class Watch:
         self.begun = False
         """Whether the machine was in motion at the last tick."""
         names = machine.mechanism.coordinate_names
-        motors = np.array([names.index(motor.joint) for motor in machine.motors], np.int64)
+        driven = [names.index(motor.joint) for motor in machine.motors if motor.joint in names]
+        motors = np.array(driven, np.int64)
         self._joint_sets = np.array(machine.home_coordinates, np.int64), motors
         its_own = set(machine.mechanism.joint_names)
         tasks = [at for at, name in enumerate(names) if name not in its_own and "." not in name]
@@ -155,9 +156,9 @@ class Watch:
         self._slack[:] = share.T @ self._uncertain
         self._slack[:, 0] += LIMIT_SLACK
 
-    def at_rest(self, v: Floats, below: float = AT_REST) -> bool:
-        """Whether all joints are as slow, v (nv; rad/s or m/s), as `below` and their uncertainty explain."""
-        speeds = np.abs(v) - below
+    def at_rest(self, v: Floats) -> bool:
+        """Whether all joints are as slow, v (nv; rad/s or m/s), as `AT_REST` and their uncertainty explain."""
+        speeds = np.abs(v) - AT_REST
         if np.all(speeds <= 0.0):
             return True
         if not self._exact:

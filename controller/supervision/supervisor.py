@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from linkwork.arrays import Floats
 from linkwork.controller.estimation.estimate_quality import Quality
 from linkwork.controller.estimation.limit_monitor import Watch
@@ -231,7 +233,7 @@ class Supervisor:
         """Whether a machine that is braked is still waited for."""
         if self.moving or not self._watch.connected or self._braked_ticks * self._period_s > COASTING_S:
             return False
-        return not self._watch.at_rest(self._v, AT_REST)
+        return not bool(np.all(np.abs(self._v) <= AT_REST))
 
     @property
     def _waits_for_its_tick(self) -> bool:

@@ -383,7 +383,7 @@ class _Reader:
                     f"the actuator {actuator['name']} does not drive one hinge or slide, and is left out"
                 )
                 continue
-            if actuator["servo"]:
+            if actuator["controlled"]:
                 servos.append(actuator["name"])
             if actuator["joint"] is not None:
                 armature, damping = actuator["rotor"]

@@ -78,7 +78,7 @@ def compiled(request: dict[str, Any]) -> dict[str, Any]:
                 if int(model.actuator_trntype[i]) == int(mujoco.mjtTrn.mjTRN_TENDON)
                 else None,
                 "effort": _effort(mujoco, model, i),
-                "servo": not _is_direct(mujoco, model, i),
+                "controlled": not _is_direct(mujoco, model, i),
                 "rotor": [
                     float(model.actuator_gear[i, 0]) ** 2 * _largest(model, i, f"actuator_{name}")
                     for name in ("armature", "damping")

@@ -9,7 +9,7 @@ import msgpack
 import pytest
 
 from linkwork.protocol.codes import RequestCode
-from linkwork.protocol.requests import Response, pack_request, read_answer
+from linkwork.protocol.request_messages import Response, pack_request, read_answer
 from linkwork.protocol.sockets import RequestDealer
 from tests.controller.gateway.conftest import GatewayRig
 from tests.waiting import PATIENCE_S, wait_for
@@ -75,11 +75,14 @@ def test_more_requests_than_may_wait_are_refused_by_number(rigs: Make) -> None:
     rig.connected()
     with RequestDealer(rig.seat.requests) as dealer:
         assert dealer.writable(10_000)
+        found: list[Response] = []
         for number in range(1500):
             frame = pack_request(number, "describe", {})
             while not dealer.send(frame):
                 assert dealer.writable(10_000)
-        found = answers(dealer, 1500)
+            if number >= 500:  # ZeroMQ drops answers of which more than a thousand are not read
+                found += answers(dealer, 1)
+        found += answers(dealer, 1500 - len(found))
     assert sorted(answer.msgid for answer in found if answer.msgid is not None) == list(range(1500))
     refused = [answer.error for answer in found if answer.error is not None]
     assert {error.code for error in refused} <= {RequestCode.BUSY}
