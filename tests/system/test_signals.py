@@ -105,9 +105,11 @@ def test_signals_over_sockets(folder: Path) -> None:
     with log_in(folder).open("rb") as stream:  # by a reader that knows nothing of linkwork
         decoded = make_reader(stream, decoder_factories=[DecoderFactory()])
         ticks = [value for *_, value in decoded.iter_decoded_messages(topics=["tick"])]
+    rows = np.searchsorted(recording.table["tick"], [tick.tick for tick in ticks])  # idle ticks are packed
+    assert len(rows) > 1000
     for name in ("input", "output", "output_command"):
         read = [[getattr(part, key) for key in part.__slots__] for part in (getattr(t, name) for t in ticks)]
-        np.testing.assert_array_equal(read, recording.table[name])
+        np.testing.assert_array_equal(read, recording.table[name][rows])
     changed = [(one["signal"], one["value"]) for one in recording.events if one["event"] == "signal.changed"]
     assert changed[:4] == [("gripper", True), ("flow", 1.5), ("lamp", True), ("flow", 0.25)]
     assert changed[4:] == [("part_present", True), ("lamp", False), ("lamp", True), ("flow", 0.0)]

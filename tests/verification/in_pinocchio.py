@@ -53,6 +53,7 @@ class InPinocchio:
         self._close()
         armature = np.zeros(self.model.nv)
         owners = [joint for joint in mechanism.joints for _ in range(_width(joint))]
+        self.viscous = np.array([joint.viscous for joint in owners])
         self.order = np.zeros(mechanism.nv, dtype=int)
         for number, first, _ in self._joints:
             theirs = self.model.joints[number]
@@ -188,7 +189,7 @@ class InPinocchio:
 
     def acceleration(self, q: Floats, v: Floats, effort: Floats) -> Floats:
         """v̇ under the constraints."""
-        given = (self.model, self.data, *self.state(q, v, effort), self.models, self.datas)
+        given = (self.model, self.data, *self.state(q, v, effort - self.viscous * v), self.models, self.datas)
         found: Floats = self.function(*given, self.settings)
         return found[self.order].copy()
 
