@@ -157,7 +157,7 @@ class Watch:
         self._slack[:, 0] += LIMIT_SLACK
 
     def at_rest(self, v: Floats) -> bool:
-        """Whether all joints are as slow, v (nv; rad/s or m/s), as `AT_REST` and their uncertainty explain."""
+        """Whether the speeds v (nv; rad/s or m/s) are below `AT_REST` and their uncertainty."""
         speeds = np.abs(v) - AT_REST
         if np.all(speeds <= 0.0):
             return True

@@ -13,7 +13,6 @@ import pytest
 from linkwork.plant.simulator import Simulator
 from linkwork.protocol.codes import DeviceFault, DeviceStatus, Mode, Pace
 from linkwork.protocol.handshake import Bye, Welcome, read_handshake
-from linkwork.protocol.link import CommandCodec
 
 PATIENT = ("plant:\n", "plant:\n  peer_timeout_s: 60\n")
 IMPATIENT = ("plant:\n", "plant:\n  peer_timeout_s: 0.4\n")
