@@ -148,7 +148,7 @@ def normalise(t: Integers, q: Floats) -> None:
         square = q[scalar] * q[scalar]
         for j in range(k, k + 3):
             square += q[j] * q[j]
-        scale = 1.0 / square**0.5
+        scale = 1.0 / math.sqrt(square)
         q[scalar] *= scale
         for j in range(k, k + 3):
             q[j] *= scale
