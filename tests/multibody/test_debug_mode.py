@@ -8,7 +8,9 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
+from linkwork.machine import shipped
 from linkwork.multibody.kernels.compiling import DEBUG_VARIABLE
 
 ROOT = Path(__file__).parents[2]
@@ -20,6 +22,20 @@ for _ in range(5):
     process.tick()
 print(process.record.tobytes().hex())
 """
+_PERIODS = """
+import sys
+import numpy as np
+from linkwork.machine import load
+from linkwork.plant.simulator import Simulator
+for name in sys.argv[1:]:
+    simulator = Simulator(load(name), seed=1)
+    efforts = np.linspace(-1.0, 1.0, len(simulator.machine.motors))
+    for mode in (0, 2, 3):
+        simulator.latch(mode, efforts)
+        simulator.integrate(2)
+    print(name, simulator.work.buffer.tobytes().hex())
+"""
+_LONG = {"delta", "delta_gripper", "platform_3rrs", "platform_huang", "scara_gripper"}
 _MISTAKES = """
 import numpy as np
 from typing import Annotated, NamedTuple
@@ -72,10 +88,15 @@ for mistake in (
 """
 
 
-def run(script: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def run(script: str, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
     given = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
     return subprocess.run(
-        [sys.executable, "-c", script], cwd=ROOT, env=given, capture_output=True, text=True, check=True
+        [sys.executable, "-c", script, *words],
+        cwd=ROOT,
+        env=given,
+        capture_output=True,
+        text=True,
+        check=True,
     )
 
 
@@ -97,3 +118,14 @@ def test_debug_mode_names_an_index_out_of_range() -> None:
 def test_ticks_of_a_closed_chain_stay_inside_their_arrays() -> None:
     """A whole machine in debug mode, from its file to the motors: the same record, bit for bit."""
     same(run(_TICKS, **{DEBUG_VARIABLE: "1"}).stdout, run(_TICKS).stdout)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [sorted(set(shipped()) - _LONG), pytest.param(sorted(_LONG), marks=pytest.mark.slow)],
+    ids=["", "long"],
+)
+def test_every_shipped_machine_moves_alike_in_python_and_c(names: list[str]) -> None:
+    """All of a machine's kernels, from its assembly to periods with brakes, efforts and damping."""
+    assert names
+    assert run(_PERIODS, *names, **{DEBUG_VARIABLE: "1"}).stdout == run(_PERIODS, *names).stdout
