@@ -22,6 +22,7 @@ from mcap.stream_reader import StreamReader, breakup_chunk
 from mcap.writer import MCAP0_MAGIC
 
 from linkwork.controller.gateway.records.idle_ticks import unpack_idle
+from linkwork.machine.yaml import check_regular
 
 _HEAD = struct.Struct("<BQ")
 _LENGTH = struct.Struct("<I")
@@ -89,6 +90,7 @@ class LogFollower:
     def _open(self, path: Path) -> bool:
         self._path = path
         self.paths.append(path)
+        check_regular(path)
         self._stream: IO[bytes] = path.open("rb")
         magic = self._stream.read(len(MCAP0_MAGIC))
         self._sum = zlib.crc32(magic)
@@ -147,7 +149,7 @@ class LogFollower:
                 raise ValueError("no index of messages")
         else:
             record = next(StreamReader(BytesIO(frame), skip_magic=True, emit_chunks=True).records)
-            found = breakup_chunk(record, validate_crc=True) if isinstance(record, Chunk) else [record]
+            found = _records_of(record) if isinstance(record, Chunk) else [record]
             found = [each for one in found for each in self._ticks_of(one)]
         for each in found:
             if isinstance(each, DataEnd):
@@ -236,10 +238,17 @@ def _last_message_ns(data: bytes) -> int | None:
             continue
         try:
             chunk = Chunk.read(ReadDataStream(BytesIO(data[begin + _HEAD.size : end])))
-            records = breakup_chunk(chunk, validate_crc=True)
+            records = _records_of(chunk)
         except _DAMAGE:
             continue
         times = [each.log_time for each in records if isinstance(each, Message)]
         if times:
             return times[-1]
     return None
+
+
+def _records_of(chunk: Chunk) -> list[McapRecord]:
+    """The records of a chunk. Raises one of _DAMAGE, also where its checksum was erased."""
+    if not chunk.uncompressed_crc:
+        raise ValueError("a chunk without a checksum")
+    return breakup_chunk(chunk, validate_crc=True)

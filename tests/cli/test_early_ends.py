@@ -37,3 +37,12 @@ def test_a_pipe_or_device_in_place_of_a_file_is_refused(tmp_path: Path, command:
         ran = linkwork(command, str(path))
         assert ran.returncode == 2
         assert "a pipe, a socket or a device" in " ".join((ran.stdout + ran.stderr).split())
+
+
+@pytest.mark.parametrize("command", ["replay", "plot"])
+def test_a_pipe_in_place_of_a_recording_is_refused(tmp_path: Path, command: str) -> None:
+    pipe = tmp_path / "run.mcap"
+    os.mkfifo(pipe)
+    ran = linkwork(command, str(pipe))
+    assert ran.returncode == 2
+    assert "a pipe, a socket or a device" in " ".join((ran.stdout + ran.stderr).split())

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from linkwork.controller.gateway.records.log import Log
@@ -100,13 +100,14 @@ DAMAGES = st.lists(
 )
 QUICK = settings(
     max_examples=60,
-    phases=[Phase.generate],
+    phases=[Phase.explicit, Phase.generate],
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 
 
 @QUICK
+@example(damages=[("flip", 0.332, 378), ("hole", 0.1443308483917827, 378)])  # erases the checksum of a chunk
 @given(damages=DAMAGES)
 def test_no_damage_gives_other_numbers(whole: Path, damages: list[Damage], tmp_path: Path) -> None:
     path = tmp_path / "run.mcap"
