@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from linkwork.client.async_robot import AsyncRobot
     from linkwork.client.goal import Goal, GoalFailed
     from linkwork.client.passing_parts import PassingParts
     from linkwork.client.robot import Robot
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Robot",
+    "AsyncRobot",
     "Goal",
     "GoalFailed",
     "PassingParts",
@@ -40,6 +42,7 @@ __all__ = [
 
 _HOMES = {
     "Robot": "linkwork.client.robot",
+    "AsyncRobot": "linkwork.client.async_robot",
     "Goal": "linkwork.client.goal",
     "GoalFailed": "linkwork.client.goal",
     "PassingParts": "linkwork.client.passing_parts",

@@ -76,7 +76,7 @@ def check_bind(endpoint: str, keys: ServerKeys | ClientKeys | None) -> None:
     """Raises EndpointError when strangers could reach this endpoint and there are no keys."""
     if isinstance(keys, ServerKeys):
         return
-    if ipc_path(endpoint) is not None or _is_loopback(endpoint):
+    if ipc_path(endpoint) is not None or is_loopback(endpoint):
         return
     raise EndpointError(
         f"refusing to bind {endpoint} without keys: any host that reaches it could move the machine. "
@@ -85,7 +85,8 @@ def check_bind(endpoint: str, keys: ServerKeys | ClientKeys | None) -> None:
     )
 
 
-def _is_loopback(endpoint: str) -> bool:
+def is_loopback(endpoint: str) -> bool:
+    """Whether only this computer reaches a tcp endpoint."""
     host = endpoint.removeprefix("tcp://").rpartition(":")[0].strip("[]")
     if not endpoint.startswith("tcp://"):
         return False

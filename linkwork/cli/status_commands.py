@@ -268,6 +268,7 @@ def watch(
 ) -> None:
     """Show a live table from telemetry until Ctrl-C. With --json, the last sample."""
     from linkwork.cli.live_table import watch_telemetry
+    from linkwork.client.connection import telemetry_endpoint
 
     with link.client() as client:
         found = client.request("status")
@@ -278,7 +279,7 @@ def watch(
         }
         last = watch_telemetry(
             client,
-            found["telemetry"],
+            telemetry_endpoint(found["telemetry"], client.endpoint),
             link.client_keys,
             seconds,
             show=not link.as_json,

@@ -6,9 +6,11 @@ import getpass
 import os
 import socket
 from contextlib import suppress
+from pathlib import Path
 
-from linkwork.protocol.endpoints import MachineEndpoints, running
+from linkwork.protocol.endpoints import MachineEndpoints, ipc_path, running
 from linkwork.protocol.errors import EndpointError, NobodyThere
+from linkwork.protocol.keys import is_loopback
 
 
 def default_owner() -> str:
@@ -64,3 +66,25 @@ def find_plant(name: str | None = None) -> MachineEndpoints:
             f"`linkwork plant {name or 'scara'} --inject`"
         )
     return MachineEndpoints.named(name or names[0])
+
+
+def telemetry_endpoint(told: str, requests: str) -> str:
+    """Return where telemetry is heard of a controller with these requests, whose `status` gives `told`.
+
+    It is the socket beside that of the requests, where there is one. An address of all interfaces stands for
+    the host of the requests. Raises EndpointError where only the controller's computer hears it.
+    """
+    folder, path = ipc_path(requests), ipc_path(told)
+    beside = None if folder is None else MachineEndpoints(folder.parent).telemetry
+    if beside is not None and Path(beside.removeprefix("ipc://")).exists():
+        return beside
+    host, _, port = told.removeprefix("tcp://").rpartition(":")
+    here = not requests.startswith("tcp:") or is_loopback(requests)
+    if not here and host in ("0.0.0.0", "[::]"):
+        return f"{requests.rpartition(':')[0]}:{port}"
+    if (not here and (path is not None or is_loopback(told))) or (path is not None and not path.exists()):
+        raise EndpointError(
+            f"the controller at {requests} publishes telemetry at {told}, on its own computer only; start it "
+            "with --telemetry tcp://HOST:PORT and keys"
+        )
+    return told

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 from linkwork.protocol.codes import ResultCode
@@ -12,6 +12,8 @@ from linkwork.protocol.errors import NobodyThere
 from linkwork.protocol.results import GoalAccepted, GoalProgress, GoalResult, StateResult, StatusResult
 
 _SLICE_S = 0.1
+_REST_S = 0.001
+"""Between two slices, so that other threads come to their requests."""
 _LOOK_S = 0.5
 """How often a waiting goal asks `state`, in case the event with its result got lost."""
 
@@ -36,15 +38,20 @@ class Asker(Protocol):
         """Process the events that have arrived, waiting at most this long for the first."""
 
 
-@dataclass
+@dataclass(repr=False)
 class Goal:
     """One goal. `accepted` is the controller's answer: number, planned length, what admission found."""
 
     robot: Asker
     accepted: GoalAccepted
     gateway_pid: int
-    _progress: GoalProgress | None = field(default=None, repr=False)
-    _result: GoalResult | None = field(default=None, repr=False)
+    _progress: GoalProgress | None = None
+    _result: GoalResult | None = None
+
+    def __repr__(self) -> str:
+        known: Mapping[str, Any] = self._result or self._progress or {}
+        status = known.get("name") or known.get("status") or "running"
+        return f"<Goal {self.number}: {status}, planned duration {self.duration_s:.3f} s>"
 
     @property
     def number(self) -> int:
@@ -93,6 +100,7 @@ class Goal:
             if deadline is not None and now >= deadline:
                 raise TimeoutError(f"goal {self.number} is still {self.status} after {timeout_s:g} s")
             self.robot.listen(_SLICE_S if deadline is None else min(_SLICE_S, deadline - now))
+            time.sleep(_REST_S)
             if self._result is None and time.monotonic() >= look_at:
                 self._look()
                 look_at = time.monotonic() + _LOOK_S

@@ -17,11 +17,12 @@ import os
 import secrets
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from types import TracebackType
 from typing import Any, Self, cast
 
-from linkwork.client.connection import default_owner, find_controller
+from linkwork.client.connection import default_owner, find_controller, telemetry_endpoint
 from linkwork.client.goal import Goal, GoalFailed
 from linkwork.client.stream import MOST_UNANSWERED, Stream
 from linkwork.client.waiting import patiently, reach
@@ -44,6 +45,8 @@ from linkwork.protocol.results import (
     StateResult,
     StatusResult,
 )
+from linkwork.protocol.sockets import Subscriber
+from linkwork.protocol.telemetry import TELEMETRY_TOPIC, read_telemetry
 from linkwork.protocol.trajectory import Trajectory, unknown_keys
 
 ANSWER_S = 10.0
@@ -52,19 +55,24 @@ PLAN_S = 120.0
 """How long a motion may take to be planned; on a fresh computer the planner compiles first."""
 _RENEWALS = 4
 """How often within its length the lease is renewed."""
+_SAMPLE_S = 0.1
+_SILENT_S = 3.0
+"""Time without telemetry after which the controller is asked whether it is still there."""
 
 
 class Robot:
     """A running controller. Use it as a context manager: it holds the lease from `with` to the block's end.
+
+    In a notebook: `robot = Robot().connect()`, and `robot.close()` at the end.
 
     name: the machine's, where several run. endpoint: of the requests, instead of a name. owner: name under
     which the machine moves, `user@host` by default. keys: CURVE keys for a controller that wants them. lease:
     False to look only. take_over: take the lease from a live owner. on_wait: called with a text while the
     client waits for starting daemons: the connection, `enable`, `move` and `send` wait for them.
 
-    Entering raises NobodyThere when no controller runs, RequestError (NOT_OWNER) when another client has the
-    lease. A block that ends while the machine moves releases the lease: the machine stops on its path and
-    holds. Methods may be called from several threads.
+    A block that ends while the machine moves releases the lease: the machine stops on its path and holds.
+    Methods may be called from several threads: a request that would wait for another one has a connection of
+    its own.
     """
 
     def __init__(
@@ -90,7 +98,21 @@ class Robot:
         self._leaving = threading.Event()
         self._keeper: threading.Thread | None = None
 
+    def __repr__(self) -> str:
+        connected = "not connected" if self._client is None else f"connected to {self._client.endpoint}"
+        return f"<Robot {self._name or ''}: {connected}, as {self.owner}>".replace(" :", ":")
+
     def __enter__(self) -> Self:
+        return self.connect()
+
+    def connect(self) -> Self:
+        """Connect and acquire the lease, until `close`; no effect where it is connected.
+
+        Raises NobodyThere when no controller runs, RequestError (NOT_OWNER) when another client has the
+        lease.
+        """
+        if self._client is not None:
+            return self
         endpoint = self._endpoint or find_controller(self._name).requests
         self._client = RequestClient(endpoint, self._keys)
         try:
@@ -110,6 +132,8 @@ class Robot:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._client is None:
+            return
         try:
             self._stop_keeping()
             if self._lease:
@@ -119,6 +143,10 @@ class Robot:
                 raise
         finally:
             self._close()
+
+    def close(self) -> None:
+        """Release the lease and disconnect; no effect where it is not connected."""
+        self.__exit__(None, None, None)
 
     # description and state
 
@@ -139,6 +167,29 @@ class Robot:
     def faults(self, limit: int = 20) -> FaultsResult:
         """The latest faults, newest first."""
         return cast(FaultsResult, self.request("faults", limit=limit))
+
+    def telemetry(self, endpoint: str | None = None) -> Iterator[dict[str, Any]]:
+        """Yield each sample of telemetry as it comes, until the robot is closed.
+
+        A sample has `timestamp` (s) and the channels by name, as in docs/log.md. While lockstep time stands
+        none comes, and the loop waits. endpoint: where to listen; default: the one that `status` gives.
+        Raises NobodyThere when the controller has ended, EndpointError where that endpoint cannot be reached
+        from this computer.
+        """
+        client = self._connected()
+        endpoint = endpoint or telemetry_endpoint(self.status["telemetry"], client.endpoint)
+        with Subscriber(endpoint, (TELEMETRY_TOPIC,), self._keys) as subscriber:
+            heard = time.monotonic()
+            while self._client is client:
+                message = subscriber.receive(round(1e3 * _SAMPLE_S))
+                if message is not None:
+                    yield read_telemetry(message[1])
+                elif time.monotonic() - heard < _SILENT_S:
+                    continue
+                else:
+                    with RequestClient(client.endpoint, self._keys) as other:
+                        other.request("state", timeout_s=ANSWER_S)
+                heard = time.monotonic()
 
     # states
 
@@ -455,14 +506,19 @@ class Robot:
         timeout_s None waits as long as the controller is there. Raises RequestError, NobodyThere.
         """
         given = {name: value for name, value in params.items() if value is not None}
-        with self._lock:
-            client, limit_s = self._connected(), NO_LIMIT_S if timeout_s is None else timeout_s
-            return patiently(
-                client.endpoint,
-                method,
-                lambda: client.request(method, {"as": self.owner, **given}, limit_s),
-                self._on_wait,
-            )
+        own, limit_s = self._connected(), NO_LIMIT_S if timeout_s is None else timeout_s
+        free = self._lock.acquire(blocking=False)
+        try:
+            with nullcontext(own) if free else RequestClient(own.endpoint, self._keys) as client:
+                return patiently(
+                    own.endpoint,
+                    method,
+                    lambda: client.request(method, {"as": self.owner, **given}, limit_s),
+                    self._on_wait,
+                )
+        finally:
+            if free:
+                self._lock.release()
 
     def listen(self, timeout_s: float) -> None:
         """Process the events that have arrived, waiting at most this long for the first."""
@@ -489,7 +545,9 @@ class Robot:
 
     def _connected(self) -> RequestClient:
         if self._client is None:
-            raise RuntimeError("this robot is not connected: use it within `with Robot() as robot:`")
+            raise RuntimeError(
+                "this robot is not connected: use it within `with Robot() as robot:`, or call `connect()`"
+            )
         return self._client
 
     def _keep(self, endpoint: str, interval_s: float) -> None:
@@ -514,9 +572,10 @@ class Robot:
 
     def _close(self) -> None:
         self._stop_keeping()
-        if self._client is not None:
-            self._client.close()
-            self._client = None
+        with self._lock:  # another thread may still wait for an answer
+            if self._client is not None:
+                self._client.close()
+                self._client = None
 
 
 def _method(method: str, request: Request) -> Callable[..., Any]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from linkwork.arrays import Floats
-from linkwork.client.connection import find_controller
+from linkwork.client.connection import find_controller, telemetry_endpoint
 from linkwork.console.jog_groups import jog_groups
 from linkwork.console.path_drawing import PathDrawing
 from linkwork.console.state_words import shown_units
@@ -245,10 +245,11 @@ class MachineFeed:
             if status is None or self.known.content is None:
                 self._leaving.wait(FRAME_S)
                 continue
-            endpoint = status["telemetry"]
+            told = status["telemetry"]
             try:
+                endpoint = telemetry_endpoint(told, self._address.endpoint or told)
                 with Subscriber(endpoint, (TELEMETRY_TOPIC, TWIN_TOPIC), self._address.keys) as subscriber:
-                    self._pictures(subscriber, endpoint)
+                    self._pictures(subscriber, told)
             except (EndpointError, OSError) as error:
                 self.known.problem = str(error)
                 self._leaving.wait(_RETRY_S)
@@ -256,11 +257,11 @@ class MachineFeed:
                 _log.exception("drawing the machine")
                 self._leaving.wait(_RETRY_S)
 
-    def _pictures(self, subscriber: Subscriber, endpoint: str) -> None:
+    def _pictures(self, subscriber: Subscriber, told: str) -> None:
         due = time.monotonic()
         while not self._leaving.is_set():
             status = self.known.status
-            if status is None or status["telemetry"] != endpoint:
+            if status is None or status["telemetry"] != told:
                 return
             newest: bytes | None = None
             while (left_s := due - time.monotonic()) > 0.0:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.brief import Brief
 from linkwork.machine.chains import CLOSED_CHAIN, OPEN_CHAIN, Chain
 from linkwork.machine.frames import MovingFrame
 from linkwork.machine.problems import Problem
@@ -226,8 +227,8 @@ class Assembly:
     idle: tuple[IdleMotion, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
-class Machine:
+@dataclass(frozen=True, eq=False, repr=False)
+class Machine(Brief):
     """A machine file, checked and built.
 
     `document` is the file as it was read, with the places of its keys. `mechanism` is the controller's

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from linkwork.arrays import Floats
+from linkwork.brief import Brief
 from linkwork.machine.alias_text import without_aliases
 from linkwork.machine.building import mechanism_builder as building
 from linkwork.machine.building.bound_sections import regions
@@ -151,8 +152,8 @@ def mechanism_of(text: str) -> Mechanism:
     return drawable(text).mechanism
 
 
-@dataclass(frozen=True, eq=False)
-class Drawable:
+@dataclass(frozen=True, eq=False, repr=False)
+class Drawable(Brief):
     """The parts of a machine that a drawing needs, without an initial pose."""
 
     mechanism: Mechanism

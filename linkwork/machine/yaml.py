@@ -15,6 +15,7 @@ from ruamel.yaml.error import MarkedYAMLError, ReusedAnchorWarning, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from ruamel.yaml.reader import ReaderError
 
+from linkwork.brief import Brief
 from linkwork.machine.problems import MachineError, Place, Problem, dotted, shown
 
 LARGEST_FILE_BYTES = 16 * 1024 * 1024
@@ -31,8 +32,8 @@ _WANTED = {
 _TEXTS = {_TAG + "str", _TAG + "timestamp", _TAG + "merge", _TAG + "value"}
 
 
-@dataclass(frozen=True)
-class Document:
+@dataclass(frozen=True, repr=False)
+class Document(Brief):
     """A file's data as plain dictionaries, lists and scalars, with their places.
 
     `file` is the name that problems show, `text` the source. Positions count lines and columns from 1.

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linkwork.arrays import Floats, Integers
+from linkwork.brief import Brief
 from linkwork.multibody.constraints import Constraint
 from linkwork.multibody.contact.compliance import Contact, JointStop, compliance_fields
 from linkwork.multibody.expressions.expression_fields import Programs
@@ -49,8 +50,8 @@ _PARTS: Final = (
 """Arguments of `Mechanism.build`."""
 
 
-@dataclass(frozen=True, eq=False)
-class Mechanism:
+@dataclass(frozen=True, eq=False, repr=False)
+class Mechanism(Brief):
     """A tree of rigid bodies under constraints; v follows the joints in the order in which they were given.
 
     `joint_names` (nv) lists their degrees of freedom: a joint with one has the joint's name, for others see

@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from linkwork.arrays import Floats
+from linkwork.brief import Brief
 from linkwork.machine import Machine
 from linkwork.recordings.recorded_run import Happening, RecordedRun
 from linkwork.recordings.recording import Recording
@@ -25,8 +26,8 @@ _AT_ONCE: Final = 2
 """Coordinates that are shown where none is asked for."""
 
 
-@dataclass(frozen=True, eq=False)
-class FaultRecord:
+@dataclass(frozen=True, eq=False, repr=False)
+class FaultRecord(Brief):
     """The ticks around a fault: `time_s` (n,) and the times of `happenings` are relative to the fault.
 
     fault: its event, as logged.

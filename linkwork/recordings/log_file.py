@@ -17,6 +17,7 @@ import numpy as np
 from mcap.records import Schema
 from numpy.typing import NDArray
 
+from linkwork.brief import Brief
 from linkwork.recordings.log_follower import LogFollower
 
 _PLAIN = {"int64": np.dtype("<i8"), "float64": np.dtype("<f8")}
@@ -27,8 +28,8 @@ class DamagedLog(UserWarning):
     """A log could be read in part only. The text says what is missing."""
 
 
-@dataclass(frozen=True)
-class Ticks:
+@dataclass(frozen=True, repr=False)
+class Ticks(Brief):
     """The ticks of one log: `table[channel]` is (n,) or (n, number of names[channel])."""
 
     table: NDArray[Any]

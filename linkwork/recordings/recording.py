@@ -13,6 +13,7 @@ import numpy as np
 from mcap.records import Attachment, Metadata, Schema
 from numpy.typing import NDArray
 
+from linkwork.brief import Brief
 from linkwork.controller.gateway.records.logged_orders import GoalWords, TakenSetPoint, order_of
 from linkwork.controller.orders import Order
 from linkwork.controller.set_points import SetPoint
@@ -22,8 +23,8 @@ from linkwork.recordings.log_follower import LogFollower, NoRecording
 __all__ = ["NoRecording", "Recording", "read_recording", "signals"]
 
 
-@dataclass(frozen=True, eq=False)
-class Recording:
+@dataclass(frozen=True, eq=False, repr=False)
+class Recording(Brief):
     """A recording. `events` are plain data as logged, each with the name under "event"."""
 
     paths: tuple[Path, ...]

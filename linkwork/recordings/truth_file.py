@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.arrays import Floats
+from linkwork.brief import Brief
 
 
-@dataclass(frozen=True)
-class Truth:
+@dataclass(frozen=True, repr=False)
+class Truth(Brief):
     """n periods of the plant: its ticks (n,), q (n, nq), and the effort on every joint (n, nv).
 
     parts: centres (n, 3; m) of the loose parts, by name.

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.arrays import Floats
+from linkwork.brief import Brief
 from linkwork.controller.motion.reference import GoalStatus
 from linkwork.controller.supervision.state_machine import State
 from linkwork.machine import Machine
@@ -30,8 +31,8 @@ from linkwork.rig.series import Series
 from linkwork.rig.signal_record import SignalRecord
 
 
-@dataclass(frozen=True, eq=False)
-class RigRecord(Happened):
+@dataclass(frozen=True, eq=False, repr=False)
+class RigRecord(Brief, Happened):
     """Record of a run from its beginning to its end, with queries."""
 
     _names: Names = field(init=False, repr=False)

@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from linkwork.arrays import Floats
+from linkwork.brief import Brief
 from linkwork.multibody.formulations.reactions import Reaction, ReactionTable
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.tree.kinematics import kinematics
 
 
-@dataclass(frozen=True, eq=False)
-class Tracks:
+@dataclass(frozen=True, eq=False, repr=False)
+class Tracks(Brief):
     """Tracks of named points: `position_m` and `velocity_m_s` in the world, samples × points × 3."""
 
     names: tuple[str, ...]
@@ -32,8 +33,8 @@ class Tracks:
         }
 
 
-@dataclass(frozen=True, eq=False)
-class ReactionHistory:
+@dataclass(frozen=True, eq=False, repr=False)
+class ReactionHistory(Brief):
     """Reactions of joints and constraints: bodies, place (world), force and moment about that place.
 
     Samples × names × 3, world axes, m, N and N m; reactions.py says what belongs to them. `effort` (samples ×
@@ -92,8 +93,8 @@ class ReactionHistory:
         return found
 
 
-@dataclass(frozen=True, eq=False)
-class ConstraintEfforts:
+@dataclass(frozen=True, eq=False, repr=False)
+class ConstraintEfforts(Brief):
     """Generalized force of all constraints, A'λ: `effort` (samples × names), in `units` ("N m", "N").
 
     It is what motors would have to give in place of the constraints, for the same motion.

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linkwork.arrays import Floats
+from linkwork.brief import Brief
 from linkwork.machine import Machine
 from linkwork.machine.building.contact_parameters import refuse_long_steps
 from linkwork.multibody.formulations.branch_velocities import SHORT, second_order_closures
@@ -86,8 +87,8 @@ class Balance:
     switched: tuple[SwitchedAt, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class Motion:
+@dataclass(frozen=True, eq=False, repr=False)
+class Motion(Brief):
     """Result of a simulation: row k of `q` and `v` is the state at `time_s[k]`.
 
     The columns of `v` are `joint_names`, those of `q` `position_names`. rad or m, and per second. Energies

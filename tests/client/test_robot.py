@@ -10,16 +10,20 @@ import msgpack
 import pytest
 
 from linkwork import GoalFailed, Robot
+from linkwork.client.connection import telemetry_endpoint
 from linkwork.protocol.codes import RequestCode
-from linkwork.protocol.errors import NobodyThere, RequestError
+from linkwork.protocol.errors import EndpointError, NobodyThere, RequestError
 from linkwork.protocol.request_messages import pack_error, pack_notification, pack_response
 from linkwork.protocol.requests import read_request
-from linkwork.protocol.sockets import RequestServer
+from linkwork.protocol.sockets import Publisher, RequestServer
+from linkwork.protocol.telemetry import TELEMETRY_TOPIC, pack_telemetry
 from tests.waiting import wait_for
 
 DONE = {"goal": 1, "code": 0, "name": "SUCCESSFUL", "text": "", "tick": 9, "time_s": 0.009}
 LATE = {"goal": 1, "code": -4, "name": "PATH_TOLERANCE_VIOLATED", "text": "elbow by 0.1", "tick": 9}
 PROGRESS = {"goal": 1, "fraction": 0.5, "status": "running"}
+HELD = object()
+"""An answer that is sent once the controller lets go."""
 Answers = dict[str, Any]
 
 
@@ -39,7 +43,7 @@ class Controller:
             "cancel": {"tick": 1, "state": "stopping", "text": ""},
         }
         self._server = RequestServer(endpoint)
-        self._end = threading.Event()
+        self._end, self.let_go = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._serve)
         self._thread.start()
 
@@ -52,7 +56,11 @@ class Controller:
         self._server.close()
 
     def _serve(self) -> None:
+        held: list[tuple[bytes, int]] = []
         while not self._end.is_set():
+            while held and self.let_go.is_set():
+                peer, number = held.pop()
+                self._server.send(peer, pack_response(number, {"state": "holding"}))
             received = self._server.receive(20)
             if received is None:
                 continue
@@ -62,6 +70,9 @@ class Controller:
             self.asked.append((request.method, params))
             answer = self.answers[request.method]
             answer = answer(params) if callable(answer) else answer
+            if answer is HELD:
+                held.append((peer, request.msgid))
+                continue
             if isinstance(answer, RequestError):
                 self._server.send(peer, pack_error(request.msgid, answer))
                 continue
@@ -207,3 +218,129 @@ def test_a_trajectory_with_an_unknown_key_is_not_sent(controller: Controller, en
                 ask(misspelt)
             assert refused.value.path == ("trajectory", "events", 0, "led_s")
     assert not {"send", "append", "check"} & {method for method, _ in controller.asked}
+
+
+def test_connect_and_close_without_a_block(controller: Controller, endpoint: str) -> None:
+    before = threading.active_count()
+    robot = Robot(endpoint=endpoint, owner="anna")
+    robot.close()
+    assert robot.connect() is robot
+    assert robot.connect() is robot
+    assert repr(robot) == f"<Robot: connected to {endpoint}, as anna>"
+    assert robot.state["goal"] == PROGRESS
+    robot.close()
+    robot.close()
+    assert repr(robot) == "<Robot: not connected, as anna>"
+    with pytest.raises(RuntimeError, match="connect"):
+        _ = robot.state
+    assert controller.asked[-1][0] == "release"
+    assert controller.count("release") == 1
+    assert threading.active_count() == before
+    with robot:
+        assert robot.state["goal"] == PROGRESS
+        robot.close()
+
+
+def test_a_goal_has_a_short_text(controller: Controller, endpoint: str) -> None:
+    controller.answers["move"] = {
+        "goal": 1,
+        "duration_s": 1.0,
+        "report": {"limits": dict.fromkeys("abcd", [0.0] * 99)},
+    }
+    with Robot(endpoint=endpoint) as robot:
+        goal = robot.move(lift=0.1, wait=False)
+        assert repr(goal) == "<Goal 1: running, planned duration 1.000 s>"
+        controller.answers["state"] = {"results": [DONE], "goal": None}
+        goal.wait()
+        assert repr(goal) == "<Goal 1: SUCCESSFUL, planned duration 1.000 s>"
+
+
+def test_a_request_does_not_wait_for_that_of_another_thread(controller: Controller, endpoint: str) -> None:
+    controller.answers |= {"advance": HELD, "stop": {"tick": 1, "state": "stopping", "text": ""}}
+    stopped: list[Any] = []
+    with Robot(endpoint=endpoint) as robot:
+        long = threading.Thread(target=robot.advance, args=(5,))
+        long.start()
+        wait_for(lambda: controller.count("advance"), "the long request")
+        short = threading.Thread(target=lambda: stopped.append(robot.stop()))
+        short.start()
+        try:
+            wait_for(lambda: stopped, "the answer to stop", 10.0)
+        finally:
+            controller.let_go.set()
+            long.join()
+            short.join()
+
+
+class Samples:
+    """Telemetry of a robot, read in a thread."""
+
+    def __init__(self, robot: Robot, endpoint: str | None = None) -> None:
+        self.found: list[float] = []
+        self.error: Exception | None = None
+        self.thread = threading.Thread(target=self._read, args=(robot, endpoint))
+        self.thread.start()
+
+    def _read(self, robot: Robot, endpoint: str | None) -> None:
+        try:
+            for sample in robot.telemetry(endpoint):
+                self.found.append(sample["timestamp"])
+        except Exception as error:
+            self.error = error
+
+
+def test_telemetry_is_a_loop_that_silence_does_not_end(
+    controller: Controller, endpoint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("linkwork.client.robot._SILENT_S", 0.0)
+    beside = endpoint.replace("requests", "telemetry")
+    publisher = Publisher(beside)
+    controller.answers["status"] = {"gateway_pid": 7, "telemetry": "tcp://127.0.0.1:1"}
+    robot = Robot(endpoint=endpoint, lease=False).connect()
+    samples = Samples(robot)
+    wait_for(lambda: publisher.wanted(TELEMETRY_TOPIC), "a subscription")
+    publisher.send(TELEMETRY_TOPIC, pack_telemetry(0.5, {}))
+    wait_for(lambda: samples.found == [0.5], "the first sample")
+    asked = controller.count("state")
+    wait_for(lambda: controller.count("state") > asked + 2, "questions in the silence")
+    publisher.send(TELEMETRY_TOPIC, pack_telemetry(0.75, {}))
+    wait_for(lambda: samples.found == [0.5, 0.75], "the sample after the silence")
+    robot.close()
+    samples.thread.join()
+    publisher.close()
+    assert samples.error is None
+
+
+def test_telemetry_ends_with_the_controller(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    controller = Controller(endpoint)
+    monkeypatch.setattr("linkwork.client.robot._SILENT_S", 0.0)
+    monkeypatch.setattr("linkwork.client.robot.ANSWER_S", 0.2)
+    controller.answers["state"] = HELD
+    with Robot(endpoint=endpoint, lease=False) as robot:
+        samples = Samples(robot, endpoint.replace("requests", "telemetry"))
+        wait_for(lambda: controller.count("state"), "a question in the silence")
+        controller.close()
+        samples.thread.join()
+    assert isinstance(samples.error, NobodyThere)
+
+
+@pytest.mark.parametrize(
+    ("told", "requests", "heard"),
+    [
+        ("tcp://0.0.0.0:9872", "tcp://arm.example:9871", "tcp://arm.example:9872"),
+        ("tcp://[::]:9872", "tcp://10.0.0.7:9871", "tcp://10.0.0.7:9872"),
+        ("tcp://10.0.0.7:9872", "tcp://10.0.0.7:9871", "tcp://10.0.0.7:9872"),
+        ("tcp://127.0.0.1:9872", "tcp://localhost:9871", "tcp://127.0.0.1:9872"),
+        ("tcp://127.0.0.1:9872", "tcp://10.0.0.7:9871", None),
+        ("ipc:///run/nowhere/scara/telemetry.ipc", "tcp://10.0.0.7:9871", None),
+        ("ipc:///run/nowhere/scara/telemetry.ipc", "tcp://127.0.0.1:9871", None),
+    ],
+)
+def test_telemetry_is_heard_where_the_client_can_reach_it(
+    told: str, requests: str, heard: str | None
+) -> None:
+    if heard is None:
+        with pytest.raises(EndpointError, match="on its own computer only; start it with --telemetry"):
+            telemetry_endpoint(told, requests)
+    else:
+        assert telemetry_endpoint(told, requests) == heard

@@ -96,7 +96,7 @@ def test_the_readme_s_commands_and_trajectories_in_its_order(
 def test_getting_started_as_printed(lockstep: Rig, tmp_path: Path) -> None:
     page = ROOT / "docs" / "getting_started.md"
     points, curve = blocks(page, "yaml")
-    (program,) = blocks(page, "python")
+    program, notebook, tasks = blocks(page, "python")
     path = tmp_path / "path.yaml"
     with Robot(endpoint=lockstep.requests) as robot:
         robot.enable()
@@ -112,6 +112,21 @@ def test_getting_started_as_printed(lockstep: Rig, tmp_path: Path) -> None:
         path.write_text(curve)
         robot.send(read_trajectory_file(path).trajectory).wait()
     assert "%" in run_printed(lockstep, program)
+    assert run_printed(lockstep, tasks).endswith("active\n")
+    ended = threading.Event()
+
+    def pass_time() -> None:
+        with Robot(endpoint=lockstep.requests) as robot:
+            while not ended.is_set():
+                robot.advance(100)
+
+    clock = threading.Thread(target=pass_time)
+    clock.start()
+    try:
+        assert " s " in run_printed(lockstep, notebook)
+    finally:
+        ended.set()
+        clock.join()
 
 
 def test_moves_by_joint_and_by_tool(robot: Robot) -> None:
