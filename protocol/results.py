@@ -312,24 +312,6 @@ class StateResult(TypedDict):
     """Whether lockstep time is stopped: a request made now takes effect at tick + 1."""
 
 
-class StateEvent(TypedDict):
-    """Event `state`: the state machine moved."""
-
-    state: str
-    before: str
-    tick: int
-    time_s: float
-
-
-class LimitedEvent(TypedDict):
-    """Event `limited`: what limits the command has changed."""
-
-    limited: list[str]
-    tick: int
-    time_s: float
-    text: str
-
-
 class SwitchReport(TypedDict):
     """Event `switched`, and part of the answer of switch: what became of a constraint that was to change.
 

@@ -140,17 +140,29 @@ def plot(
     out: Annotated[
         Path | None, typer.Option(metavar="PICTURE", help="Default: FILE.png; .svg and .pdf work too.")
     ] = None,
+    as_csv: Annotated[
+        bool, typer.Option("--csv", help="Also write what is drawn beside the picture, PICTURE.csv.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Draw signals of a recording over time."""
-    from linkwork.recordings.signal_plot import draw_signals, units_of
+    """Draw signals of a recording over time, in ° and mm."""
+    from linkwork.cli.motion_files import write_columns
+    from linkwork.recordings.signal_plot import draw_panels, panel_columns, recorded_panels
 
     recording = _part(read_file(file), begin, end)
     target = out or file.with_suffix(".png")
     title = f"{recording.metadata.get('machine', '')}   {file.name}"
-    units = units_of(recording.machine_file)
-    written(target, lambda: draw_signals(recording.ticks, signal or [], target, title, units))
-    emit({"out": str(target)}) if as_json else say(str(target))
+    try:
+        panels = recorded_panels(recording.ticks, signal or [], recording.machine_file)
+    except ValueError as error:
+        raise Misuse(str(error)) from None
+    time_s = recording.table["time_s"]
+    written(target, lambda: draw_panels(time_s, panels, target, title))
+    found = {"out": str(target)}
+    if as_csv:
+        found["csv"] = str(target.with_suffix(".csv"))
+        written(Path(found["csv"]), lambda: write_columns(Path(found["csv"]), panel_columns(time_s, panels)))
+    emit(found) if as_json else say(", ".join(found.values()))
 
 
 def export(

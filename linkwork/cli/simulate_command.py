@@ -156,6 +156,10 @@ def simulate(
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write every sample there: FILE.csv, or FILE.npz.")
     ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(metavar="PICTURE", help="Draw the motion there, in ° and mm: .png, .svg or .pdf."),
+    ] = None,
     every: Annotated[int, typer.Option(metavar="N", help="Keep the state after every N-th step.")] = 1,
     formulation: Annotated[
         FormulationChoice,
@@ -219,6 +223,7 @@ def simulate(
 ) -> None:
     """Simulate the plant alone, offline: no sockets, no brakes; motors apply only the --effort values."""
     from linkwork.cli.motion_files import ENDINGS, write_columns, write_csv
+    from linkwork.cli.recording_commands import written
     from linkwork.machine import load
 
     if as_csv and as_json:
@@ -256,15 +261,19 @@ def simulate(
             f"warning: over {duration:g} s the errors of lsoda exceed those of dop853 by a factor of 100; "
             "for a reference use --integrator dop853"
         )
+    files = {}
     if out is not None:
-        try:
-            write_columns(out, motion.columns())
-        except OSError as error:
-            raise Misuse(f"{out} cannot be written: {error.strerror}") from None
+        files["out"] = str(out)
+        written(out, lambda: write_columns(out, motion.columns()))
+    if plot is not None:
+        from linkwork.recordings.motion_plot import draw_motion
+
+        files["plot"] = str(plot)
+        written(plot, lambda: draw_motion(machine, motion, plot))
     if as_csv:
         write_csv(sys.stdout, motion.columns())
     elif as_json:
-        emit(_summary(motion) | ({"out": str(out)} if out is not None else {}))
+        emit(_summary(motion) | files)
     else:
         _say_motion(machine.name, motion)
 

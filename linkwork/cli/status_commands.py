@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping
 from typing import Annotated, Any
 
@@ -11,6 +10,7 @@ from rich.table import Table
 
 from linkwork.cli.connected import ControllerConnection, connected
 from linkwork.cli.folding import ShowAll, left_out, passive_joints
+from linkwork.display_units import SHOWN_IN, shown
 from linkwork.terminal.output import console, emit, number, say, table
 
 REACTIONS = ("on_fault", "on_link_loss", "on_disable")
@@ -152,12 +152,12 @@ def state(link: ControllerConnection, show_all: ShowAll = False) -> None:
         say(_pending_told(each))
     hidden = passive_joints(list(found["v"]), found["effort"], show_all=show_all)
     described = link.ask("describe")
-    units = {each["name"]: each["unit"] for each in (*described["coordinates"], *described["joints"])}
+    units = {each["name"]: each["unit"] for each in described["coordinates"]}
     console.print(positions(found, hidden, units))
     kinds = {each["name"]: each["unit"] for each in described["forces"]}
     for name, force in found["forces"].items():
-        wanted = "" if force["wanted"] is None else f", wanted {measured(force['wanted'], kinds[name])}"
-        say(f"force {name}: {measured(force['felt'], kinds[name])}{wanted}")
+        wanted = "" if force["wanted"] is None else f", wanted {shown(force['wanted'], kinds[name])}"
+        say(f"force {name}: {shown(force['felt'], kinds[name])}{wanted}")
     if hidden:
         say(left_out(hidden))
 
@@ -171,7 +171,8 @@ def _pending_told(each: dict[str, Any]) -> str:
 def positions(found: dict[str, Any], hidden: Collection[str] = (), units: Mapping[str, str] = {}) -> Any:
     """Return joints and task coordinates of a state as a table, in ° and mm, without the hidden joints.
 
-    units: rad or m by name, from `describe`; values of other names are shown as they are.
+    units: rad or m by coordinate, from `describe`. The other joints are ball joints: their positions are
+    quaternions, without unit.
     """
     efforts = {"rad": "N m", "m": "N"}
     rows = []
@@ -179,17 +180,10 @@ def positions(found: dict[str, Any], hidden: Collection[str] = (), units: Mappin
         if name not in hidden:
             unit = units.get(name, "")
             speed, effort = found["v"].get(name), found["effort"].get(name)
-            cells = (measured(value, unit), "" if speed is None else measured(speed, unit, "/s"))
-            rows.append((name, *cells, "" if effort is None else measured(effort, efforts.get(unit, ""))))
+            rate = f"{unit or 'rad'}/s"
+            cells = (shown(value, unit), "" if speed is None else shown(speed, rate))
+            rows.append((name, *cells, "" if effort is None else shown(effort, efforts.get(unit, ""))))
     return table("", ("", "position", "velocity", "effort"), rows)
-
-
-def measured(value: float | None, unit: str, per: str = "") -> str:
-    """Return a measured value for people: ° for rad, mm for m, three decimals, no sign before zero."""
-    shown, factor = {"rad": ("°", 180.0 / math.pi), "m": ("mm", 1e3)}.get(unit, (unit, 1.0))
-    if value is None or not math.isfinite(value):
-        return "–"
-    return f"{round(value * factor, 3) + 0.0:.3f} {shown}{per if shown else ''}".rstrip()
 
 
 @connected
@@ -204,35 +198,28 @@ def describe(link: ControllerConnection, show_all: ShowAll = False) -> None:
     say(found["sensing"])
     say(f"law {found['law']} of {laws}; {period_ms:g} ms; pace {found['pace']}")
     joints = [each["name"] for each in found["coordinates"] if each["kind"] == "joint"]
-    shown = {*(each["name"] for each in found["motors"]), *found["goal_coordinates"]}
-    hidden = passive_joints(joints, shown, show_all=show_all)
+    kept = {*(each["name"] for each in found["motors"]), *found["goal_coordinates"]}
+    hidden = passive_joints(joints, kept, show_all=show_all)
     rows = []
     for each in found["coordinates"]:
         if each["name"] in hidden:
             continue
         limits = each["limits"]
         low, high = limits.get("position") or (None, None)
-        numbers = (low, high, limits.get("velocity"), limits.get("acceleration"), limits.get("jerk"))
-        rows.append((each["name"], each["kind"], each["unit"], *map(number, numbers)))
+        factor, unit = SHOWN_IN.get(each["unit"], (1.0, each["unit"]))
+        values = (low, high, *(limits.get(name) for name in ("velocity", "acceleration", "jerk")))
+        numbers = (number(None if value is None else factor * value) for value in values)
+        rows.append((each["name"], each["kind"], unit, *numbers))
     columns = ("coordinate", "kind", "unit", "least", "most", "velocity", "acceleration", "jerk")
     console.print(table("", columns, rows))
     if hidden:
         say(left_out(hidden))
-    console.print(
-        table(
-            "",
-            ("motor", "unit", "effort", "speed"),
-            [
-                (
-                    each["name"],
-                    each["unit"],
-                    number(each["limits"]["effort"]),
-                    number(each["limits"]["speed"]),
-                )
-                for each in found["motors"]
-            ],
-        )
-    )
+    motors = []
+    for each in found["motors"]:
+        unit = each["unit"]
+        speed = shown(each["limits"]["speed"], "rad/s" if unit == "N m" else "m/s")
+        motors.append((each["name"], f"{number(each['limits']['effort'])} {unit}", speed))
+    console.print(table("", ("motor", "effort", "speed"), motors))
     signals = [
         (
             each["name"], each["direction"], each["type"], each["unit"],

@@ -13,7 +13,8 @@ from linkwork.console.flight_records import FlightRecords, UnreadableRecord
 from linkwork.console.machine_feed import Known
 from linkwork.console.page_elements import RecordPlot
 from linkwork.console.page_parts import PageActions, Rows, card
-from linkwork.console.state_words import SHOWN_IN, clearing, fault_lines
+from linkwork.console.state_words import clearing, fault_lines
+from linkwork.display_units import SHOWN_IN
 
 _RECORDS: Final = FlightRecords()
 """Shared by all pages of a console."""

@@ -12,7 +12,7 @@ from nicegui import ui
 
 from linkwork.console.page_elements import PreviewBar
 from linkwork.console.page_parts import PageActions, card
-from linkwork.console.state_words import shown
+from linkwork.display_units import shown
 from linkwork.trajectories.time_stretch import stretched
 
 POSES: Final = 240

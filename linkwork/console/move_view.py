@@ -21,7 +21,7 @@ from linkwork.console.page_parts import (
     given_share,
     trajectory_in,
 )
-from linkwork.console.state_words import SHOWN_IN, shown
+from linkwork.display_units import SHOWN_IN, shown
 
 
 def _always(_: Mapping[str, Any]) -> bool:

@@ -14,7 +14,8 @@ from linkwork.console.recording_player import SPEEDS
 from linkwork.console.recording_service import RecordingService
 from linkwork.console.scene_card import color_button, first_plots, plots_card, scene_card
 from linkwork.console.state_view import ValuesTable
-from linkwork.console.state_words import doing, goal_words, limited_by, shown
+from linkwork.console.state_words import doing, goal_words, limited_by
+from linkwork.display_units import shown
 
 REFRESH_S: Final = 0.1
 

@@ -12,7 +12,8 @@ from nicegui import ui
 from linkwork.console.fault_cards import FaultCards
 from linkwork.console.machine_feed import Known
 from linkwork.console.page_parts import PageActions, Rows, card, html_table
-from linkwork.console.state_words import overrun_words, shown
+from linkwork.console.state_words import overrun_words
+from linkwork.display_units import shown
 
 _UNKNOWN: Final = "not known: no plant is connected"
 _MOST_RECORDINGS: Final = 20

@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from linkwork.display_units import SHOWN_IN, channel_unit
+
 _STATES: Final = {
     "unconfigured": "waits for its plant",
     "inactive": "braked; enable it to move it",
@@ -36,18 +38,6 @@ _STEPS: Final = {
     "fault": "Remove the cause of the fault, then recover (view State).",
     "estop": "When it is safe, reset (view State).",
 }
-_PER: Final = {
-    "q": "",
-    "coordinate": "",
-    "coordinates": "",
-    "reference": "",
-    "error": "",
-    "target": "",
-    "v": "/s",
-    "velocity": "/s",
-    "reference_velocity": "/s",
-}
-"""What the unit of a coordinate is divided by in the channels of these kinds."""
 _NEAR: Final = 0.999
 _BUTTONS: Final = {"fault": "recover", "estop": "reset"}
 """Request that clears a latched state."""
@@ -116,17 +106,6 @@ def fault_words(state: Mapping[str, Any] | None) -> str:
     return f"{fault['name']}{' at ' if fault['where'] else ''}{fault['where'] or ''}: {fault['text']}"
 
 
-def channel_unit(channel: str, described: Mapping[str, Any]) -> str:
-    """Return the unit (rad, m/s, N m …) of a telemetry channel, '' where it is not known."""
-    kind, _, name = channel.partition("/")
-    units = {each["name"]: each["unit"] for each in described["coordinates"]}
-    efforts = {motor["name"]: motor["unit"] for motor in described["motors"]}
-    if "effort" in kind:
-        return str(efforts.get(name, ""))
-    unit = str(units.get(name, ""))
-    return f"{unit}{_PER[kind]}" if unit and kind in _PER else ""
-
-
 def goal_words(goal: Mapping[str, Any]) -> str:
     """Return a goal under way with its progress."""
     percent = 100.0 * goal["fraction"]
@@ -150,27 +129,11 @@ def clearing(state: Mapping[str, Any] | None) -> str | None:
     return None if state is None else _BUTTONS.get(state["state"])
 
 
-def shown(value: float | None, unit: str) -> str:
-    """Return a value in the units of people: degrees and millimetres."""
-    if value is None or not math.isfinite(value):
-        return "–"
-    factor, name = SHOWN_IN.get(unit, (1.0, unit))
-    return f"{round(value * factor, 3) + 0.0:.3f} {name}".rstrip()
-
-
-SHOWN_IN: Final = {
-    "rad": (180.0 / math.pi, "°"),
-    "m": (1e3, "mm"),
-    "rad/s": (180.0 / math.pi, "°/s"),
-    "m/s": (1e3, "mm/s"),
-}
-"""Factor and unit in which the page shows a quantity."""
-
-
 def shown_units(channels: Sequence[str], described: Mapping[str, Any]) -> list[tuple[float, str]]:
     """Return the factor and the unit in which each telemetry channel is plotted."""
-    units = [channel_unit(channel, described) for channel in channels]
-    return [SHOWN_IN.get(unit, (1.0, unit)) for unit in units]
+    units = {each["name"]: each["unit"] for each in described["coordinates"]}
+    found = [channel_unit(*channel.partition("/")[::2], units) for channel in channels]
+    return [SHOWN_IN.get(unit, (1.0, unit)) for unit in found]
 
 
 def fault_lines(fault: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -13,7 +13,7 @@ from nicegui.elements.mixins.disableable_element import DisableableElement
 from linkwork.console.goal_preview import GoalPreview, PlannedMotion
 from linkwork.console.machine_feed import Known
 from linkwork.console.page_parts import PageActions, card, chosen_file, given_share, trajectory_in
-from linkwork.console.state_words import shown
+from linkwork.display_units import shown
 from linkwork.trajectories.taught_points import TaughtPoints
 
 

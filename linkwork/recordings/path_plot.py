@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 INK, QUIET, GRID = "#1f2933", "#7b8794", "#e4e7eb"
-HUES = ("#0b6e99", "#d9730d", "#448361", "#9065b0")
+HUES = ("#0b6e99", "#d9730d", "#448361", "#9065b0", "#b83280", "#8a6d3b", "#2b9eb3", "#5b6470")
 ACCENT = "#c8102e"
 _SCALES = ((1e-3, 1e3, "m"), (1e-6, 1e6, "µ"), (1e-9, 1e9, "n"), (0.0, 1e12, "p"))
 """From this size on: the factor and the prefix in which a number is read easily."""

@@ -1,16 +1,19 @@
-"""Channels of a recording over time: one panel for each that was asked for.
+"""Channels of a recording over time: a panel for each that was asked for and each of its units.
 
-Digital signals of the machine are bands, filled where they are on; analog ones are lines, a panel a unit.
+Digital signals of the machine are bands, filled where they are on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from linkwork.arrays import Floats
+from linkwork.controller.records import CHANNELS, field_names
+from linkwork.display_units import SHOWN_IN, channel_unit
+from linkwork.machine.loading import drawable
 from linkwork.machine.nearest_name import nearest
 from linkwork.machine.problems import MachineError
 from linkwork.machine.repeats import parse_machine
@@ -23,6 +26,9 @@ if TYPE_CHECKING:
 
 USUAL: Final = ("coordinate", "reference", "law_effort", "effort")
 """Signals drawn by default, before those of the machine's section `signals`."""
+_STYLES: Final = ("-", "--", ":")
+_LEGEND: Final = 18
+"""Curves that have a name in the legend."""
 SIGNAL_CHANNELS: Final = ("input", "output")
 
 
@@ -56,13 +62,34 @@ def chosen(ticks: Ticks, names: Sequence[str]) -> list[tuple[str, dict[str, Floa
 class Panel:
     """Signals drawn together. curves: (n,) each, by their labels; limits: values that are allowed at most.
 
-    bands: they are 0 or 1, and are drawn as bands.
+    title: `NAME / UNIT`, or a name alone. bands: the curves are 0 or 1, and are drawn as bands.
     """
 
     title: str
     curves: Mapping[str, Floats]
     limits: tuple[float, ...] = ()
     bands: bool = False
+
+
+def panels_by_unit(curves: Iterable[tuple[str, str, str, Floats]]) -> list[Panel]:
+    """Return a panel for each title and unit among curves (title, label, unit, values (n,)), in ° and mm."""
+    found: dict[str, dict[str, Floats]] = {}
+    for title, label, unit, values in curves:
+        factor, name = SHOWN_IN.get(unit, (1.0, unit))
+        found.setdefault(f"{title} / {name}" if name else title, {})[label] = values * factor
+    return [Panel(title, labelled) for title, labelled in found.items()]
+
+
+def coordinate_units(machine_file: str) -> dict[str, str]:
+    """Return rad or m by the names that coordinates have in logs; empty for an unreadable file."""
+    try:
+        made = drawable(machine_file).mechanism
+    except MachineError:
+        return {}
+    names = field_names(made.coordinate_names)
+    return {
+        name: "rad" if angle else "m" for name, angle in zip(names, made.coordinate_is_angle, strict=True)
+    }
 
 
 def units_of(machine_file: str) -> dict[str, str | None]:
@@ -81,42 +108,43 @@ def units_of(machine_file: str) -> dict[str, str | None]:
 
 def signal_panels(values: Mapping[str, Floats], units: Mapping[str, str | None]) -> list[Panel]:
     """Return the panels of the channels `input.NAME` and `output.NAME` among these values (n,)."""
-    signals = {
-        name.partition(".")[2]: each
-        for name, each in values.items()
-        if name.partition(".")[0] in SIGNAL_CHANNELS
-    }
+    parts = {name: name.partition(".") for name in values}
+    signals = {part[2]: values[name] for name, part in parts.items() if part[0] in SIGNAL_CHANNELS}
     digital = {name: each for name, each in signals.items() if units.get(name, "") is None}
     panels = [Panel("digital signals", digital, bands=True)] if digital else []
-    for unit in dict.fromkeys(units.get(name) or "" for name in signals if name not in digital):
-        curves = {
-            name: each
-            for name, each in signals.items()
-            if name not in digital and (units.get(name) or "") == unit
-        }
-        panels.append(Panel(f"analog signals / {unit}" if unit else "analog signals", curves))
-    return panels
+    analog = ((name, units.get(name) or "", each) for name, each in signals.items() if name not in digital)
+    return panels + panels_by_unit(("analog signals", *each) for each in analog)
 
 
-def draw_signals(
-    ticks: Ticks, names: Sequence[str], path: Path, title: str, units: Mapping[str, str | None]
-) -> None:
-    """Write a picture of these signals. Raises ValueError for unknown signals and formats, OSError.
-
-    units: of the machine's signals (`units_of`).
-    """
+def recorded_panels(ticks: Ticks, names: Sequence[str], machine_file: str) -> list[Panel]:
+    """Return the panels of these signals, by default the usual ones. Raises ValueError for unknown ones."""
     present = ticks.table.dtype.names or ()
     usual = [name for name in (*USUAL, *SIGNAL_CHANNELS) if name in present]
-    panels: list[Panel] = []
+    units = coordinate_units(machine_file)
+    plain = {each.name: each.unit for each in CHANNELS if each.unit != "1" and " or " not in each.unit}
+    curves: list[tuple[str, str, str, Floats]] = []
     of_machine: dict[str, Floats] = {}
     for name, found in chosen(ticks, names or usual):
         if all(each.partition(".")[0] in SIGNAL_CHANNELS for each in found):
             of_machine |= found
         else:
-            panels.append(
-                Panel(name, {each.removeprefix(f"{name}."): values for each, values in found.items()})
-            )
-    draw_panels(ticks.table["time_s"], [*panels, *signal_panels(of_machine, units)], path, title)
+            for each, values in found.items():
+                kind, _, part = each.partition(".")
+                unit = plain.get(kind) or channel_unit(kind, part, units)
+                curves.append((name, each.removeprefix(f"{name}."), unit, values))
+    return panels_by_unit(curves) + signal_panels(of_machine, units_of(machine_file))
+
+
+def panel_columns(time_s: Floats, panels: Sequence[Panel]) -> dict[str, Floats]:
+    """Return the curves of panels over time (n,) as columns of a file, by title, label and unit."""
+    columns = {"time_s": time_s}
+    for panel in panels:
+        title, _, unit = panel.title.partition(" / ")
+        suffix = f"_{unit}".replace("°", "deg").replace("/", "_").replace(" ", "_") if unit else ""
+        for label, values in panel.curves.items():
+            alone = label == title or title.endswith(" signals")
+            columns[(label if alone else f"{title}.{label}") + suffix] = values
+    return columns
 
 
 def draw_panels(
@@ -138,17 +166,32 @@ def draw_panels(
             _draw_bands(axes, time_s, panel, moment_s)
             continue
         for k, (label, values) in enumerate(panel.curves.items()):
-            axes.plot(time_s, values, color=HUES[k % len(HUES)], linewidth=1.1, label=label)
+            hue, style = HUES[k % len(HUES)], _STYLES[k // len(HUES) % len(_STYLES)]
+            axes.plot(time_s, values, color=hue, linestyle=style, linewidth=1.1, label=label)
         low, high = axes.get_ylim()
         for limit in panel.limits:
             if 2 * low - high <= limit <= 2 * high - low:
                 axes.axhline(limit, color=QUIET, linewidth=0.9, linestyle=(0, (4, 3)))
         if moment_s is not None:
             axes.axvline(moment_s, color=ACCENT, linewidth=0.9)
-        dress(axes, panel.title)
+        name, _, unit = panel.title.partition(" / ")
+        dress(axes, name, legend=False)
+        axes.ticklabel_format(axis="y", useOffset=False)
+        axes.set_ylabel(unit, color=INK, fontsize=9)
+        if list(panel.curves) != [name]:
+            rest = len(panel.curves) - _LEGEND
+            axes.legend(
+                handles=axes.lines[: min(_LEGEND, len(panel.curves))],
+                loc="upper left",
+                bbox_to_anchor=(1.0, 1.05),
+                ncols=2 if rest > -_LEGEND // 2 else 1,
+                title=f"and {rest} more" if rest > 0 else None,
+                fontsize=8,
+                frameon=False,
+            )
     made[-1, 0].set_xlabel("time / s", color=INK, fontsize=9)
     figure.suptitle(title, x=0.02, ha="left", fontsize=11, color=INK)
-    figure.tight_layout()
+    figure.tight_layout(rect=(0.0, 0.0, 1.0, 1.0 - 0.25 / figure.get_figheight()))
     figure.savefig(path)
 
 

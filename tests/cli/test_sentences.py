@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from linkwork.cli.app import build
-from linkwork.cli.status_commands import measured, positions
+from linkwork.cli.status_commands import positions
 from linkwork.demos import DEMOS
+from linkwork.display_units import shown
 from tests.command import linkwork
 
 
@@ -27,12 +28,12 @@ from tests.command import linkwork
     ],
 )
 def test_measured_values_are_rounded_to_what_they_mean(value: float | None, unit: str, text: str) -> None:
-    assert measured(value, unit) == text
+    assert shown(value, unit) == text
 
 
 @given(st.floats(-1e-7, 1e-7))
 def test_nothing_has_no_sign(value: float) -> None:
-    assert measured(value, "m") == "0.000 mm"
+    assert shown(value, "m") == "0.000 mm"
 
 
 def test_state_shows_degrees_and_millimetres() -> None:
@@ -48,6 +49,13 @@ def test_state_shows_degrees_and_millimetres() -> None:
     assert "0.000 °/s" in out.getvalue()
     assert "100.000 mm" in out.getvalue()
     assert "3.000 N" in out.getvalue()
+
+
+def test_state_shows_a_quaternion_as_it_is() -> None:
+    found = {"q": {"ball.rx": 0.5}, "v": {"ball.rx": 1.0}, "effort": {}, "coordinates": {}}
+    out = io.StringIO()
+    Console(width=100, file=out).print(positions(found, units={"elbow": "rad"}))
+    assert out.getvalue().splitlines()[-1].split() == ["ball.rx", "0.500", "57.296", "°/s"]
 
 
 def test_an_unknown_demo_is_answered_with_the_list() -> None:

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -192,3 +193,29 @@ def test_mistakes_of_closed_machines(words: list[str], says: str) -> None:
     ran = linkwork("four_bar", "--duration", "0.002", *words)
     assert ran.returncode == 2
     assert says in ran.stderr
+
+
+def test_a_plot_has_a_panel_for_each_quantity_in_the_units_of_people(tmp_path: Path) -> None:
+    path = tmp_path / "motion.svg"
+    words = [
+        "platform_3rrs",
+        "--duration",
+        "0.02",
+        "--track",
+        "centre",
+        "--reactions",
+        "--constraint-efforts",
+    ]
+    assert summary_of(*words, "--plot", str(path))["plot"] == str(path)
+    drawn = re.findall("<!-- (.*?) -->", path.read_text())
+    assert drawn.count("position") == 2, "the quaternion of the ball joint is no angle"
+    assert {"velocity", "points", "velocity of points", "reaction forces", "constraint efforts"} <= set(drawn)
+    assert {"°", "°/s", "mm", "mm/s", "N", "N m", "time / s", "motor_1", "centre.x", "ball_1"} <= set(drawn)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("motion.nosuch", "supported formats"), ("none/a.png", "cannot be written")]
+)
+def test_a_plot_that_cannot_be_written(tmp_path: Path, name: str, said: str) -> None:
+    ran = linkwork("scara", "--duration", "0.02", "--plot", str(tmp_path / name))
+    assert (ran.returncode, said in ran.stderr) == (2, True)

@@ -28,9 +28,9 @@ from linkwork.console.state_words import (
     limited_by,
     next_step,
     result_words,
-    shown,
     shown_units,
 )
+from linkwork.display_units import shown
 
 
 @pytest.mark.parametrize("name", ["five_bar", "scara"])

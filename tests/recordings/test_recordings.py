@@ -129,9 +129,20 @@ def test_every_number_has_a_name_and_an_exported_column(
         commands.export(log, csv=True, begin=99.0)
 
 
-def test_plots(log: Path, tmp_path: Path) -> None:
+def test_plots(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     commands.plot(log, signal=["effort", "q.lift"], out=tmp_path / "a.png")
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    assert not (tmp_path / "a.csv").exists()
+    commands.plot(log, signal=["effort", "q.lift"], out=tmp_path / "b.png", as_csv=True, as_json=True)
+    out = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert out == {"out": str(tmp_path / "b.png"), "csv": str(tmp_path / "b.csv")}
+    with (tmp_path / "b.csv").open(newline="") as file:
+        header, *rows = csv.reader(file)
+    assert header[0] == "time_s"
+    assert {"effort.shoulder_N_m", "effort.lift_N", "q.lift_mm"} <= set(header)
+    there = signals(read_recording(log).ticks)
+    lift = [float(row[header.index("q.lift_mm")]) for row in rows]
+    np.testing.assert_allclose(lift, 1e3 * there["q.lift"], atol=1e-12)
     with pytest.raises(Misuse, match=r"write effort$"):
         commands.plot(log, signal=["efort"], out=tmp_path / "b.png")
     with pytest.raises(Misuse, match="cannot be read"):

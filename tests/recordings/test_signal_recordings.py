@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +13,17 @@ from rich.console import Console
 from linkwork.cli.live_table import view
 from linkwork.controller.orders import SetOutputs
 from linkwork.machine import Machine, load, shipped_path
+from linkwork.recordings.path_plot import HUES
 from linkwork.recordings.recording import Recording, read_recording, signals
 from linkwork.recordings.replay import replay
-from linkwork.recordings.signal_plot import chosen, draw_signals, signal_panels, units_of
+from linkwork.recordings.signal_plot import (
+    chosen,
+    draw_panels,
+    panel_columns,
+    recorded_panels,
+    signal_panels,
+    units_of,
+)
 from tests.controller.loop.in_process import InProcess
 from tests.recordings.recorded import InProcessRecorder
 from tests.signal_machine import signal_machine
@@ -100,9 +109,46 @@ def test_digital_signals_are_bands_and_analog_ones_share_a_panel_a_unit(tmp_path
     ]
     [(_, found)] = chosen(ticks, ["gripper"])
     assert list(found) == ["output.gripper"]
-    draw_signals(ticks, ["gripper", "flow", "coordinate.z"], tmp_path / "a.png", "signals", units)
+    shown = recorded_panels(ticks, ["gripper", "flow", "coordinate.z"], machine.source_text)
+    draw_panels(ticks.table["time_s"], shown, tmp_path / "a.png", "signals")
     assert (tmp_path / "a.png").stat().st_size > 5_000
     assert units_of("not: [a machine") == {}
+
+
+def test_plots_are_in_the_units_of_people_by_the_recorded_machine(picked: Recording, tmp_path: Path) -> None:
+    names = ["coordinate", "v", "effort", "q.lift", "path_s", "gripper"]
+    panels = recorded_panels(picked.ticks, names, picked.machine_file)
+    assert [panel.title for panel in panels] == [
+        "coordinate / °", "coordinate / mm", "v / °/s", "v / mm/s", "effort / N m", "effort / N",
+        "q.lift / mm", "path_s / s", "digital signals",
+    ]  # fmt: skip
+    found = signals(picked.ticks)
+    np.testing.assert_allclose(panels[0].curves["elbow"], np.degrees(found["coordinate.elbow"]))
+    np.testing.assert_allclose(panels[1].curves["z"], 1e3 * found["coordinate.z"])
+    assert len(set(HUES)) >= 8, "as many colours as a robot has motors"
+    columns = panel_columns(picked.table["time_s"], panels)
+    assert {"time_s", "coordinate.elbow_deg", "v.lift_mm_s", "effort.lift_N", "q.lift_mm"} <= columns.keys()
+    assert {"effort.elbow_N_m", "path_s_s", "gripper"} <= columns.keys()
+    draw_panels(picked.table["time_s"], panels, tmp_path / "a.svg", "run")
+    drawn = re.findall("<!-- (.*?) -->", (tmp_path / "a.svg").read_text())
+    assert {"run", "coordinate", "°", "mm", "N m", "time / s", "shoulder", "lift"} <= set(drawn)
+
+
+def test_a_plot_of_an_unreadable_machine_file_has_no_units(picked: Recording) -> None:
+    (panel,) = recorded_panels(picked.ticks, ["coordinate"], "not: [a machine")
+    assert panel.title == "coordinate"
+
+
+def test_a_quaternion_is_no_angle(tmp_path: Path) -> None:
+    recorder = InProcessRecorder(load("platform_3rrs"), tmp_path)
+    recorder.tick()
+    recorder.log.close()
+    recording = read_recording(recorder.path)
+    titles = {
+        panel.title: panel.curves for panel in recorded_panels(recording.ticks, ["q"], recording.machine_file)
+    }
+    assert set(titles) == {"q / °", "q"}
+    assert {"ball_1_rx", "ball_1_quaternion"} <= titles["q"].keys()
 
 
 def test_watch_shows_on_off_and_units(tmp_path: Path) -> None:
