@@ -1,4 +1,4 @@
-"""The second-order closures of Huang et al. 2000 in plain numpy, written apart from the kernels."""
+"""The second-order closures of Huang et al. 2000 in plain numpy, written apart from the product."""
 
 import numpy as np
 

@@ -6,7 +6,6 @@ import pytest
 from linkwork.multibody import Body, Joint, Mechanism
 from linkwork.multibody.steps.integrate import rk4
 from linkwork.multibody.taylor import Connection, JointFrame, MaximalModel, Pose, SingularStep, TaylorStepper
-from linkwork.multibody.taylor.step import run
 from tests.multibody.machines import G, random_tree
 from tests.multibody.maximal import about_z, bar, slider_crank, spatial_pendulum
 
@@ -247,8 +246,3 @@ def test_repeated_closures_are_refused_and_leave_the_state():
         stepper.step(1e-3)
     assert caught.value.pivot_ratio < 2e-15
     assert (stepper.position == before).all()
-
-
-def test_steps_allocate_nothing(allocations):
-    stepper = slider_crank(0.3, 1.0)
-    assert allocations(run, *stepper._arguments, stepper._pivots, 1e-3, 10) == 0

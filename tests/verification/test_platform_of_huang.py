@@ -81,6 +81,7 @@ def test_the_plant_passes_zero_at_the_same_times():
     np.testing.assert_allclose(found, CROSSINGS_S, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_the_expansion_passes_zero_within_a_millisecond():
     _, found = _simulated(dt_s=2.5e-4, formulation="taylor")
     np.testing.assert_allclose(found, CROSSINGS_S, atol=1e-3)

@@ -10,8 +10,7 @@ loops; a `TaylorStepper` then holds the state, steps, and gives reactions and po
 
 from linkwork.multibody.formulations.reactions import Reaction
 from linkwork.multibody.taylor.connections import Connection, JointFrame
-from linkwork.multibody.taylor.start import Pose
-from linkwork.multibody.taylor.stepper import SingularStep, StepTooLong, TaylorStepper
+from linkwork.multibody.taylor.stepper import Pose, SingularStep, StepTooLong, TaylorStepper
 from linkwork.multibody.taylor.taylor_model import MaximalModel
 
 __all__ = [

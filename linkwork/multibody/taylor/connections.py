@@ -5,15 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from linkwork.arrays import Floats
-from linkwork.multibody.model import (
-    WORLD,
-    Joint,
-    ModelError,
-    _frozen,
-    _number,
-    _rotation,
-)
+from linkwork.multibody.model import WORLD, Joint, ModelError, _frozen, _number, _rotation
+from linkwork.multibody.tree.joint_dof import onto_z
 
 KINDS = ("spherical", "revolute", "cylindrical", "prismatic", "pin", "fixed")
 
@@ -38,7 +31,7 @@ class JointFrame:
         length = float(np.linalg.norm(z))
         if length < 1e-9:
             raise ModelError("an axis needs a direction, found a zero vector", ("axis",))
-        return JointFrame(body, at_m, _onto_z(z / length))
+        return JointFrame(body, at_m, onto_z(z / length))
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +77,7 @@ class Connection:
 
         Angle and slide are the joint's coordinate. Raises ModelError for kinds that this stepper lacks.
         """
-        axes = _onto_z(np.asarray(joint.axis))
+        axes = onto_z(np.asarray(joint.axis))
         return Connection(
             joint.name,
             joint.kind,
@@ -95,13 +88,3 @@ class Connection:
             joint.coulomb,
             joint.coulomb_speed,
         )
-
-
-def _onto_z(axis: Floats) -> Floats:
-    """A rotation whose third column is the unit vector `axis`; the identity where that is z already."""
-    if axis[2] == 1.0:
-        return np.eye(3)
-    helper = np.eye(3)[int(np.argmin(np.abs(axis)))]
-    x = np.cross(helper, axis)
-    x /= np.linalg.norm(x)
-    return np.column_stack([x, np.cross(axis, x), axis])

@@ -17,14 +17,11 @@ from linkwork.multibody.constraints import (
 )
 from linkwork.multibody.constraints.independent_closures import without_redundancy
 from linkwork.multibody.mechanism import Mechanism
-from linkwork.multibody.model import (
-    Joint,
-    ModelError,
-)
-from linkwork.multibody.taylor.connections import KINDS, Connection, JointFrame
+from linkwork.multibody.model import Joint, ModelError
+from linkwork.multibody.taylor.connections import Connection, JointFrame
 from linkwork.multibody.taylor.stepper import TaylorStepper
-from linkwork.multibody.taylor.taylor_model import MaximalModel, refuse_forces
-from linkwork.multibody.tree import quaternions
+from linkwork.multibody.taylor.taylor_model import MaximalModel
+from linkwork.multibody.tree import orientations, quaternions
 
 _CLOSURES: dict[type[Constraint], str] = {
     PointClosure: "spherical",
@@ -47,23 +44,12 @@ def maximal_model_of(mechanism: Mechanism, q: npt.ArrayLike | None = None) -> Ma
     prismatic ones, for redundant rows that cannot be left out, for bodies without inertia,
     and for stops and contacts. Constraints that begin switched off are left out.
     """
-    refuse_forces(mechanism)
-    joints = [_joint(joint) for joint in mechanism.joints]
-    constraints = [constraint for constraint in mechanism.constraints if constraint.on]
-    closures = [_closure(constraint) for constraint in constraints]
-    if q is not None:
-        closures = [_closure(constraint) for constraint in without_redundancy(mechanism, q)]
-    return MaximalModel.build(mechanism.bodies, [*joints, *closures], mechanism.gravity_m_s2)
-
-
-def _joint(joint: Joint) -> Connection:
-    if joint.kind not in KINDS:
-        kinds = ", ".join(KINDS)
-        raise ModelError(
-            f"the Taylor stepper has joints of the kinds {kinds}, but none of kind {joint.kind}: {_REMEDY}",
-            ("joints", joint.name, "kind"),
-        )
-    return Connection.from_joint(joint)
+    closures = [_closure(constraint) for constraint in mechanism.constraints if constraint.on]
+    model = MaximalModel.from_mechanism(mechanism, closures)
+    if q is None:
+        return model
+    closures = [_closure(constraint) for constraint in without_redundancy(mechanism, q)]
+    return MaximalModel.from_mechanism(mechanism, closures)
 
 
 def _closure(constraint: Constraint) -> Connection:
@@ -121,27 +107,14 @@ class TreeCoordinates:
                 self._q[places] = now if now @ self._q[places] >= 0.0 else -now
                 v[places[:3]] = omega
             else:
-                angles = _angles(turned)
-                near = self._q[places]
+                angles, near = orientations.to_angles_321(turned)[::-1], self._q[places]
                 self._q[places] = angles + 2.0 * np.pi * np.round((near - angles) / (2.0 * np.pi))
-                v[places] = _angle_rates(angles, omega)
+                if abs(np.cos(angles[1])) < 1e-9:
+                    text = "the angles of a spherical joint are singular here; give it quaternion coordinates"
+                    raise ModelError(text)
+                rates = orientations.angles_321_rates(angles[::-1])
+                v[places] = np.linalg.solve(rates, turned @ omega)[::-1]
         return self._q.copy(), v
-
-
-def _angles(r: Floats) -> Floats:
-    """Roll, pitch and yaw of R = Rz Ry Rx."""
-    pitch = np.arctan2(-r[2, 0], np.hypot(r[2, 1], r[2, 2]))
-    return np.array([np.arctan2(r[2, 1], r[2, 2]), pitch, np.arctan2(r[1, 0], r[0, 0])])
-
-
-def _angle_rates(angles: Floats, omega: Floats) -> Floats:
-    """Their rates from the angular velocity in the turned axes. Raises ModelError where pitch is ±90°."""
-    (roll, pitch, _), (x, y, z) = angles, omega
-    across = np.sin(roll) * y + np.cos(roll) * z
-    if abs(np.cos(pitch)) < 1e-9:
-        raise ModelError("the angles of a spherical joint are singular here; give it quaternion coordinates")
-    rates = [x + np.tan(pitch) * across, np.cos(roll) * y - np.sin(roll) * z, across / np.cos(pitch)]
-    return np.array(rates)
 
 
 def efforts_of(model: MaximalModel, mechanism: Mechanism, effort: Sequence[float] | Floats) -> Floats:

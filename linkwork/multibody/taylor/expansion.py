@@ -1,158 +1,143 @@
-"""Second-order Taylor expansion of the closures of joints, after Huang et al. 2000, section 3.
+"""Second-order Taylor expansion of the closures of joints, and the square system for their reactions.
 
 In a step, body i shifts by x_i + X_i and turns by the rotation vector θ_i + Θ_i, where X, Θ come from the
 reactions. A vector s fixed in it becomes, to second order,
 
     s~ = s + θ × s + θ × (θ × s) / 2,       ds~ = Θ × s + (Θ × (θ × s) + θ × (Θ × s)) / 2
-    c'ds~ = Θ'l(s, c),                      l(s, c) = s × c + ((θ × s) × c + s × (c × θ)) / 2
 
-The last two terms are Phi_qq kap0 of the paper's general form. Its printed rows of rigid bodies have them for
-directions only; with them in all rows, motion restores the rank that Phi_q loses at a singular pose.
+The last two terms are Phi_qq kap0 of the general form of Huang et al. 2000, section 3. Its printed rows of
+rigid bodies have them for directions only; with them in all rows, motion restores the rank that Phi_q loses
+at a singular pose. A joint has these rows, and as many unknowns:
 
-| closure | Φ | rows |
+| joint | rows | unknowns |
 | --- | --- | --- |
-| the points coincide | E = p_b~ - p_a~ | 3 |
-| parallel axes | s_b~ × s_a~ | 2 |
-| point of b on a's axis | s_a~ × E | 2 |
-| perpendicular | h_b~'h_a~ | 1 |
+| spherical | coincide | force |
+| revolute | coincide, parallel | force; moment normal to the axis |
+| cylindrical | on axis, parallel | force and moment normal to the axis |
+| prismatic | on axis, parallel, perpendicular | force normal to the axis; moment |
+| pin | on axis | force normal to the axis |
 
+coincide: E = p_b~ - p_a~ (3); on axis: s_a~ × E (2); parallel: s_b~ × s_a~ (2); perpendicular: h_b~'h_a~ (1).
 Products of vectors are projected on two unit vectors normal to a's axis: as triples, they have rank 2.
+
+    (dt²/2) (Phi_q + Phi_qq kap0) M⁻¹ Z' Q = -(Phi + Phi_q kap0 + ½ kap0' Phi_qq kap0)
+
+The unknowns of a joint are a force and a moment on b, at the origin of frame b, in the directions that the
+joint constrains; the body of a receives the opposite, at the same point. Phi_q + Phi_qq kap0 are the
+gradients at the end of the step; the places and directions Z are those of some part of it, reached by motion
+without reactions: of its beginning (0) in the paper. But then a step that starts in a singular pose has no
+solution for any Phi_qq, because Z loses there the rank that Phi_q loses. Taken half way (1/2) they do not
+lose rank together; and the reactions do no work to second order, since the step's displacement is dt times
+the mean of the old and the new velocity.
+
+A rotor geared to a joint (armature I) is one more unknown T along the axis, with T / I + s'(α_b - α_a) = 0,
+or the accelerations of the coincident points for a slide.
 """
 
+from typing import NamedTuple
+
+import numpy as np
+
 from linkwork.arrays import Floats, Integers
-from linkwork.multibody.kernels.compiling import BUFFER, PARAMETERS, TOPOLOGY, int64, kernel, part, void
-from linkwork.multibody.kernels.views import matrix, vector
-from linkwork.multibody.linalg.vectors import (
-    Vector,
-    add,
-    cross,
-    dot,
-    load,
-    subtract,
-    times,
-)
-from linkwork.multibody.taylor.rigid_motion import of_body, to_world
-from linkwork.multibody.taylor.taylor_layout import (
-    A_AT,
-    A_AXES,
-    AXES,
-    B_AT,
-    B_AXES,
-    FREE_SHIFT,
-    FREE_TURN,
-    GAP,
-    POSITION,
-    ROWS,
-    UNKNOWNS,
-)
-
-_AT_JOINT = void(PARAMETERS, TOPOLOGY, BUFFER, int64, int64, int64, int64)  # joint, b, a, first row
+from linkwork.multibody.taylor.rigid_motion import RigidMotion, cross, dot, hat, turned
 
 
-@part
-def moved(s: Vector, turn: Vector) -> Vector:
-    """s~ without reactions."""
-    first = cross(turn, s)
-    return add(s, add(first, times(0.5, cross(turn, first))))
+class StepSystem(NamedTuple):
+    """The system `matrix` Q = `right` for the nr reactions of a step.
+
+    `joint` (nr - rotors): the joint of each. `pulls` (nr × 6): force and moment on b of one unit of each, and
+    `responses` (nr × n × 6) the accelerations by it. `free` (n × 6): those without reactions, by which the
+    body that turns most turns by `turn` (rad).
+    """
+
+    matrix: Floats
+    right: Floats
+    joint: Integers
+    pulls: Floats
+    responses: Floats
+    free: Floats
+    turn: float
 
 
-@part
-def sensitivity(s: Vector, turn: Vector, c: Vector) -> Vector:
-    """l(s, c): how c's~ changes with a further rotation."""
-    second = add(cross(cross(turn, s), c), cross(s, cross(c, turn)))
-    return add(cross(s, c), times(0.5, second))
+def expand(motion: RigidMotion, dt: float, reactions_at: float) -> StepSystem:
+    """Expand the closures of all joints over a step of dt (s); unknowns act after the part `reactions_at`."""
+    m, half = motion.model, 0.5 * dt * dt
+    free = motion.free_acceleration()
+    way = motion.displacement(free, dt)
+    joint = np.nonzero(m.closed)[0]
+    rows, right = _rows(motion, way)
+
+    part, turning = reactions_at * way, _turning(reactions_at * way[:, 3:])
+    a, b, axis = m.a.body, m.b.body, m.dof_joint[m.rotors]
+    lever_b = turned(turning[b], motion.lever_b)
+    lever_a = motion.reach - motion.lever_b + part[b, :3] - part[a, :3] + lever_b
+    directions = (turning[a] @ motion.frame_a).transpose(0, 2, 1)
+    pulls = np.zeros((len(a), 8, 6))
+    pulls[:, :3, :3], pulls[:, 3:5, :3], pulls[:, 5:, 3:] = np.eye(3), directions[:, :2], directions
+    pulls = np.concatenate([pulls[m.closed], motion.along(m.rotors, directions[axis, 2])])
+    at = np.concatenate([joint, axis])
+    wrenches = motion.wrenches(at, (lever_b[at], lever_a[at]), pulls)
+    responses = motion.response(wrenches)
+
+    w_a, w_b, s = motion.omega[a[axis]], motion.omega[b[axis]], directions[axis, 2]
+    centripetal = cross(w_b, cross(w_b, lever_b[axis])) - cross(w_a, cross(w_a, lever_a[axis]))
+    geared = wrenches[len(joint) :]
+    apart = (geared * free).sum(axis=(1, 2)) + np.where(m.slides[m.rotors], dot(s, centripetal), 0.0)
+
+    matrix = half * np.tensordot(np.concatenate([rows, geared]), responses, ((1, 2), (1, 2)))
+    matrix[len(joint) :, len(joint) :] += np.diag(half / m.axis_values[0, m.rotors])
+    turn = float(np.sqrt(dot(way[:, 3:], way[:, 3:]).max()))
+    return StepSystem(matrix, np.concatenate([-right, -half * apart]), joint, pulls, responses, free, turn)
 
 
-@part
-def put(rows: Floats, row: int, shift_b: Vector, turn_b: Vector, shift_a: Vector, turn_a: Vector) -> None:
-    """Write the twelve numbers of one row of `rows` (n × 12)."""
-    rows[row, 0], rows[row, 1], rows[row, 2] = shift_b
-    rows[row, 3], rows[row, 4], rows[row, 5] = turn_b
-    rows[row, 6], rows[row, 7], rows[row, 8] = shift_a
-    rows[row, 9], rows[row, 10], rows[row, 11] = turn_a
+def gaps(motion: RigidMotion) -> Floats:
+    """Residuals (nr; m or rad) of all closures now; 0 for rotors."""
+    axes_a, axes_b = (frame.transpose(0, 2, 1) for frame in (motion.frame_a, motion.frame_b))
+    found = _values(axes_a[:, :2], motion.reach - motion.lever_a, axes_a, axes_b)[motion.model.closed]
+    return np.append(found, np.zeros(len(motion.model.rotors)))
 
 
-@part
-def _ends(
-    p: Floats, t: Integers, w: Floats, j: int, b: int, a: int
-) -> tuple[Vector, Vector, Vector, Vector, Vector, Vector]:
-    """Levers of the two points, their distance now, turns of both bodies, their distance after the step."""
-    axes, position = matrix(t, w, AXES, 3), matrix(t, w, POSITION, 3)
-    d_b = to_world(axes, b, load(matrix(t, p, B_AT, 3), j))
-    d_a = to_world(axes, a, load(matrix(t, p, A_AT, 3), j))
-    shift, turn = matrix(t, w, FREE_SHIFT, 3), matrix(t, w, FREE_TURN, 3)
-    turn_b, turn_a = of_body(turn, b), of_body(turn, a)
-    between = subtract(of_body(position, b), of_body(position, a))
-    now = add(between, subtract(d_b, d_a))
-    shifted = add(between, subtract(of_body(shift, b), of_body(shift, a)))
-    later = add(shifted, subtract(moved(d_b, turn_b), moved(d_a, turn_a)))
-    return d_b, d_a, now, turn_b, turn_a, later
+def _values(e: Floats, apart: Floats, axes_a: Floats, axes_b: Floats) -> Floats:
+    """Values (nj × 8) of all rows: E `apart`, axes of frames as rows, e (nj × 2 × 3) normal to a's axis."""
+    s_a, s_b = axes_a[:, 2], axes_b[:, 2]
+    on_axis, parallel = turned(e, cross(s_a, apart)), turned(e, cross(s_b, s_a))
+    return np.concatenate([apart, on_axis, parallel, dot(axes_b[:, 1], axes_a[:, 0])[:, None]], axis=1)
 
 
-@kernel(_AT_JOINT)
-def coincide(p: Floats, t: Integers, w: Floats, j: int, b: int, a: int, row: int) -> None:
-    """Three rows: the origins of the frames coincide."""
-    rows, gap, right = matrix(t, w, ROWS, 12), vector(t, w, GAP), vector(t, w, UNKNOWNS)
-    d_b, d_a, now, turn_b, turn_a, later = _ends(p, t, w, j, b, a)
-    for k in range(3):
-        e = (1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0)
-        on_a = times(-1.0, sensitivity(d_a, turn_a, e))
-        put(rows, row + k, e, sensitivity(d_b, turn_b, e), times(-1.0, e), on_a)
-        gap[row + k] = dot(e, now)
-        right[row + k] = -dot(e, later)
+def _rows(motion: RigidMotion, way: Floats) -> tuple[Floats, Floats]:
+    """Gradients (k × n × 6) on the displacement of all bodies, and values (k), after the one of `way`."""
+    m, turns, turning = motion.model, hat(way[:, 3:]), _turning(way[:, 3:])
+    a, b = m.a.body, m.b.body
+    axes_a, axes_b = motion.frame_a.transpose(0, 2, 1), motion.frame_b.transpose(0, 2, 1)
+    later_a = (turning[a] @ motion.frame_a).transpose(0, 2, 1)
+    later_b = (turning[b] @ motion.frame_b).transpose(0, 2, 1)
+    e, s_a, s_b = axes_a[:, :2], later_a[:, None, 2], later_b[:, None, 2]
+    ends = turned(turning[b], motion.lever_b) - turned(turning[a], motion.lever_a)
+    apart = motion.reach - motion.lever_b + way[b, :3] - way[a, :3] + ends
+
+    def gradients(body: Integers, *s: Floats) -> Floats:
+        """Matrices D (nj × 3 × 3) with ds~ = D Θ, for each of the vectors s (nj × 3) of bodies (nj)."""
+        vectors, turn = np.array(s), turns[body]
+        still = hat(vectors)
+        return -still - 0.5 * (hat(turned(turn, vectors)) + turn @ still)
+
+    d_b, ds_b, dh_b = gradients(b, motion.lever_b, axes_b[:, 2], axes_b[:, 1])
+    d_a, ds_a, dh_a = gradients(a, motion.lever_a, axes_a[:, 2], axes_a[:, 0])
+    on_b, on_a = np.zeros((2, len(a), 8, 6))
+    on_b[:, :3, :3], on_b[:, 3:5, :3] = np.eye(3), cross(e, s_a)
+    on_a[:, :, :3] = -on_b[:, :, :3]
+    on_b[:, :, 3:], on_a[:, :, 3:] = on_b[:, :, :3] @ d_b, on_a[:, :, :3] @ d_a
+    on_a[:, 3:5, 3:] += cross(apart[:, None], e) @ ds_a
+    on_b[:, 5:7, 3:], on_a[:, 5:7, 3:] = cross(s_a, e) @ ds_b, cross(e, s_b) @ ds_a
+    on_b[:, 7:, 3:], on_a[:, 7:, 3:] = later_a[:, :1] @ dh_b, later_b[:, 1:2] @ dh_a
+
+    joint = np.nonzero(m.closed)[0]
+    rows, k = np.zeros((len(joint), len(way), 6)), np.arange(len(joint))
+    rows[k, b[joint]], rows[k, a[joint]] = on_b[m.closed], on_a[m.closed]
+    return rows, _values(e, apart, later_a, later_b)[m.closed]
 
 
-@kernel(_AT_JOINT)
-def on_axis(p: Floats, t: Integers, w: Floats, j: int, b: int, a: int, row: int) -> None:
-    """Two rows: the origin of frame b lies on a's axis."""
-    rows, gap, right = matrix(t, w, ROWS, 12), vector(t, w, GAP), vector(t, w, UNKNOWNS)
-    axes, a_axes = matrix(t, w, AXES, 3), matrix(t, p, A_AXES, 3)
-    d_b, d_a, now, turn_b, turn_a, later = _ends(p, t, w, j, b, a)
-    s = to_world(axes, a, load(a_axes, 3 * j + 2))
-    s_later = moved(s, turn_a)
-    for k in range(2):
-        e = to_world(axes, a, load(a_axes, 3 * j + k))
-        # e'(ds~ × E) + e'(s~ × dE)
-        c = cross(e, s_later)
-        on_a = subtract(sensitivity(s, turn_a, cross(later, e)), sensitivity(d_a, turn_a, c))
-        put(rows, row + k, c, sensitivity(d_b, turn_b, c), times(-1.0, c), on_a)
-        gap[row + k] = dot(e, cross(s, now))
-        right[row + k] = -dot(e, cross(s_later, later))
-
-
-@kernel(_AT_JOINT)
-def parallel(p: Floats, t: Integers, w: Floats, j: int, b: int, a: int, row: int) -> None:
-    """Two rows: the axes of the frames are parallel."""
-    rows, gap, right = matrix(t, w, ROWS, 12), vector(t, w, GAP), vector(t, w, UNKNOWNS)
-    axes, turn = matrix(t, w, AXES, 3), matrix(t, w, FREE_TURN, 3)
-    a_axes, b_axes = matrix(t, p, A_AXES, 3), matrix(t, p, B_AXES, 3)
-    turn_b, turn_a = of_body(turn, b), of_body(turn, a)
-    s_b, s_a = to_world(axes, b, load(b_axes, 3 * j + 2)), to_world(axes, a, load(a_axes, 3 * j + 2))
-    later_b, later_a = moved(s_b, turn_b), moved(s_a, turn_a)
-    nothing = (0.0, 0.0, 0.0)
-    for k in range(2):
-        e = to_world(axes, a, load(a_axes, 3 * j + k))
-        # e'(ds_b~ × s_a~) + e'(s_b~ × ds_a~)
-        on_b, on_a = (
-            sensitivity(s_b, turn_b, cross(later_a, e)),
-            sensitivity(s_a, turn_a, cross(e, later_b)),
-        )
-        put(rows, row + k, nothing, on_b, nothing, on_a)
-        gap[row + k] = dot(e, cross(s_b, s_a))
-        right[row + k] = -dot(e, cross(later_b, later_a))
-
-
-@kernel(_AT_JOINT)
-def perpendicular(p: Floats, t: Integers, w: Floats, j: int, b: int, a: int, row: int) -> None:
-    """One row: b's second axis is perpendicular to a's first."""
-    rows, gap, right = matrix(t, w, ROWS, 12), vector(t, w, GAP), vector(t, w, UNKNOWNS)
-    axes, turn = matrix(t, w, AXES, 3), matrix(t, w, FREE_TURN, 3)
-    turn_b, turn_a = of_body(turn, b), of_body(turn, a)
-    h_b = to_world(axes, b, load(matrix(t, p, B_AXES, 3), 3 * j + 1))
-    h_a = to_world(axes, a, load(matrix(t, p, A_AXES, 3), 3 * j))
-    later_b, later_a = moved(h_b, turn_b), moved(h_a, turn_a)
-    nothing = (0.0, 0.0, 0.0)
-    on_b, on_a = sensitivity(h_b, turn_b, later_a), sensitivity(h_a, turn_a, later_b)
-    put(rows, row, nothing, on_b, nothing, on_a)
-    gap[row] = dot(h_b, h_a)
-    right[row] = -dot(later_b, later_a)
+def _turning(turn: Floats) -> Floats:
+    """Matrices (n × 3 × 3) that turn s to s~, for rotation vectors (n × 3)."""
+    first = hat(turn)
+    return np.asarray(np.eye(3) + first + 0.5 * first @ first)

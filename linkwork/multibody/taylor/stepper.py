@@ -1,24 +1,44 @@
-"""The stepper for people: a state of a maximal model, moved on by steps, with its reactions."""
+"""The stepper for people: a state of a maximal model, moved on by steps, with its reactions.
+
+    r += v dt + a dt²/2,  v += a dt,  w' += α' dt,  attitude turned by exp(ω dt + α dt²/2)
+
+after Huang et al. 2000. The gap of every closure stays of third order in dt, without stabilisation, as each
+step starts from the gap that the last one left. Velocities and the motion as a whole are of first order,
+where the reactions are taken at the beginning of the step; taken half way, what remains of that order comes
+from gyroscopic moments, friction and loads, which are held during the step.
+"""
+
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from linkwork.arrays import Floats
+from linkwork.multibody import functions
 from linkwork.multibody.formulations.reactions import Reaction
+from linkwork.multibody.linalg.linear import lu_solve
 from linkwork.multibody.mechanism import Mechanism
-from linkwork.multibody.model import (
-    ModelError,
-)
-from linkwork.multibody.taylor import taylor_layout as layout
-from linkwork.multibody.taylor.rigid_motion import locate
-from linkwork.multibody.taylor.start import Pose, poses_of_tree
-from linkwork.multibody.taylor.step import energy, react, run
+from linkwork.multibody.model import ModelError, Point
+from linkwork.multibody.taylor.expansion import expand, gaps
+from linkwork.multibody.taylor.rigid_motion import RigidMotion
 from linkwork.multibody.taylor.taylor_model import MaximalModel
-from linkwork.multibody.taylor.taylor_reactions import assemble
 from linkwork.multibody.tree import quaternions
 
 TURN_LIMIT_RAD = 0.3
 """Of this angle, third-order terms are half a per cent."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pose:
+    """Pose of a body's frame in the world: origin (m), axes (columns), their velocity (m/s) and rate (rad/s).
+
+    All components are in world axes; `velocity` is that of the origin.
+    """
+
+    origin: Floats
+    axes: Floats
+    velocity: Floats
+    angular_velocity: Floats
 
 
 class SingularStep(ArithmeticError):
@@ -70,7 +90,7 @@ class TaylorStepper:
     def __init__(
         self, model: MaximalModel, reactions_at: float = 0.5, pivot_ratio_min: float = 2e-15
     ) -> None:
-        """Set memory aside; all bodies lie at the world's origin until placed.
+        """All bodies lie at the world's origin until placed.
 
         `reactions_at`: the part of a step after which the places and directions of the reactions are taken,
         0 (as the paper has it) to 1. Half way, motion is several times more accurate, and a step may start
@@ -80,44 +100,17 @@ class TaylorStepper:
         some multiple of round-off, a landing on a singular pose a continuum down to it.
         """
         self.model = model
-        self._buffer = np.zeros(model.size)
-        self._pivots = np.zeros(max(model.unknowns, 1), dtype=np.int64)
-        self._energy = np.zeros(2)
-        self.position = self._view(layout.POSITION, 3)
-        self.attitude = self._view(layout.ATTITUDE, 4)
-        self.velocity = self._view(layout.VELOCITY, 3)
-        self.spin = self._view(layout.SPIN, 3)
-        self.force = self._view(layout.FORCE, 3)
-        self.torque = self._view(layout.TORQUE, 3)
-        self.effort = self._view(layout.EFFORT)
-        self.coordinate = self._view(layout.COORDINATE)
-        self.rate = self._view(layout.RATE)
-        self.acceleration = self._view(layout.ACCELERATION, 3)
-        self.angular_acceleration = self._view(layout.ANGULAR_ACCELERATION, 3)
-        self._reaction = self._view(layout.REACTION, 9)
-        self._matrix = self._view(layout.MATRIX, max(model.unknowns, 1))
-        self._ratio = self._view(layout.PIVOT_RATIO)
-        self._turn = self._view(layout.TURN_MAX)
-        self._turn[1] = TURN_LIMIT_RAD
-        self._gap = self._view(layout.GAP)
-        self._right = self._view(layout.UNKNOWNS)
-        self.attitude[:, 0] = 1.0
-        self._ratio[1] = pivot_ratio_min
-        self._view(layout.REACTIONS_AT)[0] = reactions_at
-
-    def _view(self, field: int, columns: int = 0) -> Floats:
-        t = self.model.topology
-        values = self._buffer[t[field] : t[field + 1]]
-        return values.reshape(-1, columns) if columns else values
-
-    @property
-    def _arguments(self) -> tuple[Floats, npt.NDArray[np.int64], Floats]:
-        return self.model.parameters, self.model.topology, self._buffer
-
-    @property
-    def pivot_ratio(self) -> float:
+        self._motion = motion = RigidMotion(model)
+        self.position, self.attitude = motion.position[:-1], motion.attitude[:-1]
+        self.velocity, self.spin = motion.velocity[:-1], motion.spin[:-1]
+        self.force, self.torque, self.effort = motion.force[:-1], motion.torque[:-1], motion.effort
+        self.coordinate, self.rate = motion.coordinate, motion.rate
+        self.acceleration = motion.acceleration[:-1, :3]
+        self.angular_acceleration = motion.acceleration[:-1, 3:]
+        self.pivot_ratio = 0.0
         """Smallest over largest pivot, the least of the last call's steps: how far from singular."""
-        return float(self._ratio[0])
+        self._pivot_ratio_min, self._reactions_at, self._turn = pivot_ratio_min, reactions_at, 0.0
+        self._reaction = np.zeros((len(model.joint_names), 9))
 
     def place(self, body: str, pose: Pose) -> None:
         """Put a body, and all that is fixed to it, where its frame has this pose."""
@@ -131,17 +124,21 @@ class TaylorStepper:
         self.attitude[seat.rigid] = quaternions.from_matrix(axes)
         self.velocity[seat.rigid] = pose.velocity + np.cross(omega, lever)
         self.spin[seat.rigid] = axes.T @ omega
-        locate(*self._arguments)
+        self._motion.locate()
 
     def stand_as(self, mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike) -> None:
         """Place all bodies as in a tree at q (nq) and v (nv); angles are counted as the tree's are."""
-        poses = poses_of_tree(mechanism, q, v)
-        for rigid in self.model.rigids:
-            self.place(rigid.members[0], poses[rigid.members[0]])
+        corners = np.vstack([np.zeros(3), np.eye(3)])
+        for body in (rigid.members[0] for rigid in self.model.rigids):
+            probe = mechanism.bare([Point(str(k), body, corner) for k, corner in enumerate(corners)])
+            origin, *tips = (functions.point_position(probe, str(k), q) for k in range(4))
+            twist = functions.point_jacobian(probe, "0", q) @ np.asarray(v, dtype=np.float64)
+            axes = np.column_stack([tip - origin for tip in tips])
+            self.place(body, Pose(origin, axes, twist[3:], twist[:3]))
         for k, name in enumerate(self.model.dof_names):
             if name in mechanism.joint_names:
                 self.coordinate[k] = np.asarray(q, dtype=np.float64)[mechanism.joint_index(name)]
-        locate(*self._arguments)
+        self._motion.locate()
 
     def pose(self, body: str) -> Pose:
         """Return pose and velocity of a body's frame."""
@@ -184,9 +181,13 @@ class TaylorStepper:
         Raises ValueError for a step that is not positive, and for states or loads that are not finite.
         """
         _check_time(dt)
-        done = run(*self._arguments, self._pivots, dt, count)
-        if done < count:
-            self._refuse(done)
+        self._motion.locate()
+        least = 1.0
+        for done in range(count):
+            self._react(dt, done)
+            self._motion.advance(dt)
+            least = min(least, self.pivot_ratio)
+        self.pivot_ratio = least
 
     def evaluate(self, dt: float) -> None:
         """Reactions and accelerations for the state as it is, as a step of dt would find them.
@@ -195,34 +196,45 @@ class TaylorStepper:
         dt²/2.
         """
         _check_time(dt)
-        if not react(*self._arguments, self._pivots, dt):
-            self._refuse(0)
+        self._motion.locate()
+        self._react(dt, 0)
 
-    def _refuse(self, steps: int) -> None:
-        """Raise the error for a step that the kernel refused."""
+    def _react(self, dt: float, steps: int) -> None:
+        """Reactions and accelerations in a step of dt (s), after `steps` others; raises why it is refused."""
+        motion = self._motion
+        with np.errstate(all="ignore"):
+            system = expand(motion, dt, self._reactions_at)
+            unknowns = system.right.copy()
+            pivots = np.zeros(len(unknowns), dtype=np.int64)
+            self.pivot_ratio = lu_solve(system.matrix, pivots, unknowns)
+            motion.acceleration[:] = system.free + np.tensordot(unknowns, system.responses, 1)
+            self._reaction[:, 6:] = motion.position[self.model.b.body] + motion.lever_b
+            self._reaction[:, :6] = 0.0
+            n = len(system.joint)
+            np.add.at(self._reaction[:, :6], system.joint, unknowns[:n, None] * system.pulls[:n])
         for name in ("position", "attitude", "velocity", "spin", "force", "torque", "effort"):
             if not np.isfinite(getattr(self, name)).all():
                 raise ValueError(f"{name} is not finite: {getattr(self, name).tolist()}")
-        if not self._turn[0] <= self._turn[1]:
-            raise StepTooLong(steps, float(self._turn[0]), float(self._turn[1]))
-        raise SingularStep(steps, self.pivot_ratio)
+        if not system.turn <= TURN_LIMIT_RAD:
+            raise StepTooLong(steps, system.turn, TURN_LIMIT_RAD)
+        if not (self.pivot_ratio > self._pivot_ratio_min and np.isfinite(motion.acceleration).all()):
+            raise SingularStep(steps, self.pivot_ratio)
 
     def system(self, dt: float) -> tuple[Floats, Floats]:
-        """Matrix and right side whose solution are the reactions in a step of dt from here (copies)."""
-        assemble(*self._arguments, dt)
-        n = self.model.unknowns
-        return self._matrix[:n].copy(), self._right.copy()
+        """Matrix (nr × nr) and right side (nr) whose solution are the reactions in a step of dt from here."""
+        self._motion.locate()
+        system = expand(self._motion, dt, self._reactions_at)
+        return system.matrix, system.right
 
     def gap(self) -> Floats:
         """Residuals of all closures now (nr; m or rad); 0 for rotors."""
-        assemble(*self._arguments, 0.0)
-        return self._gap.copy()
+        self._motion.locate()
+        return gaps(self._motion)
 
     def energy(self) -> tuple[float, float]:
         """Kinetic energy (rotors included) and potential energy -Σ m g'r, in joules."""
-        locate(*self._arguments)
-        energy(*self._arguments, self._energy)
-        return float(self._energy[0]), float(self._energy[1])
+        self._motion.locate()
+        return self._motion.energy()
 
     def reactions(self) -> tuple[Reaction, ...]:
         """Return those of all joints, as the last step (at its beginning) or `evaluate` found them."""

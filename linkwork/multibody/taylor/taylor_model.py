@@ -1,7 +1,8 @@
-"""The immutable maximal model: rigid bodies and connections, in the arrays that the kernels read."""
+"""The immutable maximal model: rigid bodies and connections, and the arrays of them that a step reads."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -9,31 +10,56 @@ import numpy.typing as npt
 from linkwork.arrays import Floats, Integers
 from linkwork.multibody.forces import Spring
 from linkwork.multibody.mechanism import Mechanism
-from linkwork.multibody.model import (
-    Body,
-    ModelError,
-    _frozen,
-)
-from linkwork.multibody.taylor import taylor_layout as layout
+from linkwork.multibody.model import WORLD, Body, ModelError, _frozen
 from linkwork.multibody.taylor.connections import Connection, JointFrame
-from linkwork.multibody.taylor.rigid import Rigid, RigidPlacement, rigid_bodies
 from linkwork.multibody.tree.link_tree import check_names
 
-_KINDS = {
-    "spherical": layout.SPHERICAL,
-    "revolute": layout.REVOLUTE,
-    "cylindrical": layout.CYLINDRICAL,
-    "prismatic": layout.PRISMATIC,
-    "pin": layout.PIN,
+Bools: TypeAlias = npt.NDArray[np.bool_]
+_ROWS = (3, 2, 2, 1)
+"""Rows of the closures of expansion.py: the points coincide, on axis, parallel, perpendicular."""
+_CLOSED = {
+    "spherical": (True, False, False, False),
+    "revolute": (True, False, True, False),
+    "cylindrical": (False, True, True, False),
+    "prismatic": (False, True, True, True),
+    "pin": (False, True, False, False),
 }
-_ROWS = {"spherical": 3, "revolute": 5, "cylindrical": 4, "prismatic": 5, "pin": 2}
-_DOF = {
-    "spherical": (),
-    "revolute": (layout.TURN,),
-    "cylindrical": (layout.TURN, layout.SLIDE),
-    "prismatic": (layout.SLIDE,),
-    "pin": (),
-}
+_SLIDES = {"revolute": (False,), "cylindrical": (False, True), "prismatic": (True,)}
+
+
+@dataclass(frozen=True)
+class RigidPlacement:
+    """Place of a body: rigid body (-1: the world); in its axes, the axes, and origin from its centre."""
+
+    rigid: int
+    axes: Floats
+    origin: Floats
+
+
+@dataclass(frozen=True)
+class Rigid:
+    """A rigid body: its members, mass (kg), inertia about its centre (kg m²); axes are the first member's."""
+
+    members: tuple[str, ...]
+    mass: float
+    inertia: Floats
+
+
+class FrameArrays(NamedTuple):
+    """Frames a or b of all joints: rigid body (nj; -1: the world), origin (nj × 3) from its centre, axes."""
+
+    body: Integers
+    at: Floats
+    axes: Floats
+
+    @staticmethod
+    def of(frames: Sequence[JointFrame], seats: dict[str, RigidPlacement]) -> "FrameArrays":
+        """Return frames on their rigid bodies, in the axes of these; axes (nj × 3 × 3) are columns."""
+        places = [seats[frame.body] for frame in frames]
+        at = [s.origin + s.axes @ np.asarray(f.at_m) for s, f in zip(places, frames, strict=True)]
+        axes = [s.axes @ np.asarray(f.rotation) for s, f in zip(places, frames, strict=True)]
+        body = np.array([seat.rigid for seat in places], dtype=np.int64)
+        return FrameArrays(body, np.reshape(at, (-1, 3)), np.reshape(axes, (-1, 3, 3)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +68,11 @@ class MaximalModel:
 
     `joint_names`: the connections that are not fixed, in their order. `dof_names`: the turns and slides
     along their axes, for which there are coordinates, rates and efforts; a cylindrical joint has
-    "name.turn" and "name.slide", the others have the joint's name. `unknowns`: the size of the system.
+    "name.turn" and "name.slide", the others have the joint's name.
+
+    `closed` (nj × 8): which rows each joint has. `dof_joint`, `slides` (nf): the joint of a degree of freedom
+    and whether it slides. `rotors`: those with an armature. `axis_values` (4 × nf): armature, viscous and
+    Coulomb friction, and the latter's speed.
     """
 
     bodies: tuple[Body, ...]
@@ -52,10 +82,13 @@ class MaximalModel:
     seats: dict[str, RigidPlacement]
     joint_names: tuple[str, ...]
     dof_names: tuple[str, ...]
-    unknowns: int
-    parameters: Floats
-    topology: Integers
-    size: int
+    a: FrameArrays
+    b: FrameArrays
+    closed: Bools
+    dof_joint: Integers
+    slides: Bools
+    rotors: Integers
+    axis_values: Floats
 
     @staticmethod
     def build(
@@ -74,7 +107,7 @@ class MaximalModel:
                     text = f"there is no body {frame.body!r}; known: {', '.join(known)}"
                     raise ModelError(text, ("joints", c.name, end))
         gravity = _frozen(gravity_m_s2, (3,), ("gravity_m_s2",))
-        rigids, seats = rigid_bodies(bodies, connections)
+        rigids, seats = _rigid_bodies(bodies, connections)
         if not rigids:
             raise ModelError("every body is fixed to the world, so nothing can move", ("joints",))
         joined = [c for c in connections if c.kind != "fixed"]
@@ -82,13 +115,10 @@ class MaximalModel:
             if seats[c.a.body].rigid == seats[c.b.body].rigid:
                 text = f"{c.a.body!r} and {c.b.body!r} are fixed to each other, so they cannot have a joint"
                 raise ModelError(text, ("joints", c.name))
-        dofs = [(j, kind) for j, c in enumerate(joined) for kind in _DOF[c.kind]]
-        tables = _tables(joined, seats, dofs)
-        parameters, topology, size = _lay_out(
-            _parameters(rigids, joined, seats, dofs, gravity),
-            tables,
-            (len(rigids), len(joined), len(dofs), len(tables[layout.ROW_BODIES])),
-        )
+        dofs = [(j, slides) for j, c in enumerate(joined) for slides in _SLIDES.get(c.kind, ())]
+        closed = np.array([_CLOSED[c.kind] for c in joined], dtype=np.bool_).reshape(-1, len(_ROWS))
+        values = [(c.armature, c.viscous, c.coulomb, c.coulomb_speed) for c in (joined[j] for j, _ in dofs)]
+        axis_values = np.reshape(values, (-1, 4)).T
         return MaximalModel(
             bodies=tuple(bodies),
             connections=tuple(connections),
@@ -96,11 +126,14 @@ class MaximalModel:
             rigids=tuple(rigids),
             seats=seats,
             joint_names=tuple(c.name for c in joined),
-            dof_names=tuple(_dof_name(joined[j], kind) for j, kind in dofs),
-            unknowns=len(tables[layout.ROW_BODIES]),
-            parameters=parameters,
-            topology=topology,
-            size=size,
+            dof_names=tuple(_dof_name(joined[j], slides) for j, slides in dofs),
+            a=FrameArrays.of([c.a for c in joined], seats),
+            b=FrameArrays.of([c.b for c in joined], seats),
+            closed=np.repeat(closed, _ROWS, axis=1),
+            dof_joint=np.array([j for j, _ in dofs], dtype=np.int64),
+            slides=np.array([slides for _, slides in dofs], dtype=np.bool_),
+            rotors=np.flatnonzero(axis_values[0] > 0.0),
+            axis_values=axis_values,
         )
 
     @staticmethod
@@ -112,6 +145,11 @@ class MaximalModel:
         refuse_forces(mechanism)
         connections = [*(Connection.from_joint(joint) for joint in mechanism.joints), *closures]
         return MaximalModel.build(mechanism.bodies, connections, mechanism.gravity_m_s2)
+
+    @property
+    def unknowns(self) -> int:
+        """Size of the system: rows of closures, then one for each rotor."""
+        return int(self.closed.sum()) + len(self.rotors)
 
     def joint_index(self, name: str) -> int:
         """Place of a joint among `joint_names`. Raises ModelError with the known names."""
@@ -132,91 +170,10 @@ def _index(kind: str, name: str, names: tuple[str, ...]) -> int:
     return names.index(name)
 
 
-def _dof_name(connection: Connection, kind: int) -> str:
+def _dof_name(connection: Connection, slides: bool) -> str:
     if connection.kind != "cylindrical":
         return connection.name
-    return f"{connection.name}.{'turn' if kind == layout.TURN else 'slide'}"
-
-
-def _tables(
-    joined: Sequence[Connection], seats: dict[str, RigidPlacement], dofs: Sequence[tuple[int, int]]
-) -> dict[int, Integers]:
-    """The tables of t. Rows of armatures follow after all others."""
-    joints: list[tuple[int, ...]] = []
-    pairs: list[tuple[int, int]] = []
-    for c in joined:
-        pair = seats[c.b.body].rigid, seats[c.a.body].rigid
-        count = _ROWS[c.kind]
-        joints.append((_KINDS[c.kind], *pair, len(pairs), len(pairs) + count))
-        pairs += [pair] * count
-    rows = []
-    for j, kind in dofs:
-        has_rotor = joined[j].armature > 0.0
-        rows.append((j, kind, len(pairs) if has_rotor else -1))
-        if has_rotor:
-            pairs.append((joints[j][1], joints[j][2]))
-    return {
-        layout.JOINTS: np.array(joints, dtype=np.int64).reshape(-1, 5),
-        layout.DOF: np.array(rows, dtype=np.int64).reshape(-1, 3),
-        layout.ROW_BODIES: np.array(pairs, dtype=np.int64).reshape(-1, 2),
-    }
-
-
-def _on_rigid(frame: JointFrame, seat: RigidPlacement) -> tuple[Floats, Floats]:
-    """Origin of a frame from the centre of its rigid body, and its axes as rows, both in that body's axes."""
-    axes = seat.axes @ np.asarray(frame.rotation)
-    return seat.origin + seat.axes @ np.asarray(frame.at_m), axes.T
-
-
-def _parameters(
-    rigids: Sequence[Rigid],
-    joined: Sequence[Connection],
-    seats: dict[str, RigidPlacement],
-    dofs: Sequence[tuple[int, int]],
-    gravity: Floats,
-) -> dict[int, Floats]:
-    """The fields of p."""
-    upper = np.triu_indices(3)
-    on_a = [_on_rigid(c.a, seats[c.a.body]) for c in joined]
-    on_b = [_on_rigid(c.b, seats[c.b.body]) for c in joined]
-    moving = [joined[j] for j, _ in dofs]
-    return {
-        layout.GRAVITY: gravity,
-        layout.MASS: np.array([rigid.mass for rigid in rigids]),
-        layout.INERTIA: np.array([rigid.inertia[upper] for rigid in rigids]),
-        layout.INVERSE_INERTIA: np.array([np.linalg.inv(rigid.inertia)[upper] for rigid in rigids]),
-        layout.A_AT: np.array([at for at, _ in on_a]),
-        layout.A_AXES: np.array([axes for _, axes in on_a]),
-        layout.B_AT: np.array([at for at, _ in on_b]),
-        layout.B_AXES: np.array([axes for _, axes in on_b]),
-        layout.ARMATURE: np.array([c.armature for c in moving]),
-        layout.VISCOUS: np.array([c.viscous for c in moving]),
-        layout.COULOMB: np.array([c.coulomb for c in moving]),
-        layout.COULOMB_SPEED: np.array([c.coulomb_speed for c in moving]),
-    }
-
-
-def _lay_out(
-    parameters: dict[int, Floats], tables: dict[int, Integers], counts: tuple[int, int, int, int]
-) -> tuple[Floats, Integers, int]:
-    """The read-only arrays p and t, and the length of w."""
-    header = np.zeros(layout.END_OF_HEADER, dtype=np.int64)
-    header[: len(counts)] = counts
-
-    def place(sizes: dict[int, int], start: int) -> int:
-        for field, size in sizes.items():
-            header[field : field + 2] = start, start + size
-            start += size
-        return start
-
-    size = place(layout.sizes(*counts), 0)
-    place({field: values.size for field, values in parameters.items()}, 0)
-    place({field: values.size for field, values in tables.items()}, layout.END_OF_HEADER)
-    p = np.concatenate([values.ravel() for values in parameters.values()]).astype(np.float64)
-    t = np.concatenate([header, *(values.ravel() for values in tables.values())]).astype(np.int64)
-    p.flags.writeable = False
-    t.flags.writeable = False
-    return p, t, size
+    return f"{connection.name}.{'slide' if slides else 'turn'}"
 
 
 def refuse_forces(mechanism: Mechanism) -> None:
@@ -229,3 +186,79 @@ def refuse_forces(mechanism: Mechanism) -> None:
         element = mechanism.elements[0]
         where = ("springs" if isinstance(element, Spring) else "forces", element.name)
         raise ModelError("the Taylor stepper has no springs and applied forces: use projected", where)
+
+
+def _rigid_bodies(
+    bodies: Sequence[Body], connections: Sequence[Connection]
+) -> tuple[list[Rigid], dict[str, RigidPlacement]]:
+    """All rigid bodies but the world, and the seat of every body. Raises ModelError."""
+    welds = [connection for connection in connections if connection.kind == "fixed"]
+    by_name = {body.name: body for body in bodies}
+    seats: dict[str, RigidPlacement] = {}
+    used: set[str] = set()
+    rigids: list[Rigid] = []
+    for lead in [WORLD, *by_name]:
+        if lead in seats:
+            continue
+        poses = _cluster(lead, welds, used)
+        if lead == WORLD:
+            seats |= {name: RigidPlacement(-1, axes, origin) for name, (axes, origin) in poses.items()}
+            continue
+        mass, centre, inertia = _sum(poses, by_name)
+        rigids.append(Rigid(tuple(poses), mass, inertia))
+        _refuse_weightless(rigids[-1])
+        for name, (axes, origin) in poses.items():
+            seats[name] = RigidPlacement(len(rigids) - 1, axes, origin - centre)
+    return rigids, seats
+
+
+def _cluster(lead: str, welds: Sequence[Connection], used: set[str]) -> dict[str, tuple[Floats, Floats]]:
+    """Axes and origin, in the lead's frame, of everything that is fixed to it."""
+    poses = {lead: (np.eye(3), np.zeros(3))}
+    waiting = [lead]
+    while waiting:
+        name = waiting.pop()
+        for weld in welds:
+            if weld.name in used or name not in (weld.a.body, weld.b.body):
+                continue
+            used.add(weld.name)
+            here, there = (weld.a, weld.b) if name == weld.a.body else (weld.b, weld.a)
+            if there.body in poses:
+                raise ModelError("these bodies are fixed to each other already", ("joints", weld.name))
+            poses[there.body] = _across(poses[name], here, there)
+            waiting.append(there.body)
+    return poses
+
+
+def _across(pose: tuple[Floats, Floats], here: JointFrame, there: JointFrame) -> tuple[Floats, Floats]:
+    """Pose of the body of `there`, whose frame coincides with `here` on a body of the given pose."""
+    axes = pose[0] @ np.asarray(here.rotation) @ np.asarray(there.rotation).T
+    return axes, pose[1] + pose[0] @ np.asarray(here.at_m) - axes @ np.asarray(there.at_m)
+
+
+def _sum(poses: dict[str, tuple[Floats, Floats]], by_name: dict[str, Body]) -> tuple[float, Floats, Floats]:
+    """Mass, centre of mass and inertia about it, in the lead's axes."""
+    placed = [(by_name[name], axes, origin + axes @ np.asarray(by_name[name].com_m))
+              for name, (axes, origin) in poses.items()]  # fmt: skip
+    mass = sum(body.mass_kg for body, _, _ in placed)
+    centre = sum((body.mass_kg * c for body, _, c in placed), np.zeros(3)) / (mass if mass > 0.0 else 1.0)
+    inertia = np.zeros((3, 3))
+    for body, axes, c in placed:
+        d = c - centre
+        inertia += axes @ np.asarray(body.inertia_kg_m2) @ axes.T
+        inertia += body.mass_kg * (float(d @ d) * np.eye(3) - np.outer(d, d))
+    return mass, centre, inertia
+
+
+def _refuse_weightless(rigid: Rigid) -> None:
+    moments = np.linalg.eigvalsh(rigid.inertia)
+    if rigid.mass > 0.0 and moments[0] > 1e-9 * moments[2]:
+        return
+    lack = f"no inertia about some axis (least moment {moments[0]:.3g} kg m²)"
+    if rigid.mass <= 0.0:
+        lack = "no mass"
+    raise ModelError(
+        f"the Taylor stepper moves every body by its own inertia, and this one has {lack}: "
+        "give it some, fix it to another body, or use another formulation",
+        ("bodies", rigid.members[0]),
+    )
