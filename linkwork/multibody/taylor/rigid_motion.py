@@ -26,12 +26,12 @@ def turned(matrices: Floats, a: Floats) -> Floats:
 
 
 def cross(a: Floats, b: Floats) -> Floats:
-    """Return a × b (… × 3), for a and b (… × 3)."""
+    """Return a × b (n × 3), for a and b (n × 3)."""
     return turned(hat(a), b)
 
 
 def dot(a: Floats, b: Floats) -> Floats:
-    """Return a'b (…), for a and b (… × 3)."""
+    """Return the products a'b (n), for a and b (n × 3)."""
     return np.asarray((a * b).sum(axis=-1))
 
 
