@@ -103,9 +103,21 @@ class UntilReport(TypedDict):
     time_s: float | None
 
 
-class PathReport(TypedDict, total=False):
-    """Actions of a goal. Of older results in `state`, `events` and `captures` are left out."""
+class LargestError(TypedDict):
+    """Largest difference between reference and estimate of a coordinate while a goal was under way."""
 
+    coordinate: str
+    value: float
+    unit: str
+
+
+class PathReport(TypedDict, total=False):
+    """A goal on its path. Older results in `state` lack `largest_errors`, `events` and `captures`."""
+
+    took_s: float
+    """Device time from its first tick to its end."""
+    largest_errors: list[LargestError]
+    """Of the coordinates that it moved or held."""
     events: list[EventReport]
     """In the order of the trajectory."""
     captures: list[CapturedEdge]

@@ -59,8 +59,8 @@ class Memory:
         if any(known["goal"] == result["goal"] for known in self._results):
             return
         for known in self._results:  # the lists may be long: those of the newest are kept
-            known.pop("events", None)
-            known.pop("captures", None)
+            for name in ("events", "captures", "largest_errors"):
+                known.pop(name, None)  # type: ignore[misc]
         self._results.append(dict(result))  # type: ignore[arg-type]
 
     def results(self) -> list[GoalResult]:

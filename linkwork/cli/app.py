@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Annotated, Any
 
 import typer
+from typer.main import get_command_name
 
 from linkwork.cli.plain_words import read_words
 from linkwork.terminal.output import say
@@ -47,6 +48,26 @@ _PANELS: dict[str, dict[str, str]] = {
     },
 }
 """Panels: module → its commands, `command=function` where the names differ. Only what runs is imported."""
+_EXAMPLES = """
+demo NAME --console; demo NAME --lockstep --json; up scara --detach; down scara; logs scara --follow
+console; console run.mcap --beside earlier.mcap; plant scara --inject; controller scara --telemetry tcp://127.0.0.1:9872
+status --json; state --all; watch --for 10; describe --json; faults; faults show 1 --save fault.png
+move shoulder_deg=30 elbow_deg=-60; move home --speed 0.2; move z=0.02 --until-force table=5
+send path.yaml --approach; send path.yaml --check; jog; jog shoulder_deg_s=5 --for 2
+stream points.csv --rate 100; stream --from leader --map shoulder=left; teach points.yaml --jog
+confirm-branch coupler_deg=40; speed 0.5; switch latch on; set gripper=on glue_flow=0.4
+wait part_present=on --timeout 5; wait "lift < 0.1"; edges part_present --after 3; gain --bandwidth 60
+payload tool 0.8 --com 0 0 0.02; advance 1000; law damp; preload left_elbow=1.5
+cancel --goal 3; inject faults.yaml; inject --clear all; record run.mcap --seconds 10; replay run.mcap
+plot run.mcap --signal effort --csv; export run.mcap --npz; animate run.mcap --out run.gif --speed 0.5
+rig test --rig scara --out report; rig compare a.json b.json; campaign friction.yaml --workers 2
+tune gains.yaml --out tuned; service scara --user; check my_arm.yaml; schema > schema.json; latency 10 --load
+import robot.urdf --out robot.yaml; convert delta --to mjcf --out delta.xml; model delta --draw delta.png
+symbolic scara --show inertia; codegen scara --out generated; simulate scara --duration 1 --plot motion.png
+keys make anna; keys allow anna.public --role operate; keys revoke anna; keys list
+driver check my_arm:Arm --config my_arm.yaml; conformance controller scara -- ./my_controller
+"""
+"""Examples for the end of each command's help, by its first words; one without any has its name alone."""
 _AFTER_FAULTS = ("recover", "estop", "reset")
 
 
@@ -75,10 +96,22 @@ def build(first: str = "") -> typer.Typer:
     for panel, name, load in commands:
         command = load()
         if isinstance(command, typer.Typer):
-            app.add_typer(command, name=name, rich_help_panel=panel)
+            app.add_typer(command, name=name, rich_help_panel=panel, epilog=_examples(name))
+            for each in command.registered_commands:
+                word = each.name or get_command_name(getattr(each.callback, "__name__", ""))
+                each.epilog = _examples(f"{name} {word}", name)
         else:
-            app.command(name, rich_help_panel=panel)(command)
+            app.command(name, rich_help_panel=panel, epilog=_examples(name))(command)
     return app
+
+
+def _examples(command: str, group: str = "") -> str:
+    """Return the examples of a command as paragraphs; those of its group name it as NAME."""
+    given = [each.strip() for line in _EXAMPLES.splitlines() for each in line.split(";")]
+    word = command.removeprefix(f"{group} ")
+    named = (each.replace(f"{group} NAME", f"{group} {word}") if group else each for each in given)
+    found = [each for each in named if f"{each} ".startswith(f"{command} ")] or [command]
+    return "\n\n".join(["Examples:", *(f"linkwork {each}" for each in found)])
 
 
 def plain_call(words: Sequence[str]) -> Callable[[], Any] | None:

@@ -16,6 +16,7 @@ from linkwork.cli.folding import MOST_SHOWN, left_out, passive_joints
 from linkwork.cli.status_commands import stream_told
 from linkwork.controller.set_points import StreamState
 from linkwork.controller.supervision.state_machine import State
+from linkwork.display_units import channel_unit, shown
 from linkwork.protocol.codes import DeviceStatus
 from linkwork.protocol.errors import NobodyThere, ProtocolError
 from linkwork.protocol.keys import ClientKeys
@@ -44,7 +45,7 @@ def watch_telemetry(
     """Show telemetry until Ctrl-C or for the given time; return the last sample, empty without any.
 
     homing: how the device found its zeros, in words; show_all: passive joints too, however many there are.
-    units: of the signals, None of a digital one.
+    units: rad or m of coordinates; of the signals, None of a digital one.
 
     Raises NobodyThere when telemetry ends and the controller does not answer.
     """
@@ -109,6 +110,7 @@ def view(
     joints, efforts = sample["q"], sample["effort"]
     followed = {name for name, wanted in sample["reference"].items() if math.isfinite(wanted)}
     hidden = passive_joints(list(joints), {*efforts, *followed}, show_all=show_all)
+    known = {name: unit or "" for name, unit in (units or {}).items()}
     rows = []
     for name, value in sample["coordinate"].items():
         if name in hidden:
@@ -116,9 +118,9 @@ def view(
         wanted = sample["reference"].get(name)
         error = None if wanted is None else wanted - value
         speed = sample["v"].get(name) if name in joints else None
-        effort = efforts.get(name)
-        rows.append((name, *(number(each) for each in (value, speed, wanted, error, effort))))
-    columns = ("", "rad, m", "per second", "reference", "error", "effort")
+        numbers = {"q": value, "v": speed, "reference": wanted, "error": error, "effort": efforts.get(name)}
+        rows.append((name, *(shown(each, channel_unit(kind, name, known)) for kind, each in numbers.items())))
+    columns = ("", "position", "velocity", "reference", "error", "effort")
     state = State(sample["state"]).name.lower()
     stream = StreamState(sample["stream_state"])
     if stream is not StreamState.NONE:
@@ -127,27 +129,27 @@ def view(
     else:
         way = f"path {sample['path_s']:.2f} of {sample['path_length_s']:.2f} s"
     head = f"{state}  {sample['timestamp']:.3f} s  {way}"
-    shown: list[Any] = [Text(head, style="bold"), table("", columns, rows)]
+    page: list[Any] = [Text(head, style="bold"), table("", columns, rows)]
     if hidden:
-        shown.append(Text(left_out(hidden)))
+        page.append(Text(left_out(hidden)))
     if homing:
-        shown.insert(1, Text(homing))
+        page.insert(1, Text(homing))
     elif not int(sample.get("device_status", DeviceStatus.HOMED)) & DeviceStatus.HOMED:
-        shown.insert(1, Text("not homed: jogging only"))
+        page.insert(1, Text("not homed: jogging only"))
     if sample.get("closed"):
         held = "; ".join(f"{name} {'on' if on else 'off'}" for name, on in sample["closed"].items())
-        shown.append(Text(held))
+        page.append(Text(held))
     signals = (sample.get("input") or {}) | (sample.get("output") or {})
     if signals:
         told = [f"{name} {_value(value, (units or {}).get(name, ''))}" for name, value in signals.items()]
-        shown.append(Text("; ".join(told)))
+        page.append(Text("; ".join(told)))
     if sample.get("constraint_force"):
-        shown += closures(sample, show_all=show_all)
+        page += closures(sample, show_all=show_all)
     if sample.get("reaction"):
-        shown.append(reactions(sample["reaction"]))
+        page.append(reactions(sample["reaction"]))
     if "twin" in sample:
-        shown += twin(sample["twin"])
-    return Group(*shown)
+        page += twin(sample["twin"])
+    return Group(*page)
 
 
 def _value(value: float, unit: str | None) -> str:
@@ -166,11 +168,11 @@ def closures(sample: dict[str, Any], *, show_all: bool = False) -> list[Any]:
         f"motors {number(sample['sigma_motors'])}; branch {sample['branch']:+d}{flipped}"
     )
     loads = sample["constraint_force"]
-    shown = list(loads) if show_all else sorted(loads, key=lambda name: -abs(loads[name]))[:MOST_SHOWN]
-    rows = [(name, number(value)) for name, value in loads.items() if name in shown]
+    listed = list(loads) if show_all else sorted(loads, key=lambda name: -abs(loads[name]))[:MOST_SHOWN]
+    rows = [(name, shown(value, "")) for name, value in loads.items() if name in listed]
     found = [Text(text), table("", ("closure's row", "N, N m"), rows)]
-    if len(shown) < len(loads):
-        found.append(Text(left_out(loads.keys() - shown, "rows with smaller loads")))
+    if len(listed) < len(loads):
+        found.append(Text(left_out(loads.keys() - listed, "rows with smaller loads")))
     return found
 
 
@@ -181,7 +183,7 @@ def reactions(told: dict[str, float]) -> Any:
         name, _, part = column.rpartition(".")
         entries.setdefault(name, {})[part] = value
     parts = ("fx", "fy", "fz", "mx", "my", "mz")
-    rows = [(name, *(number(values[part]) for part in parts)) for name, values in entries.items()]
+    rows = [(name, *(shown(values[part], "") for part in parts)) for name, values in entries.items()]
     return table("", ("reaction", "fx N", "fy N", "fz N", "mx N m", "my N m", "mz N m"), rows)
 
 
@@ -192,5 +194,5 @@ def twin(said: dict[str, Any]) -> list[Any]:
         f"difference from the model: {number(said['share'])} of the nearest threshold{compared}; "
         f"energy {number(said['energy'])} J"
     )
-    rows = [(name, number(value)) for name, value in said["motor_effort"].items()]
+    rows = [(name, shown(value, "")) for name, value in said["motor_effort"].items()]
     return [Text(head), table("", ("motor's difference", "N, N m"), rows)]

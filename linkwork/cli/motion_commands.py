@@ -186,7 +186,8 @@ def _answer(link: ControllerConnection, goal: Goal, result: GoalResult) -> None:
         from linkwork.cli.path_text import result_lines
 
         text = f": {result['text']}" if result["text"] else ""
-        say(f"{result['name']}{text}; planned duration {goal.duration_s:.3f} s")
+        took = f"took {result['took_s']:.3f} s, " if "took_s" in result else ""
+        say(f"{result['name']}{text}; {took}planned duration {goal.duration_s:.3f} s")
         for line in result_lines(result):
             say(line)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from linkwork.display_units import shown
 from linkwork.protocol.results import PathReport
 
 MOST_LINES = 20
@@ -23,7 +24,14 @@ def planned_lines(report: Mapping[str, Any]) -> Iterator[str]:
 
 
 def result_lines(result: PathReport) -> Iterator[str]:
-    """Return the events, captured edges and condition of a result."""
+    """Return the largest errors, events, captured edges and condition of a result."""
+    worst: dict[str, Any] = {}
+    for error in result.get("largest_errors") or ():
+        if error["value"] >= worst.get(error["unit"], error)["value"]:
+            worst[error["unit"]] = error
+    if worst:
+        errors = (f"{shown(each['value'], unit)} ({each['coordinate']})" for unit, each in worst.items())
+        yield f"  largest error {', '.join(errors)}"
     events = result.get("events") or []
     for told in events[:MOST_LINES]:
         when = "not reached" if told["tick"] is None else f"tick {told['tick']}, {told['time_s']:.3f} s"

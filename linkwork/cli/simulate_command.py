@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -33,88 +33,28 @@ _LSODA_S = 100.0
 """Longest motion of which `lsoda` is a reference without a warning, s (benchmarks/long_energy.py)."""
 
 
-@dataclass(frozen=True)
-class SimulateOptions:
-    """Options of `linkwork simulate`; assignments are still texts."""
+def _start(machine: Machine, initial: Texts, speed: Texts, start: str) -> StartState:
+    from linkwork.machine.units import parse_assignment, parse_speed
+    from linkwork.plant.offline.start_state import StartState
 
-    duration_s: float
-    dt_s: float | None = None
-    positions: Sequence[str] = ()
-    speeds: Sequence[str] = ()
-    start: str = "assembled"
-    efforts: Sequence[str] = ()
-    switches: Sequence[str] = ()
-    formulation: str = "projected"
-    stabilisation: str = "projection"
-    integrator: str | None = None
-    every: int = 1
-    track: Sequence[str] = field(default_factory=list)
-    reactions: bool = False
-    constraint_efforts: bool = False
-    reactions_at: str | None = None
-    rtol: float | None = None
-    atol: float | None = None
-    gamma: float | None = None
-    accuracy: float | None = None
-    forces: Sequence[str] = ()
+    coordinates = machine.mechanism.coordinate_names
+    names = [name for name in coordinates if name in machine.mechanism.joint_names]
 
-    def run(self, machine: Machine) -> Motion:
-        """Simulate a machine. Raises Misuse for impossible options, MachineError for unknown assignments."""
-        from linkwork.plant.constraint_switching import parse_switch
-        from linkwork.plant.offline.added_forces import parse_force, with_forces
-        from linkwork.plant.offline.reaction_samples import ReactionRequest
-        from linkwork.plant.offline.run import simulate as simulated
-        from linkwork.plant.simulator import SimulationDiverged
+    def position(text: str) -> tuple[str, float]:
+        index, value = parse_assignment(text, machine)
+        if coordinates[index] not in names:
+            raise Misuse(f"{text}: only joints have an initial position; there are {', '.join(names)}")
+        return coordinates[index], value
 
-        try:
-            return simulated(
-                with_forces(machine, _once(self.forces, parse_force, "--force")),
-                self.duration_s,
-                self.dt_s,
-                self._start(machine),
-                self.integrator,
-                self._efforts(machine),
-                self.every,
-                self.formulation,
-                self.stabilisation,
-                self.track,
-                ReactionRequest(self.reactions, self.constraint_efforts, self.reactions_at),
-                [parse_switch(text, machine.aliases) for text in self.switches],
-                self.rtol,
-                self.atol,
-                self.gamma,
-                self.accuracy,
-            )
-        except (ValueError, SimulationDiverged) as error:
-            raise Misuse(str(error)) from None
-
-    def _start(self, machine: Machine) -> StartState:
-        from linkwork.machine.units import parse_assignment, parse_speed
-        from linkwork.plant.offline.start_state import StartState
-
-        coordinates = machine.mechanism.coordinate_names
-        names = [name for name in coordinates if name in machine.mechanism.joint_names]
-
-        def position(text: str) -> tuple[str, float]:
-            index, value = parse_assignment(text, machine)
-            if coordinates[index] not in names:
-                raise Misuse(f"{text}: only joints have an initial position; there are {', '.join(names)}")
-            return coordinates[index], value
-
-        positions = _once(self.positions, position, "--initial")
-        speeds = _once(self.speeds, lambda text: parse_speed(text, machine), "--speed")
-        return StartState(positions, speeds, self.start)
-
-    def _efforts(self, machine: Machine) -> dict[str, str]:
-        from linkwork.plant.offline.efforts import parse_effort
-
-        return _once(self.efforts, lambda text: parse_effort(text, machine), "--effort")
+    positions = _once(initial, position, "--initial")
+    speeds = _once(speed, lambda text: parse_speed(text, machine), "--speed")
+    return StartState(positions, speeds, start)
 
 
-def _once(texts: Sequence[str], read: Callable[[str], tuple[str, Value]], option: str) -> dict[str, Value]:
+def _once(texts: Texts, read: Callable[[str], tuple[str, Value]], option: str) -> dict[str, Value]:
     """Return assignments by name. Raises Misuse where one is given twice."""
     found: dict[str, Value] = {}
-    for text in texts:
+    for text in texts or ():
         name, value = read(text)
         if name in found:
             raise Misuse(f"{option} {text}: {name} is given twice")
@@ -225,6 +165,12 @@ def simulate(
     from linkwork.cli.motion_files import ENDINGS, write_columns, write_csv
     from linkwork.cli.recording_commands import written
     from linkwork.machine import load
+    from linkwork.plant.constraint_switching import parse_switch
+    from linkwork.plant.offline.added_forces import parse_force, with_forces
+    from linkwork.plant.offline.efforts import parse_effort
+    from linkwork.plant.offline.reaction_samples import ReactionRequest
+    from linkwork.plant.offline.run import simulate as simulated
+    from linkwork.plant.simulator import SimulationDiverged
 
     if as_csv and as_json:
         raise Misuse("choose one of --csv (the samples) and --json (the summary)")
@@ -234,28 +180,17 @@ def simulate(
     for warning in machine.warnings:
         if warning.key.endswith("inertia_kg_m2"):
             complain(str(warning))
-    motion = SimulateOptions(
-        duration,
-        dt,
-        initial or (),
-        speed or (),
-        start.value,
-        effort or (),
-        switches or (),
-        formulation.value,
-        stabilisation.value,
-        integrator.value if integrator else None,
-        every,
-        track or [],
-        reactions,
-        constraint_efforts,
-        reactions_at.value if reactions_at else None,
-        rtol,
-        atol,
-        gamma,
-        accuracy,
-        force or (),
-    ).run(machine)
+    try:
+        motion = simulated(
+            with_forces(machine, _once(force, parse_force, "--force")), duration, dt,
+            _start(machine, initial, speed, start.value), integrator.value if integrator else None,
+            _once(effort, lambda text: parse_effort(text, machine), "--effort"), every, formulation.value,
+            stabilisation.value, track or (),
+            ReactionRequest(reactions, constraint_efforts, reactions_at.value if reactions_at else None),
+            [parse_switch(text, machine.aliases) for text in switches or ()], rtol, atol, gamma, accuracy,
+        )  # fmt: skip
+    except (ValueError, SimulationDiverged) as error:
+        raise Misuse(str(error)) from None
     if integrator is IntegratorChoice.LSODA and duration > _LSODA_S:
         complain(
             f"warning: over {duration:g} s the errors of lsoda exceed those of dop853 by a factor of 100; "

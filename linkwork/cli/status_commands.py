@@ -31,7 +31,7 @@ def status(link: ControllerConnection) -> None:
         "pace": found["pace"],
         "plant": device["text"] or ("connected" if device["connected"] else "not connected"),
         "lacks": ", ".join(device["lacks"]) or "nothing",
-        "homing": homing_told(device),
+        "homing": homing_told(device, link.ask("describe") if device.get("homing") else {}),
         "simulation": _simulated_by(device),
         "processes": f"gateway {found['gateway_pid']}, loop {found['loop_pid'] or '–'}",
         "real time": found["real_time"],
@@ -94,15 +94,16 @@ def _simulated_by(device: dict[str, Any]) -> str:
     return f"formulation {how['formulation']}, integrator {how['integrator']}" if how else "–"
 
 
-def homing_told(device: dict[str, Any]) -> str:
+def homing_told(device: dict[str, Any], described: dict[str, Any]) -> str:
     """Return as text whether and how the device is homed, and its encoders' zeros."""
+    units = {each["name"]: each["unit"] for each in described.get("coordinates", ())}
     text = "homed" if device.get("homed") else "not homed: jogging only"
     homing = device.get("homing")
     if not homing:
         return text
     by = {"device": "by the device", "here": "in the initial pose", "procedure": "by its procedure"}
-    zeros = ", ".join(f"{name} {number(at)}" for name, at in homing["zero"].items())
-    return f"{text}, {by.get(homing['by'], homing['by'])}; encoders read 0 at {zeros} (rad, m)"
+    zeros = ", ".join(f"{name} {shown(at, units.get(name, ''))}" for name, at in homing["zero"].items())
+    return f"{text}, {by.get(homing['by'], homing['by'])}; encoders read 0 at {zeros}"
 
 
 def signal_told(value: bool | float) -> str:
@@ -259,11 +260,11 @@ def watch(
 
     with link.client() as client:
         found = client.request("status")
-        homing = homing_told(found["device"]) if found["device"].get("homing") else ""
-        units = {
-            each["name"]: None if each["type"] == "digital" else each["unit"]
-            for each in client.request("describe").get("signals", ())
-        }
+        described = client.request("describe")
+        homing = homing_told(found["device"], described) if found["device"].get("homing") else ""
+        units = {each["name"]: each["unit"] for each in described["coordinates"]}
+        for each in described.get("signals", ()):
+            units[each["name"]] = None if each["type"] == "digital" else each["unit"]
         last = watch_telemetry(
             client,
             telemetry_endpoint(found["telemetry"], client.endpoint),

@@ -75,9 +75,15 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> 
     return made
 
 
+_NOTHING = 1e-12
+"""Magnitude below which a number is round-off, in SI units."""
+
+
 def number(value: float | None) -> str:
-    """A number for people: six significant digits, a dash where there is none."""
-    return "–" if value is None or not math.isfinite(value) else f"{value:.6g}"
+    """A number for people: six significant digits, 0 for round-off, a dash where there is none."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    return "0" if abs(value) < _NOTHING else f"{value:.6g}"
 
 
 def _finite(value: Any) -> Any:

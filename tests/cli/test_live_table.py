@@ -40,6 +40,22 @@ def test_a_twin_shows_the_difference_of_every_motor() -> None:
     assert "1.25" in page.getvalue()
 
 
+def test_numbers_are_in_the_units_of_people_and_rounded() -> None:
+    rig = enabled(load("scara"))
+    rig.tick()
+    sample = rig.controller.record.layout.as_map(rig.record) | {"timestamp": 0.0}
+    sample["coordinate"] |= {"elbow": 0.5235987755982988, "lift": -0.02}
+    sample["v"]["lift"], sample["effort"]["lift"] = 5.4e-28, 4.9049999999
+    page = io.StringIO()
+    units = {"elbow": "rad", "lift": "m", "gripper": None}
+    Console(width=200, file=page).print(view(sample, units=units))
+    (elbow,) = (line for line in page.getvalue().splitlines() if line.startswith("elbow"))
+    (lift,) = (line for line in page.getvalue().splitlines() if line.startswith("lift"))
+    assert "30.000 °" in elbow
+    assert lift.split()[1:5] == ["-20.000", "mm", "0.000", "mm/s"]
+    assert lift.endswith("4.905 N")
+
+
 def test_a_tree_shows_none() -> None:
     assert "closures" not in shown("scara")
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import io
+import shlex
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
+import typer
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
 from linkwork.cli.app import build
+from linkwork.cli.path_text import result_lines
 from linkwork.cli.status_commands import positions
 from linkwork.demos import DEMOS
 from linkwork.display_units import shown
@@ -58,6 +63,15 @@ def test_state_shows_a_quaternion_as_it_is() -> None:
     assert out.getvalue().splitlines()[-1].split() == ["ball.rx", "0.500", "57.296", "°/s"]
 
 
+def test_a_result_names_the_largest_error_of_each_unit() -> None:
+    errors = [("shoulder", 5.4e-28, "rad"), ("elbow", 2e-4, "rad"), ("lift", 1e-6, "m")]
+    told = [{"coordinate": name, "value": value, "unit": unit} for name, value, unit in errors]
+    assert list(result_lines({"largest_errors": told})) == [
+        "  largest error 0.011 ° (elbow), 0.001 mm (lift)"
+    ]  # type: ignore[typeddict-item]
+    assert list(result_lines({})) == []
+
+
 def test_an_unknown_demo_is_answered_with_the_list() -> None:
     ran = linkwork("demo", "nosuch")
     assert ran.returncode == 2
@@ -69,3 +83,30 @@ def test_placeholders_have_one_spelling_and_connections_a_panel() -> None:
     assert "NAME=VALUE..." in ran.stdout
     assert "Connection" in ran.stdout
     assert len(build().registered_commands) > 20
+
+
+def _commands(command: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    yield words, command
+    for name, each in getattr(command, "commands", {}).items():
+        yield from _commands(each, (*words, name))
+
+
+def test_each_help_ends_with_examples_that_are_valid() -> None:
+    whole: Any = typer.main.get_command(build())
+    for words, command in _commands(whole):
+        if not words:
+            continue
+        title, *examples = (command.epilog or "").split("\n\n")
+        assert (title, bool(examples)) == ("Examples:", True), words
+        for example in examples:
+            program, *given = shlex.split(example.partition(" > ")[0])
+            assert (program, tuple(given[: len(words)])) == ("linkwork", words)
+            place: Any = whole
+            while given and given[0] in getattr(place, "commands", {}):
+                place = place.commands[given.pop(0)]
+            place.make_context(example, given, resilient_parsing=False)
+
+
+def test_examples_are_shown_in_the_help() -> None:
+    ran = linkwork("move", "--help")
+    assert "linkwork move shoulder_deg=30 elbow_deg=-60" in ran.stdout

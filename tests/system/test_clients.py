@@ -129,6 +129,22 @@ def test_getting_started_as_printed(lockstep: Rig, tmp_path: Path) -> None:
         clock.join()
 
 
+def test_texts_of_commands_are_in_degrees_and_millimetres(robot: Robot, lockstep: Rig) -> None:
+    def said(*words: str, status: int = 0) -> str:
+        ran = linkwork(lockstep.runtime, *words, "--endpoint", lockstep.requests, "--as", "anna")
+        assert ran.returncode == status, ran.stderr
+        return ran.stdout + ran.stderr
+
+    robot.move(shoulder=0.3, elbow=-0.6, lift=0.0)
+    moved = said("move", "shoulder_deg=20")
+    assert re.search(r"; took \d+\.\d{3} s, planned duration \d+\.\d{3} s\n", moved)
+    assert re.search(r"^  largest error \d\.\d{3} ° \(\w+\)", moved, re.MULTILINE)
+    described = said("describe")
+    assert re.search(r"shoulder +joint +° ", described)
+    assert re.search(r"lift +joint +mm ", described)
+    assert re.search(r"\nshoulder +[\d.]+ N m +[\d.]+ °/s", described)
+
+
 def test_moves_by_joint_and_by_tool(robot: Robot) -> None:
     robot.move(shoulder=0.3, elbow=-0.6, lift=0.0)
     state = robot.state

@@ -94,6 +94,7 @@ class RecordIntake:
         gateway = self._gateway
         table = words.view(gateway.layout.dtype)[:, 0]
         events: list[Event] = []
+        self.reports.track(table)
         rows = list(self._story.rows(words))
         for row in rows:
             record = table[row]

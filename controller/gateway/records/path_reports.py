@@ -1,4 +1,4 @@
-"""Reports of goals: events that were reached, captured edges, the condition.
+"""Reports of goals: duration and errors, events that were reached, captured edges, the condition.
 
 From the records and the plan of each goal alone, so that a lockstep run gives the same reports each time.
 """
@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.controller.motion.reference import GoalStatus
 from linkwork.machine import Machine
 from linkwork.protocol.codes import ResultCode
@@ -118,7 +120,7 @@ class GoalReport:
 
 
 class PathReports:
-    """The reports of the latest goals that do more than move."""
+    """The reports of the latest goals."""
 
     def __init__(self, machine: Machine) -> None:
         self._period_s = machine.controller.period_s
@@ -126,6 +128,9 @@ class PathReports:
         self._inputs = [(at, each.name) for at, each in enumerate(machine.inputs) if each.is_digital]
         self._analog = [(at, each.name) for at, each in enumerate(machine.inputs) if not each.is_digital]
         self._coordinates = list(machine.mechanism.coordinate_names)
+        self._angles = np.array(machine.mechanism.coordinate_is_angle, dtype=bool)
+        self._tracked: dict[int, tuple[float, Floats]] = {}
+        """Of goals under way: when they began, and the largest error of each coordinate."""
         self._reports: dict[int, GoalReport] = {}
         self._before: np.void | None = None
 
@@ -134,6 +139,19 @@ class PathReports:
         self._reports[goal] = GoalReport(actions, self._outputs)
         while len(self._reports) > MOST_GOALS:
             del self._reports[next(iter(self._reports))]
+
+    def track(self, table: NDArray[Any]) -> None:
+        """Take all records (n) of a batch, for the durations and largest errors of goals."""
+        active = np.isin(table["goal_status"], _UNDER_WAY)
+        for goal in np.unique(table["goal_id"][active]).tolist():
+            rows = table[active & (table["goal_id"] == goal)]
+            error = np.abs(rows["reference"] - rows["coordinate"])
+            error[:, self._angles] = np.minimum(error, 2.0 * np.pi - error)[:, self._angles]
+            nothing = np.full(error.shape[1], np.nan)
+            began_s, largest = self._tracked.get(goal, (float(rows["time_s"][0]), nothing))
+            self._tracked[goal] = (began_s, np.fmax(largest, np.fmax.reduce(error)))
+        while len(self._tracked) > MOST_GOALS:
+            del self._tracked[next(iter(self._tracked))]
 
     def observe(self, record: np.void) -> None:
         """Take a record in which something has changed."""
@@ -156,7 +174,15 @@ class PathReports:
                     report.edge(name, record, where, analog, value=value)
 
     def complete(self, content: dict[str, Any]) -> None:
-        """Add to the result of a goal what it did beside moving (`protocol.results.PathReport`)."""
+        """Add its report to the result of a goal (`protocol.results.PathReport`)."""
+        began_s, largest = self._tracked.pop(content["goal"], (None, None))
+        if began_s is not None and largest is not None:
+            content["took_s"] = content["time_s"] - began_s
+            content["largest_errors"] = [
+                {"coordinate": name, "value": value, "unit": "rad" if angle else "m"}
+                for name, angle, value in zip(self._coordinates, self._angles, largest.tolist(), strict=True)
+                if np.isfinite(value)
+            ]
         report = self._reports.pop(content["goal"], None)
         if report is not None:
             content |= report.as_map(content["code"])

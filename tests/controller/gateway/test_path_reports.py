@@ -74,6 +74,33 @@ def test_events_are_found_by_the_counts_of_their_outputs(machine: Machine) -> No
     assert "captures" not in found
 
 
+@pytest.mark.parametrize("size", [1, 7, 64, TICKS])
+def test_a_result_has_its_duration_and_largest_errors_however_records_come(
+    machine: Machine, size: int
+) -> None:
+    words, table = goal_records(machine)
+    table["reference"] = np.nan
+    table["reference"][:, :2] = 3.1
+    table["coordinate"][:, :2] = 3.1
+    table["coordinate"][40, 0] -= 0.25
+    table["coordinate"][41, 1] = -3.1  # the short way round
+    table["coordinate"][5] = 9.0  # before the goal
+    reports, story = PathReports(machine), Story(layout_for(machine), Wording(machine))
+    found = []
+    for first in range(0, TICKS, size):
+        part = words[first : first + size]
+        rows = part.view(table.dtype)[:, 0]
+        reports.track(rows)
+        for row in story.rows(part):
+            found += [told for _, name, told in story.detect(row, rows[row]) if name == "goal.result"]
+    (content,) = found
+    reports.complete(content)
+    assert content["took_s"] == pytest.approx(1e-3 * (TICKS - 11))
+    first, second = content["largest_errors"]
+    assert first == {"coordinate": "shoulder", "value": pytest.approx(0.25), "unit": "rad"}
+    assert (second["coordinate"], second["value"]) == ("elbow", pytest.approx(2.0 * np.pi - 6.2))
+
+
 def test_edges_get_their_place_on_a_slowed_path(machine: Machine) -> None:
     words, table = goal_records(machine)
     s = np.linspace(0.0, 0.5, 21)  # planned for half a second, followed half as fast; length s²
