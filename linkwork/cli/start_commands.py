@@ -67,9 +67,9 @@ def _command(name: str, about: str) -> Callable[..., int]:
 
         if write is not None:
             return _written(name, write, seconds, speed, as_json=as_json)
+        from linkwork.demos.demo import DemoOptions
         from linkwork.demos.demo_report import show_summary
         from linkwork.demos.demo_run import run_demo
-        from linkwork.demos.stage import DemoOptions
 
         options = DemoOptions(
             lockstep=lockstep,

@@ -1,7 +1,4 @@
-"""Demonstrations of `linkwork demo`: one module for each machine, with text and `run`.
-
-Each module named in `DEMOS` holds `DEMO`, a `demos.demo.Demo`.
-"""
+"""Demonstrations of `linkwork demo`: `demo_motions.py`, and a module each for those that do more."""
 
 from __future__ import annotations
 
@@ -28,12 +25,17 @@ DEMOS = {
     "leader_follower": "A five-bar that a hand moves leads a SCARA in x and y",
     "arm_6dof": "An arm with a compound wrist, and with a simple one, makes one motion with the same efforts",
 }
-"""Name and short description; the module of the same name has the rest."""
+"""Name and short description; the module of the same name, or `demo_motions.MOTIONS`, has the rest."""
+_OWN = ("pick_and_place", "delta_belt", "leader_follower", "arm_6dof")
 
 
 def demo_named(name: str) -> Demo:
     """The demo of that name. Raises KeyError when there is none."""
     if name not in DEMOS:
         raise KeyError(f"no demo {name!r}; there are {', '.join(DEMOS)}")
+    if name not in _OWN:
+        from linkwork.demos.demo_motions import MOTIONS
+
+        return MOTIONS[name]
     demo: Demo = import_module(f"linkwork.demos.{name}").DEMO
     return demo

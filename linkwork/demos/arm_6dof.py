@@ -10,59 +10,39 @@ Each arm is controlled by its own model, along the same motion; so their efforts
 
 from __future__ import annotations
 
-from math import cos, pi, sin
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from linkwork.arrays import Floats
-from linkwork.demos.demo import Demo
+from linkwork.demos.demo import Demo, DemoStep, MeasuredPart, follow, home, move
 from linkwork.demos.demo_figures import DemoRun, tracking_figures
-from linkwork.demos.demo_steps import follow, home, move
-from linkwork.demos.stage import DemoStep, MeasuredPart
-from linkwork.demos.waypoints import along, begin
+from linkwork.demos.waypoints import QUARTER, along, begin, waves
 
-COORDINATES = ("shoulder.1", "shoulder.2", "elbow", "roll", "pitch", "yaw")
 TOOL = ("x", "y", "z", "roll", "pitch", "yaw")
 COMPOUND, SIMPLE = "arm_6dof", "arm_6dof_simple"
 RAMP_S = 1.0
-PERIOD_S = 4.0
 _SWINGS = {
-    "shoulder.1": (0.4, 0.15, 1, 0.0),
-    "shoulder.2": (0.0, 0.3, 1, 0.5 * pi),
-    "elbow": (0.5, 0.2, 1, 0.25 * pi),
-    "roll": (0.0, 0.4, 2, 0.0),
-    "pitch": (0.9, 0.2, 1, 1.0),
-    "yaw": (0.0, 0.35, 2, 0.5 * pi),
+    "shoulder.1": (0.4, 0.15, 0.25, 0.0),
+    "shoulder.2": (0.0, 0.3, 0.25, QUARTER),
+    "elbow": (0.5, 0.2, 0.25, 0.5 * QUARTER),
+    "roll": (0.0, 0.4, 0.5, 0.0),
+    "pitch": (0.9, 0.2, 0.25, 1.0),
+    "yaw": (0.0, 0.35, 0.5, QUARTER),
 }
-"""Mean and amplitude (rad), cycles in a period, phase (rad) of each coordinate."""
+"""Mean and amplitude (rad), cycles a second, phase (rad) of each coordinate."""
 _AHEAD = 2
 """Ticks from a command to the pose near the middle of its hold, at which its model was evaluated."""
 
 
-def swing(u: float) -> dict[str, tuple[float, float, float]]:
-    """Sines of all coordinates: value, first and second derivative."""
-    found = {}
-    for name, (mean, size, cycles, phase) in _SWINGS.items():
-        rate = 2.0 * pi * cycles / PERIOD_S
-        angle = rate * u + phase
-        found[name] = (mean + size * sin(angle), size * rate * cos(angle), -size * rate**2 * sin(angle))
-    return found
-
-
 def steps(seconds: float, speed: float) -> list[DemoStep]:
     """Away from the initial pose, to the start, the motion, back."""
-
-    def motion(u: float) -> dict[str, tuple[float, float, float]]:
-        values = swing(speed * u).items()
-        return {name: (x, speed * first, speed**2 * second) for name, (x, first, second) in values}
-
-    path = along(motion, seconds, RAMP_S)
+    path = along(waves(speed, **_SWINGS), seconds, RAMP_S)
     return [
         move("arm to the start", {"shoulder.1": begin(path)["shoulder.1"], "elbow": begin(path)["elbow"]}),
         move("to the start", begin(path)),
-        follow("motion", path, MeasuredPart(COORDINATES, RAMP_S, RAMP_S + seconds)),
+        follow("motion", path, MeasuredPart(tuple(_SWINGS), RAMP_S, RAMP_S + seconds)),
         home(),
     ]
 

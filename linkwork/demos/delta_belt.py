@@ -16,11 +16,9 @@ import numpy as np
 from linkwork.arrays import Floats
 from linkwork.client.goal import Goal
 from linkwork.client.passing_parts import PassedPart, PassingParts
-from linkwork.demos.demo import Demo
+from linkwork.demos.demo import Demo, DemoStep, MeasuredPart, Stage, home, move
 from linkwork.demos.demo_figures import DemoRun, tracking_figures
-from linkwork.demos.demo_steps import home, move
 from linkwork.demos.gripping import closing_times, grip_figures, handling_text, signal_values
-from linkwork.demos.stage import DemoStep, MeasuredPart, Stage
 from linkwork.protocol.codes import Pace, ResultCode
 from linkwork.protocol.errors import RequestError
 
@@ -47,7 +45,6 @@ COLUMNS, PITCH_M = 8, 0.025
 """Columns of the tray, and distance between its places."""
 CYCLE_S = 0.95
 """Mean time from a part to the next one, as the feeder of the machine has it."""
-_LONG_S = 1e3
 
 
 def place(number: int) -> tuple[float, float]:
@@ -135,7 +132,7 @@ class BeltPicker:
 def steps(seconds: float, speed: float) -> list[DemoStep]:
     """To the belt, one pick for each part, back. speed: share of the belt's largest mean speed."""
     picker = BeltPicker(FASTEST_M_S * speed)
-    measured = MeasuredPart(COORDINATES, 0.0, _LONG_S)
+    measured = MeasuredPart(COORDINATES)
 
     def picking(number: int) -> DemoStep:
         text = f"part {number + 1}"
@@ -220,16 +217,10 @@ def report(recording: DemoRun) -> dict[str, Any]:
 
 def draw(recording: DemoRun, path: Path, title: str) -> None:
     """Write a PNG: belt and tray from above, the belt's speed with the picks, the place errors."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
+    from linkwork.demos.demo_picture import sheet
     from linkwork.recordings.path_plot import ACCENT, HUES, INK, amount, dress, save_figure
 
-    figure = Figure(figsize=(11.0, 5.6), dpi=130, facecolor="white")
-    FigureCanvasAgg(figure)
-    grid = figure.add_gridspec(
-        2, 2, width_ratios=(1.15, 1.0), left=0.06, right=0.98, bottom=0.11, top=0.84, hspace=0.45, wspace=0.18
-    )
+    figure, grid = sheet((1.15, 1.0), 0.45, 0.18)
     _draw_above(figure.add_subplot(grid[:, 0]), recording)
     table = recording.ticks.table
     speed = figure.add_subplot(grid[0, 1])
@@ -249,9 +240,8 @@ def draw(recording: DemoRun, path: Path, title: str) -> None:
     dress(off, "place error / mm")
     off.set_xlabel("part", color=INK, fontsize=9)
     figures = belt_figures(recording)
-    pace = "in lockstep" if recording.options.lockstep else "in real time at 1 kHz"
     rms = amount(figures["place_error_rms_m"] or float("nan"), "m")
-    caption = f"law {recording.options.law}, {pace}; {handling_text(figures)}, place error {rms} rms"
+    caption = f"{recording.options.law_text}; {handling_text(figures)}, place error {rms} rms"
     save_figure(figure, path, title, caption)
 
 
@@ -286,11 +276,5 @@ def _draw_above(axes: Axes, recording: DemoRun) -> None:
 
 
 DEMO = Demo(
-    "delta_gripper",
-    "A delta robot picks parts from a running belt",
-    15.0,
-    steps,
-    report,
-    draw,
-    truth=True,
+    "delta_gripper", "A delta robot picks parts from a running belt", 15.0, steps, report, draw, truth=True
 )

@@ -1,17 +1,126 @@
-"""Definition of a demo: a machine, its steps, and the measured figures and pictures."""
+"""Definition of a demo: a machine, its steps, the measured figures and pictures; and its options."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from linkwork.client.goal import Goal
+from linkwork.client.robot import Robot
 from linkwork.demos.demo_figures import DemoRun, tracking_figures
-from linkwork.demos.stage import DemoStep
+from linkwork.protocol.laws import MOTION_LAW_NAMES
 
 Report = Callable[[DemoRun], dict[str, Any]]
 Draw = Callable[[DemoRun, Path, str], None]
+GENTLY = 0.25
+"""Share of the velocity limits on the way to a start and back: what follows begins undisturbed."""
+
+
+@dataclass(frozen=True)
+class DemoOptions:
+    """Options from the command line. seconds: measured length, s; None: the demo's.
+
+    speed: share of the demo's speed. exact: sensors that tell positions exactly instead of the file's.
+    """
+
+    lockstep: bool = False
+    law: str = MOTION_LAW_NAMES[0]
+    seconds: float | None = None
+    seed: int = 0
+    out: Path = Path("linkwork-out")
+    speed: float = 1.0
+    exact: bool = False
+    plant_set: tuple[str, ...] = ()
+    """Settings in which the plant differs from the model: "upper_arm.mass_kg=+20%"."""
+    force_sensor: bool = True
+    """Whether forces are taken from force sensors, where the machine has some, or from the model."""
+    console: bool = False
+    """Whether `linkwork console` is served while the demo runs."""
+
+    @property
+    def pace_text(self) -> str:
+        """The pace, for the caption of a picture."""
+        return "in lockstep" if self.lockstep else "in real time at 1 kHz"
+
+    @property
+    def law_text(self) -> str:
+        """Law and pace, for the caption of a picture."""
+        return f"law {self.law}, {self.pace_text}"
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Context of steps: the robot, its goal coordinates at the beginning (rad or m), and the leader."""
+
+    robot: Robot
+    home: Mapping[str, float]
+    leader: Robot | None = None
+
+
+@dataclass(frozen=True)
+class MeasuredPart:
+    """The part of a goal's path that counts: path parameter from `begin_s` to `end_s`, these coordinates.
+
+    The coordinates are the goal's independent ones, joints or task coordinates of the machine file.
+    """
+
+    coordinates: tuple[str, ...]
+    begin_s: float = 0.0
+    end_s: float = 1e3
+
+
+@dataclass(frozen=True)
+class DemoStep:
+    """One step of a demo. text: for the progress bar; share: of the bar, relative to the other steps.
+
+    `begin` starts it: it returns the goal to wait for, or None when it is complete. It requests other
+    preparations (a guarded approach, another law) from `stage.robot` before it returns. It may raise
+    RequestError or GoalFailed, which end the demo with that result. `command` does the same from the command
+    line; a step that follows a trajectory has that instead.
+    """
+
+    text: str
+    share: float
+    begin: Callable[[Stage], Goal | None]
+    measured: MeasuredPart | None = None
+    command: str = ""
+    trajectory: Mapping[str, Any] | None = None
+
+
+def move(
+    text: str, target: Mapping[str, float], share: float = 0.15, speed: float = GENTLY, until: str = "",
+    force_N: float = 0.0,
+) -> DemoStep:  # fmt: skip
+    """A jerk-limited move to rest at `target` (rad or m by coordinate), or until a contact has this force."""
+    command = " ".join(["linkwork move", *(f"{name}={value:.9g}" for name, value in target.items())])
+    command += f" --speed {speed:g}" if speed < 1.0 else ""
+    more: dict[str, Any] = {"speed": speed}
+    if until:
+        command, more = f"{command} --until-force {force_N:g}", {**more, "until_force": {until: force_N}}
+    return DemoStep(text, share, lambda at: at.robot.move(target, wait=False, **more), command=command)
+
+
+def follow(
+    text: str, trajectory: Mapping[str, Any], measured: MeasuredPart | None = None, share: float = 0.7
+) -> DemoStep:
+    """A trajectory in the form of a file for `linkwork send`. The machine must rest at its begin."""
+    return DemoStep(text, share, lambda at: at.robot.send(trajectory), measured, trajectory=trajectory)
+
+
+def home(share: float = 0.15, speed: float = GENTLY) -> DemoStep:
+    """Back to where the machine was at the beginning."""
+    return DemoStep("back", share, lambda at: at.robot.move(at.home, wait=False, speed=speed))
+
+
+def request(text: str, name: str, *args: Any, command: str, **values: Any) -> DemoStep:
+    """A request to the robot that is complete at once; `command` does it from the command line."""
+
+    def begin(stage: Stage) -> None:
+        getattr(stage.robot, name)(*args, **values)
+
+    return DemoStep(text, 0.0, begin, command=f"linkwork {command}")
 
 
 def _draw(recording: DemoRun, path: Path, title: str) -> None:
@@ -29,8 +138,7 @@ class Demo:
     leader: a machine whose tool is moved by hand meanwhile; steps have it as `Stage.leader`, figures its log
     as `DemoRun.leader`. Such a demo runs in real time only.
     truth: whether the plant records its exact motion, for figures and picture in place of the controller's
-    estimate. report: the summary's figures. draw: writes the picture, given the title. plant, controller:
-    further arguments of the daemons.
+    estimate. report: the summary's figures. draw: writes the picture, given the title.
     """
 
     machine: str
@@ -42,5 +150,3 @@ class Demo:
     truth: bool = False
     beside: str = ""
     leader: str = ""
-    plant: tuple[str, ...] = ()
-    controller: tuple[str, ...] = ()

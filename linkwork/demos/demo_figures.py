@@ -12,7 +12,7 @@ from linkwork.recordings.log_file import Ticks
 from linkwork.recordings.tracking import Tracking, follow, rms
 
 if TYPE_CHECKING:
-    from linkwork.demos.stage import DemoOptions, DemoStep
+    from linkwork.demos.demo import DemoOptions, DemoStep
 
 
 @dataclass(frozen=True)
@@ -86,6 +86,19 @@ def tracking_figures(recording: DemoRun) -> dict[str, Any]:
         "measured_ticks": sum(part["measured_ticks"] for part in each),
         "parts": each,
         **({} if recording.plant is None else {"plant": dict(recording.plant)}),
+    }
+
+
+def tool_figures(recording: DemoRun) -> dict[str, Any]:
+    """The same, and largest and rms errors of a tool that followed x, y, z (m), and of its angle (rad)."""
+    tracking = recording.parts[0].tracking
+    tool, angle = tracking.distance(("x", "y", "z")), tracking.error("angle")
+    return {
+        "tool_error_max_m": float(tool.max()),
+        "tool_error_rms_m": rms(tool),
+        "angle_error_max_rad": float(abs(angle).max()),
+        "angle_error_rms_rad": rms(angle),
+        **tracking_figures(recording),
     }
 
 

@@ -18,21 +18,34 @@ _APART_S = 0.4
 """Between two measured parts, which are drawn one after another."""
 
 
-def draw_recording(recording: DemoRun, path: Path, title: str) -> None:
-    """Write a PNG: the path (lengths, or all coordinates over time), errors, efforts."""
+def sheet(
+    widths: tuple[float, float] = (1.0, 1.25), hspace: float = 0.34, wspace: float = 0.2
+) -> tuple[Figure, Any]:
+    """An empty picture, and the two by two places for its panels."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(11.0, 5.6), dpi=130, facecolor="white")
     FigureCanvasAgg(figure)
-    grid = figure.add_gridspec(
-        2, 2, width_ratios=(1.0, 1.25), left=0.06, right=0.98, bottom=0.11, top=0.84, hspace=0.34, wspace=0.2
-    )
+    room = {"left": 0.06, "right": 0.98, "bottom": 0.11, "top": 0.84}
+    return figure, figure.add_gridspec(2, 2, width_ratios=widths, hspace=hspace, wspace=wspace, **room)
+
+
+def draw_tool(recording: DemoRun, path: Path, title: str) -> None:
+    """Write a PNG: the path of a tool that followed x, y, z and angle in space, errors, efforts."""
+    largest = amount(float(recording.parts[0].tracking.distance(("x", "y", "z")).max()), "m")
+    how = f"{recording.options.law_text}; {recording.seconds:g} s measured"
+    draw_recording(recording, path, title, f"{how}; largest tool error {largest}")
+
+
+def draw_recording(recording: DemoRun, path: Path, title: str, caption: str = "") -> None:
+    """Write a PNG: the path (lengths, or all coordinates over time), errors, efforts."""
+    figure, grid = sheet()
     _draw_motion(figure, grid[:, 0], recording)
     errors = figure.add_subplot(grid[0, 1])
     _draw_errors(errors, recording)
     _draw_efforts(figure.add_subplot(grid[1, 1], sharex=errors), recording)
-    save_figure(figure, path, title, _caption(recording))
+    save_figure(figure, path, title, caption or _caption(recording))
 
 
 def motion_panel(figure: Figure, place: Any, errors: Any, recording: DemoRun) -> None:
@@ -42,16 +55,18 @@ def motion_panel(figure: Figure, place: Any, errors: Any, recording: DemoRun) ->
 
 
 def _caption(recording: DemoRun) -> str:
-    options = recording.options
-    pace = "in lockstep" if options.lockstep else "in real time at 1 kHz"
-    largest: dict[str, float] = {}
-    for part in recording.parts:
-        for name in part.tracking.coordinates:
-            error = float(np.abs(part.tracking.error(name)).max())
-            unit = recording.units[name]
-            largest[unit] = max(error, largest.get(unit, 0.0))
-    found = " and ".join(amount(error, unit) for unit, error in largest.items())
-    return f"only motors driven and measured; law {options.law}, {pace}; largest error {found}"
+    found = " and ".join(amount(error, unit) for unit, error in _largest_errors(recording).items())
+    return f"only motors driven and measured; {recording.options.law_text}; largest error {found}"
+
+
+def _largest_errors(recording: DemoRun) -> dict[str, float]:
+    """Largest error of any coordinate by its unit."""
+    found: dict[str, float] = {}
+    for tracking in (part.tracking for part in recording.parts):
+        for name in tracking.coordinates:
+            unit, error = recording.units[name], float(np.abs(tracking.error(name)).max())
+            found[unit] = max(error, found.get(unit, 0.0))
+    return found
 
 
 def _draw_motion(figure: Figure, place: Any, recording: DemoRun) -> None:
@@ -87,16 +102,13 @@ def _draw_place(axes: Any, parts: tuple[MeasuredStep, ...], lengths: list[str]) 
     axes.tick_params(labelsize=8, colors=QUIET)
     if len(lengths) == 2:
         axes.grid(color=GRID, linewidth=0.7)
+    for axis in (axes.xaxis, axes.yaxis, axes.zaxis) if len(lengths) == 3 else ():
+        axis.pane.set_facecolor("white")
+        axis.pane.set_edgecolor(GRID)
+        axis._axinfo["grid"].update(color=GRID, linewidth=0.7)
     handles, labels = axes.get_legend_handles_labels()
-    axes.legend(
-        handles[:3],
-        labels[:3],
-        loc="lower left",
-        bbox_to_anchor=(0.0, 1.0),
-        ncols=3,
-        fontsize=8.5,
-        frameon=False,
-    )
+    place = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": 3}
+    axes.legend(handles[:3], labels[:3], **place, fontsize=8.5, frameon=False)
 
 
 def _draw_over_time(axes: Axes, part: MeasuredStep, begin: float, recording: DemoRun) -> None:
@@ -113,9 +125,10 @@ def _draw_over_time(axes: Axes, part: MeasuredStep, begin: float, recording: Dem
 def _draw_errors(axes: Axes, recording: DemoRun) -> None:
     names = list(dict.fromkeys(name for part in recording.parts for name in part.tracking.coordinates))
     row = _in_a_row(recording)
+    largest = _largest_errors(recording)
     for name, hue in zip(names, HUES, strict=False):
         mine = [(part.tracking, begin) for part, begin in row if name in part.tracking.coordinates]
-        factor, prefix = scale(max(float(np.abs(each.error(name)).max()) for each, _ in mine))
+        factor, prefix = scale(largest[recording.units[name]])
         for index, (tracking, begin) in enumerate(mine):
             time = begin + tracking.time_s[tracking.measured]
             label = f"{name} / {prefix}{recording.units[name]}" if index == 0 else None
@@ -132,7 +145,7 @@ def _draw_efforts(axes: Axes, recording: DemoRun) -> None:
         first, last = time[tracking.measured][[0, -1]]
         for before, after in ((time[0], first), (last, time[-1])):
             axes.axvspan(before, after, color=GRID, alpha=0.5, linewidth=0)
-    dress(axes, "effort of the motors / N m, N")
+    dress(axes, "effort / N m, N")
     axes.set_xlabel("time / s   (grey: not measured)", color=INK, fontsize=9)
 
 

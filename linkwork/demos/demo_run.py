@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +14,13 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from linkwork.client.goal import GoalFailed
 from linkwork.client.robot import Robot
-from linkwork.demos.demo import Demo
+from linkwork.demos.demo import Demo, DemoOptions, DemoStep, Stage
 from linkwork.demos.demo_figures import DemoRun, recorded
 from linkwork.demos.simulated_error import with_truth
-from linkwork.demos.stage import DemoOptions, DemoStep, Stage
 from linkwork.demos.variants import exact_sensors, forces_by_model, moved_by_hand
 from linkwork.launch.console_process import console_beside
 from linkwork.launch.daemons import Rig, stamp
+from linkwork.machine import Machine, load
 from linkwork.machine.loading import name_in
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError
@@ -65,12 +65,12 @@ def _run(
     if options.exact:
         config = exact_sensors(config, options.out)
     different = [word for setting in options.plant_set for word in ("--plant-set", setting)]
-    plant = [config, *pace, "--seed", str(options.seed), *different, *demo.plant]
+    plant = [config, *pace, "--seed", str(options.seed), *different]
     record = options.out.absolute() / f"{name_in(machine)}-{stamp()}.plant"
     if demo.truth:
         plant += ["--truth", str(record)]
     log = ["--log", str(options.out.absolute())]
-    controller = [config, *pace, "--law", options.law, *log, *demo.controller]
+    controller = [config, *pace, "--law", options.law, *log]
     seconds = demo.seconds if options.seconds is None else options.seconds
     summary: dict[str, Any] = {"result": "CANCELLED", "text": "interrupted", "law": options.law}
     summary["mode"] = "lockstep" if options.lockstep else "real time"
@@ -100,24 +100,17 @@ def _run(
                 _leave(robot)
                 if leader is not None:
                     _leave(leader)
-        told = _Told(config, seconds, units, record if demo.truth else None)
         try:
-            recording = _recording(options, told, summary, reached)
+            machine_file = load(config, options.plant_set)
+            recording = recorded(options, seconds, units, _ticks(summary, machine_file), reached)
         except ValueError as error:
-            summary |= {"text": summary["text"] or str(error), "plot": None}
-        else:
-            summary |= {} if told.record is None else {"plant_record": str(told.record)}
+            return summary | {"text": summary["text"] or str(error), "plot": None}, None
+        if "leader_log" in summary:
+            recording = replace(recording, leader=_log(summary["leader_log"]))
+        if demo.truth:
+            recording = with_truth(recording, read_truth(record), machine_file)
+            summary["plant_record"] = str(record)
     return summary, recording
-
-
-@dataclass(frozen=True)
-class _Told:
-    """Context of the run: machine file, measured seconds, units, the plant's record."""
-
-    config: str
-    seconds: float
-    units: dict[str, str]
-    record: Path | None
 
 
 @contextmanager
@@ -182,22 +175,16 @@ def _timing(robot: Robot) -> dict[str, Any]:
     }
 
 
-def _recording(options: DemoOptions, told: _Told, summary: dict[str, Any], reached: Reached) -> DemoRun:
-    """Return the data of log and plant. Raises ValueError without a measured tick."""
-    from linkwork.controller.records import CHANNELS, layout_for
-    from linkwork.machine import load
+def _log(path: str) -> Ticks:
+    return read_ticks(*segments_of(first_segment(Path(path))))
 
-    machine = load(told.config, options.plant_set)
-    names = layout_for(machine).names  # the log has them as ROS 2 field names: wrist.1 as wrist_1
-    log = read_ticks(*segments_of(first_segment(Path(summary["log"]))))
-    ticks = Ticks(log.table, {one.name: names[one.per] for one in CHANNELS if one.name in log.names})
-    recording = recorded(options, told.seconds, told.units, ticks, reached)
-    if "leader_log" in summary:
-        led = read_ticks(*segments_of(first_segment(Path(summary["leader_log"]))))
-        recording = replace(recording, leader=led)
-    if told.record is None:
-        return recording
-    return with_truth(recording, read_truth(told.record), machine)
+
+def _ticks(summary: dict[str, Any], machine: Machine) -> Ticks:
+    """Return the log with the machine's own names: it has them as ROS 2 field names, wrist.1 as wrist_1."""
+    from linkwork.controller.records import CHANNELS, layout_for
+
+    names, log = layout_for(machine).names, _log(summary["log"])
+    return Ticks(log.table, {one.name: names[one.per] for one in CHANNELS if one.name in log.names})
 
 
 @contextmanager

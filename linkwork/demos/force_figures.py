@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.arrays import Floats
-from linkwork.demos.demo_figures import DemoRun
-from linkwork.demos.demo_picture import motion_panel
+from linkwork.demos.demo_figures import DemoRun, tracking_figures
+from linkwork.demos.demo_picture import motion_panel, sheet
 from linkwork.recordings.path_plot import ACCENT, GRID, HUES, INK, amount, dress, save_figure
 from linkwork.recordings.tracking import rms
 
@@ -89,24 +89,32 @@ def force_figures(recording: DemoRun, contact: str) -> dict[str, Any]:
     }
 
 
+def figures_with_force(recording: DemoRun, contact: str) -> dict[str, Any]:
+    """Tracking of the motion, and the force while circling and while contact was made and broken."""
+    return {**tracking_figures(recording), **force_figures(recording, contact)}
+
+
+def figures_of_force(recording: DemoRun, contact: str) -> dict[str, Any]:
+    """Errors of the force during its profile, touch and bounces, and the largest effort."""
+    tracking = recording.parts[0].tracking
+    return {
+        **{key: {} for key in ("error_max", "error_rms", "units")},
+        "peak_effort": tracking.peak_effort(),
+        "measured_ticks": int(tracking.measured.sum()),
+        **force_figures(recording, contact),
+    }
+
+
 def draw_forces(recording: DemoRun, path: Path, title: str, contact: str) -> None:
     """Write a PNG: the path on the surface, the errors of motion, the force."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(11.0, 5.6), dpi=130, facecolor="white")
-    FigureCanvasAgg(figure)
-    grid = figure.add_gridspec(
-        2, 2, width_ratios=(1.0, 1.25), left=0.06, right=0.98, bottom=0.11, top=0.84, hspace=0.34, wspace=0.2
-    )
+    figure, grid = sheet()
     motion_panel(figure, grid[:, 0], grid[0, 1], recording)
     found = force_figures(recording, contact)
     _draw_force(figure.add_subplot(grid[1, 1]), forces_of(recording, contact), found["force_wanted_N"])
-    pace = "in lockstep" if recording.options.lockstep else "in real time at 1 kHz"
     most = amount(found["force_error_max_N"], "N")
     caption = (
-        f"{found['force_wanted_N']:g} N wanted, {pace}; while circling the force is off by {most} at most, "
-        f"{100.0 * found['force_error_rms']:.2g} % rms"
+        f"{found['force_wanted_N']:g} N wanted, {recording.options.pace_text}; while circling the force is "
+        f"off by {most} at most, {100.0 * found['force_error_rms']:.2g} % rms"
     )
     save_figure(figure, path, title, caption)
 
@@ -121,9 +129,8 @@ def draw_force_alone(recording: DemoRun, path: Path, title: str, contact: str) -
     forces, found = forces_of(recording, contact), force_figures(recording, contact)
     axes = figure.add_axes((0.09, 0.13, 0.89, 0.7))
     _draw_force(axes, forces, float(forces.wanted[forces.measured].max()))
-    pace = "in lockstep" if recording.options.lockstep else "in real time at 1 kHz"
     most = amount(found["force_error_max_N"], "N")
-    save_figure(figure, path, title, f"{pace}; the force is off by {most} at most")
+    save_figure(figure, path, title, f"{recording.options.pace_text}; the force is off by {most} at most")
 
 
 def _draw_force(axes: Axes, forces: ForceSeries, wanted_N: float) -> None:

@@ -15,10 +15,8 @@ import numpy as np
 from linkwork.arrays import Floats
 from linkwork.client.goal import Goal
 from linkwork.client.leader import follow_leader
-from linkwork.demos.demo import Demo
+from linkwork.demos.demo import Demo, DemoStep, MeasuredPart, Stage, home, move
 from linkwork.demos.demo_figures import DemoRun, tracking_figures
-from linkwork.demos.demo_steps import home, move
-from linkwork.demos.stage import DemoStep, MeasuredPart, Stage
 from linkwork.recordings.tracking import rms
 
 COORDINATES = ("x", "y")
@@ -95,19 +93,13 @@ def figures(run: DemoRun) -> dict[str, Any]:
 
 def draw(run: DemoRun, path: Path, title: str) -> None:
     """Both ways in the plane, both over time, and their distance after the delay."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
+    from linkwork.demos.demo_picture import sheet
     from linkwork.recordings.path_plot import ACCENT, HUES, INK, amount, dress, save_figure
 
     found = figures(run)["following"]
     time_s, actual, led_s, led = motions(run)
     then = np.transpose([np.interp(time_s - found["delay_s"], led_s, way) for way in led.T])
-    figure = Figure(figsize=(11.0, 5.6), dpi=130, facecolor="white")
-    FigureCanvasAgg(figure)
-    grid = figure.add_gridspec(
-        2, 2, width_ratios=(1.0, 1.25), left=0.06, right=0.98, bottom=0.11, top=0.84, hspace=0.34, wspace=0.2
-    )
+    figure, grid = sheet()
     plane = figure.add_subplot(grid[:, 0])
     plane.plot(*(1e3 * actual.T), color=HUES[0], linewidth=3.2, alpha=0.35, label="scara")
     plane.plot(*(1e3 * then.T), color=ACCENT, linewidth=1.2, label="five_bar")

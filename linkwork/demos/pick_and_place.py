@@ -14,11 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linkwork.demos.demo import Demo
+from linkwork.demos.demo import Demo, DemoStep, MeasuredPart, home, move, request
 from linkwork.demos.demo_figures import DemoRun, tracking_figures
-from linkwork.demos.demo_steps import home, move
 from linkwork.demos.gripping import grip_figures, handling_text, signal_values
-from linkwork.demos.stage import DemoStep, MeasuredPart, Stage
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,7 +30,6 @@ CLEAR_M = 0.06
 """Height of the tool over the table on the way."""
 DROP_M = 0.001
 """Height over the table at which a part is released."""
-_LONG_S = 1e3
 
 
 @cache
@@ -44,16 +41,6 @@ def _parts() -> tuple[ScenePart, ...]:
     return scene.parts if scene else ()
 
 
-def set_gripper(on: bool) -> DemoStep:
-    """Close or open the gripper."""
-
-    def begin(stage: Stage) -> None:
-        stage.robot.set(gripper=on)
-
-    text = "close" if on else "open"
-    return DemoStep(text, 0.0, begin, command=f"linkwork set gripper={'on' if on else 'off'}")
-
-
 def steps(seconds: float, speed: float) -> list[DemoStep]:  # noqa: ARG001 - three parts take the time they take
     """Each part: over it, down, close, up, over its place, down, open, up; then back."""
     done: list[DemoStep] = []
@@ -61,16 +48,16 @@ def steps(seconds: float, speed: float) -> list[DemoStep]:  # noqa: ARG001 - thr
         x, y, z = part.at_m.tolist()
         turn = atan2(part.rotation[1, 0], part.rotation[0, 0])
         here, there = {"x": x, "y": y, "angle": turn}, {"x": place_x, "y": place_y, "angle": 0.0}
-        measured = MeasuredPart(("x", "y", "z", "angle"), 0.0, _LONG_S)
+        measured = MeasuredPart(("x", "y", "z", "angle"))
         carry = move(f"carry {part.name}", {**there, "z": CLEAR_M}, 0.3, speed)
         done += [
             move(f"over {part.name}", {**here, "z": CLEAR_M}, 0.2, speed),
             move("down", {**here, "z": z}, 0.1, speed),
-            set_gripper(True),
+            request("close", "set", command="set gripper=on", gripper=True),
             move("up", {**here, "z": CLEAR_M}, 0.1, speed),
             replace(carry, measured=measured),
             move("down", {**there, "z": z + DROP_M}, 0.1, speed),
-            set_gripper(False),
+            request("open", "set", command="set gripper=off", gripper=False),
             move("up", {**there, "z": CLEAR_M}, 0.1, speed),
         ]
     return [*done, home(speed=speed)]
@@ -102,16 +89,10 @@ def report(recording: DemoRun) -> dict[str, Any]:
 
 def draw(recording: DemoRun, path: Path, title: str) -> None:
     """Write a PNG: the table from above, height and signals over time, effort of the lift."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
+    from linkwork.demos.demo_picture import sheet
     from linkwork.recordings.path_plot import ACCENT, HUES, INK, amount, dress, save_figure
 
-    figure = Figure(figsize=(11.0, 5.6), dpi=130, facecolor="white")
-    FigureCanvasAgg(figure)
-    grid = figure.add_gridspec(
-        2, 2, width_ratios=(1.0, 1.25), left=0.06, right=0.98, bottom=0.11, top=0.84, hspace=0.4, wspace=0.2
-    )
+    figure, grid = sheet(hspace=0.4)
     ticks = recording.ticks
     time_s = np.where(ticks.table["connected"], ticks.table["time_s"], np.nan)  # before: the loop's own time
     names = list(ticks.names["coordinate"])
@@ -139,9 +120,8 @@ def draw(recording: DemoRun, path: Path, title: str) -> None:
     dress(effort, "effort of the lift / N")
     effort.set_xlabel("time / s", color=INK, fontsize=9)
     found = handling_figures(recording)
-    pace = "in lockstep" if recording.options.lockstep else "in real time at 1 kHz"
     worst = amount(max(found["place_error_m"].values(), default=float("nan")), "m")
-    caption = f"law {recording.options.law}, {pace}; {handling_text(found)}, largest place error {worst}"
+    caption = f"{recording.options.law_text}; {handling_text(found)}, largest place error {worst}"
     save_figure(figure, path, title, caption)
 
 
@@ -168,12 +148,4 @@ def _draw_parts(axes: Axes, recording: DemoRun) -> None:
             )  # fmt: skip
 
 
-DEMO = Demo(
-    MACHINE,
-    "A SCARA with a gripper picks and places",
-    6.0,
-    steps,
-    report,
-    draw,
-    truth=True,
-)
+DEMO = Demo(MACHINE, "A SCARA with a gripper picks and places", 6.0, steps, report, draw, truth=True)

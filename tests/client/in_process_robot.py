@@ -18,10 +18,9 @@ from linkwork.controller.planning.planner import plan
 from linkwork.controller.planning.planner_messages import MachineState
 from linkwork.controller.planning.planner_start import Start
 from linkwork.controller.records import CHANNELS
-from linkwork.demos.demo import Demo
+from linkwork.demos.demo import Demo, DemoOptions, Stage
 from linkwork.demos.demo_figures import DemoRun, recorded
 from linkwork.demos.simulated_error import with_truth
-from linkwork.demos.stage import DemoOptions, Stage
 from linkwork.machine import Machine
 from linkwork.protocol.codes import Pace, ResultCode
 from linkwork.protocol.results import InputEdge

@@ -13,7 +13,8 @@ import pytest
 import zmq
 
 from linkwork import GoalFailed, RequestError, Robot
-from linkwork.demos.scara import helix, helix_start
+from linkwork.demos.demo_motions import helix
+from linkwork.demos.waypoints import begin
 from linkwork.launch.daemons import Rig
 from linkwork.protocol.codes import RequestCode, ResultCode
 from linkwork.trajectories.trajectory_file import read_trajectory_file
@@ -68,7 +69,7 @@ def test_the_readme_s_trajectories_as_printed(robot: Robot, tmp_path: Path) -> N
     robot.move(shoulder=0.35, elbow=-0.70)
     robot.send(read_trajectory_file(path).trajectory).wait()
     path.write_text(curve)
-    robot.move(helix_start(), wait=False).wait()
+    robot.move(begin(helix(5.0)), wait=False).wait()
     assert robot.check(read_trajectory_file(path).trajectory)["duration_s"] == pytest.approx(7.0)
 
 
@@ -156,7 +157,7 @@ def test_moves_by_joint_and_by_tool(robot: Robot) -> None:
 
 
 def test_a_goal_tells_its_progress_and_can_be_cancelled(robot: Robot) -> None:
-    robot.move(helix_start())
+    robot.move(begin(helix(5.0)))
     seen: list[float] = []
     goal = robot.send(helix(9.0))
     canceller = threading.Timer(0.5, goal.cancel)
@@ -193,7 +194,7 @@ def test_one_moves_many_look_anyone_stops(lockstep: Rig, robot: Robot) -> None:
             Robot(endpoint=lockstep.requests, owner="bob"),
         ):
             pytest.fail("took a lease that somebody else has")
-        robot.move(helix_start())
+        robot.move(begin(helix(5.0)))
         goal = robot.send(helix(9.0))
         bob.stop()
         with pytest.raises(GoalFailed):

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from linkwork import GoalFailed, NobodyThere, RequestError, Robot
-from linkwork.demos.scara import helix, helix_start
+from linkwork.demos.demo_motions import helix
+from linkwork.demos.waypoints import begin
 from linkwork.launch.daemons import Rig
 from linkwork.machine import shipped_path
 from linkwork.protocol.codes import ResultCode
@@ -26,7 +27,7 @@ STOPPING_DISTANCE = {"shoulder": 0.0083, "elbow": 0.0106, "wrist": 0.0056, "lift
 def onto_the_helix(robot: Robot) -> Any:
     """Enables and sends the helix; returns the goal once the tool moves at full speed."""
     robot.enable()
-    robot.move(helix_start())
+    robot.move(begin(helix(5.0)))
     goal = robot.send(helix(9.0))
     wait_for(lambda: (under_way := robot.state["goal"]) and under_way["path_s"] > 1.5, "the helix")
     return goal
@@ -75,7 +76,7 @@ def test_the_controller_is_killed(pace: str, folder: Path, tmp_path: Path) -> No
             assert (after["state"], after["mode"]) == ("inactive", "brake")
             assert np.allclose(list(after["v"].values()), 0.0, atol=0.0)
             robot.enable()
-            robot.move(helix_start())
+            robot.move(begin(helix(5.0)))
             assert robot.state["state"] == "active"
             robot.disable()
 
@@ -109,7 +110,7 @@ def test_the_plant_is_killed(patient: Rig, tmp_path: Path) -> None:
         after = robot.state
         assert after["state"] == "active"
         assert after["q"] == pytest.approx(before, abs=1e-6)
-        robot.move(helix_start())
+        robot.move(begin(helix(5.0)))
         robot.disable()
 
 
@@ -141,7 +142,7 @@ def test_in_lockstep_the_end_of_the_plant_is_noticed_without_waiting(
             rig.start("plant", arguments)
             wait_for(lambda: _recovered(robot), "the plant")
             robot.enable()
-            robot.move(helix_start())
+            robot.move(begin(helix(5.0)))
             robot.disable()
 
 
@@ -190,7 +191,7 @@ def test_the_gateway_is_killed_in_the_middle_of_the_helix(patient: Rig, tmp_path
         held = robot.state
         assert held["mode"] == "effort"
         assert np.allclose(list(held["v"].values()), 0.0, atol=1e-4)
-        robot.move(helix_start())
+        robot.move(begin(helix(5.0)))
         robot.disable()
 
 

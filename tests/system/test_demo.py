@@ -17,9 +17,9 @@ import pytest
 from rich.console import Console
 
 from linkwork.demos import demo_named
+from linkwork.demos.demo import DemoOptions
+from linkwork.demos.demo_motions import HELIX_RAMP_S, HELIX_RATE_RAD_S
 from linkwork.demos.demo_run import run_demo
-from linkwork.demos.scara import RAMP_S, RATE_RAD_S
-from linkwork.demos.stage import DemoOptions
 from linkwork.recordings.log_file import read_ticks
 from tests import command
 from tests.system.running import patient_five_bar, patient_machine
@@ -113,9 +113,9 @@ def test_both_laws_follow_the_helix(runs: dict[str, dict[str, Any]], law: str) -
 def test_the_reference_is_the_curve_of_the_paper(runs: dict[str, dict[str, Any]]) -> None:
     ticks = read_ticks(Path(runs["pidc"]["log"]))
     table = ticks.table[(ticks.table["goal_id"] == 2) & (ticks.table["path_rate"] == 1.0)]
-    time_s = table["path_s"] - RAMP_S
+    time_s = table["path_s"] - HELIX_RAMP_S
     inside = (time_s >= 0) & (time_s <= 5)
-    time_s, turn = time_s[inside], RATE_RAD_S * time_s[inside]
+    time_s, turn = time_s[inside], HELIX_RATE_RAD_S * time_s[inside]
     wanted = {
         "x": 0.05 * np.sin(turn),
         "y": 0.35 + 0.05 * np.cos(turn),
