@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Final
 
 SHOWN_IN: Final = {
-    "rad": (180.0 / math.pi, "°"),
-    "m": (1e3, "mm"),
-    "rad/s": (180.0 / math.pi, "°/s"),
-    "m/s": (1e3, "mm/s"),
+    f"{unit}{per}": (factor, f"{name}{per}")
+    for unit, factor, name in (("rad", 180.0 / math.pi, "°"), ("m", 1e3, "mm"))
+    for per in ("", "/s", "/s²", "/s³")
 }
 """Factor and unit in which a quantity is shown."""
+_NUMBER = r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?"
+_QUANTITY: Final = re.compile(
+    rf"(?<![\w.])({_NUMBER})(?:(, allowed )({_NUMBER}))? ((?:rad|m)(?:/s[²³]?)?)(?![\w/])"
+)
 
 
 def shown(value: float | None, unit: str) -> str:
@@ -21,6 +25,17 @@ def shown(value: float | None, unit: str) -> str:
         return "–"
     factor, name = SHOWN_IN.get(unit, (1.0, unit))
     return f"{round(value * factor, 3) + 0.0:.3f} {name}".rstrip()
+
+
+def in_display_units(text: str) -> str:
+    """Return a sentence with its quantities ("0.1 rad", "0.63, allowed 0.5 m/s") in the units of people."""
+
+    def converted(found: re.Match[str]) -> str:
+        factor, unit = SHOWN_IN[found[4]]
+        first, *second = (f"{float(each) * factor:.6g}" for each in (found[1], found[3]) if each)
+        return f"{first}{found[2] or ''}{''.join(second)} {unit}"
+
+    return _QUANTITY.sub(converted, text)
 
 
 def channel_unit(kind: str, name: str, units: Mapping[str, str]) -> str:

@@ -41,10 +41,6 @@ class TickPhase(IntEnum):
     """Packing the command and handing it to the socket."""
 
 
-_COMPUTING: Final = (
-    TickPhase.RECORD, TickPhase.RECEIVE, TickPhase.ORDER, TickPhase.ESTIMATE, TickPhase.SUPERVISE,
-    TickPhase.LAW, TickPhase.LIMIT, TickPhase.SEND,
-)  # fmt: skip
 _SMOOTHING: Final = 1.0 / 64.0
 """Weight of a new tick in the averages of ordinary ticks."""
 _EXPLAINED: Final = 0.25

@@ -181,16 +181,14 @@ def _check_poses(machine: Machine, path: Path, walked: Walk) -> Closest:
     """Refuse a path out of reach or too close to a singular pose; report how close it comes."""
     if walked.reached < len(walked.s):
         sample = walked.reached
-        where = _position(machine, path, walked, sample)
-        at = ", ".join(f"{name} = {value:.6g}" for name, value in where.items())
+        where, at = _position(machine, path, walked, sample), _told(machine, path, walked, sample)
         text = f"the machine cannot reach {at} at {walked.s[sample]:.3f} s (sample {sample})"
         text += f": {what_is_stretched(machine.mechanism, path.coordinates, walked.q[max(sample - 1, 0)])}"
         data: dict[str, Any] = {"quantity": "reach", "position": where, "coordinate": next(iter(where))}
         _refuse(text, walked, sample, data)
     if walked.ends_at_branch:
         sample = len(walked.s) - 1
-        where = _position(machine, path, walked, sample)
-        at = ", ".join(f"{name} = {value:.6g}" for name, value in where.items())
+        where, at = _position(machine, path, walked, sample), _told(machine, path, walked, sample)
         text = (
             f"the path ends at {at}, where branches of the closures meet: from rest, no effort could select"
             " the branch. Pass that pose in motion, and end outside it"
@@ -247,6 +245,12 @@ def _check_leverage(machine: Machine, path: Path, walked: Walk) -> None:
 def _position(machine: Machine, path: Path, walked: Walk, sample: int) -> dict[str, float]:
     names = [machine.mechanism.coordinate_names[index] for index in path.coordinates]
     return dict(zip(names, walked.d0[sample].tolist(), strict=True))
+
+
+def _told(machine: Machine, path: Path, walked: Walk, sample: int) -> str:
+    values = zip(path.coordinates, _position(machine, path, walked, sample).items(), strict=True)
+    unit = {True: "rad", False: "m"}
+    return ", ".join(f"{name} = {at:.6g} {unit[machine.coordinates[k].is_angle]}" for k, (name, at) in values)
 
 
 def _refuse_demand(walked: Walk, worst: Demand) -> NoReturn:

@@ -56,9 +56,11 @@ def path_to(machine: Machine, present: Present, target: Floats, slower: float = 
     """
     limits = np.array([limits_of(machine, index) for index in present.coordinates])
     theta, rate = present.theta, present.rate
-    for name, speed, (velocity, _, _) in zip(present.names, rate.tolist(), limits.tolist(), strict=True):
+    units = ["rad/s" if machine.coordinates[index].is_angle else "m/s" for index in present.coordinates]
+    moving = zip(present.names, units, rate.tolist(), limits[:, 0].tolist(), strict=True)
+    for name, unit, speed, velocity in moving:
         if exceeds(abs(speed), velocity):
-            text = f"{name} moves at {speed:.6g} per s, above its limit {velocity:.6g}; wait until it stops"
+            text = f"{name} moves at {speed:.6g}, allowed {velocity:.6g} {unit}; wait until it stops"
             data = {"coordinate": name, "value": speed, "limit": velocity}
             raise RequestError(ResultCode.INVALID_GOAL, text, ("target", name), data)
     limits = limits * slower ** -np.arange(1.0, 4.0)

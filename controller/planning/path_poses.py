@@ -9,7 +9,6 @@ import numpy as np
 from linkwork.arrays import Floats
 from linkwork.controller.planning.walk import Walk
 
-MOST_POSES = 500
 GOAL_POSES = 120
 """Poses of an accepted goal that are kept."""
 _MOST_NUMBERS = 20_000

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from linkwork.cli.connected import ControllerConnection, connected
+from linkwork.display_units import in_display_units
 from linkwork.terminal.failures import Misuse
 from linkwork.terminal.output import emit, say
 
@@ -37,7 +38,7 @@ def latest(
     if not found["faults"]:
         say("no fault since the controller started")
     for number, fault in enumerate(found["faults"], 1):
-        say(f"{number:>3}  {fault['time_s']:.3f} s  {fault['name']}: {fault['text']}")
+        say(f"{number:>3}  {fault['time_s']:.3f} s  {fault['name']}: {in_display_units(fault['text'])}")
         say(f"     clears when {fault['clears_when']}" if fault["clears_when"] else "     cannot be cleared")
         record = f"{fault['record']}; `linkwork faults show {number}`" if fault["record"] else "none"
         say(f"     flight record: {record}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -64,7 +65,8 @@ def inject(
         try:
             answer = injector.inject(*faults, seed=chosen) if faults else injector.history()
         except InjectionRefused as refused:
-            _say_where(refused, document)
+            if not as_json and refused.problems:
+                refused.args = ("\n".join(_placed(refused, document)),)
             raise
     if as_json:
         emit(answer.model_dump())
@@ -102,17 +104,17 @@ def _entry(text: str) -> dict[str, Any]:
     return entry
 
 
-def _say_where(refused: InjectionRefused, document: Document | None) -> None:
-    """Print each problem at its place in the file, or by its key."""
+def _placed(refused: InjectionRefused, document: Document | None) -> Iterator[str]:
+    """Yield each problem at its place in the file, or by its key."""
     from linkwork.machine.problems import Problem
 
     for each in refused.problems:
         rest: dict[str, Any] = {"found": each.found, "allowed": each.allowed, "remedy": each.remedy}
         path = [int(index) if index else name for index, name in _STEP.findall(each.key)]
         if document is not None:
-            console.print(str(document.problem(path, each.message, **rest)), markup=False)
+            yield str(document.problem(path, each.message, **rest))
         else:
-            console.print(str(Problem("fault", None, None, each.key, each.message, **rest)), markup=False)
+            yield str(Problem("fault", None, None, each.key, each.message, **rest))
 
 
 def _show(answer: Injected, clear: str | None, *, everything: bool) -> None:

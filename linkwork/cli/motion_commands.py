@@ -12,6 +12,7 @@ import typer
 from linkwork.cli.assignments import read_assignments, read_guard, read_target
 from linkwork.cli.connected import ControllerConnection, connected
 from linkwork.cli.state_commands import AtTick
+from linkwork.display_units import in_display_units
 from linkwork.terminal.failures import DONE, GOAL_FAILED, REFUSED, Misuse
 from linkwork.terminal.output import complain, console, emit, say
 
@@ -185,7 +186,7 @@ def _answer(link: ControllerConnection, goal: Goal, result: GoalResult) -> None:
     else:
         from linkwork.cli.path_text import result_lines
 
-        text = f": {result['text']}" if result["text"] else ""
+        text = f": {in_display_units(result['text'])}" if result["text"] else ""
         took = f"took {result['took_s']:.3f} s, " if "took_s" in result else ""
         say(f"{result['name']}{text}; {took}planned duration {goal.duration_s:.3f} s")
         for line in result_lines(result):

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from linkwork.cli.connected import ControllerConnection, connected
 from linkwork.cli.folding import ShowAll, left_out, passive_joints
-from linkwork.display_units import SHOWN_IN, shown
+from linkwork.display_units import SHOWN_IN, in_display_units, shown
 from linkwork.terminal.output import console, emit, number, say, table
 
 REACTIONS = ("on_fault", "on_link_loss", "on_disable")
@@ -25,9 +25,10 @@ def status(link: ControllerConnection) -> None:
         emit(found)
         return
     timing, lease, device = found["timing"], found["lease"], found["device"]
+    fault = in_display_units(f": {found['fault']['text']}") if found.get("fault") else ""
     lines = {
         "machine": f"{found['machine']} (linkwork {found['version']}, protocol {found['protocol']})",
-        "state": found["state"] + (f": {found['fault']['text']}" if found.get("fault") else ""),
+        "state": found["state"] + fault,
         "pace": found["pace"],
         "plant": device["text"] or ("connected" if device["connected"] else "not connected"),
         "lacks": ", ".join(device["lacks"]) or "nothing",
@@ -131,7 +132,7 @@ def state(link: ControllerConnection, show_all: ShowAll = False) -> None:
         return
     say(f"{found['state']}  {found['mode']}  {found['law']}  tick {found['tick']}  {found['time_s']:.3f} s")
     if found["fault"]:
-        say(f"fault: {found['fault']['name']}: {found['fault']['text']}")
+        say(f"fault: {found['fault']['name']}: {in_display_units(found['fault']['text'])}")
     if found["limited"]:
         say(f"limited by {', '.join(found['limited'])}")
     if found["stream"]:

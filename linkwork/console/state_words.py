@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from linkwork.display_units import SHOWN_IN, channel_unit
+from linkwork.display_units import SHOWN_IN, channel_unit, in_display_units
 
 _STATES: Final = {
     "unconfigured": "waits for its plant",
@@ -103,7 +103,8 @@ def fault_words(state: Mapping[str, Any] | None) -> str:
     fault = None if state is None else state["fault"]
     if fault is None:
         return ""
-    return f"{fault['name']}{' at ' if fault['where'] else ''}{fault['where'] or ''}: {fault['text']}"
+    where = f" at {fault['where']}" if fault["where"] else ""
+    return f"{fault['name']}{where}: {in_display_units(fault['text'])}"
 
 
 def goal_words(goal: Mapping[str, Any]) -> str:
@@ -140,7 +141,7 @@ def fault_lines(fault: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the rows of a fault's card: heading and text, without empty ones."""
     factor, unit = SHOWN_IN.get(fault["unit"], (1.0, fault["unit"]))
     rows = [
-        ("cause", fault["text"]),
+        ("cause", in_display_units(fault["text"])),
         ("where", fault["where"] or ""),
         ("value", "" if fault["value"] is None else f"{fault['value'] * factor:.6g} {unit}"),
         ("limit", "" if fault["limit"] is None else f"{fault['limit'] * factor:.6g} {unit}"),

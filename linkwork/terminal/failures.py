@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from linkwork.display_units import in_display_units
 from linkwork.terminal.output import complain, emit
 
 INTERRUPTED = 128 + signal.SIGINT
@@ -33,7 +34,8 @@ def run(main: Callable[[], Any], *, as_json: bool) -> int:
         return DONE
     except Exception as error:
         status, content = explain(error)
-        complain(content["message"])
+        text = content["message"]
+        complain(in_display_units(text) if status in (GOAL_FAILED, REFUSED) else text)
         if as_json:
             emit({"error": content})
     return int(status or DONE)
@@ -51,7 +53,8 @@ def explain(error: Exception) -> tuple[int, dict[str, Any]]:
         case Misuse():
             return USAGE, {"name": "USAGE", "message": str(error)}
         case RequestError():
-            return REFUSED, error.as_map() | {"message": f"{error.name}: {error.message}"}
+            text = error.message.removeprefix(f"{error.name.lower().replace('_', ' ')}: ")
+            return REFUSED, error.as_map() | {"message": f"{error.name}: {text}"}
         case NobodyThere():
             return NOBODY_THERE, {"name": "NOBODY_THERE", "message": str(error)}
         case Taken():

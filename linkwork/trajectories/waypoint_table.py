@@ -26,7 +26,6 @@ from linkwork.machine.yaml import check_regular
 TIME = "time_from_start_s"
 RATES = {"velocities": "_velocity", "accelerations": "_acceleration"}
 LARGEST_FILE_BYTES = 64 * 1024 * 1024
-_MOST_PROBLEMS = 20
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,7 +18,6 @@ from linkwork.multibody.workspace import Workspace
 from linkwork.plant.offline.efforts import MotorEfforts
 from linkwork.plant.start_values import NotAssembled, put_together
 
-AsGiven = Literal["assembled", "as-given"]
 STARTS: Final = ("assembled", "as-given")
 _KEPT: Final = 1e-6
 """Relative difference of a given speed from the one that the constraints leave, above which it is refused."""

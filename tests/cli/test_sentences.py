@@ -17,7 +17,10 @@ from linkwork.cli.app import build
 from linkwork.cli.path_text import result_lines
 from linkwork.cli.status_commands import positions
 from linkwork.demos import DEMOS
-from linkwork.display_units import shown
+from linkwork.display_units import in_display_units, shown
+from linkwork.protocol.codes import RequestCode
+from linkwork.protocol.errors import RequestError
+from linkwork.terminal.failures import explain
 from tests.command import linkwork
 
 
@@ -70,6 +73,28 @@ def test_a_result_names_the_largest_error_of_each_unit() -> None:
         "  largest error 0.011 ° (elbow), 0.001 mm (lift)"
     ]  # type: ignore[typeddict-item]
     assert list(result_lines({})) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("elbow would need velocity 14.3 rad/s, 6 rad/s is allowed", "819.33 °/s, 343.775 °/s is allowed"),
+        ("too fast: lift (0.6302, allowed 0.625 m/s)", "lift (630.2, allowed 625 mm/s)"),
+        (
+            "cannot reach left = 2.82428 rad, x = -0.02 m at 0.187 s",
+            "left = 161.819 °, x = -20 mm at 0.187 s",
+        ),
+        ("jerk 5e+03 rad/s³, 1e-3 m", "jerk 286479 °/s³, 1 mm"),
+        ("4.9 N m, 3 ms, 2 kg m², 5 rad/Nm, shoulder2 m", "4.9 N m, 3 ms, 2 kg m², 5 rad/Nm, shoulder2 m"),
+    ],
+)
+def test_sentences_are_in_degrees_and_millimetres(text: str, told: str) -> None:
+    assert in_display_units(text).endswith(told)
+
+
+def test_a_refusal_does_not_repeat_its_name() -> None:
+    refused = RequestError(RequestCode.NOT_CLEARED, "not cleared: the controller has no plant")
+    assert explain(refused)[1]["message"] == "NOT_CLEARED: the controller has no plant"
 
 
 def test_an_unknown_demo_is_answered_with_the_list() -> None:

@@ -1,5 +1,6 @@
 """Clients of all kinds against real daemons: ours, the pages' programs as printed, bare ZeroMQ."""
 
+import json
 import re
 import subprocess
 import sys
@@ -140,6 +141,10 @@ def test_texts_of_commands_are_in_degrees_and_millimetres(robot: Robot, lockstep
     moved = said("move", "shoulder_deg=20")
     assert re.search(r"; took \d+\.\d{3} s, planned duration \d+\.\d{3} s\n", moved)
     assert re.search(r"^  largest error \d\.\d{3} ° \(\w+\)", moved, re.MULTILINE)
+    assert " ° is allowed" in said("move", "shoulder_deg=300", status=3)
+    assert re.search(r"cannot reach x = \S+ mm, y = \S+ mm", said("move", "x=9", "y=9", status=3))
+    data = json.loads(said("move", "shoulder_deg=300", "--json", status=3).splitlines()[0])
+    assert " rad is allowed" in data["error"]["message"], "JSON has SI units"
     described = said("describe")
     assert re.search(r"shoulder +joint +° ", described)
     assert re.search(r"lift +joint +mm ", described)

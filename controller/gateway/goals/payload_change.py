@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 Told = Callable[[str], None]
 Payloads = Mapping[str, tuple[float, ...]]
-_SLOWER = 1.0 - 1e-6
 ANSWER_WITHIN_S = 10.0
 
 

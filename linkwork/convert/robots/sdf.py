@@ -83,7 +83,6 @@ _TABLE = ElementTable(
     },
 )
 _MOST_MODELS, _DEEPEST = 200, 20
-_LOCAL = ("link", "joint", "frame", "model", "include")
 
 
 @dataclass

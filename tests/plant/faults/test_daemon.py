@@ -71,6 +71,20 @@ def _next(me: Any, pace: Pace, seq: int, fresh: bool, tick: int) -> Any:
             return newest
 
 
+def test_a_refused_fault_is_described_once(config: Path, start_plant, tmp_path, capsys) -> None:
+    plant = start_plant(config, "--inject")
+    line = tmp_path / "line.yaml"
+    line.write_text("faults:\n  - {sensor: bias,\n     of: slied, by_m: 1}\n")
+    for words, place in (
+        ([str(line)], "line.yaml:3:10: error"),
+        (["--fault", "{sensor: bias, of: slied, by_m: 1}"], "fault: error"),
+    ):
+        assert command(plant, *words) == 2
+        said = capsys.readouterr().err
+        assert f"{place}: faults[0].of: no sensor has this name" in said
+        assert said.count("no sensor has this name") == 1
+
+
 @pytest.mark.slow
 def test_a_daemon_loses_the_same_in_lockstep_and_by_the_controllers_clock(
     config: Path, start_plant, controller, tmp_path, capsys
