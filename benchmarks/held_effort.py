@@ -82,7 +82,7 @@ class Alone:
         """Goes on to where the reference (k each) is after so many seconds."""
         work = self._work
         work.q[:] = self._q
-        move_by(*work.arguments[1:], self._v, seconds)
+        move_by(work.model, work.q, self._v, seconds)
         self._q = work.q.copy()
         self._place(theta, velocity)
         self._q, self._v = work.q.copy(), work.v.copy()
@@ -121,7 +121,7 @@ class Alone:
             error = theta - work.theta[self._index]
             if np.abs(error).max() < CLOSE:
                 break
-            move_by(*work.arguments[1:], self._motions() @ error, 1.0)
+            move_by(work.model, work.q, self._motions() @ error, 1.0)
             correct_position(*work.arguments, CLOSE, MOST)
         work.v[:] = self._motions() @ velocity
 

@@ -26,7 +26,6 @@ from linkwork.arrays import Floats
 from linkwork.controller.motion.streaming import StreamState
 from linkwork.controller.orders import Stop
 from linkwork.machine import Machine, load, shipped_path
-from linkwork.multibody.kernels.layout import POINT_POSITION, POINT_VELOCITY
 from linkwork.multibody.tree.kinematics import kinematics
 from tests.controller.loop.in_process import Sample
 
@@ -191,13 +190,9 @@ class RandomStream:
     def _note_points(self, row: np.void) -> None:
         """The measured points beside the section `workspace`."""
         machine, work = self.bench.machine, self._work
-        t, count = machine.mechanism.topology, len(machine.mechanism.point_names)
         work.q[:], work.v[:] = row["q"], row["v"]
         kinematics(*work.arguments)
-        place, rate = (
-            work.buffer[t[field] : t[field] + 3 * count].reshape(count, 3)
-            for field in (POINT_POSITION, POINT_VELOCITY)
-        )
+        place, rate = work.point_position, work.point_velocity
         for region in machine.regions:
             at = place[region.index]
             self._note("workspace", max((region.low - at).max(), (at - region.high).max()))

@@ -34,7 +34,7 @@ from linkwork import Machine, simulate
 from linkwork.arrays import Floats
 from linkwork.plant.offline.batch_kernels import sampled_steps
 from linkwork.plant.offline.start_state import StartState, begin
-from linkwork.plant.plant_layout import METHODS
+from linkwork.plant.plant_state import METHODS
 
 SECONDS = 0.5
 """Duration of the motion."""

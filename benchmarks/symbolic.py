@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from linkwork.machine import load, shipped
 from linkwork.multibody import Mechanism
 from linkwork.multibody.constraints.rows import constraint_rows
-from linkwork.multibody.kernels import layout
 from linkwork.multibody.symbolic import derive, numeric
 from linkwork.multibody.tree.coordinates import coordinates
 from linkwork.multibody.tree.dynamics import dynamics
@@ -64,8 +63,8 @@ def compared(mechanism: Mechanism, states: int, seed: int = 0) -> dict[str, obje
 
 
 def _normalise(mechanism: Mechanism, q: NDArray[np.float64]) -> None:
-    t = mechanism.topology
-    for first, scalar in t[t[layout.BALLS] : t[layout.BALLS + 1]].reshape(-1, 2).tolist():
+    model = mechanism.model
+    for first, scalar in zip(model.ball_vector.tolist(), model.ball_scalar.tolist(), strict=True):
         places = [*range(first, first + 3), scalar]
         q[places] /= np.linalg.norm(q[places])
 

@@ -28,7 +28,7 @@ from linkwork.arrays import Floats
 from linkwork.controller.goal_action_part import ActionPart
 from linkwork.controller.goal_force_part import ForcePart
 from linkwork.controller.goal_frame_part import FramePart
-from linkwork.multibody.kernels.compiling import VECTOR, float64, kernel, part, void
+from linkwork.multibody.kernels.compiling import kernel, part
 
 VERSION = 1
 HEADER = 16
@@ -152,7 +152,7 @@ def places(words: Floats) -> tuple[int, int, int, int, int]:
     return k, rows, pieces, knots, knots + pieces + 1
 
 
-@kernel(void(VECTOR, float64, VECTOR, VECTOR, VECTOR))
+@kernel
 def evaluate(words: Floats, s: float, theta: Floats, d1: Floats, d2: Floats) -> None:
     """θ(s), dθ/ds and d²θ/ds² (k each). Outside [0, duration] the end's θ, at rest."""
     k, rows, pieces, knots, values = places(words)

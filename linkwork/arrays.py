@@ -1,9 +1,16 @@
-"""Types of arrays, for annotations everywhere: their numbers, not their shapes, which docstrings give."""
+"""Types of arrays, for annotations everywhere. Shapes stand in docstrings.
 
-from typing import TypeAlias
+`Matrix` and `Table` are arrays of two dimensions, where a kernel must know: an argument `Floats` of a kernel
+has one.
+"""
+
+from typing import Annotated, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
+Flags: TypeAlias = NDArray[np.bool_]
+Matrix: TypeAlias = Annotated[Floats, "rows, columns"]
+Table: TypeAlias = Annotated[Integers, "rows, columns"]

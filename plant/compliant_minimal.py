@@ -2,52 +2,42 @@
 
 from __future__ import annotations
 
-from linkwork.arrays import Floats, Integers
+from linkwork.arrays import Floats, Integers, Matrix
 from linkwork.multibody.formulations.minimal import divided_minimal_rk4, minimal_rk4, minimal_semi_implicit
-from linkwork.multibody.kernels.compiling import (
-    BUFFER,
-    INTEGERS,
-    MATRIX,
-    PARAMETERS,
-    TOPOLOGY,
-    VECTOR,
-    float64,
-    int64,
-    kernel,
-)
+from linkwork.multibody.kernels.compiling import kernel
 from linkwork.multibody.steps.touch_search import begin_parts, judge_part, next_part
+from linkwork.multibody.workspace import Model, Workspace
 from linkwork.plant.offline.run_kernels import look, recorded
-from linkwork.plant.plant_layout import ADAPTIVE_RK4, SEMI_IMPLICIT
+from linkwork.plant.plant_state import ADAPTIVE_RK4, SEMI_IMPLICIT
 
 
-@kernel(int64(PARAMETERS, TOPOLOGY, BUFFER, int64, float64, int64, MATRIX, VECTOR, INTEGERS, VECTOR))
+@kernel
 def compliant_minimal_steps(
-    p: Floats,
-    t: Integers,
-    w: Floats,
+    m: Model,
+    w: Workspace,
     method: int,
     dt: float,
     count: int,
-    rows: Floats,
+    rows: Matrix,
     figures: Floats,
     partition: Integers,
     z: Floats,
 ) -> int:
     """As `offline_minimal.minimal_steps`, in parts where touch begins and ends."""
     for step in range(count):
-        begin_parts(t, w, dt)
+        begin_parts(w, dt)
         while True:
-            h = next_part(p, t, w, dt)
+            h = next_part(m, w, dt)
             if h == 0.0:
                 break
             if method == SEMI_IMPLICIT:
-                minimal_semi_implicit(p, t, w, h, partition, z)
+                minimal_semi_implicit(m, w, h, partition, z)
             elif method == ADAPTIVE_RK4:
-                divided_minimal_rk4(p, t, w, h, partition, z)
+                divided_minimal_rk4(m, w, h, partition, z)
             else:
-                minimal_rk4(p, t, w, h, partition, z)
-            judge_part(p, t, w, dt, h)
-        if not recorded(t, w, rows[step]):
+                minimal_rk4(m, w, h, partition, z)
+            judge_part(m, w, dt, h)
+        if not recorded(m, w, rows[step]):
             return step
-        look(p, t, w, dt, figures)
+        look(m, w, dt, figures)
     return count

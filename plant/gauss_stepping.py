@@ -1,18 +1,9 @@
 """`plant.stepping` by the method of Gauss, for machines whose file names it."""
 
-from linkwork.arrays import Floats, Integers
-from linkwork.multibody.kernels.compiling import (
-    BUFFER,
-    INTEGERS,
-    PARAMETERS,
-    TOPOLOGY,
-    float64,
-    int64,
-    kernel,
-)
-from linkwork.multibody.kernels.layout import N_ROWS
+from linkwork.multibody.kernels.compiling import kernel
 from linkwork.multibody.steps.gauss_steps import constrained_gauss, gauss
-from linkwork.plant.plant_layout import SUBSTEPS
+from linkwork.multibody.workspace import Model, Workspace
+from linkwork.plant.plant_state import PlantState
 from linkwork.plant.resistance import (
     begin_resisted,
     judge_resisted,
@@ -24,30 +15,30 @@ from linkwork.plant.resistance import (
 from linkwork.plant.stepping import look_back, take_up
 
 
-@kernel(float64(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, BUFFER, int64))
-def advance_gauss(p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, mode: int) -> float:
+@kernel
+def advance_gauss(m: Model, w: Workspace, s: PlantState, mode: int) -> float:
     """Advance by one period with the latched command, as `plant.stepping.advance`."""
-    dt, constrained = take_up(t, w, s, b, mode), t[N_ROWS] > 0
-    for _ in range(s[SUBSTEPS]):
-        resisted = resists(s, b, mode)
-        begin_resisted(s, b, dt)
+    dt, constrained = take_up(w, s, mode), m.n_rows > 0
+    for _ in range(s.substeps):
+        resisted = resists(s, mode)
+        begin_resisted(s, dt)
         h = dt
         while True:
             if resisted and constrained:
-                h = next_resisted_constrained(p, t, w, s, b, mode)
+                h = next_resisted_constrained(m, w, s, mode)
             elif resisted:
-                h = next_resisted(p, t, w, s, b, mode)
+                h = next_resisted(m, w, s, mode)
             if h == 0.0:
                 break
             if constrained:
-                constrained_gauss(p, t, w, h)
+                constrained_gauss(m, w, h)
             else:
-                gauss(p, t, w, h)
+                gauss(m, w, h)
             if resisted and constrained:
-                judge_resisted_constrained(p, t, w, s, b, h)
+                judge_resisted_constrained(m, w, s, h)
             elif resisted:
-                judge_resisted(p, t, w, s, b, h)
+                judge_resisted(m, w, s, h)
             else:
                 h = 0.0
-    fastest: float = look_back(t, w, s, b, mode, dt)
+    fastest: float = look_back(m, w, s, mode, dt)
     return fastest

@@ -10,7 +10,7 @@ projected onto the constraints in the metric of M⁺. A gripper that opens relea
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,9 +21,9 @@ from linkwork.machine.payloads import Loads, load_vector
 from linkwork.machine.scene import PartFeeder, SceneGripper, ScenePart
 from linkwork.multibody import Workspace
 from linkwork.multibody.expressions.conditions import Condition, parse_condition
-from linkwork.multibody.kernels import layout
 from linkwork.multibody.tree.dynamics import dynamics
 from linkwork.multibody.tree.kinematics import kinematics, point_jacobian
+from linkwork.multibody.workspace import Model
 from linkwork.plant.light_beams import BeamState
 from linkwork.plant.loose_part import LoosePart, PartModel
 from linkwork.plant.moving_planes import MovingPlane
@@ -77,8 +77,6 @@ class Handling:
         self.moved = False
         self.reported: list[dict[str, Any]] = []
         """What grippers did since it was cleared: name, whether closed, the part held or released."""
-        topology = mechanism.topology
-        self._links = topology[topology[layout.POINTS] :][: len(mechanism.point_names)]
         self._jacobian, self._rate = np.zeros((6, mechanism.nv)), np.zeros(6)
 
     @property
@@ -113,11 +111,11 @@ class Handling:
             if grip.part is not None:
                 grip.part.carry(*self._pose(grip))
 
-    def act(self, base: Floats) -> Floats | None:
+    def act(self, base: Model) -> Model | None:
         """Close and open grippers, by the signals of this tick.
 
-        base (n): the machine's parameters without parts. Returns the parameters (n) with the parts that are
-        held, None where nothing changed.
+        base: the machine's model without parts. Returns the model with the parts that are held, None where
+        nothing changed.
         """
         if not self._grips:
             return None
@@ -173,30 +171,28 @@ class Handling:
             found.append(PartSupply(feeder, plane, self.parts[begin:end], [seed, number]))
         return found
 
-    def loaded(self, base: Floats) -> Floats:
-        """Return the machine's parameters (n) with the parts that are held; `base` (n) are those without."""
-        parameters = base.copy()
-        loads = Loads(replace(self._mechanism, parameters=base), parameters)
+    def loaded(self, base: Model) -> Model:
+        """Return the machine's model with the parts that are held; `base` is the one without."""
+        model = base.with_parameters(writable=True)
+        loads = Loads(base, model)
         for grip in self._grips:
             if grip.part is not None and grip.offset is not None and grip.turn is not None:
                 part = grip.part.part
                 about = grip.turn @ part.inertia_kg_m2 @ grip.turn.T
                 loads.aim(grip.place, load_vector(part.mass_kg, grip.offset.tolist(), about[_UPPER].tolist()))
                 loads.apply(1.0)
-        parameters.flags.writeable = False
-        return parameters
+        return model
 
     # -- gripping ----------------------------------------------------------------------------------------
 
     def _frame(self, grip: _Grip) -> tuple[Floats, Floats]:
         """Return position (3, m) of the gripper's point and axes (3 × 3) of its body in the world."""
         work, mechanism = self._work, self._mechanism
-        t, p, w = work.arguments[1], work.arguments[0], work.buffer
-        link = int(self._links[grip.place])
-        own = p[t[layout.POINT_AXES] :][9 * grip.place : 9 * grip.place + 9].reshape(3, 3)
+        link = work.model.point_link[grip.place]
+        own = work.model.point_axes[3 * grip.place : 3 * grip.place + 3]
         if link < 0:
             return np.array(mechanism.points[grip.place].at_m), own.T
-        axes = w[t[layout.AXES] :][9 * link : 9 * link + 9].reshape(3, 3)
+        axes = work.axes[3 * link : 3 * link + 3]
         return work.point_position[grip.place].copy(), (own @ axes).T
 
     def _pose(self, grip: _Grip) -> tuple[Floats, Floats]:
@@ -223,7 +219,7 @@ class Handling:
                 nearest, least = part, distance
         return nearest, least
 
-    def _close(self, grip: _Grip, base: Floats) -> bool:
+    def _close(self, grip: _Grip, base: Model) -> bool:
         """Grip the part that lies in the gripper; return whether there is one."""
         work = self._work
         kinematics(*work.arguments)
@@ -238,19 +234,18 @@ class Handling:
         part.carry(part.centre, part.axes)
         return True
 
-    def _collide(self, grip: _Grip, part: LoosePart, after: Floats) -> None:
-        """Keep the momentum of machine and part through the impact; `after`: the parameters with the part."""
+    def _collide(self, grip: _Grip, part: LoosePart, after: Model) -> None:
+        """Keep the momentum of machine and part through the impact; `after`: the model with the part."""
         work = self._work
-        p, t, w = work.arguments
-        dynamics(p, t, w)
+        dynamics(*work.arguments)
         momentum = work.M @ work.v
         spin = part.axes @ part.part.inertia_kg_m2 @ part.axes.T @ part.angular_velocity
         push = part.part.mass_kg * part.velocity
-        point_jacobian(p, t, w, grip.place, self._jacobian, self._rate)
+        point_jacobian(*work.arguments, grip.place, self._jacobian, self._rate)
         at, _ = self._frame(grip)
         momentum += self._jacobian[:3].T @ (spin + np.cross(part.centre - at, push))
         momentum += self._jacobian[3:].T @ push
-        dynamics(after, t, w)
+        dynamics(after, work)
         work.v[:] = np.linalg.solve(work.M, momentum)
         if self._machine.is_constrained:
             from linkwork.multibody.constraints.rows import constraint_rows
@@ -260,9 +255,9 @@ class Handling:
                 correct_velocity,
             )
 
-            constraint_rows(after, t, w)
-            correct_position(after, t, w, TOLERANCE, 20)
-            correct_velocity(after, t, w)
+            constraint_rows(after, work)
+            correct_position(after, work, TOLERANCE, 20)
+            correct_velocity(after, work)
         self.moved = True
 
     def _open(self, grip: _Grip) -> None:

@@ -11,7 +11,7 @@ from linkwork.arrays import Floats
 from linkwork.machine import Machine
 from linkwork.plant.drivers.driver import Command, Description, Driver, DriverFailed, Homes, Reading
 from linkwork.plant.guard import Guard
-from linkwork.plant.plant_layout import BRAKE, DAMP, EFFORTS, ZERO
+from linkwork.plant.plant_state import BRAKE, DAMP, EFFORTS, ZERO
 from linkwork.plant.scaling import Scaling
 from linkwork.protocol.codes import DeviceFault, DeviceStatus, Mode
 from linkwork.protocol.link import MOTOR_FAULT, Measurements

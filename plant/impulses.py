@@ -16,8 +16,8 @@ the remaining residual.
 
 import math
 
-from linkwork.arrays import Floats
-from linkwork.multibody.kernels.compiling import MATRIX, VECTOR, int64, kernel, part
+from linkwork.arrays import Floats, Matrix
+from linkwork.multibody.kernels.compiling import kernel, part
 from linkwork.multibody.linalg.linear import cholesky, cholesky_solve
 
 SWEEPS = 400
@@ -28,7 +28,7 @@ CONVERGED = 1e-13
 
 @part
 def _stick(
-    w: Floats,
+    w: Matrix,
     free: Floats,
     compliance: Floats,
     bound: Floats,
@@ -64,7 +64,7 @@ def _stick(
 
 
 @part
-def _sweep(w: Floats, free: Floats, compliance: Floats, bound: Floats, impulse: Floats) -> float:
+def _sweep(w: Matrix, free: Floats, compliance: Floats, bound: Floats, impulse: Floats) -> float:
     """One pass over the rows; return the largest relative change of a row's speed."""
     largest = 0.0
     for i in range(free.shape[0]):
@@ -82,15 +82,15 @@ def _sweep(w: Floats, free: Floats, compliance: Floats, bound: Floats, impulse: 
     return largest
 
 
-@kernel(int64(MATRIX, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, MATRIX, VECTOR))
+@kernel
 def bounded_impulses(
-    w: Floats,
+    w: Matrix,
     free: Floats,
     compliance: Floats,
     bound: Floats,
     impulse: Floats,
     sticks: Floats,
-    factor: Floats,
+    factor: Matrix,
     trial: Floats,
 ) -> int:
     """Solve the problem above: `impulse` gets λ, `sticks` 1 for a row inside its bound and 0 for others.

@@ -15,40 +15,29 @@ from linkwork.arrays import Floats, Integers
 from linkwork.machine import Machine
 from linkwork.machine.sections.force_sensors import ForceSensor
 from linkwork.multibody.formulations.other_formulations import constrained_forward_dynamics
-from linkwork.multibody.kernels.compiling import (
-    BUFFER,
-    INTEGERS,
-    PARAMETERS,
-    TOPOLOGY,
-    VECTOR,
-    kernel,
-    void,
-)
-from linkwork.multibody.kernels.layout import MULTIPLIERS
-from linkwork.multibody.kernels.views import vector
-from linkwork.plant.plant_layout import LAST_STEP, PlantArrays
+from linkwork.multibody.kernels.compiling import kernel
+from linkwork.multibody.workspace import Model, Workspace
+from linkwork.plant.plant_state import PlantState
 from linkwork.plant.resistance import apply
 
 
-@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, BUFFER, INTEGERS, INTEGERS, VECTOR))
+@kernel
 def sense_loads(
-    p: Floats, t: Integers, w: Floats, s: Integers, b: Floats,
-    row: Integers, place: Integers, measured: Floats,
-) -> None:  # fmt: skip
+    m: Model, w: Workspace, s: PlantState, row: Integers, place: Integers, measured: Floats
+) -> None:
     """Write the multiplier of row[i] to measured[place[i]], for `row` (n) and `place` (n).
 
     w: the plant's workspace or a copy; it changes. 0 before the first period has ended.
     """
-    last = vector(s, b, LAST_STEP)[0]
+    last = s.last_step[0]
     if last <= 0.0:
         for i in range(len(row)):
             measured[place[i]] = 0.0
         return
-    apply(t, w, s, b)
-    constrained_forward_dynamics(p, t, w)
-    multipliers = vector(t, w, MULTIPLIERS)
+    apply(w, s)
+    constrained_forward_dynamics(m, w)
     for i in range(len(row)):
-        measured[place[i]] = multipliers[row[i]]
+        measured[place[i]] = w.multipliers[row[i]]
 
 
 class LoadCells:
@@ -59,10 +48,9 @@ class LoadCells:
         self._place = np.array(
             [sensor.first + i for sensor in sensors for i in range(len(sensor.rows))], np.int64
         )
-        self._buffer = machine.plant_mechanism.workspace().buffer
+        self._work = machine.plant_mechanism.workspace()
 
-    def sample(self, plant: PlantArrays, measured: Floats) -> None:
+    def sample(self, m: Model, w: Workspace, s: PlantState, measured: Floats) -> None:
         """Write the readings (one flat array) at the plant's state, which is unchanged."""
-        p, t, w, s, b = plant
-        np.copyto(self._buffer, w)
-        sense_loads(p, t, self._buffer, s, b, self._row, self._place, measured)
+        np.copyto(self._work.buffer, w.buffer)
+        sense_loads(m, self._work, s, self._row, self._place, measured)

@@ -37,7 +37,7 @@ class Machinery(Protocol):
 
     @property
     def mode(self) -> int:
-        """Acting mode: a protocol.codes.Mode, or plant.plant_layout.DAMP."""
+        """Acting mode: a protocol.codes.Mode, or plant.plant_state.DAMP."""
         ...
 
     @property

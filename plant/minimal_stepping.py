@@ -7,55 +7,45 @@ which holds its velocity at zero; so are steps where no choice of coordinates is
 pose).
 """
 
-from linkwork.arrays import Floats, Integers
+from linkwork.arrays import Integers
 from linkwork.multibody.formulations.minimal import divided_minimal_rk4, minimal_rk4, minimal_semi_implicit
 from linkwork.multibody.formulations.partition import PROJECTED_STEPS
-from linkwork.multibody.kernels.compiling import (
-    BUFFER,
-    INTEGERS,
-    PARAMETERS,
-    TOPOLOGY,
-    float64,
-    kernel,
-    part,
-    void,
-)
-from linkwork.multibody.kernels.layout import STUCK_COUNT
-from linkwork.multibody.kernels.views import vector
+from linkwork.multibody.kernels.compiling import kernel, part
+from linkwork.multibody.workspace import Model, Workspace
 from linkwork.plant.constrained_stepping import constrained_step
-from linkwork.plant.plant_layout import ADAPTIVE_RK4, METHOD, PARTITION, SCRATCH, SEMI_IMPLICIT
+from linkwork.plant.plant_state import ADAPTIVE_RK4, SEMI_IMPLICIT, PlantState
 from linkwork.plant.resistance import (
     judge_resisted_constrained,
     next_resisted_constrained,
 )
-from linkwork.plant.stepping import ADVANCE, period_by
+from linkwork.plant.stepping import period_by
 
 
 @part
-def partition_of(s: Integers) -> Integers:
+def partition_of(s: PlantState) -> Integers:
     """Return the partition of the coordinates, a view (flat array; partition.py)."""
-    return s[s[PARTITION] : s[PARTITION + 1]]
+    return s.partition
 
 
-@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, BUFFER, float64))
-def minimal_step(p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, dt: float) -> None:
+@kernel
+def minimal_step(m: Model, w: Workspace, s: PlantState, dt: float) -> None:
     """One step of dt seconds by the machine's integrator."""
-    partition, z = partition_of(s), vector(s, b, SCRATCH)
-    if vector(t, w, STUCK_COUNT)[0] > 0.0:
+    partition = partition_of(s)
+    if w.stuck_count[0] > 0.0:
         partition[PROJECTED_STEPS] += 1
-        constrained_step(p, t, w, s, dt)
-    elif s[METHOD] == SEMI_IMPLICIT:
-        minimal_semi_implicit(p, t, w, dt, partition, z)
-    elif s[METHOD] == ADAPTIVE_RK4:
-        divided_minimal_rk4(p, t, w, dt, partition, z)
+        constrained_step(m, w, s, dt)
+    elif s.method == SEMI_IMPLICIT:
+        minimal_semi_implicit(m, w, dt, partition, s.scratch)
+    elif s.method == ADAPTIVE_RK4:
+        divided_minimal_rk4(m, w, dt, partition, s.scratch)
     else:
-        minimal_rk4(p, t, w, dt, partition, z)
+        minimal_rk4(m, w, dt, partition, s.scratch)
 
 
 _period = period_by(minimal_step, next_resisted_constrained, judge_resisted_constrained)
 
 
-@kernel(ADVANCE)
-def advance_minimal(p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, mode: int) -> float:
+@kernel
+def advance_minimal(m: Model, w: Workspace, s: PlantState, mode: int) -> float:
     """Advance by one period with the latched command, as `plant.stepping.advance`."""
-    return _period(p, t, w, s, b, mode)
+    return _period(m, w, s, mode)

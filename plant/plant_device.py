@@ -18,7 +18,7 @@ from linkwork.arrays import Integers
 from linkwork.machine import Machine
 from linkwork.plant.events import Events
 from linkwork.plant.machinery import Machinery, MachineryFailed
-from linkwork.plant.plant_layout import DAMP
+from linkwork.plant.plant_state import DAMP
 from linkwork.plant.session import Counts, Greeting, Hearing, Owner, PlantOwnership, SessionTerms
 from linkwork.plant.watchdog import Watchdog
 from linkwork.protocol.codes import (

@@ -8,86 +8,42 @@ The step never adds energy, however long it is. `resistance` takes it where brak
 step can follow, and for dampers that are too stiff for it.
 """
 
-from linkwork.arrays import Floats, Integers
+from linkwork.arrays import Floats
 from linkwork.multibody.formulations.other_formulations import constrained_forward_dynamics
 from linkwork.multibody.formulations.projection import onto_manifold
-from linkwork.multibody.kernels.compiling import (
-    BUFFER,
-    INTEGERS,
-    PARAMETERS,
-    TOPOLOGY,
-    float64,
-    int64,
-    kernel,
-    part,
-    void,
-)
-from linkwork.multibody.kernels.layout import (
-    BASIS,
-    CLOCK,
-    FREE_MOTION,
-    NV,
-    RANK,
-    RANKING,
-    REDUCED,
-    SUM_V,
-    VDOT,
-    Q,
-    V,
-)
-from linkwork.multibody.kernels.views import block, fill, matrix, table, vector
+from linkwork.multibody.kernels.compiling import block, kernel, part
+from linkwork.multibody.kernels.layout import RANK
+from linkwork.multibody.kernels.views import fill
 from linkwork.multibody.linalg.linear import cholesky_solve
 from linkwork.multibody.tree.dynamics import forward_dynamics, mass_times, solve_mass
 from linkwork.multibody.tree.rotations import move
+from linkwork.multibody.workspace import Model, Workspace
 from linkwork.plant.impulses import bounded_impulses
-from linkwork.plant.plant_layout import (
-    BOUND,
-    BRAKE,
-    BRAKE_EFFORT,
-    COMPLIANCE,
-    DAMP,
-    DAMPING,
-    DELASSUS,
-    FACTOR,
-    FREE,
-    IMPULSE,
-    MAX_EFFORT,
-    MOTOR_AT,
-    MOTORS,
-    RESPONSE,
-    ROWS,
-    STICKS,
-    TRIAL,
-)
-
-_RESPONSE = void(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, BUFFER)
-_IMPLICIT = void(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, BUFFER, int64, float64)
+from linkwork.plant.plant_state import BRAKE, DAMP, PlantState
 
 
 @part
-def _couple(s: Integers, b: Floats, nv: int) -> None:
+def _couple(s: PlantState, nv: int) -> None:
     """The Delassus matrix of the motors' rows, from their responses."""
-    n = s[MOTORS]
-    rows, response, delassus = matrix(s, b, ROWS, nv), matrix(s, b, RESPONSE, nv), matrix(s, b, DELASSUS, n)
+    n = s.n_motors
     for i in range(n):
         for j in range(i + 1):
             coupling = 0.0
             for k in range(nv):
-                coupling += rows[j, k] * response[i, k]
-            delassus[i, j] = delassus[j, i] = coupling
+                coupling += s.rows[j, k] * s.response[i, k]
+            s.delassus[i, j] = s.delassus[j, i] = coupling
 
 
-@kernel(_RESPONSE)
-def respond(p: Floats, t: Integers, w: Floats, s: Integers, b: Floats) -> None:
+@kernel
+def respond(m: Model, w: Workspace, s: PlantState) -> None:
     """v̇ without stuck brakes, the motors' responses and their Delassus matrix, without constraints."""
-    forward_dynamics(p, t, w)
-    nv = t[NV]
-    rows, response = matrix(s, b, ROWS, nv), matrix(s, b, RESPONSE, nv)
-    for i in range(s[MOTORS]):
+    forward_dynamics(m, w)
+    nv = m.nv
+    for i in range(s.n_motors):
         for k in range(nv):
-            response[i, k] = rows[i, k]
-        solve_mass(t, w, response[i])
-    _couple(s, b, nv)
+            s.response[i, k] = s.rows[i, k]
+        solve_mass(m, w, s.response[i])
+    _couple(s, nv)
 
 
 @part
@@ -100,88 +56,80 @@ def _along(basis: Floats, reduced: Floats, z: Floats, motion: Floats) -> None:
             motion[k] += basis[j, k] * z[j]
 
 
-@kernel(_RESPONSE)
-def respond_constrained(p: Floats, t: Integers, w: Floats, s: Integers, b: Floats) -> None:
+@kernel
+def respond_constrained(m: Model, w: Workspace, s: PlantState) -> None:
     """`respond` under constraints."""
-    constrained_forward_dynamics(p, t, w)
-    nv = t[NV]
-    free = nv - int(vector(t, w, RANKING)[RANK])
-    basis, reduced = block(w, t[BASIS], free, nv), block(w, t[REDUCED], free, free)
-    rows, response, z = matrix(s, b, ROWS, nv), matrix(s, b, RESPONSE, nv), vector(t, w, FREE_MOTION)
-    for i in range(s[MOTORS]):
+    constrained_forward_dynamics(m, w)
+    nv = m.nv
+    free = nv - int(w.ranking[RANK])
+    basis, reduced = w.basis[:free], block(w.reduced, 0, free, free)
+    for i in range(s.n_motors):
         for j in range(free):
-            z[j] = 0.0
+            w.free_motion[j] = 0.0
             for k in range(nv):
-                z[j] += basis[j, k] * rows[i, k]
-        _along(basis, reduced, z[:free], response[i])
-    _couple(s, b, nv)
+                w.free_motion[j] += basis[j, k] * s.rows[i, k]
+        _along(basis, reduced, w.free_motion[:free], s.response[i])
+    _couple(s, nv)
 
 
 @part
-def _impede(v: Floats, s: Integers, b: Floats, mode: int, dt: float) -> None:
+def _impede(v: Floats, s: PlantState, mode: int, dt: float) -> None:
     """After `respond`: brakes (BRAKE) or damping motors (DAMP) act on v for dt seconds."""
-    nv, n = v.shape[0], s[MOTORS]
-    rows, response = matrix(s, b, ROWS, nv), matrix(s, b, RESPONSE, nv)
-    free, compliance, bound = vector(s, b, FREE), vector(s, b, COMPLIANCE), vector(s, b, BOUND)
-    impulse, sticks, at = vector(s, b, IMPULSE), vector(s, b, STICKS), table(s, MOTOR_AT, 1)
-    friction, most, damping = vector(s, b, BRAKE_EFFORT), vector(s, b, MAX_EFFORT), vector(s, b, DAMPING)
+    nv, n = v.shape[0], s.n_motors
     for i in range(n):
-        free[i] = 0.0
+        s.free[i] = 0.0
         for k in range(nv):
-            free[i] += rows[i, k] * v[k]
-        damps = mode == DAMP and damping[i] > 0.0
-        compliance[i] = 1.0 / (damping[i] * dt) if damps else 0.0
-        bound[i] = dt * (friction[i] if mode == BRAKE else most[i] if damps else 0.0)
+            s.free[i] += s.rows[i, k] * v[k]
+        damps = mode == DAMP and s.damping[i] > 0.0
+        s.compliance[i] = 1.0 / (s.damping[i] * dt) if damps else 0.0
+        s.bound[i] = dt * (s.brake_effort[i] if mode == BRAKE else s.max_effort[i] if damps else 0.0)
     bounded_impulses(
-        matrix(s, b, DELASSUS, n),
-        free,
-        compliance,
-        bound,
-        impulse,
-        sticks,
-        matrix(s, b, FACTOR, n),
-        vector(s, b, TRIAL),
+        s.delassus,
+        s.free,
+        s.compliance,
+        s.bound,
+        s.impulse,
+        s.sticks,
+        s.factor,
+        s.trial,
     )
     for i in range(n):
         for k in range(nv):
-            v[k] += response[i, k] * impulse[i]
+            v[k] += s.response[i, k] * s.impulse[i]
     for i in range(n):
-        if mode == BRAKE and sticks[i] != 0.0:
-            v[at[i, 0]] = 0.0
+        if mode == BRAKE and s.sticks[i] != 0.0:
+            v[s.motor_at[i]] = 0.0
 
 
-@kernel(_IMPLICIT)
-def implicit_step(p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, mode: int, dt: float) -> None:
+@kernel
+def implicit_step(m: Model, w: Workspace, s: PlantState, mode: int, dt: float) -> None:
     """One first-order step of dt seconds with brakes or damping motors, without constraints."""
-    respond(p, t, w, s, b)
-    v, vdot = vector(t, w, V), vector(t, w, VDOT)
-    for k in range(t[NV]):
-        v[k] += dt * vdot[k]
-    _impede(v, s, b, mode, dt)
-    move(t, vector(t, w, Q), v, dt)
-    vector(t, w, CLOCK)[0] += dt
+    respond(m, w, s)
+    for k in range(m.nv):
+        w.v[k] += dt * w.vdot[k]
+    _impede(w.v, s, mode, dt)
+    move(m, w.q, w.v, dt)
+    w.clock[0] += dt
 
 
-@kernel(_IMPLICIT)
-def implicit_constrained_step(
-    p: Floats, t: Integers, w: Floats, s: Integers, b: Floats, mode: int, dt: float
-) -> None:
+@kernel
+def implicit_constrained_step(m: Model, w: Workspace, s: PlantState, mode: int, dt: float) -> None:
     """See `implicit_step`; under constraints."""
-    respond_constrained(p, t, w, s, b)
-    nv = t[NV]
-    free = nv - int(vector(t, w, RANKING)[RANK])
-    v, vdot, z = vector(t, w, V), vector(t, w, VDOT), vector(t, w, FREE_MOTION)
-    basis, reduced = block(w, t[BASIS], free, nv), block(w, t[REDUCED], free, free)
+    respond_constrained(m, w, s)
+    nv = m.nv
+    free = nv - int(w.ranking[RANK])
+    basis, reduced = w.basis[:free], block(w.reduced, 0, free, free)
     for k in range(nv):
-        v[k] += dt * vdot[k]
-    momentum = vector(t, w, SUM_V)
-    mass_times(t, w, v, momentum)
+        w.v[k] += dt * w.vdot[k]
+    mass_times(m, w, w.v, w.sum_v)
     for j in range(free):
-        z[j] = 0.0
+        w.free_motion[j] = 0.0
         for k in range(nv):
-            z[j] += basis[j, k] * momentum[k]
-    _along(basis, reduced, z[:free], v)  # without the part of the step that the closures do not admit
-    _impede(v, s, b, mode, dt)
-    move(t, vector(t, w, Q), v, dt)
-    vector(t, w, CLOCK)[0] += dt
-    onto_manifold(p, t, w)
+            w.free_motion[j] += basis[j, k] * w.sum_v[k]
+    _along(
+        basis, reduced, w.free_motion[:free], w.v
+    )  # without the part of the step that the closures do not admit
+    _impede(w.v, s, mode, dt)
+    move(m, w.q, w.v, dt)
+    w.clock[0] += dt
+    onto_manifold(m, w)

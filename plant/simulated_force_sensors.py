@@ -10,43 +10,33 @@ from linkwork.arrays import Floats, Integers
 from linkwork.machine import Machine
 from linkwork.machine.sections.force_sensors import ForceSensor
 from linkwork.multibody.contact.compliant_forces import compliant_forces
-from linkwork.multibody.kernels.compiling import (
-    BUFFER,
-    INTEGERS,
-    PARAMETERS,
-    TOPOLOGY,
-    VECTOR,
-    kernel,
-    void,
-)
-from linkwork.multibody.kernels.layout import AXES, CONTACT_FORCE, CONTACTS, POINT_AXES, POINTS
-from linkwork.multibody.kernels.views import matrix, table
+from linkwork.multibody.kernels.compiling import kernel
 from linkwork.multibody.linalg.vectors import combine, dot, load
 from linkwork.multibody.tree.kinematics import kinematics
-from linkwork.plant.plant_layout import PlantArrays
+from linkwork.multibody.workspace import Model, Workspace
+from linkwork.plant.plant_state import PlantState
 
 
-@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, INTEGERS, INTEGERS, VECTOR))
+@kernel
 def sense_forces(
-    p: Floats, t: Integers, w: Floats, contact: Integers, in_body: Integers, first: Integers, measured: Floats
+    m: Model, w: Workspace, contact: Integers, in_body: Integers, first: Integers, measured: Floats
 ) -> None:
     """From q and v: write the force (3, N) of each contact, in world axes or those of the point's body.
 
     The force of contact[i] is written from measured[first[i]] on; `in_body` (n): body axes.
     """
-    kinematics(p, t, w)
-    compliant_forces(p, t, w)
-    forces, own, axes = matrix(t, w, CONTACT_FORCE, 3), matrix(t, p, POINT_AXES, 3), matrix(t, w, AXES, 3)
+    kinematics(m, w)
+    compliant_forces(m, w)
     for i in range(len(contact)):
-        force = load(forces, contact[i])
-        point = table(t, CONTACTS, 1)[contact[i], 0]
-        link = table(t, POINTS, 1)[point, 0]
+        force = load(w.contact_force, contact[i])
+        point = m.contact_point[contact[i]]
+        link = m.point_link[point]
         if in_body[i] != 0 and link >= 0:
-            x, y, z = load(axes, 3 * link), load(axes, 3 * link + 1), load(axes, 3 * link + 2)
+            x, y, z = load(w.axes, 3 * link), load(w.axes, 3 * link + 1), load(w.axes, 3 * link + 2)
             force = (
-                dot(combine(x, y, z, load(own, 3 * point)), force),
-                dot(combine(x, y, z, load(own, 3 * point + 1)), force),
-                dot(combine(x, y, z, load(own, 3 * point + 2)), force),
+                dot(combine(x, y, z, load(m.point_axes, 3 * point)), force),
+                dot(combine(x, y, z, load(m.point_axes, 3 * point + 1)), force),
+                dot(combine(x, y, z, load(m.point_axes, 3 * point + 2)), force),
             )
         at = first[i]
         measured[at], measured[at + 1], measured[at + 2] = force
@@ -60,10 +50,9 @@ class Touch:
         self._in_body = np.array([sensor.frame == "body" for sensor in sensors], np.int64)
         self._first = np.array([sensor.first for sensor in sensors], np.int64)
 
-    def sample(self, plant: PlantArrays, measured: Floats) -> None:
+    def sample(self, m: Model, w: Workspace, measured: Floats) -> None:
         """Write the readings (one flat array; N) at the plant's state."""
-        p, t, w, _, _ = plant
-        sense_forces(p, t, w, self._contact, self._in_body, self._first, measured)
+        sense_forces(m, w, self._contact, self._in_body, self._first, measured)
 
 
 class ForceSensing:
@@ -86,13 +75,13 @@ class ForceSensing:
 
             self._cells = LoadCells(machine, bearing)
 
-    def sample(self, plant: PlantArrays) -> None:
+    def sample(self, m: Model, w: Workspace, s: PlantState) -> None:
         """Sample the sensors at the plant's state."""
         measured = self.measured
         if self._touch is not None:
-            self._touch.sample(plant, measured)
+            self._touch.sample(m, w, measured)
         if self._cells is not None:
-            self._cells.sample(plant, measured)
+            self._cells.sample(m, w, s, measured)
         if np.any(self._noise):
             self._generator.standard_normal(out=self._drawn)
             measured += self._noise * self._drawn

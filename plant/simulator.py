@@ -12,9 +12,9 @@ from linkwork.arrays import Floats
 from linkwork.machine import Machine
 from linkwork.machine.chains import resolved
 from linkwork.multibody.formulations.switching import SwitchRefused, switch
-from linkwork.plant import plant_layout as layout
+from linkwork.multibody.workspace import Model
 from linkwork.plant.machinery import MachineryFailed
-from linkwork.plant.plant_layout import BRAKE, DAMP, ZERO
+from linkwork.plant.plant_state import BRAKE, DAMP, ZERO, PlantState
 from linkwork.plant.signal_switches import Switches
 from linkwork.plant.start_values import put_together
 from linkwork.plant.stepping import latch, measure
@@ -54,8 +54,9 @@ class Simulator:
     Views into its memory, none of them to be written from outside: `q` (nq), `v` (nv, true state),
     `measured` (of the present state, see `linkwork.protocol.link.Measurements`), `joint_effort` (nv, the
     motors' effort at every joint in the last period), `travel` (nv, distance since the last fresh command).
-    `tick` counts periods; `mode` is the acting mode (`plant.stepping`); `fastest` is the largest speed of a
-    joint. `work` is the mechanism's workspace. `seed` decides the sensors' noise.
+    `state` has the plant's own numbers. `tick` counts periods; `mode` is the acting mode (`plant.stepping`);
+    `fastest` is the largest speed of a joint. `work` is the mechanism's workspace. `seed` decides the
+    sensors' noise.
     """
 
     runs_by_itself = False
@@ -69,26 +70,26 @@ class Simulator:
         self.tick = 0
         self.mode = BRAKE
         self.work = machine.plant_mechanism.workspace()
-        self._s, self._b = layout.lay_out(machine)
-        self._arguments = (*self.work.arguments, self._s, self._b)
+        self.state = PlantState(machine)
+        self._arguments = (*self.work.arguments, self.state)
         self.q, self.v = self.work.q, self.work.v
         self.joint_effort = self.work.effort
-        self._commanded, self.travel = self.view(layout.COMMANDED), self.view(layout.TRAVEL)
-        self._drawn = self.view(layout.DRAWN)
+        self._commanded, self.travel = self.state.commanded, self.state.travel
+        self._drawn = self.state.drawn
         self._noise = np.random.default_rng(seed)
         self._noisy = any(sensor.noise or sensor.velocity_noise for sensor in machine.sensors)
         self._advance = resolved(_period_name(machine))
         self._switches = Switches(machine)
         self._force_sensing = _force_sensing(machine, self._noise)
         self.measured = Measurements(
-            q=self.view(layout.MEASURED_Q),
-            v=self.view(layout.MEASURED_V),
-            effort=self.view(layout.EFFORT),
+            q=self.state.measured_q,
+            v=self.state.measured_v,
+            effort=self.state.effort,
             force=self._force_sensing.measured if self._force_sensing else np.zeros(0),
             inputs=np.array([signal.initial for signal in machine.inputs]),
             outputs=np.array([signal.initial for signal in machine.outputs]),
         )
-        self._base = self.work.parameters
+        self._base = self.work.model
         self._handling: Handling | None = None
         if machine.scene is not None:
             from linkwork.plant.handling import Handling  # for such machines alone
@@ -110,7 +111,7 @@ class Simulator:
 
     def latch(self, mode: int, effort: Floats) -> None:
         """See `Machinery`: acts from now on (protocol.codes.Mode), with efforts saturated here."""
-        latch(self._s, self._b, mode, effort)
+        latch(self.state, mode, effort)
         self.mode = mode
 
     def act(self, action: str) -> None:
@@ -136,7 +137,7 @@ class Simulator:
             if self._handling is not None:
                 self._handle()
             if self._force_sensing is not None:
-                self._force_sensing.sample(self._arguments)
+                self._force_sensing.sample(*self._arguments)
 
     def sense(self) -> Sequence[dict[str, Any]]:
         """See `Machinery`; the sensors were sampled when the period ended."""
@@ -149,21 +150,14 @@ class Simulator:
     def close(self) -> None:
         """Do nothing: the simulator holds no resource."""
 
-    def view(self, field: int) -> Floats:
-        """Return a field of the plant's own numbers (n; `plant.plant_layout`)."""
-        return layout.view(self._s, self._b, field)
-
-    def give(self, parameters: Floats) -> None:
-        """Continue with other parameters of the mechanism, a flat array of the same layout.
-
-        Parts that grippers hold are added to them.
-        """
-        self._base = parameters
-        self._continue_with(parameters if self._handling is None else self._handling.loaded(parameters))
+    def give(self, model: Model) -> None:
+        """Continue with other parameters of the mechanism. Parts that grippers hold are added to them."""
+        self._base = model
+        self._continue_with(model if self._handling is None else self._handling.loaded(model))
 
     @property
-    def base(self) -> Floats:
-        """Parameters (n) of the mechanism, without parts that are held."""
+    def base(self) -> Model:
+        """The mechanism's model, without parts that are held."""
         return self._base
 
     @property
@@ -171,9 +165,9 @@ class Simulator:
         """The loose parts."""
         return () if self._handling is None else self._handling.parts
 
-    def _continue_with(self, parameters: Floats) -> None:
-        self.work.parameters = parameters
-        self._arguments = (*self.work.arguments, self._s, self._b)
+    def _continue_with(self, model: Model) -> None:
+        self.work.model = model
+        self._arguments = (*self.work.arguments, self.state)
 
     def sample_sensors(self) -> None:
         """Sample the sensors again, after the state was changed from outside."""
@@ -233,9 +227,9 @@ class Simulator:
     def _handle(self) -> None:
         """Close and open grippers, by the signals of this tick."""
         assert self._handling is not None
-        parameters = self._handling.act(self._base)
-        if parameters is not None:
-            self._continue_with(parameters)
+        model = self._handling.act(self._base)
+        if model is not None:
+            self._continue_with(model)
             if self._handling.moved:
                 self.sample_sensors()
         self._switches.reported += self._handling.reported
@@ -266,12 +260,11 @@ class Simulator:
     def _look(self) -> None:
         if self._noisy:
             self._noise.standard_normal(out=self._drawn)
-        _, t, w, s, b = self._arguments
-        measure(t, w, s, b)
+        measure(*self._arguments)
         if self._inputs is not None:
             self._inputs.sample(self.tick)
         if self._force_sensing is not None:
-            self._force_sensing.sample(self._arguments)
+            self._force_sensing.sample(*self._arguments)
 
     def _diverged(self) -> str:
         mechanism = self.machine.plant_mechanism

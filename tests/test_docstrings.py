@@ -9,12 +9,10 @@ import pytest
 from tests.test_names import PRODUCT, files_of
 
 ARRAY = re.compile(r"\b(Floats|Integers|NDArray\[np|ArrayLike)\b")
-BUNDLES = {"p", "t", "w", "s", "b", "bundle"}
-"""Flat arrays with a layout: layout.py of multibody/kernels, plant_layout.py, bundles.py."""
 REFERS = re.compile(r"(See|As) `\w|`[\w.]+` ")
 """A docstring that begins so has the arguments of the function it names."""
-FIELDS = re.compile(r"dict\[int, (Floats|Integers)\]|Callable\[.*")
-"""Arrays in tables of fields and in types of callables, which have no shape in common."""
+FIELDS = re.compile(r"dict\[str, (Floats|Integers)\]|Callable\[.*")
+"""Arrays by name and in types of callables, which have no shape in common."""
 _SIZE = r"(?:\d+|n[a-z]?|[kmr]|dof|count|(?!metres|radians|seconds|joules)[a-z]{3,}s)"
 SHAPE = re.compile(
     rf"\((?!m[,;)]){_SIZE}(?: [×+-] \(?{_SIZE}\)?)*(?:[,;)]| each)"
@@ -48,7 +46,7 @@ def arrays_of(function: ast.FunctionDef) -> tuple[list[str], bool]:
         if each.annotation is not None and is_array(each.annotation)
     ]
     returned = function.returns is not None and is_array(function.returns)
-    return [name for name in names if name not in BUNDLES], returned
+    return names, returned
 
 
 def gives_shape(function: ast.FunctionDef, around: str) -> bool:

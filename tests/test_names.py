@@ -49,7 +49,9 @@ def test_file_stems_are_unique_but_for_a_few() -> None:
 
 MOST_ATTRIBUTES, MOST_ARGUMENTS = 25, 10
 WIDE_CLASSES = {
-    "Workspace": "the quantities of a mechanism, each a view into one buffer",
+    "Model": "a mechanism's topology and parameters: the argument of kernels",
+    "Workspace": "the state and results of a mechanism: the argument of kernels",
+    "PlantState": "the plant's own numbers: the argument of its kernels",
     "Machine": "the content of a machine file, frozen",
     "MachineFile": "the sections of a machine file, one attribute each",
     "StreamStep": "the arrays of one compiled kernel",

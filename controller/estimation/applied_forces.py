@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from linkwork.arrays import Floats, Integers
 from linkwork.multibody.kernels.compiling import part
-from linkwork.multibody.kernels.layout import EFFORT
-from linkwork.multibody.kernels.views import copy, vector
+from linkwork.multibody.kernels.views import copy
+from linkwork.multibody.workspace import Workspace
 
 
 @part
-def act(t: Integers, w: Floats, motor: Integers, sent: Floats, felt: Floats) -> None:
-    """`EFFORT` := the forces felt (nv) and the efforts sent to the joints `motor`."""
-    effort = vector(t, w, EFFORT)
-    copy(felt, effort)
+def act(w: Workspace, motor: Integers, sent: Floats, felt: Floats) -> None:
+    """`effort` := the forces felt (nv) and the efforts sent to the joints `motor`."""
+    copy(felt, w.effort)
     for i in range(len(motor)):
-        effort[motor[i]] += sent[i]
+        w.effort[motor[i]] += sent[i]

@@ -26,20 +26,12 @@ from linkwork.machine import Machine
 from linkwork.machine.building.initial_assembly import admitted as admitted_in_units
 from linkwork.machine.building.initial_assembly import independent
 from linkwork.multibody import Workspace
-from linkwork.multibody.kernels.compiling import (
-    BUFFER,
-    INTEGERS,
-    PARAMETERS,
-    TOPOLOGY,
-    VECTOR,
-    kernel,
-    part,
-    void,
-)
-from linkwork.multibody.kernels.layout import BASIS, COLUMN_SCALE, NQ, NV, RANK, RANKING, Q
-from linkwork.multibody.kernels.views import block, copy, vector
+from linkwork.multibody.kernels.compiling import block, kernel, part
+from linkwork.multibody.kernels.layout import RANK
+from linkwork.multibody.kernels.views import copy
 from linkwork.multibody.linalg.linear import cholesky, products, reach
 from linkwork.multibody.tree.rotations import way_between
+from linkwork.multibody.workspace import Model
 
 CLEAR = 1e-3
 """Least pivot of B B' (its root) for an orthonormal Λ, from which B counts as well-conditioned."""
@@ -84,13 +76,13 @@ def determinant(a: Floats) -> float:
 
 
 @part
-def _orthonormal_basis(p: Floats, t: Integers, w: Floats, unit: Floats) -> None:
+def _orthonormal_basis(m: Model, w: Workspace, unit: Floats) -> None:
     """Write Λ' in scaled units, orthonormalised (Gram and Schmidt) with its orientation, to unit (k × nv)."""
     k, nv = unit.shape
-    basis, columns = block(w, t[BASIS], k, nv), vector(t, p, COLUMN_SCALE)
+    basis = w.basis[:k]
     for i in range(k):
         for c in range(nv):
-            unit[i, c] = basis[i, c] / columns[c]
+            unit[i, c] = basis[i, c] / m.column_scale[c]
         for j in range(i):
             first, end = reach(unit[i])
             _remove(unit[j], unit[i], first, end)
@@ -140,20 +132,20 @@ def _is_clear(a: Floats, square: Floats) -> bool:
 
 
 @part
-def _passed_fold(p: Floats, t: Integers, w: Floats, measured: Integers, memory: Floats) -> bool:
+def _passed_fold(m: Model, w: Workspace, measured: Integers, memory: Floats) -> bool:
     """Renew Λ₀ and B₀; return whether det(Λ₀' Λ) det(B₀' B) < 0 since they were well-conditioned.
 
     Where the closures have lost a row, both stay as they are.
     """
-    nv, k, s = t[NV], t[NV] - int(vector(t, w, RANKING)[RANK]), len(measured)
-    at = _HEAD + t[NQ] + nv
-    if s == 0 or len(memory) != memory_words(t[NQ], nv, k, s):
+    nv, k, s = m.nv, m.nv - int(w.ranking[RANK]), len(measured)
+    at = _HEAD + m.nq + nv
+    if s == 0 or len(memory) != memory_words(m.nq, nv, k, s):
         return False
     kept, unit = block(memory, at, k, nv), block(memory, at + k * nv, k, nv)
     sensed = block(memory, at + k * nv, k, s)  # over unit, once that is kept
     at += 2 * k * nv
     reference, square = block(memory, at, k, s), block(memory, at + k * s, k, k)
-    _orthonormal_basis(p, t, w, unit)
+    _orthonormal_basis(m, w, unit)
     if _overlap(kept, unit, square) < 0.0:
         memory[ORIENTATION] = -memory[ORIENTATION]
     copy(memory[at - k * nv : at], memory[at - 2 * k * nv : at - k * nv])
@@ -172,21 +164,21 @@ def _passed_fold(p: Floats, t: Integers, w: Floats, measured: Integers, memory: 
 
 
 @part
-def _jumped(p: Floats, t: Integers, w: Floats, measured: Integers, sensed: Integers, memory: Floats) -> bool:
+def _jumped(m: Model, w: Workspace, measured: Integers, sensed: Integers, memory: Floats) -> bool:
     """Renew q of the last tick; return whether the way from there is a jump (see `JUMP`)."""
-    nq, nv, q, columns = t[NQ], t[NV], vector(t, w, Q), vector(t, p, COLUMN_SCALE)
+    nq, nv = m.nq, m.nv
     at = _HEAD + nq + nv
     before, way = memory[_HEAD : _HEAD + nq], memory[at - nv : at]
-    way_between(t, before, q, way)
-    copy(q, before)
+    way_between(m, before, w.q, way)
+    copy(w.q, before)
     far = least = off = 0.0
     for c in range(nv):
-        way[c] /= columns[c]
+        way[c] /= m.column_scale[c]
         if sensed[c] != 0:
             least = max(least, abs(way[c]))
         else:
             far = max(far, abs(way[c]))
-    k = nv - int(vector(t, w, RANKING)[RANK])
+    k = nv - int(w.ranking[RANK])
     if len(measured) > 0 and len(memory) == memory_words(nq, nv, k, len(measured)):
         kept = block(memory, at, k, nv)
         for i in range(k):
@@ -196,16 +188,14 @@ def _jumped(p: Floats, t: Integers, w: Floats, measured: Integers, sensed: Integ
     return (far > JUMP and far > BEYOND_MEASURED * least) or off > JUMP
 
 
-@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, INTEGERS, VECTOR))
-def follow_branch(
-    p: Floats, t: Integers, w: Floats, measured: Integers, sensed: Integers, memory: Floats
-) -> None:
+@kernel
+def follow_branch(m: Model, w: Workspace, measured: Integers, sensed: Integers, memory: Floats) -> None:
     """Renew memory after an estimate with its basis; `NUMBER` of it is the assembly.
 
     measured (s, or none): the sensed joints; sensed (nv): which joints have sensors.
     """
-    jumped = _jumped(p, t, w, measured, sensed, memory)
-    passed = _passed_fold(p, t, w, measured, memory)
+    jumped = _jumped(m, w, measured, sensed, memory)
+    passed = _passed_fold(m, w, measured, memory)
     if memory[KNOWN] != 0.0 and (passed or jumped):
         memory[NUMBER] = -memory[NUMBER]
     memory[KNOWN] = 1.0
@@ -221,14 +211,13 @@ class Branch:
         mechanism = machine.mechanism
         nv, k = mechanism.nv, machine.dof
         joints = np.unique([sensor.index for sensor in machine.sensors]).astype(np.int64)
-        self._sensed = np.zeros(nv, np.int64)
-        self._sensed[joints] = 1
+        self.sensed = np.zeros(nv, np.int64)
+        self.sensed[joints] = 1
         names = [mechanism.joint_names[joint] for joint in joints]
         known = independent(mechanism, admitted_in_units(mechanism, machine.initial_q), names)
-        follows = len(known) == k and not self._sensed.all()
-        self._measured = joints if follows else np.zeros(0, np.int64)
-        self.memory = np.zeros(memory_words(mechanism.nq, nv, k, len(self._measured)))
-        self.arguments = (self._measured, self._sensed, self.memory)
+        follows = len(known) == k and not self.sensed.all()
+        self.measured = joints if follows else np.zeros(0, np.int64)
+        self.memory = np.zeros(memory_words(mechanism.nq, nv, k, len(self.measured)))
         self.forget()
 
     @property
@@ -238,7 +227,7 @@ class Branch:
 
     def follow(self, now: Workspace) -> None:
         """`follow_branch`, for callers in Python."""
-        follow_branch(*now.arguments, *self.arguments)
+        follow_branch(*now.arguments, self.measured, self.sensed, self.memory)
 
     def forget(self) -> None:
         """The assembly in which the machine is seen next counts as that of the initial pose."""

@@ -14,7 +14,7 @@ from linkwork.controller.estimation.assembly_mode import Branch
 from linkwork.controller.estimation.closure_observer import TOLD, observation, observe_closed
 from linkwork.controller.estimation.contact_free import without_touch
 from linkwork.controller.estimation.estimate_quality import Quality
-from linkwork.controller.estimation.prediction import foresee_closed, outlook, predict_closed
+from linkwork.controller.estimation.prediction import ClosedOutlook, foresee_closed, predict_closed
 from linkwork.controller.estimation.redundant_sensors import Redundancy, weights
 from linkwork.controller.estimation.sensor_estimate import WEIGHT, Estimator
 from linkwork.controller.laws.closed_chain import evaluate_motion
@@ -23,9 +23,10 @@ from linkwork.controller.laws.motor_conditioning import FADING
 from linkwork.controller.tick_io import Inputs
 from linkwork.machine import Machine
 from linkwork.multibody import Workspace
-from linkwork.multibody.kernels.compiling import BUFFER, INTEGERS, TOPOLOGY, VECTOR, kernel, void
-from linkwork.multibody.kernels.layout import BASIS, COLUMN_SCALE, NV, RANK, RANKING, M
-from linkwork.multibody.kernels.views import block, fill, matrix, vector
+from linkwork.multibody.kernels.compiling import kernel
+from linkwork.multibody.kernels.layout import RANK
+from linkwork.multibody.kernels.views import fill
+from linkwork.multibody.workspace import Model
 
 FAR = 0.2
 """rad or typical lengths that the sensors may be from the last estimate when the machine is seen again;
@@ -35,27 +36,33 @@ STEPS, FIRST_STEPS = 5, 40
 """Most Newton steps of a tick, and of the first one, which may begin far away."""
 
 
-@kernel(void(TOPOLOGY, BUFFER, INTEGERS, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR))
+@kernel
 def forces_for(
-    t: Integers, w: Floats, motor: Integers, weight: Floats, acceleration: Floats,
-    square: Floats, needed: Floats, force: Floats,
-) -> None:  # fmt: skip
+    m: Model,
+    w: Workspace,
+    motor: Integers,
+    weight: Floats,
+    acceleration: Floats,
+    square: Floats,
+    needed: Floats,
+    force: Floats,
+) -> None:
     """force (nv) of the motors whose share along the admitted motions is Λ' M acceleration.
 
     After `evaluate_closed`; arguments as of `motor_allocation.motor_forces`. Zero at a pose with more
     degrees of freedom than `needed` has numbers.
     """
-    nv = t[NV]
-    free = nv - int(vector(t, w, RANKING)[RANK])
+    nv = m.nv
+    free = nv - int(w.ranking[RANK])
     fill(force, 0.0)
     if free > len(needed):
         return
-    basis, mass = block(w, t[BASIS], free, nv), matrix(t, w, M, nv)
+    basis = w.basis[:free]
     fill(needed, 0.0)
     for c in range(nv):
         momentum = 0.0
         for d in range(nv):
-            momentum += mass[c, d] * acceleration[d]
+            momentum += w.M[c, d] * acceleration[d]
         for i in range(free):
             needed[i] += basis[i, c] * momentum
     motor_forces(basis, motor, weight, square, needed[:free], force)
@@ -83,12 +90,17 @@ class ClosedChainModel:
         self._redundancy = Redundancy(machine)
         self.compares = self._redundancy.extra > 0
         self._believed = machine.controller.estimator.closure_residual_max
-        t = machine.mechanism.topology
-        columns = machine.mechanism.parameters[t[COLUMN_SCALE] : t[COLUMN_SCALE + 1]]
         self._joint = np.array([sensor.index for sensor in machine.sensors], np.int64)
-        self._far = FAR * columns[self._joint]
+        self._far = FAR * machine.mechanism.model.column_scale[self._joint]
         self._motor = np.array([motor.index for motor in machine.motors], np.int64)
-        self._outlook = outlook(self.now, self._near, self.ahead, self._motor, self.felt)
+        self._outlook = ClosedOutlook(
+            m=self.now.model,
+            now=self.now,
+            near=self._near,
+            ahead=self.ahead,
+            motor=self._motor,
+            felt=self.felt,
+        )
         self._motor_weight = machine.effort_weights
         free = machine.dof
         self._square, self._needed, self._force = np.zeros(free**2), np.zeros(free), np.zeros(nv)
@@ -101,7 +113,7 @@ class ClosedChainModel:
 
     def foresee(self, sent: Floats, period: float, beyond: float) -> bool:
         """See `LoopModel`."""
-        foresee_closed(self._outlook.words, sent, self._stands, period, beyond)
+        foresee_closed(self._outlook, sent, self._stands, period, beyond)
         self._stands = False
         return True
 
@@ -116,7 +128,7 @@ class ClosedChainModel:
             self._look_around(inputs)
         quality, given, told = self.quality, self._estimator, self._told
         bad: int = observe_closed(
-            self._observation.words, inputs.q_measured, inputs.v_measured,
+            self._observation, inputs.q_measured, inputs.v_measured,
             dt, given.cut_off_hz, given.bandwidth, self._believed,
             given.first, predicted, inputs.fresh, self._stands, STEPS if self._seen else FIRST_STEPS,
         )  # fmt: skip
@@ -161,7 +173,7 @@ class ClosedChainModel:
         if self.quality.sigma_motors < FADING:
             return False
         forces_for(
-            *self.ahead.arguments[1:], self._motor, self._motor_weight, acceleration,
+            *self.ahead.arguments, self._motor, self._motor_weight, acceleration,
             self._square, self._needed, self._force,
         )  # fmt: skip
         effort[:] = self._force[self._motor]

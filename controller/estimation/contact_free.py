@@ -1,12 +1,11 @@
 """A workspace for predictions: the machine without contact forces."""
 
 from linkwork.multibody import Workspace
-from linkwork.multibody.kernels.layout import HELD
 from linkwork.multibody.workspace import touches
 
 
 def without_touch(work: Workspace) -> Workspace:
     """The workspace, in which stops and contacts do not push: where they are is not known so exactly."""
     if touches(work):
-        work.buffer[work.topology[HELD]] = 1.0
+        work.held[0] = 1.0
     return work

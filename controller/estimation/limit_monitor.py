@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.arrays import Floats
+from linkwork.arrays import Flags, Floats, Integers, Matrix
 from linkwork.controller.estimation.sensor_estimate import Estimator
 from linkwork.controller.faults import FaultCode
 from linkwork.controller.tick_io import Inputs
 from linkwork.machine import Machine
 from linkwork.multibody import Workspace
-from linkwork.multibody.kernels.compiling import FLAGS, INTEGERS, MATRIX, VECTOR, int64, kernel
+from linkwork.multibody.kernels.compiling import kernel
 from linkwork.multibody.tree.rotations import wrapped
 from linkwork.protocol.codes import DeviceFault, DeviceStatus
 from linkwork.protocol.link import MOTOR_FAULT
@@ -31,8 +31,8 @@ AT_REST = 1e-3
 """rad/s or m/s: a speed below this, beside the uncertainty of its measurement, counts as rest."""
 
 
-@kernel(int64(VECTOR, VECTOR, MATRIX, MATRIX, MATRIX))
-def first_beyond(q: Floats, v: Floats, limits: Floats, edges: Floats, slack: Floats) -> int:
+@kernel
+def first_beyond(q: Floats, v: Floats, limits: Matrix, edges: Matrix, slack: Matrix) -> int:
     """The first joint outside its position limits that has moved outwards (2 i), or too fast (2 i + 1); −1
     when none is.
 
@@ -50,14 +50,9 @@ def first_beyond(q: Floats, v: Floats, limits: Floats, edges: Floats, slack: Flo
     return -1
 
 
-@kernel(int64(INTEGERS, VECTOR, VECTOR, FLAGS, VECTOR, VECTOR))
+@kernel
 def worst_violation(
-    index: NDArray[np.int64],
-    reference: Floats,
-    theta: Floats,
-    wraps: NDArray[np.bool_],
-    tolerance: Floats,
-    error: Floats,
+    index: Integers, reference: Floats, theta: Floats, wraps: Flags, tolerance: Floats, error: Floats
 ) -> int:
     """Write |reference − θ| for the coordinates `index` to `error` (k); return the one most beyond its
     tolerance.

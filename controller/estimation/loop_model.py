@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple, Protocol
+from typing import Annotated, Protocol
 
 import numpy as np
 
@@ -22,27 +22,15 @@ from linkwork.controller.tick_io import Inputs
 from linkwork.machine import Machine
 from linkwork.machine.chains import resolved
 from linkwork.multibody import Workspace
-from linkwork.multibody.kernels.bundles import BUNDLE, Bundle, reader
-from linkwork.multibody.kernels.compiling import (
-    BUFFER,
-    INTEGERS,
-    ON_MECHANISM,
-    PARAMETERS,
-    TOPOLOGY,
-    VECTOR,
-    boolean,
-    float64,
-    int64,
-    kernel,
-    void,
-)
-from linkwork.multibody.kernels.layout import CLOCK, EFFORT, NV, SECOND, SUM_V, VDOT, Q, V
-from linkwork.multibody.kernels.views import copy, vector
+from linkwork.multibody.kernels.compiling import kernel
+from linkwork.multibody.kernels.structs import Struct
+from linkwork.multibody.kernels.views import copy
 from linkwork.multibody.steps.integrate import rk4
 from linkwork.multibody.tree.coordinates import coordinates
 from linkwork.multibody.tree.dynamics import dynamics, forward_dynamics
 from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.multibody.tree.rotations import go
+from linkwork.multibody.workspace import Model
 
 
 class LoopModel(Protocol):
@@ -118,41 +106,38 @@ def model_of(machine: Machine, estimator: Estimator) -> LoopModel:
     return model
 
 
-@kernel(ON_MECHANISM)
-def evaluate_dynamics(p: Floats, t: Integers, w: Floats) -> None:
+@kernel
+def evaluate_dynamics(m: Model, w: Workspace) -> None:
     """Mass matrix, bias, friction and coordinates at the workspace's state."""
-    dynamics(p, t, w)
-    coordinates(p, t, w)
+    dynamics(m, w)
+    coordinates(m, w)
 
 
-@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, VECTOR, VECTOR, float64))
+@kernel
 def predict_tree(
-    p: Floats, t: Integers, now: Floats, motor: Integers, sent: Floats, felt: Floats, seconds: float
+    m: Model, now: Workspace, motor: Integers, sent: Floats, felt: Floats, seconds: float
 ) -> None:
     """Advance `now` by a time (s) under the efforts sent and the measured contact forces (nv)."""
-    act(t, now, motor, sent, felt)
-    rk4(p, t, now, seconds)
+    act(now, motor, sent, felt)
+    rk4(m, now, seconds)
 
 
-class TreeOutlook(NamedTuple):
+class TreeOutlook(Struct):
     """The arrays of `foresee_tree`: the model, the workspaces, the motors' joints, the forces felt (nv)."""
 
-    p: Floats
-    t: Integers
-    now: Floats
-    ahead: Floats
+    m: Model
+
+    now: Workspace
+    ahead: Workspace
     motor: Integers
     felt: Floats
 
 
-read_outlook = reader(TreeOutlook)
-
-
-@kernel(void(BUNDLE, VECTOR, float64))
-def foresee_tree(bundle: Integers, sent: Floats, seconds: float) -> None:
+@kernel
+def foresee_tree(given: TreeOutlook, sent: Floats, seconds: float) -> None:
     """Write the state that time after `now` to `ahead`, evaluated.
 
-    bundle: `TreeOutlook`; the efforts sent and the forces felt (nv) act meanwhile. With h = 2/3 of the way,
+    The efforts sent and the forces felt (nv) act meanwhile. With h = 2/3 of the way,
     the accelerations a₀ at (q, v) and
 
         a₁ at (q + h v + h²/2 a₀ + h³/6 j, v + h a₀ + h²/2 j),    j = (a₁ - a₀) / h of the tick before,
@@ -160,68 +145,64 @@ def foresee_tree(bundle: Integers, sent: Floats, seconds: float) -> None:
     the mean acceleration is (a₀ + 3 a₁) / 4 (Radau's rule), and for the way (a₀ + a₁) / 2. j, which `ahead`
     keeps, replaces a third evaluation.
     """
-    given = read_outlook(bundle)
-    p, t, now, ahead, motor, felt = given.p, given.t, given.now, given.ahead, given.motor, given.felt
-    q, v, first, mean = vector(t, now, Q), vector(t, now, V), vector(t, now, VDOT), vector(t, now, SUM_V)
-    ahead_q, ahead_v, last = vector(t, ahead, Q), vector(t, ahead, V), vector(t, ahead, VDOT)
-    jerk, h = vector(t, ahead, SECOND), seconds / 1.5
-    act(t, now, motor, sent, felt)
-    copy(vector(t, now, EFFORT), vector(t, ahead, EFFORT))
-    forward_dynamics(p, t, now)
-    copy(q, ahead_q)
-    vector(t, ahead, CLOCK)[0] = vector(t, now, CLOCK)[0] + h
-    for c in range(t[NV]):
-        mean[c] = v[c] + h * (first[c] / 2.0 + h * jerk[c] / 6.0)
-        ahead_v[c] = v[c] + h * (first[c] + h * jerk[c] / 2.0)
-    go(t, ahead_q, v, first, mean, h)
-    forward_dynamics(p, t, ahead)
-    copy(q, ahead_q)
-    for c in range(t[NV]):
-        mean[c] = v[c] + seconds * (first[c] + last[c]) / 4.0
-        ahead_v[c] = v[c] + seconds * (first[c] + 3.0 * last[c]) / 4.0
-        jerk[c] = (last[c] - first[c]) / h
-    go(t, ahead_q, v, first, mean, seconds)
-    vector(t, ahead, CLOCK)[0] = vector(t, now, CLOCK)[0] + seconds
-    evaluate_dynamics(p, t, ahead)
+    m, now, ahead, motor, felt = given.m, given.now, given.ahead, given.motor, given.felt
+    h = seconds / 1.5
+    act(now, motor, sent, felt)
+    copy(now.effort, ahead.effort)
+    forward_dynamics(m, now)
+    copy(now.q, ahead.q)
+    ahead.clock[0] = now.clock[0] + h
+    for c in range(m.nv):
+        now.sum_v[c] = now.v[c] + h * (now.vdot[c] / 2.0 + h * ahead.second[c] / 6.0)
+        ahead.v[c] = now.v[c] + h * (now.vdot[c] + h * ahead.second[c] / 2.0)
+    go(m, ahead.q, now.v, now.vdot, now.sum_v, h)
+    forward_dynamics(m, ahead)
+    copy(now.q, ahead.q)
+    for c in range(m.nv):
+        now.sum_v[c] = now.v[c] + seconds * (now.vdot[c] + ahead.vdot[c]) / 4.0
+        ahead.v[c] = now.v[c] + seconds * (now.vdot[c] + 3.0 * ahead.vdot[c]) / 4.0
+        ahead.second[c] = (ahead.vdot[c] - now.vdot[c]) / h
+    go(m, ahead.q, now.v, now.vdot, now.sum_v, seconds)
+    ahead.clock[0] = now.clock[0] + seconds
+    evaluate_dynamics(m, ahead)
 
 
-class TreeObservation(NamedTuple):
+class TreeObservation(Struct):
     """The arrays of `observe_tree`: the model, the workspace, and `Estimator.wiring`."""
 
-    p: Floats
-    t: Integers
-    now: Floats
+    m: Model
+
+    now: Workspace
     joint: Annotated[Integers, "sensors"]
     has_velocity: Annotated[Integers, "sensors"]
-    table: Annotated[Floats, "targets", "sensors"]
+    table: Annotated[Floats, "targets, sensors"]
     balls: Integers
 
 
-read_observation = reader(TreeObservation)
-
-
-@kernel(int64(BUNDLE, VECTOR, VECTOR, *(float64,) * 3, *(boolean,) * 3))
+@kernel
 def observe_tree(
-    bundle: Integers, q_measured: Floats, v_measured: Floats, dt: float, cut_off_hz: float, bandwidth: float,
-    first: bool, predicted: bool, fresh: bool,
-) -> int:  # fmt: skip
-    """Correct `now`, the prediction or the last estimate, by the readings (sensors); see `read_sensors`.
-
-    bundle: `TreeObservation`.
-    """
-    given = read_observation(bundle)
-    p, t, now, joint = given.p, given.t, given.now, given.joint
+    given: TreeObservation,
+    q_measured: Floats,
+    v_measured: Floats,
+    dt: float,
+    cut_off_hz: float,
+    bandwidth: float,
+    first: bool,
+    predicted: bool,
+    fresh: bool,
+) -> int:
+    """Correct `now`, the prediction or the last estimate, by the readings (sensors); see `read_sensors`."""
+    m, now, joint = given.m, given.now, given.joint
     has_velocity, table, balls = given.has_velocity, given.table, given.balls
-    q, v = vector(t, now, Q), vector(t, now, V)
     bad: int = read_sensors(
         q_measured, v_measured, joint, has_velocity, table, balls, dt, cut_off_hz, bandwidth,
-        first, predicted, fresh, q, v,
+        first, predicted, fresh, now.q, now.v,
     )  # fmt: skip
-    take_positions(joint, balls, table[TO_Q], table[MISSING], q)
+    take_positions(joint, balls, table[TO_Q], table[MISSING], now.q)
     for i in range(len(joint)):
-        v[joint[i]] = table[TO_V, i]
-    kinematics(p, t, now)
-    coordinates(p, t, now)
+        now.v[joint[i]] = table[TO_V, i]
+    kinematics(m, now)
+    coordinates(m, now)
     return bad
 
 
@@ -236,10 +217,12 @@ class OpenChainModel:
         self.quality, self.multipliers = Quality(0), np.zeros(0)
         self._estimator = estimator
         self._motor = np.array([motor.index for motor in machine.motors], np.int64)
-        given = self.now.arguments
+        m, now = self.now.arguments
         joint, has_velocity, table, balls = estimator.wiring
-        self._observation = Bundle(TreeObservation(*given, joint, has_velocity, table, balls))
-        self._outlook = Bundle(TreeOutlook(*given, self.ahead.buffer, self._motor, self.felt))
+        self._observation = TreeObservation(
+            m=m, now=now, joint=joint, has_velocity=has_velocity, table=table, balls=balls
+        )
+        self._outlook = TreeOutlook(m=m, now=now, ahead=self.ahead, motor=self._motor, felt=self.felt)
 
     def predict(self, sent: Floats, seconds: float) -> Workspace:
         """See `LoopModel`."""
@@ -248,7 +231,7 @@ class OpenChainModel:
 
     def foresee(self, sent: Floats, period: float, beyond: float) -> bool:
         """See `LoopModel`."""
-        foresee_tree(self._outlook.words, sent, period + beyond)
+        foresee_tree(self._outlook, sent, period + beyond)
         return False
 
     def use_prediction(self) -> Workspace:
@@ -259,7 +242,7 @@ class OpenChainModel:
         """See `LoopModel`."""
         given = self._estimator
         bad: int = observe_tree(
-            self._observation.words, inputs.q_measured, inputs.v_measured, dt,
+            self._observation, inputs.q_measured, inputs.v_measured, dt,
             given.cut_off_hz, given.bandwidth, given.first, predicted, inputs.fresh,
         )  # fmt: skip
         return bad

@@ -19,8 +19,6 @@ used: half a period into the present hold. There a₁ is found by one step of Ne
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from linkwork.arrays import Floats, Integers
 from linkwork.controller.estimation.applied_forces import act
 from linkwork.controller.laws.closed_chain import evaluate_motion
@@ -35,187 +33,140 @@ from linkwork.multibody.formulations.constrained_dynamics import (
 from linkwork.multibody.formulations.elimination import rows_both_ways
 from linkwork.multibody.formulations.rank import particular
 from linkwork.multibody.formulations.reduced_mass import motion_in_basis
-from linkwork.multibody.kernels.bundles import BUNDLE, Bundle, reader
-from linkwork.multibody.kernels.compiling import (
-    BUFFER,
-    INTEGERS,
-    PARAMETERS,
-    TOPOLOGY,
-    VECTOR,
-    boolean,
-    float64,
-    kernel,
-    part,
-    void,
-)
-from linkwork.multibody.kernels.layout import (
-    BASIS,
-    CLOCK,
-    EFFORT,
-    LOST,
-    MULTIPLIERS,
-    N_ROWS,
-    NV,
-    RANK,
-    RANKING,
-    REDUCED,
-    RIGHT_SIDE,
-    ROW_SCALE,
-    SECOND,
-    SHIFT,
-    SUM_V,
-    VDOT,
-    A,
-    B,
-    Q,
-    V,
-)
-from linkwork.multibody.kernels.views import block, copy, fill, matrix, vector
+from linkwork.multibody.kernels.compiling import block, kernel, part
+from linkwork.multibody.kernels.layout import LOST, RANK
+from linkwork.multibody.kernels.structs import Struct
+from linkwork.multibody.kernels.views import copy, fill
 from linkwork.multibody.linalg.linear import cholesky_solve
 from linkwork.multibody.steps.constrained_steps import constrained_rk4
 from linkwork.multibody.tree.dynamics import dynamics, mass_times
 from linkwork.multibody.tree.rotations import go
+from linkwork.multibody.workspace import Model
 
 
 @part
-def under(t: Integers, w: Floats, effort: Floats) -> None:
-    """After `least_motion`: `VDOT` under another effort (nv) than `EFFORT`, which becomes this one."""
-    nv = t[NV]
-    free = nv - int(vector(t, w, RANKING)[RANK])
-    basis, before, vdot = block(w, t[BASIS], free, nv), vector(t, w, EFFORT), vector(t, w, VDOT)
-    z = vector(t, w, SHIFT)[:free]
+def under(m: Model, w: Workspace, effort: Floats) -> None:
+    """After `least_motion`: `vdot` under another effort (nv) than `effort`, which becomes this one."""
+    nv = m.nv
+    free = nv - int(w.ranking[RANK])
+    basis = w.basis[:free]
+    z = w.shift[:free]
     for i in range(free):
         z[i] = 0.0
         for c in range(nv):
-            z[i] += basis[i, c] * (effort[c] - before[c])
-    cholesky_solve(block(w, t[REDUCED], free, free), z)
+            z[i] += basis[i, c] * (effort[c] - w.effort[c])
+    cholesky_solve(block(w.reduced, 0, free, free), z)
     for i in range(free):
         for c in range(nv):
-            vdot[c] += basis[i, c] * z[i]
-    copy(effort, before)
+            w.vdot[c] += basis[i, c] * z[i]
+    copy(effort, w.effort)
 
 
 @part
-def next_to(p: Floats, t: Integers, w: Floats, multipliers: Floats, guess: Floats, vdot: Floats) -> None:
+def next_to(m: Model, w: Workspace, multipliers: Floats, guess: Floats, vdot: Floats) -> None:
     """vdot (nv) at the state of w, by the factors and the basis that w has of a state close by.
 
     One step of Newton's method from a guess of it and of the multipliers (rows): of their errors, that share
     is left by which the two states differ.
     """
-    dynamics(p, t, w)
-    constraint_rows(p, t, w)
-    nv, missing = t[NV], vector(t, w, RIGHT_SIDE)
-    b, force, scale = vector(t, w, B), vector(t, w, SHIFT), vector(t, p, ROW_SCALE)
-    free_forces(t, w, force)
-    mass_times(t, w, guess, vdot)
+    dynamics(m, w)
+    constraint_rows(m, w)
+    nv = m.nv
+    free_forces(m, w, w.shift)
+    mass_times(m, w, guess, vdot)
     for c in range(nv):
-        force[c] -= vdot[c]
-    rows_both_ways(t, matrix(t, w, A, nv), guess, missing, multipliers, force)
-    for i in range(t[N_ROWS]):
-        missing[i] = scale[i] * (b[i] - missing[i])
-    particular(p, t, w, missing, vdot)
-    motion_in_basis(t, w, nv - int(vector(t, w, RANKING)[RANK]), force, vdot)
+        w.shift[c] -= vdot[c]
+    rows_both_ways(m, w.A, guess, w.right_side, multipliers, w.shift)
+    for i in range(m.n_rows):
+        w.right_side[i] = m.row_scale[i] * (w.b[i] - w.right_side[i])
+    particular(m, w, w.right_side, vdot)
+    motion_in_basis(m, w, nv - int(w.ranking[RANK]), w.shift, vdot)
     for c in range(nv):
         vdot[c] += guess[c]
 
 
-class ClosedOutlook(NamedTuple):
+class ClosedOutlook(Struct):
     """The arrays of `foresee_closed`: the model, the workspaces, the motors' joints, the forces felt (nv)."""
 
-    p: Floats
-    t: Integers
-    now: Floats
-    near: Floats
-    ahead: Floats
+    m: Model
+
+    now: Workspace
+    near: Workspace
+    ahead: Workspace
     motor: Integers
     felt: Floats
 
 
-read_outlook = reader(ClosedOutlook)
-
-
-def outlook(
-    now: Workspace, near: Workspace, ahead: Workspace, motor: Integers, felt: Floats
-) -> Bundle[ClosedOutlook]:
-    """Return the arrays that `foresee_closed` works on; motor (motors): their joints; felt (nv; N m or N)."""
-    return Bundle(
-        ClosedOutlook(now.parameters, now.topology, now.buffer, near.buffer, ahead.buffer, motor, felt)
-    )
-
-
-@kernel(void(BUNDLE, VECTOR, boolean, float64, float64))
-def foresee_closed(bundle: Integers, sent: Floats, stands: bool, period: float, beyond: float) -> None:
+@kernel
+def foresee_closed(given: ClosedOutlook, sent: Floats, stands: bool, period: float, beyond: float) -> None:
     """Write the state a period after `now` to `near`, and the one `beyond` that, evaluated, to `ahead`.
 
-    bundle: `ClosedOutlook`. The efforts sent and the forces felt (nv) act meanwhile. stands: whether `near`
+    The efforts sent and the forces felt (nv) act meanwhile. stands: whether `near`
     already has the terms of the motion close to `now`. It then has those next to its own state, with the
     constraints' multipliers. ahead is then what this kernel left a period ago, or the law after it.
     """
-    given = read_outlook(bundle)
-    p, t, now, near = given.p, given.t, given.now, given.near
+    m, now, near = given.m, given.now, given.near
     ahead, motor, felt = given.ahead, given.motor, given.felt
-    act(t, now, motor, sent, felt)
-    effort = vector(t, now, EFFORT)
-    nv = t[NV]
-    q, v, mean = vector(t, now, Q), vector(t, now, V), vector(t, now, SUM_V)
-    near_q, near_v, near_vdot = vector(t, near, Q), vector(t, near, V), vector(t, near, VDOT)
-    ahead_q, ahead_v, middle = vector(t, ahead, Q), vector(t, ahead, V), vector(t, ahead, VDOT)
-    first, jerk = vector(t, now, SECOND), vector(t, near, SECOND)
-    began = vector(t, now, CLOCK)[0]
+    act(now, motor, sent, felt)
+    nv = m.nv
+    began = now.clock[0]
     if stands:
-        under(t, near, effort)
+        under(m, near, now.effort)
     else:
-        vector(t, near, CLOCK)[0] = began
-        copy(q, near_q)
-        copy(v, near_v)
-        copy(effort, vector(t, near, EFFORT))
-        projected(p, t, near)
-        fill(jerk, 0.0)
-    copy(near_vdot, first)
+        near.clock[0] = began
+        copy(now.q, near.q)
+        copy(now.v, near.v)
+        copy(now.effort, near.effort)
+        projected(m, near)
+        fill(near.second, 0.0)
+    copy(near.vdot, now.second)
 
-    copy(q, ahead_q)
+    copy(now.q, ahead.q)
     for c in range(nv):
-        mean[c] = v[c] + 0.25 * period * first[c]
-        ahead_v[c] = v[c] + 0.5 * period * (first[c] + 0.25 * period * jerk[c])
-    go(t, ahead_q, v, first, mean, 0.5 * period)
-    copy(effort, vector(t, ahead, EFFORT))
-    vector(t, ahead, CLOCK)[0] = began + 0.5 * period
-    if stands and beyond == 0.5 * period and vector(t, ahead, RANKING)[LOST] == 0.0:
+        now.sum_v[c] = now.v[c] + 0.25 * period * now.second[c]
+        ahead.v[c] = now.v[c] + 0.5 * period * (now.second[c] + 0.25 * period * near.second[c])
+    go(m, ahead.q, now.v, now.second, now.sum_v, 0.5 * period)
+    copy(now.effort, ahead.effort)
+    ahead.clock[0] = began + 0.5 * period
+    if stands and beyond == 0.5 * period and ahead.ranking[LOST] == 0.0:
         for c in range(nv):
-            near_vdot[c] = first[c] + 0.5 * period * jerk[c]
-        next_to(p, t, ahead, vector(t, near, MULTIPLIERS), near_vdot, middle)
+            near.vdot[c] = now.second[c] + 0.5 * period * near.second[c]
+        next_to(m, ahead, near.multipliers, near.vdot, ahead.vdot)
     else:
-        motion_terms(p, t, ahead)
-        free_forces(t, ahead, vector(t, ahead, SHIFT))
-        least_motion(p, t, ahead, vector(t, ahead, SHIFT), middle)
+        motion_terms(m, ahead)
+        free_forces(m, ahead, ahead.shift)
+        least_motion(m, ahead, ahead.shift, ahead.vdot)
 
-    copy(q, near_q)
+    copy(now.q, near.q)
     for c in range(nv):
-        mean[c] = v[c] + period / 6.0 * (first[c] + 2.0 * middle[c])
-        near_v[c] = v[c] + period * middle[c]
-    go(t, near_q, v, first, mean, period)
-    vector(t, near, CLOCK)[0] = began + period
-    projected(p, t, near)
+        now.sum_v[c] = now.v[c] + period / 6.0 * (now.second[c] + 2.0 * ahead.vdot[c])
+        near.v[c] = now.v[c] + period * ahead.vdot[c]
+    go(m, near.q, now.v, now.second, now.sum_v, period)
+    near.clock[0] = began + period
+    projected(m, near)
 
     far = period + beyond
     s = far / period
-    copy(q, ahead_q)
+    copy(now.q, ahead.q)
     for c in range(nv):
-        last = near_vdot[c]
-        near_v[c] = v[c] + period / 6.0 * (first[c] + 4.0 * middle[c] + last)
-        slope, bend = 4.0 * middle[c] - 3.0 * first[c] - last, 2.0 * (first[c] - 2.0 * middle[c] + last)
-        jerk[c] = (slope + 2.0 * bend) / period
-        mean[c] = v[c] + far * (first[c] / 2.0 + s * slope / 6.0 + s * s * bend / 12.0)
-        ahead_v[c] = v[c] + far * (first[c] + s * slope / 2.0 + s * s * bend / 3.0)
-    go(t, ahead_q, v, first, mean, far)
-    vector(t, ahead, CLOCK)[0] = began + far
-    evaluate_motion(p, t, ahead)
+        last = near.vdot[c]
+        near.v[c] = now.v[c] + period / 6.0 * (now.second[c] + 4.0 * ahead.vdot[c] + last)
+        slope, bend = (
+            4.0 * ahead.vdot[c] - 3.0 * now.second[c] - last,
+            2.0 * (now.second[c] - 2.0 * ahead.vdot[c] + last),
+        )
+        near.second[c] = (slope + 2.0 * bend) / period
+        now.sum_v[c] = now.v[c] + far * (now.second[c] / 2.0 + s * slope / 6.0 + s * s * bend / 12.0)
+        ahead.v[c] = now.v[c] + far * (now.second[c] + s * slope / 2.0 + s * s * bend / 3.0)
+    go(m, ahead.q, now.v, now.second, now.sum_v, far)
+    ahead.clock[0] = began + far
+    evaluate_motion(m, ahead)
 
 
-@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, VECTOR, VECTOR, float64))
+@kernel
 def predict_closed(
-    p: Floats, t: Integers, now: Floats, motor: Integers, sent: Floats, felt: Floats, seconds: float
+    m: Model, now: Workspace, motor: Integers, sent: Floats, felt: Floats, seconds: float
 ) -> None:
     """Advance `now` by a time (s) under the efforts sent and the measured contact forces (nv)."""
-    act(t, now, motor, sent, felt)
-    constrained_rk4(p, t, now, seconds)
+    act(now, motor, sent, felt)
+    constrained_rk4(m, now, seconds)

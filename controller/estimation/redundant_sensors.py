@@ -13,14 +13,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-from linkwork.arrays import Floats
+from linkwork.arrays import Floats, Integers
 from linkwork.controller.estimation.sensor_estimate import measured_balls, missing_positions
 from linkwork.machine import Machine
 from linkwork.multibody import Workspace
-from linkwork.multibody.kernels import layout
-from linkwork.multibody.kernels.compiling import INTEGERS, VECTOR, kernel, void
+from linkwork.multibody.kernels.compiling import kernel
 from linkwork.multibody.kernels.layout import RANK
 
 IDEAL = 1e-7
@@ -29,8 +27,7 @@ IDEAL = 1e-7
 
 def scales(machine: Machine) -> Floats:
     """Return the rad or m equivalent to one radian, for each sensor's joint (sensors)."""
-    t = machine.mechanism.topology
-    columns = machine.mechanism.parameters[t[layout.COLUMN_SCALE] : t[layout.COLUMN_SCALE + 1]]
+    columns = machine.mechanism.model.column_scale
     return np.asarray(columns[[sensor.index for sensor in machine.sensors]])
 
 
@@ -44,9 +41,9 @@ def weights(machine: Machine) -> Floats:
     return np.asarray(1.0 / np.array(deviation) / np.max(columns / deviation))
 
 
-@kernel(void(INTEGERS, INTEGERS, VECTOR, VECTOR, VECTOR))
+@kernel
 def differences_of(
-    joint: NDArray[np.int64], balls: NDArray[np.int64], readings: Floats, q: Floats, differences: Floats
+    joint: Integers, balls: Integers, readings: Floats, q: Floats, differences: Floats
 ) -> None:
     """See `missing_positions`; for callers in Python."""
     missing_positions(joint, balls, readings, q, differences)

@@ -23,7 +23,6 @@ import numpy as np
 from linkwork.arrays import Floats, Integers
 from linkwork.machine import Machine
 from linkwork.multibody.kernels.compiling import part
-from linkwork.multibody.kernels.layout import BALLS
 from linkwork.multibody.linalg.vectors import Vector, add, cross, dot, times
 from linkwork.multibody.tree.rotations import quaternion_of, rotation_vector, turn_between
 
@@ -171,10 +170,10 @@ def read_sensors(
 
 def measured_balls(machine: Machine) -> Integers:
     """Return `BALL_WORDS` numbers for each orientation that has sensors (5 × n, flat)."""
-    t = machine.mechanism.topology
+    model = machine.mechanism.model
     sensors = [sensor.index for sensor in machine.sensors]
     found: list[int] = []
-    for k, scalar in t[t[BALLS] : t[BALLS + 1]].reshape(-1, 2).tolist():
+    for k, scalar in zip(model.ball_vector.tolist(), model.ball_scalar.tolist(), strict=True):
         if k in sensors:
             found += [sensors.index(k), sensors.index(k + 1), sensors.index(k + 2), k, scalar]
     return np.array(found, np.int64)

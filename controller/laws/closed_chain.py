@@ -7,12 +7,11 @@ task − J x. `motor_allocation` maps it to the motors. Joints without a motor g
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 
-from linkwork.arrays import Floats, Integers
+from linkwork.arrays import Flags, Floats, Integers, Matrix
 from linkwork.controller.laws.damp import RATE_PER_S
 from linkwork.controller.laws.feedback import lag, wanted_acceleration
 from linkwork.controller.laws.law import (
@@ -25,107 +24,91 @@ from linkwork.multibody import Workspace
 from linkwork.multibody.formulations.constrained_dynamics import constrained_terms, motion_terms
 from linkwork.multibody.formulations.rank import admitted, particular
 from linkwork.multibody.formulations.reduced_mass import motion_in_basis
-from linkwork.multibody.kernels.bundles import BUNDLE, Bundle, reader
-from linkwork.multibody.kernels.compiling import (
-    BUFFER,
-    FLAGS,
-    INTEGERS,
-    MATRIX,
-    ON_MECHANISM,
-    TOPOLOGY,
-    VECTOR,
-    float64,
-    kernel,
-)
-from linkwork.multibody.kernels.layout import (
-    BASIS,
-    JDV,
-    NV,
-    RANK,
-    RANKING,
-    RIGHT_SIDE,
-    SUM_V,
-    THETA,
-    VDOT,
-    J,
-    V,
-)
-from linkwork.multibody.kernels.views import block, fill, matrix, vector
+from linkwork.multibody.kernels.compiling import block, kernel
+from linkwork.multibody.kernels.layout import RANK
+from linkwork.multibody.kernels.structs import Struct
+from linkwork.multibody.kernels.views import fill
 from linkwork.multibody.linalg.linear import lu_apply, lu_factor, products
 from linkwork.multibody.tree.coordinates import coordinates
+from linkwork.multibody.workspace import Model
 
 
-@kernel(ON_MECHANISM)
-def evaluate_motion(p: Floats, t: Integers, w: Floats) -> None:
-    """At the workspace's state: M, h, friction, coordinates, `BASIS`, and in `VDOT` some x with A x = b."""
-    motion_terms(p, t, w)
-    particular(p, t, w, vector(t, w, RIGHT_SIDE), vector(t, w, VDOT))
-    admitted(p, t, w)
-    coordinates(p, t, w)
+@kernel
+def evaluate_motion(m: Model, w: Workspace) -> None:
+    """At the workspace's state: M, h, friction, coordinates, `basis`, and in `vdot` some x with A x = b."""
+    motion_terms(m, w)
+    particular(m, w, w.right_side, w.vdot)
+    admitted(m, w)
+    coordinates(m, w)
 
 
-@kernel(ON_MECHANISM)
-def shorten(p: Floats, t: Integers, w: Floats) -> None:  # noqa: ARG001  the arguments of every kernel
-    """After `evaluate_motion`: `VDOT` becomes the x with A x = b that is shortest in the mass metric."""
-    zero = vector(t, w, SUM_V)
-    fill(zero, 0.0)
-    motion_in_basis(t, w, t[NV] - int(vector(t, w, RANKING)[RANK]), zero, vector(t, w, VDOT))
+@kernel
+def shorten(m: Model, w: Workspace) -> None:
+    """After `evaluate_motion`: `vdot` becomes the x with A x = b that is shortest in the mass metric."""
+    fill(w.sum_v, 0.0)
+    motion_in_basis(m, w, m.nv - int(w.ranking[RANK]), w.sum_v, w.vdot)
 
 
-@kernel(ON_MECHANISM)
-def evaluate_closed(p: Floats, t: Integers, w: Floats) -> None:
+@kernel
+def evaluate_closed(m: Model, w: Workspace) -> None:
     """The same with the shortest x, and with how near other ranks are (rank.py)."""
-    constrained_terms(p, t, w)
-    particular(p, t, w, vector(t, w, RIGHT_SIDE), vector(t, w, VDOT))
-    admitted(p, t, w)
-    shorten(p, t, w)
-    coordinates(p, t, w)
+    constrained_terms(m, w)
+    particular(m, w, w.right_side, w.vdot)
+    admitted(m, w)
+    shorten(m, w)
+    coordinates(m, w)
 
 
-@kernel(float64(TOPOLOGY, BUFFER, INTEGERS, VECTOR, MATRIX, INTEGERS, VECTOR, VECTOR, VECTOR))
+@kernel
 def closed_acceleration(
-    t: Integers, w: Floats, index: Integers, task: Floats,
-    rows: Floats, pivots: Integers, z: Floats, u: Floats, coast: Floats,
-) -> float:  # fmt: skip
+    m: Model,
+    w: Workspace,
+    index: Integers,
+    task: Floats,
+    rows: Matrix,
+    pivots: Integers,
+    z: Floats,
+    u: Floats,
+    coast: Floats,
+) -> float:
     """After `evaluate_closed`: u (nv) with A u = b and J u = task on the rows `index`; coast, with −J̇ v.
 
     task (k), scratch rows (k × k), pivots and z (k). Returns the smallest pivot ratio of J Λ; 0 where there
     are not as many goal coordinates as degrees of freedom at this pose. Below a ratio of 1e-12 the outputs
     are unchanged.
     """
-    nv, k = t[NV], len(index)
-    if nv - int(vector(t, w, RANKING)[RANK]) != k:
+    nv, k = m.nv, len(index)
+    if nv - int(w.ranking[RANK]) != k:
         return 0.0
-    basis, jacobian, x = block(w, t[BASIS], k, nv), matrix(t, w, J, nv), vector(t, w, VDOT)
-    bias = vector(t, w, JDV)
+    basis = w.basis[:k]
     for i in range(k):
-        products(jacobian[index[i]], basis, rows[i])
+        products(w.J[index[i]], basis, rows[i])
     ratio: float = lu_factor(rows, pivots)
     if ratio < 1e-12:
         return ratio
     for wanted in range(2):
         target = u if wanted == 1 else coast
         for i in range(k):
-            z[i] = task[i] if wanted == 1 else -bias[index[i]]
+            z[i] = task[i] if wanted == 1 else -w.Jdv[index[i]]
             for c in range(nv):
-                z[i] -= jacobian[index[i], c] * x[c]
+                z[i] -= w.J[index[i], c] * w.vdot[c]
         lu_apply(rows, pivots, z)
         for c in range(nv):
-            target[c] = x[c]
+            target[c] = w.vdot[c]
             for j in range(k):
                 target[c] += basis[j, c] * z[j]
     return ratio
 
 
-class ClosedDrive(NamedTuple):
-    """The arrays of `closed_inverse_dynamics`: (p, t, w), those of `drive`, and scratch.
+class ClosedDrive(Struct):
+    """The model, the workspace, the arrays of `drive`, and scratch.
 
     pivots (k); room: two vectors (nv), two (k) and a matrix (k × k).
     """
 
-    p: Floats
-    t: Integers
-    w: Floats
+    m: Model
+
+    w: Workspace
     motor: Annotated[Integers, "motors"]
     most: Annotated[Floats, "motors"]
     weight: Annotated[Floats, "motors"]
@@ -136,34 +119,37 @@ class ClosedDrive(NamedTuple):
     room: Floats
 
 
-read_drive = reader(ClosedDrive)
-
-
-@kernel(float64(BUNDLE, INTEGERS, *(VECTOR,) * 3, FLAGS, float64, float64, VECTOR))
+@kernel
 def closed_inverse_dynamics(
-    bundle: Integers, index: Integers, theta: Floats, velocity: Floats, acceleration: Floats,
-    wraps: NDArray[np.bool_], omega: float, zeta: float, force: Floats,
-) -> float:  # fmt: skip
+    given: ClosedDrive,
+    index: Integers,
+    theta: Floats,
+    velocity: Floats,
+    acceleration: Floats,
+    wraps: Flags,
+    omega: float,
+    zeta: float,
+    force: Floats,
+) -> float:
     """After `evaluate_motion`: `wanted_acceleration`, `closed_acceleration` and `drive`, one after the other.
 
-    bundle: `ClosedDrive`; index, theta, velocity, acceleration (k): the `Reference`; wraps (nc): coordinates
+    index, theta, velocity, acceleration (k): the `Reference`; wraps (nc): coordinates
     that wrap; omega in rad/s. Returns the smallest pivot ratio of J Λ; force (nv; N m or N) is written if it
     is at least 1e-12.
     """
-    given = read_drive(bundle)
-    p, t, w, room = given.p, given.t, given.w, given.room
-    nv, k = t[NV], len(index)
+    m, w, room = given.m, given.w, given.room
+    nv, k = m.nv, len(index)
     accelerations, tasks = block(room, 0, 2, nv), block(room, 2 * nv, 2, k)
     u, coast, task, z = accelerations[0], accelerations[1], tasks[0], tasks[1]
     rows = block(room, 2 * nv + 2 * k, k, k)
     wanted_acceleration(
-        vector(t, w, THETA), matrix(t, w, J, nv), vector(t, w, JDV), vector(t, w, V), wraps, index,
+        w.theta, w.J, w.Jdv, w.v, wraps, index,
         theta, velocity, acceleration, omega, zeta, task,
     )  # fmt: skip
-    ratio: float = closed_acceleration(t, w, index, task, rows, given.pivots, z, u, coast)
+    ratio: float = closed_acceleration(m, w, index, task, rows, given.pivots, z, u, coast)
     if ratio >= 1e-12:
         drive(
-            p, t, w, given.motor, given.most, given.weight, given.preload,
+            m, w, given.motor, given.most, given.weight, given.preload,
             u, coast, given.scratch, force, given.told,
         )  # fmt: skip
     return ratio
@@ -226,7 +212,7 @@ class ClosedInverseDynamics:
         room = np.zeros(2 * nv + 2 * k + k * k)
         self._pivots, self._room = np.zeros(k, np.int64), room
         self._ahead: Workspace | None = None
-        """The workspace that the bundle is for."""
+        """The workspace that `_given` is for."""
 
     def __call__(self, ahead: Workspace, reference: Reference, force: Floats) -> float:
         """See `Law`."""
@@ -234,13 +220,14 @@ class ClosedInverseDynamics:
         if len(reference.index) != motors.dof:
             return 0.0
         if ahead is not self._ahead:
-            given = ClosedDrive(
-                *ahead.arguments, motors.index, motors.most, motors.weight, motors.preload,
-                motors.scratch, motors.told, self._pivots, self._room,
+            self._ahead = ahead
+            self._given = ClosedDrive(
+                m=ahead.model, w=ahead, motor=motors.index, most=motors.most, weight=motors.weight,
+                preload=motors.preload, scratch=motors.scratch, told=motors.told,
+                pivots=self._pivots, room=self._room,
             )  # fmt: skip
-            self._ahead, self._bundle = ahead, Bundle(given)
         ratio: float = closed_inverse_dynamics(
-            self._bundle.words, reference.index, reference.theta, reference.velocity, reference.acceleration,
+            self._given, reference.index, reference.theta, reference.velocity, reference.acceleration,
             self._wraps, self._omega, self._zeta, force,
         )  # fmt: skip
         if ratio >= 1e-12:
@@ -283,7 +270,7 @@ class ClosedDamp:
         self._motors = motors
         self._u = np.zeros(machine.mechanism.nv)
 
-    def __call__(self, ahead: Workspace, reference: Reference, force: Floats) -> float:  # noqa: ARG002 - damping has no reference
+    def __call__(self, ahead: Workspace, reference: Reference, force: Floats) -> float:  # noqa: ARG002 - a float has no reference
         """See `Law`."""
         shorten(*ahead.arguments)
         np.multiply(ahead.v, -RATE_PER_S, out=self._u)

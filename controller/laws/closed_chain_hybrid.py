@@ -26,7 +26,7 @@ from linkwork.controller.laws.law import (
 from linkwork.machine import Machine
 from linkwork.machine.sections.force_settings import ForceRow
 from linkwork.multibody import Workspace
-from linkwork.multibody.kernels.layout import COLUMN_SCALE, RANK
+from linkwork.multibody.kernels.layout import RANK
 
 LEAST_LEVERAGE = 1e-7
 """Square of the smallest over the largest singular value of the motors' map; below it no force is applied."""
@@ -52,8 +52,7 @@ def opened_basis(work: Workspace, on: Floats, rows: list[ForceRow]) -> Floats:
 
 def _without_rows(work: Workspace, rows: list[int]) -> Floats:
     """After `evaluate_closed`: the velocities that all rows of A admit but these."""
-    t = work.topology
-    scale = work.parameters[t[COLUMN_SCALE] : t[COLUMN_SCALE + 1]]
+    scale = work.model.column_scale
     kept = np.delete(work.A, rows, axis=0) * scale
     _, sizes, right = np.linalg.svd(kept)
     rank = int(np.count_nonzero(sizes > DEPENDENT * max(float(sizes.max(initial=0.0)), 1e-300)))
@@ -110,7 +109,7 @@ class OpenedHybrid:
         )  # fmt: skip
         self._hold_gaps(ahead, reference, index[count:], self._task[count:])
         ratio: float = closed_acceleration(
-            *ahead.arguments[1:], index, self._task, self._solver, self._pivots, self._z, self._u, self._coast
+            *ahead.arguments, index, self._task, self._solver, self._pivots, self._z, self._u, self._coast
         )
         if ratio < 1e-12:
             return ratio

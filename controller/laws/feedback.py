@@ -26,11 +26,8 @@ double integrator has its zero at -1).
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
-from linkwork.arrays import Floats
-from linkwork.multibody.kernels.compiling import FLAGS, INTEGERS, MATRIX, VECTOR, float64, kernel, void
+from linkwork.arrays import Flags, Floats, Integers, Matrix
+from linkwork.multibody.kernels.compiling import kernel
 from linkwork.multibody.tree.rotations import wrapped
 
 
@@ -39,13 +36,21 @@ def lag(omega: float, zeta: float, period_s: float) -> float:
     return zeta * omega * period_s + (omega * period_s) ** 2 / 8.0
 
 
-@kernel(
-    void(VECTOR, MATRIX, VECTOR, VECTOR, FLAGS, INTEGERS, VECTOR, VECTOR, VECTOR, float64, float64, VECTOR)
-)
+@kernel
 def wanted_acceleration(
-    theta: Floats, J: Floats, Jdv: Floats, v: Floats, wraps: NDArray[np.bool_], index: NDArray[np.int64],
-    reference: Floats, velocity: Floats, acceleration: Floats, omega: float, zeta: float, task: Floats,
-) -> None:  # fmt: skip
+    theta: Floats,
+    J: Matrix,
+    Jdv: Floats,
+    v: Floats,
+    wraps: Flags,
+    index: Integers,
+    reference: Floats,
+    velocity: Floats,
+    acceleration: Floats,
+    omega: float,
+    zeta: float,
+    task: Floats,
+) -> None:
     """task = θ̈_d + 2 ζ ω ė + ω² e − J̇ v on the rows `index`, e taken the short way round where a coordinate
     wraps.
 

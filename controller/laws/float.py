@@ -16,14 +16,13 @@ class Float:
     """f = h(q, 0): the force that holds the pose against gravity, at any speed."""
 
     def __init__(self, machine: Machine, report: LawReport) -> None:  # noqa: ARG002 - it limits nothing
-        self._mechanism = machine.mechanism
         self._still = machine.mechanism.workspace()
 
     def __call__(self, ahead: Workspace, reference: Reference, force: Floats) -> float:  # noqa: ARG002 - a float has no reference
         """See `Law`."""
         self._still.q[:] = ahead.q
         self._still.v[:] = 0.0
-        dynamics(self._mechanism.parameters, self._mechanism.topology, self._still.buffer)
+        dynamics(*self._still.arguments)
         force[:] = self._still.h
         return 1.0
 

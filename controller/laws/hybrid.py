@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from linkwork.arrays import Floats, Integers
+from linkwork.arrays import Floats, Integers, Matrix
 from linkwork.controller.laws.contact_forces import contact_effort
 from linkwork.controller.laws.feedback import lag, wanted_acceleration
 from linkwork.controller.laws.law import (
@@ -27,33 +27,33 @@ from linkwork.controller.laws.law import (
 )
 from linkwork.machine import Machine
 from linkwork.multibody import Workspace
-from linkwork.multibody.kernels.compiling import (
-    BUFFER,
-    INTEGERS,
-    MATRIX,
-    PARAMETERS,
-    TOPOLOGY,
-    VECTOR,
-    float64,
-    kernel,
-)
-from linkwork.multibody.kernels.layout import FRICTION, JDV, NV, THETA, H, J, M, V
-from linkwork.multibody.kernels.views import matrix, vector
+from linkwork.multibody.kernels.compiling import kernel
 from linkwork.multibody.linalg.linear import lu_apply, lu_factor
+from linkwork.multibody.workspace import Model
 
 
-@kernel(
-    float64(
-        PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, VECTOR, VECTOR, INTEGERS, INTEGERS, INTEGERS, VECTOR, VECTOR,
-        VECTOR, VECTOR, float64, float64, MATRIX, INTEGERS, VECTOR, VECTOR, VECTOR,
-    )
-)  # fmt: skip
+@kernel  # fmt: skip
 def press_and_move(
-    p: Floats, t: Integers, w: Floats, index: Integers, task: Floats, velocity: Floats,
-    grip: Integers, gaps: Integers, contacts: Integers, wanted: Floats, push: Floats,
-    damping: Floats, gap: Floats, omega: float, zeta: float,
-    rows: Floats, pivots: Integers, u: Floats, speed: Floats, force: Floats,
-) -> float:  # fmt: skip
+    m: Model,
+    w: Workspace,
+    index: Integers,
+    task: Floats,
+    velocity: Floats,
+    grip: Integers,
+    gaps: Integers,
+    contacts: Integers,
+    wanted: Floats,
+    push: Floats,
+    damping: Floats,
+    gap: Floats,
+    omega: float,
+    zeta: float,
+    rows: Matrix,
+    pivots: Integers,
+    u: Floats,
+    speed: Floats,
+    force: Floats,
+) -> float:
     """After `dynamics` and `coordinates`: force (nv) = M u + h - friction - contact, see above.
 
     index, task, velocity (k): goal coordinates, their wanted second derivatives less J̇ v, their reference's
@@ -62,29 +62,25 @@ def press_and_move(
     are scratch. Returns the smallest pivot ratio; 0 where goal coordinates and gaps are not as many as
     joints.
     """
-    nv, k = t[NV], len(index)
-    jacobian, bias, v = matrix(t, w, J, nv), vector(t, w, JDV), vector(t, w, V)
-    mass, h, friction, theta = (
-        matrix(t, w, M, nv), vector(t, w, H), vector(t, w, FRICTION), vector(t, w, THETA),
-    )  # fmt: skip
+    nv, k = m.nv, len(index)
     for i in range(k):
         u[i], speed[i] = task[i], velocity[i]
         for j in range(nv):
-            rows[i, j] = jacobian[index[i], j]
+            rows[i, j] = w.J[index[i], j]
     for f in range(len(grip)):
         if grip[f] == 0 or gaps[f] < 0:
             continue
         if k == nv:
             return 0.0
         row = gaps[f]
-        u[k], speed[k] = -bias[row], 0.0
+        u[k], speed[k] = -w.Jdv[row], 0.0
         for j in range(nv):
-            rows[k, j] = jacobian[row, j]
+            rows[k, j] = w.J[row, j]
         if grip[f] == 2:
             rate = 0.0
             for j in range(nv):
-                rate += jacobian[row, j] * v[j]
-            u[k] += omega * omega * (gap[f] - theta[row]) - 2.0 * zeta * omega * rate
+                rate += w.J[row, j] * w.v[j]
+            u[k] += omega * omega * (gap[f] - w.theta[row]) - 2.0 * zeta * omega * rate
         k += 1
     if k != nv:
         return 0.0
@@ -97,16 +93,16 @@ def press_and_move(
         force[j] = 0.0
     for f in range(len(grip)):
         if grip[f] == 1 and gaps[f] >= 0:
-            contact_effort(p, t, w, contacts[f], wanted[f], speed, force)
+            contact_effort(m, w, contacts[f], wanted[f], speed, force)
             more = push[f] - wanted[f]
             for j in range(nv):
-                more += damping[f] * jacobian[gaps[f], j] * v[j]
+                more += damping[f] * w.J[gaps[f], j] * w.v[j]
             for j in range(nv):
-                force[j] += jacobian[gaps[f], j] * more
+                force[j] += w.J[gaps[f], j] * more
     for i in range(nv):
-        total = h[i] - friction[i] - force[i]
+        total = w.h[i] - w.friction[i] - force[i]
         for j in range(nv):
-            total += mass[i, j] * u[j]
+            total += w.M[i, j] * u[j]
         force[i] = total
     return ratio
 

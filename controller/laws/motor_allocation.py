@@ -21,20 +21,12 @@ from __future__ import annotations
 from linkwork.arrays import Floats, Integers
 from linkwork.controller.laws.effort_bounds import keep_direction, within
 from linkwork.controller.laws.motor_conditioning import FADING, directions, fade, leverage, scratch_words
-from linkwork.multibody.kernels.compiling import (
-    BUFFER,
-    INTEGERS,
-    PARAMETERS,
-    TOPOLOGY,
-    VECTOR,
-    kernel,
-    part,
-    void,
-)
-from linkwork.multibody.kernels.layout import BASIS, COLUMN_SCALE, FRICTION, NV, RANK, RANKING, H
-from linkwork.multibody.kernels.views import block, fill, vector
+from linkwork.multibody.kernels.compiling import block, kernel, part
+from linkwork.multibody.kernels.layout import RANK
+from linkwork.multibody.kernels.views import fill
 from linkwork.multibody.linalg.linear import cholesky, cholesky_solve
 from linkwork.multibody.tree.dynamics import mass_times
+from linkwork.multibody.workspace import Model, Workspace
 
 LEVERAGE, SHARE, FREE = range(3)
 """Outputs of `drive`: σ; α, or `BEYOND`; and the degrees of freedom at this pose."""
@@ -123,35 +115,43 @@ def solved(
 
 
 @part
-def component(t: Integers, w: Floats, basis: Floats, u: Floats, y: Floats, needed: Floats) -> None:
+def component(m: Model, w: Workspace, basis: Floats, u: Floats, y: Floats, needed: Floats) -> None:
     """needed (dof) := Λ' (h + M u − friction); y (nv) is scratch."""
-    h, friction = vector(t, w, H), vector(t, w, FRICTION)
-    mass_times(t, w, u, y)
-    for c in range(t[NV]):
-        y[c] += h[c] - friction[c]
+    mass_times(m, w, u, y)
+    for c in range(m.nv):
+        y[c] += w.h[c] - w.friction[c]
     for i in range(len(needed)):
         needed[i] = 0.0
-        for c in range(t[NV]):
+        for c in range(m.nv):
             needed[i] += basis[i, c] * y[c]
 
 
 @part
 def drive_here(
-    p: Floats, t: Integers, w: Floats, motor: Integers, most: Floats, weight: Floats, preload: Floats,
-    u: Floats, coast: Floats, scratch: Floats, force: Floats, told: Floats,
-) -> None:  # fmt: skip
+    m: Model,
+    w: Workspace,
+    motor: Integers,
+    most: Floats,
+    weight: Floats,
+    preload: Floats,
+    u: Floats,
+    coast: Floats,
+    scratch: Floats,
+    force: Floats,
+    told: Floats,
+) -> None:
     """See `drive`."""
-    nv, motors = t[NV], len(motor)
-    free = nv - int(vector(t, w, RANKING)[RANK])
-    basis, columns = block(w, t[BASIS], free, nv), vector(t, p, COLUMN_SCALE)
+    nv, motors = m.nv, len(motor)
+    free = nv - int(w.ranking[RANK])
+    basis = w.basis[:free]
     at = nv * (3 * nv + motors + 1)
     needed, coasting = block(scratch, at, 1, free)[0], block(scratch, at + nv, 1, free)[0]
     spent, other = block(scratch, at + 2 * nv, 1, free)[0], block(scratch, at + 3 * nv, 1, nv)[0]
     square = block(scratch, at + 4 * nv, 1, nv * nv)[0]
     told[FREE] = free
-    told[LEVERAGE] = leverage(basis, columns, motor, scratch)
+    told[LEVERAGE] = leverage(basis, m.column_scale, motor, scratch)
     told[SHARE] = 1.0
-    component(t, w, basis, u, force, needed)
+    component(m, w, basis, u, force, needed)
     if told[LEVERAGE] < FADING:
         directions(free, scratch)
         fade(free, motors, scratch, needed)
@@ -162,7 +162,7 @@ def drive_here(
     _nearest(basis, motor, weight, square, preload, needed, spent, force)
     if within(most, motor, force):
         return
-    component(t, w, basis, coast, other, coasting)
+    component(m, w, basis, coast, other, coasting)
     if told[LEVERAGE] < FADING:
         fade(free, motors, scratch, coasting)
     if motors > free:
@@ -190,11 +190,20 @@ def _nearest(
     solved(basis, motor, weight, square, spent, force)
 
 
-@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, *(VECTOR,) * 8))
+@kernel
 def drive(
-    p: Floats, t: Integers, w: Floats, motor: Integers, most: Floats, weight: Floats, preload: Floats,
-    u: Floats, coast: Floats, scratch: Floats, force: Floats, told: Floats,
-) -> None:  # fmt: skip
+    m: Model,
+    w: Workspace,
+    motor: Integers,
+    most: Floats,
+    weight: Floats,
+    preload: Floats,
+    u: Floats,
+    coast: Floats,
+    scratch: Floats,
+    force: Floats,
+    told: Floats,
+) -> None:
     """After `evaluate_closed`: write the motors' forces, in `force` (nv), for the admissible acceleration u
     (nv).
 
@@ -202,4 +211,4 @@ def drive(
     the scales; coast (nv): the acceleration without motion of the goal's coordinates; scratch: `words`; told:
     `LEVERAGE`, `SHARE`, `FREE`. After `BEYOND` scratch holds what `allocation` needs.
     """
-    drive_here(p, t, w, motor, most, weight, preload, u, coast, scratch, force, told)
+    drive_here(m, w, motor, most, weight, preload, u, coast, scratch, force, told)

@@ -24,10 +24,10 @@ from __future__ import annotations
 
 import math
 
-from linkwork.arrays import Floats, Integers
+from linkwork.arrays import Floats, Integers, Matrix
 from linkwork.machine.checks.controllability import JOINTS_A_MOTOR
-from linkwork.multibody.kernels.compiling import INTEGERS, MATRIX, VECTOR, float64, kernel, part
-from linkwork.multibody.kernels.views import block, fill
+from linkwork.multibody.kernels.compiling import block, kernel, part
+from linkwork.multibody.kernels.views import fill
 from linkwork.multibody.linalg.linear import (
     cholesky,
     envelope_cholesky,
@@ -52,8 +52,8 @@ def scratch_words(dof: int, motors: int) -> int:
     return dof * (3 * dof + motors + 1)
 
 
-@kernel(float64(MATRIX, VECTOR, INTEGERS, VECTOR))
-def leverage(basis: Floats, columns: Floats, motor: Integers, scratch: Floats) -> float:
+@kernel
+def leverage(basis: Matrix, columns: Floats, motor: Integers, scratch: Floats) -> float:
     """Return σ for the rows of `basis` (dof × nv), which need not be orthonormal.
 
     columns (nv): the scales; motor: joints with motors. scratch (`scratch_words`) keeps, dof² numbers each,

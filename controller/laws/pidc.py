@@ -10,12 +10,11 @@ so that the error obeys ë + 2 ζ ω ė + ω² e = 0. Friction is compensated fr
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 
-from linkwork.arrays import Floats, Integers
+from linkwork.arrays import Flags, Floats, Integers
 from linkwork.controller.laws.effort_bounds import keep_direction, within
 from linkwork.controller.laws.feedback import lag, wanted_acceleration
 from linkwork.controller.laws.law import (
@@ -24,16 +23,13 @@ from linkwork.controller.laws.law import (
 )
 from linkwork.machine import Machine
 from linkwork.multibody import Workspace
-from linkwork.multibody.kernels.bundles import BUNDLE, Bundle, reader
-from linkwork.multibody.kernels.compiling import BUFFER, FLAGS, INTEGERS, TOPOLOGY, VECTOR, float64, kernel
-from linkwork.multibody.kernels.layout import FRICTION, JDV, NV, THETA, H, V
-from linkwork.multibody.kernels.layout import J as JACOBIAN
-from linkwork.multibody.kernels.layout import M as MASSES
-from linkwork.multibody.kernels.views import block, matrix, vector
+from linkwork.multibody.kernels.compiling import block, kernel
+from linkwork.multibody.kernels.structs import Struct
 from linkwork.multibody.linalg.linear import lu_apply, lu_factor
+from linkwork.multibody.workspace import Model
 
 
-class OpenDrive(NamedTuple):
+class OpenDrive(Struct):
     """The motors and the scratch of `inverse_dynamics`.
 
     motor: their joints; most: N m or N; room: n × n and three times n numbers; share: written.
@@ -46,35 +42,38 @@ class OpenDrive(NamedTuple):
     share: Floats
 
 
-read_drive = reader(OpenDrive)
-
-
-@kernel(float64(TOPOLOGY, BUFFER, INTEGERS, *(VECTOR,) * 3, FLAGS, float64, float64, BUNDLE, VECTOR))
+@kernel
 def inverse_dynamics(
-    t: Integers, w: Floats, index: Integers, theta: Floats, velocity: Floats, acceleration: Floats,
-    wraps: NDArray[np.bool_], omega: float, zeta: float, bundle: Integers, force: Floats,
-) -> float:  # fmt: skip
+    m: Model,
+    w: Workspace,
+    index: Integers,
+    theta: Floats,
+    velocity: Floats,
+    acceleration: Floats,
+    wraps: Flags,
+    omega: float,
+    zeta: float,
+    given: OpenDrive,
+    force: Floats,
+) -> float:
     """force = M u + h − friction for the u above on the rows `index`; return the smallest pivot ratio of J.
 
-    After dynamics and coordinates. theta, velocity, acceleration (n): the reference. bundle: `OpenDrive`.
+    After dynamics and coordinates. theta, velocity, acceleration (n): the reference.
     Beyond the limits `most` of the motors at the joints `motor`, the force is scaled along the direction of
     the motion (`laws.effort_bounds`); share (1) receives the factor. Below a pivot ratio of 1e-12 `force` is
     unchanged.
     """
-    n = t[NV]
-    given = read_drive(bundle)
+    n = m.nv
     motor, most, pivots, room, share = given.motor, given.most, given.pivots, given.room, given.share
     rows, vectors = block(room, 0, n, n), block(room, n * n, 3, n)
     task, u, coasting = vectors[0], vectors[1], vectors[2]
-    M, h, friction = matrix(t, w, MASSES, n), vector(t, w, H), vector(t, w, FRICTION)
-    J, Jdv = matrix(t, w, JACOBIAN, n), vector(t, w, JDV)
     wanted_acceleration(
-        vector(t, w, THETA), J, Jdv, vector(t, w, V), wraps, index, theta, velocity, acceleration,
+        w.theta, w.J, w.Jdv, w.v, wraps, index, theta, velocity, acceleration,
         omega, zeta, task,
     )  # fmt: skip
     for i in range(n):
         for j in range(n):
-            rows[i, j] = J[index[i], j]
+            rows[i, j] = w.J[index[i], j]
     ratio: float = lu_factor(rows, pivots)
     share[0] = 1.0
     if ratio < 1e-12:
@@ -82,12 +81,12 @@ def inverse_dynamics(
     for wanted in range(2):
         target = force if wanted == 0 else coasting
         for i in range(n):
-            u[i] = task[i] if wanted == 0 else -Jdv[index[i]]
+            u[i] = task[i] if wanted == 0 else -w.Jdv[index[i]]
         lu_apply(rows, pivots, u)
         for i in range(n):
-            total = h[i] - friction[i]
+            total = w.h[i] - w.friction[i]
             for j in range(n):
-                total += M[i, j] * u[j]
+                total += w.M[i, j] * u[j]
             target[i] = total
         if within(most, motor, force):
             return ratio
@@ -108,13 +107,13 @@ class ProjectedInverseDynamics:
         self._report = report
         self._share = np.ones(1)
         pivots, room = np.zeros(joints, np.int64), np.zeros(joints * (joints + 3))
-        self._bundle = Bundle(OpenDrive(motor, most, pivots, room, self._share))
+        self._drive = OpenDrive(motor=motor, most=most, pivots=pivots, room=room, share=self._share)
 
     def __call__(self, ahead: Workspace, reference: Reference, force: Floats) -> float:
         """See `Law`."""
         ratio: float = inverse_dynamics(
-            ahead.topology, ahead.buffer, reference.index, reference.theta, reference.velocity,
-            reference.acceleration, self._wraps, self._omega, self._zeta, self._bundle.words, force,
+            *ahead.arguments, reference.index, reference.theta, reference.velocity, reference.acceleration,
+            self._wraps, self._omega, self._zeta, self._drive, force,
         )  # fmt: skip
         self._report.share = float(self._share[0])
         return ratio

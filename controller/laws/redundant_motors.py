@@ -6,7 +6,6 @@ import numpy as np
 
 from linkwork.arrays import Floats, Integers
 from linkwork.controller.laws.effort_program import allocate, prices
-from linkwork.multibody.kernels import layout
 from linkwork.multibody.mechanism import Mechanism
 
 _LEAST = 1e-9
@@ -17,9 +16,8 @@ class Allocation:
     """Bounded efforts of one machine's motors; index, most, weight: per motor, joint, limit, W's diagonal."""
 
     def __init__(self, mechanism: Mechanism, index: Integers, most: Floats, weight: Floats) -> None:
-        p, t = mechanism.parameters, mechanism.topology
         self._nv, self._index, self._most = mechanism.nv, index, most
-        columns = p[t[layout.COLUMN_SCALE] : t[layout.COLUMN_SCALE + 1]]
+        columns = mechanism.model.column_scale
         self._unit = most * columns[index]
         self._price = prices(most, weight)
         self._share = np.zeros(len(index))

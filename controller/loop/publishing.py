@@ -23,7 +23,7 @@ from linkwork.machine import Machine
 from linkwork.machine.chains import resolved
 from linkwork.machine.payloads import Loads, carrying
 from linkwork.multibody import Workspace
-from linkwork.multibody.formulations.reaction_layout import COLUMNS
+from linkwork.multibody.formulations.reaction_memory import COLUMNS
 from linkwork.multibody.formulations.reactions import ReactionTable
 from linkwork.multibody.kernels.layout import ORDINARY
 from linkwork.multibody.mechanism import Mechanism
@@ -38,7 +38,7 @@ class PublishedReactions:
     def __init__(self, machine: Machine, model: LoopModel, loads: Loads | None) -> None:
         mechanism, now = machine.mechanism, model.now
         self._now, self._felt = now, model.felt
-        self._work = without_touch(Workspace(now.parameters, now.topology))
+        self._work = without_touch(Workspace(now.model))
         self._work.ranking[ORDINARY] = machine.assembly.ordinary_rank
         self._accelerate = resolved(machine.chain.dynamics)
         self._motor = np.array([motor.index for motor in machine.motors], np.int64)

@@ -30,9 +30,8 @@ from linkwork.controller.supervision.supervisor import Supervisor
 from linkwork.controller.tick_io import Inputs, Outputs
 from linkwork.machine import Machine
 from linkwork.machine.checks.controllability import WEAK_LEVERAGE
-from linkwork.machine.payloads import Loads, own_parameters
+from linkwork.machine.payloads import Loads, with_own_model
 from linkwork.multibody import Workspace
-from linkwork.multibody.kernels.bundles import Bundle
 from linkwork.protocol.laws import LawKind
 
 if TYPE_CHECKING:
@@ -81,8 +80,10 @@ class EffortCommand:
         level, lead = np.zeros(len(motors)), np.ones(len(motors))
         if self._drives is not None:
             level, lead = self._drives.level, self._drives.lead
-        limits = EffortLimits(self.force, index, most, step, disturbance, level, lead, wanted)
-        self._limits = Bundle(limits)
+        self._limits = EffortLimits(
+            force=self.force, motor=index, most=most, step=step, disturbance=disturbance,
+            level=level, lead=lead, wanted=wanted,
+        )  # fmt: skip
 
     def deliver(self) -> None:
         """The command of the last tick begins to act."""
@@ -99,7 +100,7 @@ class EffortCommand:
         Where an effort is not finite the command is zero.
         """
         limited = limit_effort(
-            self._limits.words, share, lag, self._filter, self.acted, self._last, self._sent, out
+            self._limits, share, lag, self._filter, self.acted, self._last, self._sent, out
         )
         if limited < 0:
             self._sent[:] = out[:] = 0.0
@@ -180,8 +181,8 @@ class Tick:
         loads = None
         if machine.controller.payloads:
             empty = machine.mechanism
-            machine, parameters = own_parameters(machine)
-            loads = Loads(empty, parameters)
+            machine = with_own_model(machine)
+            loads = Loads(empty.model, machine.mechanism.model)
         self._loads = loads
         self._estimator = Estimator(machine)
         self._model = model_of(machine, self._estimator)

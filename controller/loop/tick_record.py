@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import struct
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from linkwork.arrays import Floats
+from linkwork.arrays import Floats, Integers
 from linkwork.controller.motion.reference import Follow
 from linkwork.controller.records import Record
 from linkwork.controller.supervision.supervisor import Supervisor
 from linkwork.controller.tick_io import Inputs, Outputs
 from linkwork.multibody import Workspace
-from linkwork.multibody.kernels.bundles import BUNDLE, Bundle, reader
-from linkwork.multibody.kernels.compiling import INTEGERS, VECTOR, boolean, kernel, part, void
+from linkwork.multibody.kernels.compiling import kernel, part
 from linkwork.protocol.laws import LawKind
 
 _NO_LAW = LawKind.NONE
@@ -32,30 +29,26 @@ def _append(values: Floats, out: Floats, at: int) -> int:
     return at + len(values)
 
 
-class Estimated(NamedTuple):
-    """The estimate that `publish` reads."""
-
-    q: Floats
-    v: Floats
-    theta: Floats
-
-
-read_estimated = reader(Estimated)
-
-
-@kernel(void(VECTOR, BUNDLE, *(VECTOR,) * 5, INTEGERS, VECTOR, VECTOR, boolean))
+@kernel
 def publish(
-    out: Floats, bundle: NDArray[np.int64], q_measured: Floats, v_measured: Floats, effort: Floats,
-    device_effort: Floats, temperature: Floats, index: NDArray[np.int64], reference: Floats,
-    velocity: Floats, moving: bool,
-) -> None:  # fmt: skip
+    out: Floats,
+    estimate: Workspace,
+    q_measured: Floats,
+    v_measured: Floats,
+    effort: Floats,
+    device_effort: Floats,
+    temperature: Floats,
+    index: Integers,
+    reference: Floats,
+    velocity: Floats,
+    moving: bool,
+) -> None:
     """Write the record's channels from `q_measured` to `temperature` in their order, but not `law_effort`.
 
-    bundle: `Estimated`; q_measured, v_measured (sensors); effort, device_effort, temperature (motors).
+    q_measured, v_measured (sensors); effort, device_effort, temperature (motors).
     reference and velocity (k) go to the coordinates `index`; the others are NaN.
     """
-    given = read_estimated(bundle)
-    q, v, theta = given.q, given.v, given.theta
+    q, v, theta = estimate.q, estimate.v, estimate.theta
     at = _append(q_measured, out, 0)
     at = _append(v_measured, out, at)
     at = _append(q, out, at)
@@ -98,7 +91,7 @@ class TickRecord:
         self._integers = words[: _INTEGERS.size]
         at = 8 * offsets["time_s"]
         self._scalars = words[at : at + _SCALARS.size]
-        self._estimate = Bundle(Estimated(estimate.q, estimate.v, estimate.theta))
+        self._estimate = estimate
 
     def write(
         self,
@@ -145,7 +138,7 @@ class TickRecord:
         )  # fmt: skip
         reference = course.now
         publish(
-            self._published, self._estimate.words, inputs.q_measured, inputs.v_measured, outputs.effort,
+            self._published, self._estimate, inputs.q_measured, inputs.v_measured, outputs.effort,
             inputs.device_effort, inputs.temperature, reference.index, reference.theta, reference.velocity,
             moving,
         )  # fmt: skip

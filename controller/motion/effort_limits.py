@@ -7,14 +7,13 @@ its own effect (laws/feedback.py), and compensated for drive lag (motor_lag.py).
 from __future__ import annotations
 
 from enum import IntFlag
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 
 from linkwork.arrays import Floats, Integers
-from linkwork.multibody.kernels.bundles import BUNDLE, reader
-from linkwork.multibody.kernels.compiling import VECTOR, float64, int64, kernel
+from linkwork.multibody.kernels.compiling import kernel
+from linkwork.multibody.kernels.structs import Struct
 
 
 class Limited(IntFlag):
@@ -39,7 +38,7 @@ class Limited(IntFlag):
     JOG_POSE = 256
 
 
-class EffortLimits(NamedTuple):
+class EffortLimits(Struct):
     """The arrays of `limit_effort`: force per joint (N m or N), the joint of each motor; then per motor.
 
     most: the largest effort; step: its largest change in a tick; disturbance, level and lead of its drive;
@@ -56,24 +55,26 @@ class EffortLimits(NamedTuple):
     wanted: Annotated[Floats, "motors"]
 
 
-read_limits = reader(EffortLimits)
-
-
-@kernel(int64(BUNDLE, *(float64,) * 3, *(VECTOR,) * 4))
+@kernel
 def limit_effort(
-    bundle: NDArray[np.int64], share: float, lag: float, blend: float,
-    acted: Floats, last: Floats, sent: Floats, out: Floats,
-) -> int:  # fmt: skip
+    given: EffortLimits,
+    share: float,
+    lag: float,
+    blend: float,
+    acted: Floats,
+    last: Floats,
+    sent: Floats,
+    out: Floats,
+) -> int:
     """Convert the law's force (nv) to the effort sent (motors; N m or N); return Limited bits.
 
-    bundle: `EffortLimits`. `share` scales the law's effort while brakes change, `lag` is the law's correction
+    `share` scales the law's effort while brakes change, `lag` is the law's correction
     for its own effect (0 where it does not act), `blend` is the first-order filter's share of the new value,
     1 without a filter. `acted` (motors) is the effort that acts until the command does, `last` the command
     before. Writes wanted, and the command to `sent` and `out` (motors); returns −1 − i when entry i is not
     finite.
     """
     limited = 0
-    given = read_limits(bundle)
     force, motor, most, largest_step = given.force, given.motor, given.most, given.step
     disturbance, level, lead, wanted = given.disturbance, given.level, given.lead, given.wanted
     for i in range(len(motor)):

@@ -19,7 +19,7 @@ from linkwork.arrays import Floats
 from linkwork.controller.goal_block import GoalBlock, evaluate
 from linkwork.controller.motion.path_rate import PathRate
 from linkwork.controller.motion.time_scaling import Easing
-from linkwork.multibody.kernels.compiling import VECTOR, float64, kernel, void
+from linkwork.multibody.kernels.compiling import kernel
 
 
 class GoalStatus(IntEnum):
@@ -81,7 +81,7 @@ class Hold:
         acceleration[:] = 0.0
 
 
-@kernel(void(VECTOR, float64, float64, float64, VECTOR, VECTOR, VECTOR))
+@kernel
 def along_path(
     words: Floats, s: float, rate: float, change: float, theta: Floats, velocity: Floats, acceleration: Floats
 ) -> None:

@@ -16,7 +16,6 @@ from linkwork.machine.chains import resolved
 from linkwork.machine.checks.controllability import WEAK_LEVERAGE
 from linkwork.multibody import Workspace
 from linkwork.multibody.coordinate_scales import SINGULAR_BELOW, scales
-from linkwork.multibody.kernels.bundles import Bundle
 
 DEPENDENT_BELOW = 1e-6
 """Distance from singular poses below which coordinates count as dependent."""
@@ -45,56 +44,20 @@ class StreamLimiter:
         self.period_s = machine.controller.period_s
         self._wraps = np.array(mechanism.coordinate_wraps, np.bool_)
         regions = [(*region.low, *region.high, region.speed) for region in machine.regions]
+        model, work = machine.workspace().arguments
         self._arrays = StreamStep(
-            *machine.workspace().arguments,
-            chosen=np.zeros(k, np.int64),
-            wraps=np.zeros(k, np.int64),
-            rows=np.ones(k),
-            columns=np.ones(nv),
-            limits=np.ones((k, 5)),
-            joints=np.zeros((nv, 3)),
+            {"k": k, "nq": mechanism.nq, "nv": nv},
+            m=model,
+            w=work,
             points=np.array([region.index for region in machine.regions], np.int64),
             regions=np.array(regions).reshape(-1, 7),
             motor=np.array([motor.index for motor in machine.motors], np.int64),
             most=np.array([motor.max_effort for motor in machine.motors]),
             weight=machine.effort_weights,
-            effort=np.zeros(motors),
-            next_effort=np.zeros(motors),
-            kept=np.zeros(motors),
-            push=np.zeros(motors),
-            gain=np.zeros((k, motors)),
-            reserve=np.zeros(motors),
-            next_reserve=np.zeros(motors),
-            rest=np.zeros(motors),
-            next_rest=np.zeros(motors),
-            force=np.zeros(nv),
-            change=np.zeros(nv),
-            pose=np.zeros(mechanism.nq),
-            rates=np.zeros(nv),
-            state=np.zeros((k, 3)),
-            now=np.zeros((k, 3)),
-            then=np.zeros((k, 3)),
-            wanted=np.zeros((k, 3)),
-            stop=np.zeros((k, 3)),
-            tried=np.zeros((k, 3)),
-            caps=np.ones(k),
-            stopped=np.zeros(k, np.int64),
-            told=np.zeros(8),
-            goal=np.zeros(k),
-            z=np.zeros(k),
-            held=np.zeros((k, k)),
-            square=np.zeros((k, k)),
-            pivots=np.zeros(k, np.int64),
-            basis=np.zeros((k, nv)),
-            origin=np.zeros((k, nv)),
-            next_basis=np.zeros((k, nv)),
-            next_pose=np.zeros(mechanism.nq),
-            next_rates=np.zeros(nv),
-            last_pose=np.zeros(mechanism.nq),
-            last_rates=np.zeros(nv),
             levers=np.zeros(max(scratch_words(k, motors), 1)),
         )
-        self._bundle = Bundle(self._arrays)
+        for ones in (self._arrays.rows, self._arrays.columns, self._arrays.limits, self._arrays.caps):
+            ones[:] = 1.0
         self._begin, self._step = map(resolved, (machine.chain.begin_stream, machine.chain.stream_step))
         self._here = np.zeros(4 * len(regions))
         self.index: NDArray[np.int64] = self._arrays.chosen
@@ -139,7 +102,7 @@ class StreamLimiter:
         self.easing = Easing()
         arrays.caps[:], arrays.told[TRIED] = 1.0, 0.0
         self.held_back, self.held_index = HeldBack.NOTHING, -1
-        begun: int = self._begin(self._bundle.words)
+        begun: int = self._begin(self._arrays)
         return bool(begun) and bool(arrays.told[HOLD] >= DEPENDENT_BELOW)
 
     def _set_limits(self, index: NDArray[np.int64]) -> None:
@@ -156,7 +119,7 @@ class StreamLimiter:
     def step(self, *, follows: bool) -> None:
         """Advance the state by one period towards the target. follows: whether that is of set-points."""
         arrays, period = self._arrays, self.period_s
-        self._step(self._bundle.words, self._here, period, self.easing.told, SINGULAR_BELOW, WEAK_LEVERAGE)
+        self._step(self._arrays, self._here, period, self.easing.told, SINGULAR_BELOW, WEAK_LEVERAGE)
         limit, index = HeldBack(int(arrays.told[0])), int(arrays.told[1])
         self.met = limit
         forbidden = limit > HeldBack.JERK

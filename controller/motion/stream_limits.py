@@ -6,18 +6,18 @@ what it belongs to, 0 for none.
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import numpy as np
 
 from linkwork.arrays import Floats, Integers
 from linkwork.controller.estimation.assembly_mode import determinant
-from linkwork.multibody.kernels.bundles import reader
 from linkwork.multibody.kernels.compiling import part
-from linkwork.multibody.kernels.layout import COLUMN_SCALE, N_ROWS, NV, POINT_POSITION, POINT_VELOCITY, Q, V
-from linkwork.multibody.kernels.views import copy, matrix, vector
+from linkwork.multibody.kernels.structs import Struct
+from linkwork.multibody.kernels.views import copy
 from linkwork.multibody.linalg.linear import reach
 from linkwork.multibody.tree.kinematics import kinematics
+from linkwork.multibody.workspace import Model, Workspace
 
 POSE_MARGIN = 5e-4
 """rad or m inside the limits of other joints and of points where a stop has to end: poses along a stop are
@@ -37,7 +37,7 @@ distance of the motors at the next pose; and the coordinate to stop first where 
 step."""
 
 
-class StreamStep(NamedTuple):
+class StreamStep(Struct):
     """The arrays of `stream_step` for k coordinates of a machine with nv joint rates and m regions.
 
     p, t, w: the model and a separate workspace. chosen: the coordinates; wraps: 1 for angles that wrap.
@@ -53,17 +53,17 @@ class StreamStep(NamedTuple):
     velocities at the reference's pose.
     """
 
-    p: Floats
-    t: Integers
-    w: Floats
+    m: Model
+
+    w: Workspace
     chosen: Annotated[Integers, "k"]
     wraps: Annotated[Integers, "k"]
     rows: Annotated[Floats, "k"]
     columns: Annotated[Floats, "nv"]
-    limits: Annotated[Floats, "k", "five"]
-    joints: Annotated[Floats, "nv", "three"]
-    points: Annotated[Integers, "m"]
-    regions: Annotated[Floats, "m", "seven"]
+    limits: Annotated[Floats, "k, 5"]
+    joints: Annotated[Floats, "nv, 3"]
+    points: Annotated[Integers, "n_regions"]
+    regions: Annotated[Floats, "n_regions, 7"]
     motor: Annotated[Integers, "motors"]
     most: Annotated[Floats, "motors"]
     weight: Annotated[Floats, "motors"]
@@ -71,52 +71,49 @@ class StreamStep(NamedTuple):
     next_effort: Annotated[Floats, "motors"]
     kept: Annotated[Floats, "motors"]
     push: Annotated[Floats, "motors"]
-    gain: Annotated[Floats, "k", "motors"]
+    gain: Annotated[Floats, "k, motors"]
     reserve: Annotated[Floats, "motors"]
     next_reserve: Annotated[Floats, "motors"]
     rest: Annotated[Floats, "motors"]
     next_rest: Annotated[Floats, "motors"]
     force: Annotated[Floats, "nv"]
     change: Annotated[Floats, "nv"]
-    pose: Floats
+    pose: Annotated[Floats, "nq"]
     rates: Annotated[Floats, "nv"]
-    state: Annotated[Floats, "k", "three"]
-    now: Annotated[Floats, "k", "three"]
-    then: Annotated[Floats, "k", "three"]
-    wanted: Annotated[Floats, "k", "three"]
-    stop: Annotated[Floats, "k", "three"]
-    tried: Annotated[Floats, "k", "three"]
+    state: Annotated[Floats, "k, 3"]
+    now: Annotated[Floats, "k, 3"]
+    then: Annotated[Floats, "k, 3"]
+    wanted: Annotated[Floats, "k, 3"]
+    stop: Annotated[Floats, "k, 3"]
+    tried: Annotated[Floats, "k, 3"]
     caps: Annotated[Floats, "k"]
     stopped: Annotated[Integers, "k"]
-    told: Floats
+    told: Annotated[Floats, "8"]
     goal: Annotated[Floats, "k"]
     z: Annotated[Floats, "k"]
-    held: Annotated[Floats, "k", "k"]
-    square: Annotated[Floats, "k", "k"]
+    held: Annotated[Floats, "k, k"]
+    square: Annotated[Floats, "k, k"]
     pivots: Annotated[Integers, "k"]
-    basis: Annotated[Floats, "k", "nv"]
-    origin: Annotated[Floats, "k", "nv"]
-    next_basis: Annotated[Floats, "k", "nv"]
-    next_pose: Floats
+    basis: Annotated[Floats, "k, nv"]
+    origin: Annotated[Floats, "k, nv"]
+    next_basis: Annotated[Floats, "k, nv"]
+    next_pose: Annotated[Floats, "nq"]
     next_rates: Annotated[Floats, "nv"]
-    last_pose: Floats
+    last_pose: Annotated[Floats, "nq"]
     last_rates: Annotated[Floats, "nv"]
     levers: Floats
-
-
-read_step = reader(StreamStep)
 
 
 @part
 def orientation(g: StreamStep, basis: Floats) -> float:
     """Return a number with the sign of the orientation of a basis (k × nv) to `origin`; destroys `square`."""
-    k, units = len(g.chosen), vector(g.t, g.p, COLUMN_SCALE)
+    k = len(g.chosen)
     for i in range(k):
         first, end = reach(g.origin[i])
         for j in range(k):
             g.square[i, j] = 0.0
             for c in range(first, end):
-                g.square[i, j] += g.origin[i, c] * basis[j, c] / (units[c] * units[c])
+                g.square[i, j] += g.origin[i, c] * basis[j, c] / (g.m.column_scale[c] * g.m.column_scale[c])
     found: float = determinant(g.square)
     return found
 
@@ -130,7 +127,7 @@ def signs(g: StreamStep) -> tuple[float, float]:
     k = len(g.chosen)
     turn = determinant(g.square)
     drive = 0.0
-    if g.t[N_ROWS] > 0:
+    if g.m.n_rows > 0:
         side = orientation(g, g.basis)
         turn *= side
         if len(g.motor) == k:
@@ -156,16 +153,16 @@ def joint_limit(g: StreamStep, first: bool) -> int:
 
     A position that is beyond its limit already may come back, but not get worse.
     """
-    t, w = g.t, g.w
-    q, v, share = vector(t, w, Q), vector(t, w, V), SPEED_MARGIN if first else STOP_SPEED_MARGIN
+    m, w = g.m, g.w
+    share = SPEED_MARGIN if first else STOP_SPEED_MARGIN
     margin = JOINT_MARGIN if first else STOP_MARGIN
-    for n in range(t[NV]):
+    for n in range(m.nv):
         low, high, fastest = g.joints[n, 0], g.joints[n, 1], g.joints[n, 2]
-        if (q[n] > high - margin and q[n] > g.pose[n] + 1e-9) or (
-            q[n] < low + margin and q[n] < g.pose[n] - 1e-9
+        if (w.q[n] > high - margin and w.q[n] > g.pose[n] + 1e-9) or (
+            w.q[n] < low + margin and w.q[n] < g.pose[n] - 1e-9
         ):
             return 5 + 16 * n
-        if abs(v[n]) > share * fastest and abs(v[n]) > abs(g.rates[n]):
+        if abs(w.v[n]) > share * fastest and abs(w.v[n]) > abs(g.rates[n]):
             return 6 + 16 * n
     return 0
 
@@ -176,17 +173,16 @@ def turn_limit(g: StreamStep, seconds: float) -> int:
 
     Coded as by `joint_limit`. A joint's speed is taken to change evenly over the `seconds` between both.
     """
-    t, w = g.t, g.w
-    q, v = vector(t, w, Q), vector(t, w, V)
-    for n in range(t[NV]):
-        if v[n] * g.last_rates[n] < 0.0:
-            turn = g.last_pose[n] + 0.5 * seconds * g.last_rates[n] ** 2 / (g.last_rates[n] - v[n])
+    m, w = g.m, g.w
+    for n in range(m.nv):
+        if w.v[n] * g.last_rates[n] < 0.0:
+            turn = g.last_pose[n] + 0.5 * seconds * g.last_rates[n] ** 2 / (g.last_rates[n] - w.v[n])
             if (turn > g.joints[n, 1] - STOP_MARGIN and turn > g.pose[n] + 1e-9) or (
                 turn < g.joints[n, 0] + STOP_MARGIN and turn < g.pose[n] - 1e-9
             ):
                 return 5 + 16 * n
-    copy(q, g.last_pose)
-    copy(v, g.last_rates)
+    copy(w.q, g.last_pose)
+    copy(w.v, g.last_rates)
     return 0
 
 
@@ -196,19 +192,18 @@ def region_limit(g: StreamStep, here: Floats, first: bool) -> int:
 
     here (m × 4): overshoots and square of the speed at the present pose.
     """
-    t, w = g.t, g.w
+    w = g.w
     if len(g.points) == 0:
         return 0
-    kinematics(g.p, t, w)
-    place, speed = matrix(t, w, POINT_POSITION, 3), matrix(t, w, POINT_VELOCITY, 3)
+    kinematics(g.m, w)
     for m in range(len(g.points)):
         square = 0.0
         for axis in range(3):
-            at = place[g.points[m], axis]
+            at = w.point_position[g.points[m], axis]
             over = max(g.regions[m, axis] - at, at - g.regions[m, 3 + axis]) + POSE_MARGIN
             if over > 0.0 and over > here[4 * m + axis] + 1e-9:
                 return 7 + 16 * m
-            square += speed[g.points[m], axis] ** 2
+            square += w.point_velocity[g.points[m], axis] ** 2
         fastest = (SPEED_MARGIN if first else STOP_SPEED_MARGIN) * g.regions[m, 6]
         if square > fastest * fastest and (first or square > here[4 * m + 3]):
             return 8 + 16 * m
@@ -220,19 +215,18 @@ def overshoots(g: StreamStep, here: Floats) -> None:
     """Write how far each point is beyond its box at the reference's pose, with the margin, and its squared
     speed (m × 4).
     """
-    t, w = g.t, g.w
+    w = g.w
     if len(g.points) == 0:
         return
-    copy(g.pose, vector(t, w, Q))
-    copy(g.rates, vector(t, w, V))
-    kinematics(g.p, t, w)
-    place, speed = matrix(t, w, POINT_POSITION, 3), matrix(t, w, POINT_VELOCITY, 3)
-    for m in range(len(g.points)):
-        here[4 * m + 3] = 0.0
+    copy(g.pose, w.q)
+    copy(g.rates, w.v)
+    kinematics(g.m, w)
+    for i in range(len(g.points)):
+        here[4 * i + 3] = 0.0
         for axis in range(3):
-            at = place[g.points[m], axis]
-            here[4 * m + axis] = max(g.regions[m, axis] - at, at - g.regions[m, 3 + axis]) + POSE_MARGIN
-            here[4 * m + 3] += speed[g.points[m], axis] ** 2
+            at = w.point_position[g.points[i], axis]
+            here[4 * i + axis] = max(g.regions[i, axis] - at, at - g.regions[i, 3 + axis]) + POSE_MARGIN
+            here[4 * i + 3] += w.point_velocity[g.points[i], axis] ** 2
 
 
 @part

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from linkwork.arrays import Floats
-from linkwork.multibody.kernels.compiling import MATRIX, float64, int64, kernel, part, void
+from linkwork.arrays import Floats, Matrix
+from linkwork.multibody.kernels.compiling import kernel, part
 
 KEPT = 1024
 """Set-points kept for playback."""
@@ -64,8 +64,8 @@ def _rate(points: Floats, last: int, count: int, n: int, i: int, k: int) -> floa
     return 0.0
 
 
-@kernel(int64(MATRIX, int64, int64, float64, MATRIX))
-def target_at(points: Floats, last: int, count: int, stamp: float, out: Floats) -> int:
+@kernel
+def target_at(points: Matrix, last: int, count: int, stamp: float, out: Matrix) -> int:
     """Write position, velocity and acceleration (k × 3) at a stamp; return how many set-points are newer.
 
     points: rows of stamp, whether velocities are given, positions (k), velocities (k); the newest of `count`
@@ -101,8 +101,8 @@ def target_at(points: Floats, last: int, count: int, stamp: float, out: Floats) 
     return n
 
 
-@kernel(void(MATRIX, MATRIX, float64, float64, MATRIX))
-def between(start: Floats, end: Floats, period: float, t: float, out: Floats) -> None:
+@kernel
+def between(start: Matrix, end: Matrix, period: float, t: float, out: Matrix) -> None:
     """Write the quintic from one state (k × 3: position, velocity, acceleration) to another, t after it."""
     h = period
     x = t / h

@@ -26,7 +26,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from linkwork.arrays import Floats, Integers
+from linkwork.arrays import Floats
 from linkwork.controller.laws.motor_allocation import motor_forces, solved
 from linkwork.controller.motion.coordinate_stops import along, pull, stop_phases, stopping, unsafe
 from linkwork.controller.motion.stream_limits import (
@@ -39,36 +39,20 @@ from linkwork.controller.motion.stream_limits import (
     StreamStep,
     joint_limit,
     overshoots,
-    read_step,
     region_limit,
     signs,
     singularity_limit,
     turn_limit,
     turn_to,
 )
-from linkwork.multibody.kernels.bundles import BUNDLE
-from linkwork.multibody.kernels.compiling import VECTOR, float64, int64, kernel, part, void
-from linkwork.multibody.kernels.layout import (
-    BASIS,
-    COLUMN_SCALE,
-    FRICTION,
-    JDV,
-    N_ROWS,
-    NV,
-    SHIFT,
-    THETA,
-    VDOT,
-    H,
-    J,
-    Q,
-    V,
-)
-from linkwork.multibody.kernels.views import block, copy, fill, matrix, vector
+from linkwork.multibody.kernels.compiling import kernel, part
+from linkwork.multibody.kernels.views import copy, fill
 from linkwork.multibody.linalg.linear import lu_apply, lu_factor, products
 from linkwork.multibody.tree.coordinates import coordinates
 from linkwork.multibody.tree.dynamics import dynamics, mass_times
 from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.multibody.tree.rotations import move, wrapped
+from linkwork.multibody.workspace import Model, Workspace
 
 SHARE_OF_LIMITS = 0.98
 """Share of the limits of velocity, acceleration and jerk that a stream uses: room for rounding, and for what
@@ -94,7 +78,6 @@ _HALVINGS = 14
 NO_POSE = -1.0
 _JUMP = 0.3
 """Scaled way of Newton's method from the predicted pose beyond which it has found another assembly mode."""
-STEP, BEGIN = void(BUNDLE, VECTOR, *(float64,) * 4), int64(BUNDLE)
 
 
 @part
@@ -149,9 +132,8 @@ def _add_rows(rows: Floats, shares: Floats, x: Floats) -> None:
 @part
 def _set_rates(g: StreamStep) -> None:
     """After `find_pose`: v in w for the coordinates' rates in z."""
-    v = vector(g.t, g.w, V)
     lu_apply(g.held, g.pivots, g.z)
-    _combine(g.basis, g.z, v)
+    _combine(g.basis, g.z, g.w.v)
 
 
 @part
@@ -162,17 +144,17 @@ def _accelerations(g: StreamStep, states: Floats, basis: Floats) -> None:
 
     Each acceleration of the share may have either sign, so that the sizes of its efforts add up.
     """
-    t, w = g.t, g.w
-    nv, k, closes = t[NV], len(g.chosen), t[N_ROWS] > 0
-    u, z, change = vector(t, w, VDOT), g.z, g.change
+    m, w = g.m, g.w
+    nv, k, closes = m.nv, len(g.chosen), m.n_rows > 0
+    z, change = g.z, g.change
     fill(g.kept, 0.0)
     fill(g.push, 0.0)
     for j in range(k):
         fill(z, 0.0)
         z[j] = 1.0
         lu_apply(g.held, g.pivots, z)
-        _combine(basis, z, u)
-        mass_times(t, w, u, change)
+        _combine(basis, z, w.vdot)
+        mass_times(m, w, w.vdot, change)
         if closes:
             for i in range(k):
                 z[i] = 0.0
@@ -180,10 +162,10 @@ def _accelerations(g: StreamStep, states: Floats, basis: Floats) -> None:
                     z[i] += basis[i, c] * change[c]
             fill(change, 0.0)
             solved(basis, g.motor, g.weight, g.levers[: k * k], z, change)
-        for m in range(len(g.motor)):
-            g.gain[j, m] = change[g.motor[m]]
-            g.kept[m] += abs(g.gain[j, m]) * RESERVE_SHARE * g.limits[j, 1]
-            g.push[m] += g.gain[j, m] * states[j, 2]
+        for i in range(len(g.motor)):
+            g.gain[j, i] = change[g.motor[i]]
+            g.kept[i] += abs(g.gain[j, i]) * RESERVE_SHARE * g.limits[j, 1]
+            g.push[i] += g.gain[j, i] * states[j, 2]
 
 
 @part
@@ -226,11 +208,11 @@ def _open_tangents(g: StreamStep, step: Floats) -> float:  # noqa: ARG001  as th
 
 
 @part
-def _open_motion(p: Floats, t: Integers, w: Floats, k: int) -> bool:  # noqa: ARG001  as that of a closed chain
+def _open_motion(m: Model, w: Workspace, k: int) -> bool:  # noqa: ARG001  as that of a closed chain
     """Evaluate the dynamics at the state in w."""
-    dynamics(p, t, w)
-    coordinates(p, t, w)
-    fill(vector(t, w, VDOT), 0.0)
+    dynamics(m, w)
+    coordinates(m, w)
+    fill(w.vdot, 0.0)
     return True
 
 
@@ -269,31 +251,25 @@ def stepping(
         `NO_POSE` where there is none. Leaves the admitted velocities in `basis` and the factors of the
         coordinates' Jacobian along them in `held`.
         """
-        p, t, w = g.p, g.t, g.w
-        nv, k = t[NV], len(g.chosen)
-        q, theta, jacobian, step = (
-            vector(t, w, Q),
-            vector(t, w, THETA),
-            matrix(t, w, J, nv),
-            vector(t, w, SHIFT),
-        )
-        basis, z, units = g.basis, g.z, vector(t, p, COLUMN_SCALE)
+        m, w = g.m, g.w
+        nv, k = m.nv, len(g.chosen)
+        basis, z = g.basis, g.z
         found, way = False, 0.0
         for _ in range(_STEPS):
-            kinematics(p, t, w)
-            coordinates(p, t, w)
-            fill(step, 0.0)
-            size = tangents(g, step)
+            kinematics(m, w)
+            coordinates(m, w)
+            fill(w.shift, 0.0)
+            size = tangents(g, w.shift)
             if size < 0.0:
                 return NO_POSE
             for i in range(k):
-                z[i] = g.goal[i] - theta[g.chosen[i]]
+                z[i] = g.goal[i] - w.theta[g.chosen[i]]
                 if g.wraps[i]:
                     z[i] = wrapped(z[i])
                 size = max(size, abs(g.rows[i] * z[i]))
                 for c in range(nv):
-                    z[i] -= jacobian[g.chosen[i], c] * step[c]
-                products(jacobian[g.chosen[i]], basis, g.held[i])
+                    z[i] -= w.J[g.chosen[i], c] * w.shift[c]
+                products(w.J[g.chosen[i]], basis, g.held[i])
             for i in range(k):
                 copy(g.held[i], g.square[i])
             if not (size < 1e6 and lu_factor(g.held, g.pivots) > 1e-12):
@@ -301,11 +277,11 @@ def stepping(
             lu_apply(g.held, g.pivots, z)
             for j in range(k):
                 for c in range(nv):
-                    step[c] += basis[j, c] * z[j]
-            move(t, q, step, 1.0)
+                    w.shift[c] += basis[j, c] * z[j]
+            move(m, w.q, w.shift, 1.0)
             longest = 0.0
             for c in range(nv):
-                longest = max(longest, abs(step[c] / units[c]))
+                longest = max(longest, abs(w.shift[c] / m.column_scale[c]))
             way += longest
             if way > _JUMP:
                 return NO_POSE
@@ -319,9 +295,9 @@ def stepping(
             for i in range(k):
                 z[i] = 1.0 if i == c else 0.0
             lu_apply(g.held, g.pivots, z)
-            _combine(basis, z, step)
+            _combine(basis, z, w.shift)
             for n in range(nv):
-                total += (step[n] / (g.columns[n] * g.rows[c])) ** 2
+                total += (w.shift[n] / (g.columns[n] * g.rows[c])) ** 2
         return float(1.0 / np.sqrt(total))
 
     @part
@@ -330,26 +306,25 @@ def stepping(
 
         False where the coordinates do not determine the acceleration.
         """
-        p, t, w = g.p, g.t, g.w
-        nv, k, closes = t[NV], len(g.chosen), t[N_ROWS] > 0
-        if not motion(p, t, w, k):
+        m, w = g.m, g.w
+        nv, k, closes = m.nv, len(g.chosen), m.n_rows > 0
+        if not motion(m, w, k):
             return False
-        basis = block(w, t[BASIS], k, nv) if closes else g.basis
-        jacobian, bias, x = matrix(t, w, J, nv), vector(t, w, JDV), vector(t, w, VDOT)
-        h, friction, z, force = vector(t, w, H), vector(t, w, FRICTION), g.z, g.force
+        basis = w.basis[:k] if closes else g.basis
+        z, force = g.z, g.force
         for i in range(k):
-            row = jacobian[g.chosen[i]]
-            z[i] = states[i, 2] - bias[g.chosen[i]]
+            row = w.J[g.chosen[i]]
+            z[i] = states[i, 2] - w.Jdv[g.chosen[i]]
             for c in range(nv):
-                z[i] -= row[c] * x[c]
+                z[i] -= row[c] * w.vdot[c]
             products(row, basis, g.held[i])
         if not lu_factor(g.held, g.pivots) > 1e-12:
             return False
         lu_apply(g.held, g.pivots, z)
-        _add_rows(basis, z, x)
-        mass_times(t, w, x, force)
+        _add_rows(basis, z, w.vdot)
+        mass_times(m, w, w.vdot, force)
         for c in range(nv):
-            force[c] += h[c] - friction[c]
+            force[c] += w.h[c] - w.friction[c]
         if closes:
             for i in range(k):
                 z[i] = 0.0
@@ -362,10 +337,9 @@ def stepping(
     @part
     def place(g: StreamStep, states: Floats, period: float) -> float:
         """Find pose and rates for these states a period after `pose`, into w, next_pose and next_rates."""
-        t, w = g.t, g.w
-        q, v = vector(t, w, Q), vector(t, w, V)
-        copy(g.pose, q)
-        move(t, q, g.rates, period)
+        m, w = g.m, g.w
+        copy(g.pose, w.q)
+        move(m, w.q, g.rates, period)
         for i in range(len(g.goal)):
             g.goal[i] = states[i, 0]
         hold: float = find_pose(g, CLOSE)
@@ -374,8 +348,8 @@ def stepping(
         for i in range(len(g.goal)):
             g.z[i] = states[i, 1]
         _set_rates(g)
-        copy(q, g.next_pose)
-        copy(v, g.next_rates)
+        copy(w.q, g.next_pose)
+        copy(w.v, g.next_rates)
         return hold
 
     @part
@@ -404,8 +378,7 @@ def stepping(
     @part
     def blocked(g: StreamStep, period: float, least_hold: float, least_lever: float, here: Floats) -> int:
         """The limit that is violated at `tried`, or at a pose along the stops from there; 0 for none."""
-        t, w = g.t, g.w
-        q, v = vector(t, w, Q), vector(t, w, V)
+        m, w = g.m, g.w
         hold = place(g, g.tried, period)
         if hold < 0.0:
             return 9
@@ -433,7 +406,7 @@ def stepping(
             after = length * ((n + 1) / count) ** 2  # denser where it is fast
             if n + 2 == count and hardest > before:
                 after = hardest  # the largest deceleration
-            move(t, q, v, (1.0 if n + 1 < count else 0.5) * (after - before))
+            move(m, w.q, w.v, (1.0 if n + 1 < count else 0.5) * (after - before))
             for i in range(len(g.goal)):
                 state = g.tried[i]
                 g.wanted[i, 0], g.wanted[i, 1], g.wanted[i, 2] = stopping(
@@ -460,7 +433,7 @@ def stepping(
         copy(g.next_effort, g.effort)
         copy(g.next_reserve, g.reserve)
         copy(g.next_rest, g.rest)
-        if t[N_ROWS] > 0:
+        if m.n_rows > 0:
             g.told[LEVER] = g.told[NEXT_LEVER]
             turn_to(g, g.next_basis)
         return 0
@@ -514,12 +487,10 @@ def stepping(
         if not motor_efforts(g, g.state):
             return 0
         _limit_by_motors(g)
-        _accelerations(
-            g, g.state, block(g.w, g.t[BASIS], len(g.chosen), g.t[NV]) if g.t[N_ROWS] > 0 else g.basis
-        )
-        for m in range(len(g.motor)):
-            g.effort[m], g.reserve[m] = abs(g.force[g.motor[m]]), g.kept[m]
-            g.rest[m] = g.effort[m] + g.kept[m]
+        _accelerations(g, g.state, g.w.basis[: len(g.chosen)] if g.m.n_rows > 0 else g.basis)
+        for i in range(len(g.motor)):
+            g.effort[i], g.reserve[i] = abs(g.force[g.motor[i]]), g.kept[i]
+            g.rest[i] = g.effort[i] + g.kept[i]
         return 1
 
     return begin, advance
@@ -528,23 +499,20 @@ def stepping(
 _begin, _advance = stepping(_open_tangents, _open_motion, _open_lever)
 
 
-@kernel(STEP)
+@kernel
 def stream_step(
-    bundle: Integers, here: Floats, period: float, ease: float, least_hold: float, least_lever: float
+    g: StreamStep, here: Floats, period: float, ease: float, least_hold: float, least_lever: float
 ) -> None:
     """Advance `state` by one period towards the target; `told` gives the limit that held it back.
 
-    bundle: `StreamStep`. here (points × 4, flat): scratch. ease: share of the acceleration limits that the
+    Here (points × 4, flat): scratch. ease: share of the acceleration limits that the
     tracking law may use. least_hold, least_lever: least distances from singular poses of coordinates and
     motors.
     """
-    _advance(read_step(bundle), here, period, ease, least_hold, least_lever)
+    _advance(g, here, period, ease, least_hold, least_lever)
 
 
-@kernel(BEGIN)
-def begin_stream(bundle: Integers) -> int:
-    """Find the pose of `state` from `pose`, and its distances from singular poses; 0 where it has none.
-
-    bundle: `StreamStep`.
-    """
-    return int(_begin(read_step(bundle)))
+@kernel
+def begin_stream(g: StreamStep) -> int:
+    """Find the pose of `state` from `pose`, and its distances from singular poses; 0 where it has none."""
+    return int(_begin(g))

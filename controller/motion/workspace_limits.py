@@ -7,7 +7,6 @@ import numpy as np
 from linkwork.arrays import Floats
 from linkwork.machine import Machine
 from linkwork.multibody import Workspace
-from linkwork.multibody.kernels.layout import POINT_VELOCITY
 from linkwork.multibody.tree.kinematics import kinematics
 
 _SPEED_SHARE = 0.96
@@ -20,9 +19,7 @@ class PointSpeeds:
     def __init__(self, machine: Machine, estimate: Workspace) -> None:
         self._estimate, self._work = estimate, machine.workspace()
         self._points = np.array([region.index for region in machine.regions], np.int64)
-        count = len(machine.mechanism.point_names)
-        first = machine.mechanism.topology[POINT_VELOCITY]
-        self._velocity = self._work.buffer[first : first + 3 * count].reshape(count, 3)
+        self._velocity = self._work.point_velocity
         self._speed = np.array([region.speed for region in machine.regions])
 
     def share(self, v: Floats) -> float:

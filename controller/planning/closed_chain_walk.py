@@ -9,9 +9,8 @@ before.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from linkwork.arrays import Floats, Integers
+from linkwork.arrays import Flags, Floats, Integers, Matrix
 from linkwork.controller.goal_block import hermite, places
 from linkwork.controller.laws.closed_chain import evaluate_closed
 from linkwork.controller.laws.motor_allocation import motor_map
@@ -22,46 +21,16 @@ from linkwork.machine import Machine
 from linkwork.multibody import Workspace
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.coordinate_scales import scales
-from linkwork.multibody.formulations.assembly import field_of
 from linkwork.multibody.formulations.projection import position_residual
 from linkwork.multibody.formulations.rank import admitted, factor, particular, scaled_right_side
-from linkwork.multibody.kernels.compiling import (
-    BUFFER,
-    FLAGS,
-    INTEGERS,
-    MATRIX,
-    PARAMETERS,
-    TOPOLOGY,
-    VECTOR,
-    int64,
-    kernel,
-)
-from linkwork.multibody.kernels.layout import (
-    BASIS,
-    CLOCK,
-    COLUMN_SCALE,
-    JDV,
-    LOST,
-    NV,
-    PHI,
-    RANK,
-    RANKING,
-    RIGHT_SIDE,
-    SHIFT,
-    SMALLEST,
-    THETA,
-    VDOT,
-    H,
-    J,
-    M,
-    Q,
-    V,
-)
-from linkwork.multibody.kernels.views import block, copy, fill, matrix, vector
+from linkwork.multibody.kernels.compiling import block, kernel
+from linkwork.multibody.kernels.layout import LOST, RANK, SMALLEST
+from linkwork.multibody.kernels.views import copy, fill
 from linkwork.multibody.linalg.linear import cholesky, cholesky_solve, lu_apply, lu_factor, products
 from linkwork.multibody.tree.coordinates import coordinates
 from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.multibody.tree.rotations import move, move_by, wrapped
+from linkwork.multibody.workspace import Model
 
 OPEN_AT_A_BRANCH = 1e-6
 """Scaled residual that may stay where branches meet: the lost row cannot be corrected there."""
@@ -128,13 +97,13 @@ def _branches_meet(workspace: Workspace, q: Floats) -> bool:
     if lost > 0.0 or held == 0.0 or smallest >= NEAR_A_BRANCH:
         return lost > 0.0
     admitted(*workspace.arguments)
-    t, columns = workspace.topology, field_of(workspace, COLUMN_SCALE)
-    motions = np.linalg.qr((workspace.basis[: int(t[NV] - held)] / columns).T)[0].T
+    model, columns = workspace.model, workspace.model.column_scale
+    motions = np.linalg.qr((workspace.basis[: int(model.nv - held)] / columns).T)[0].T
     slopes = np.zeros(len(motions))
     for i, motion in enumerate(motions):
         for side in (-PROBE, PROBE):
             near = q.copy()
-            move_by(t, near, columns * motion, side)
+            move_by(model, near, columns * motion, side)
             slopes[i] = max(slopes[i], abs(_closeness(workspace, near)[2] - smallest) / PROBE)
     steepest = float(np.linalg.norm(slopes))
     farthest = float(np.abs(slopes @ motions).max(initial=0.0))
@@ -151,18 +120,24 @@ def _closeness(workspace: Workspace, q: Floats) -> tuple[float, float, float]:
     return lost, held, 0.0 if lost > 0.0 else smallest
 
 
-@kernel(
-    int64(
-        PARAMETERS, TOPOLOGY, BUFFER, VECTOR, INTEGERS, VECTOR, INTEGERS, FLAGS, VECTOR, VECTOR, INTEGERS,
-        VECTOR, MATRIX, MATRIX, MATRIX, MATRIX,
-    ),
-    allocates=True,
-)  # fmt: skip
+@kernel  # fmt: skip
 def walk_closed_samples(
-    p: Floats, t: Integers, w: Floats, words: Floats, piece: Integers, offset: Floats, chosen: Integers,
-    wraps: NDArray[np.bool_], rows: Floats, columns: Floats, motor: Integers, weight: Floats,
-    poses: Floats, joints: Floats, goals: Floats, maps: Floats,
-) -> int:  # fmt: skip
+    m: Model,
+    w: Workspace,
+    words: Floats,
+    piece: Integers,
+    offset: Floats,
+    chosen: Integers,
+    wraps: Flags,
+    rows: Floats,
+    columns: Floats,
+    motor: Integers,
+    weight: Floats,
+    poses: Matrix,
+    joints: Matrix,
+    goals: Matrix,
+    maps: Matrix,
+) -> int:
     """Fill, sample by sample, poses, joints, goals and maps (n rows each); return how many samples were
     reached.
 
@@ -170,18 +145,14 @@ def walk_closed_samples(
     closures, leverage; maps: see `Walk.motors`. words: the goal block; piece, offset (n): the samples; w
     holds the pose to begin from.
     """
-    nv, k = t[NV], len(chosen)
+    nv, k = m.nv, len(chosen)
     _, order, _, knots, values = places(words)
     stride = order * k
-    q, v, bias, h = vector(t, w, Q), vector(t, w, V), vector(t, w, JDV), vector(t, w, H)
-    mass, jacobian, x0 = matrix(t, w, M, nv), matrix(t, w, J, nv), vector(t, w, VDOT)
-    ranking = vector(t, w, RANKING)
     held, pivots, z, rates = np.empty((k, k)), np.empty(k, np.int64), np.empty(k), np.empty((nv, k))
     square, share = np.empty(k * k), np.empty(k)
     ahead, levers = np.empty(nv), np.empty(k * (3 * k + len(motor) + 1))
-    columns_of = vector(t, p, COLUMN_SCALE)
-    clock, before = vector(t, w, CLOCK), 0.0
-    began = clock[0]
+    before = 0.0
+    began = w.clock[0]
     for n in range(len(piece)):
         at, goal = joints[n], goals[n]
         start = words[knots + piece[n]]
@@ -192,27 +163,27 @@ def walk_closed_samples(
             )
         ds = start + offset[n] - before if n > 0 else 0.0
         before = start + offset[n]
-        clock[0] = began + before
+        w.clock[0] = began + before
         if n > 0:
             for j in range(nv):
                 ahead[j] = joints[n - 1, j] + 0.5 * ds * joints[n - 1, nv + j]
-            move(t, q, ahead, ds)
-        fill(v, 0.0)
-        if not reach(p, t, w, goal[:k], chosen, wraps, rows, columns):
+            move(m, w.q, ahead, ds)
+        fill(w.v, 0.0)
+        if not reach(m, w, goal[:k], chosen, wraps, rows, columns):
             return n
-        evaluate_closed(p, t, w)
-        determined = nv - int(ranking[RANK]) == k
+        evaluate_closed(m, w)
+        determined = nv - int(w.ranking[RANK]) == k
         if not determined and n == 0:
             return n
-        basis = block(w, t[BASIS], k, nv)
-        goal[4 * k + 1] = 0.0 if ranking[LOST] > 0.0 else ranking[SMALLEST]
-        for j in range(len(q)):
-            poses[n, j] = q[j]
+        basis = w.basis[:k]
+        goal[4 * k + 1] = 0.0 if w.ranking[LOST] > 0.0 else w.ranking[SMALLEST]
+        for j in range(len(w.q)):
+            poses[n, j] = w.q[j]
         for j in range(nv):
-            at[3 * nv + j] = h[j]
+            at[3 * nv + j] = w.h[j]
         if determined:
             for i in range(k):
-                products(jacobian[chosen[i]], basis, held[i])
+                products(w.J[chosen[i]], basis, held[i])
             if not lu_factor(held, pivots) > 1e-14:
                 return n
             total = 0.0
@@ -227,28 +198,28 @@ def walk_closed_samples(
                     total += (rates[j, c] / (columns[j] * rows[c])) ** 2
             goal[4 * k] = 1.0 / np.sqrt(total)
             for j in range(nv):
-                v[j] = 0.0
+                w.v[j] = 0.0
                 for c in range(k):
-                    v[j] += rates[j, c] * goal[k + c]
+                    w.v[j] += rates[j, c] * goal[k + c]
         else:
             goal[4 * k] = goals[n - 1, 4 * k]
             for j in range(nv):
-                v[j] = joints[n - 1, j] + ds * joints[n - 1, nv + j]
-        evaluate_closed(p, t, w)
-        if determined and nv - int(ranking[RANK]) == k:
+                w.v[j] = joints[n - 1, j] + ds * joints[n - 1, nv + j]
+        evaluate_closed(m, w)
+        if determined and nv - int(w.ranking[RANK]) == k:
             for i in range(k):
-                z[i] = goal[2 * k + i] - bias[chosen[i]]
+                z[i] = goal[2 * k + i] - w.Jdv[chosen[i]]
                 for c in range(nv):
-                    z[i] -= jacobian[chosen[i], c] * x0[c]
-                products(jacobian[chosen[i]], basis, held[i])
+                    z[i] -= w.J[chosen[i], c] * w.vdot[c]
+                products(w.J[chosen[i]], basis, held[i])
             if not lu_factor(held, pivots) > 1e-14:
                 return n
             lu_apply(held, pivots, z)
             for j in range(nv):
-                at[nv + j] = x0[j]
+                at[nv + j] = w.vdot[j]
                 for i in range(k):
                     at[nv + j] += basis[i, j] * z[i]
-            goal[4 * k + 2] = leverage(basis, columns_of, motor, levers)
+            goal[4 * k + 2] = leverage(basis, m.column_scale, motor, levers)
             motor_map(basis, motor, weight, square, share, block(maps[n], 0, len(motor), nv))
         else:
             goal[4 * k + 2] = goals[n - 1, 4 * k + 2] if n > 0 else 0.0
@@ -256,50 +227,48 @@ def walk_closed_samples(
                 at[nv + j] = joints[max(n - 1, 0), nv + j]
             copy(maps[max(n - 1, 0)], maps[n])
         for j in range(nv):
-            inertia, motion = 0.0, h[j] - at[3 * nv + j]
+            inertia, motion = 0.0, w.h[j] - at[3 * nv + j]
             for c in range(nv):
-                inertia += mass[j, c] * v[c]
-                motion += mass[j, c] * at[nv + c]
-            at[j], at[2 * nv + j], at[4 * nv + j] = v[j], inertia, motion
+                inertia += w.M[j, c] * w.v[c]
+                motion += w.M[j, c] * at[nv + c]
+            at[j], at[2 * nv + j], at[4 * nv + j] = w.v[j], inertia, motion
     return len(piece)
 
 
-@kernel(int64(PARAMETERS, TOPOLOGY, BUFFER, VECTOR, INTEGERS, FLAGS, VECTOR, VECTOR), allocates=True)
+@kernel
 def reach(
-    p: Floats, t: Integers, w: Floats, goal: Floats, chosen: Integers, wraps: NDArray[np.bool_],
-    rows: Floats, columns: Floats,
-) -> int:  # fmt: skip
+    m: Model, w: Workspace, goal: Floats, chosen: Integers, wraps: Flags, rows: Floats, columns: Floats
+) -> int:
     """Newton's method from q in w to the pose that meets the constraints and the goal (k); 1 when it is
     there.
 
     Each step is the shortest (in the basis) that the linearised equations ask for.
     """
-    nv, k = t[NV], len(goal)
-    q, theta, jacobian = vector(t, w, Q), vector(t, w, THETA), matrix(t, w, J, nv)
-    step, z, held = vector(t, w, SHIFT), np.empty(k), np.empty((k, k))
+    nv, k = m.nv, len(goal)
+    z, held = np.empty(k), np.empty((k, k))
     along = np.empty((k, nv))
     for _ in range(NEWTON_STEPS):
-        kinematics(p, t, w)
-        constraint_rows(p, t, w)
-        coordinates(p, t, w)
-        size = position_residual(p, t, w)
-        factor(p, t, w)
-        if vector(t, w, RANKING)[LOST] > 0.0 and size < OPEN_AT_A_BRANCH:
+        kinematics(m, w)
+        constraint_rows(m, w)
+        coordinates(m, w)
+        size = position_residual(m, w)
+        factor(m, w)
+        if w.ranking[LOST] > 0.0 and size < OPEN_AT_A_BRANCH:
             size = 0.0
-        scaled_right_side(t, p, w, -1.0, PHI)
-        particular(p, t, w, vector(t, w, RIGHT_SIDE), step)
-        admitted(p, t, w)
-        free = nv - int(vector(t, w, RANKING)[RANK])
-        basis = block(w, t[BASIS], free, nv)
+        scaled_right_side(m, w, -1.0, w.phi)
+        particular(m, w, w.right_side, w.shift)
+        admitted(m, w)
+        free = nv - int(w.ranking[RANK])
+        basis = w.basis[:free]
         for i in range(k):
-            z[i] = goal[i] - theta[chosen[i]]
+            z[i] = goal[i] - w.theta[chosen[i]]
             if wraps[i]:
                 z[i] = wrapped(z[i])
             size = max(size, abs(rows[i] * z[i]))
             for c in range(nv):
-                z[i] -= jacobian[chosen[i], c] * step[c]
+                z[i] -= w.J[chosen[i], c] * w.shift[c]
             fill(along[i], 0.0)
-            products(jacobian[chosen[i]], basis, along[i])
+            products(w.J[chosen[i]], basis, along[i])
         for i in range(k):
             products(along[i], along, held[i])
         if not cholesky(held, held) > 1e-26:
@@ -310,12 +279,12 @@ def reach(
             for i in range(k):
                 share += along[i, j] * z[i]
             for c in range(nv):
-                step[c] += basis[j, c] * share
+                w.shift[c] += basis[j, c] * share
         longest = 0.0
         for j in range(nv):
-            longest = max(longest, abs(step[j] / columns[j]))
+            longest = max(longest, abs(w.shift[j] / columns[j]))
         shorten = 1.0 if longest <= LONGEST_STEP else LONGEST_STEP / longest
-        move(t, q, step, shorten)
+        move(m, w.q, w.shift, shorten)
         if size < CLOSE and shorten == 1.0:
             return 1
     return 0

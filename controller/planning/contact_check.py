@@ -3,53 +3,47 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from linkwork.arrays import Floats
+from linkwork.arrays import Floats, Matrix
 from linkwork.controller.goal_force_part import ForcePart
 from linkwork.controller.laws.contact_forces import contact_effort
 from linkwork.controller.planning.walk import Walk
 from linkwork.machine import Machine
-from linkwork.multibody.kernels.compiling import (
-    BUFFER,
-    MATRIX,
-    PARAMETERS,
-    TOPOLOGY,
-    VECTOR,
-    int64,
-    kernel,
-    void,
-)
-from linkwork.multibody.kernels.layout import NV, J, Q, V
-from linkwork.multibody.kernels.views import matrix, vector
+from linkwork.multibody.kernels.compiling import kernel
 from linkwork.multibody.tree.coordinates import coordinates
 from linkwork.multibody.tree.kinematics import kinematics
+from linkwork.multibody.workspace import Model, Workspace
 
 
-@kernel(
-    void(PARAMETERS, TOPOLOGY, BUFFER, MATRIX, MATRIX, int64, int64, VECTOR, MATRIX, VECTOR), allocates=True
-)  # fmt: skip
+@kernel  # fmt: skip
 def touch_samples(
-    p: Floats, t: NDArray[np.int64], w: Floats, poses: Floats, rates: Floats, contact: int, gap: int,
-    force: Floats, efforts: Floats, approach: Floats,
-) -> None:  # fmt: skip
+    m: Model,
+    w: Workspace,
+    poses: Matrix,
+    rates: Matrix,
+    contact: int,
+    gap: int,
+    force: Floats,
+    efforts: Matrix,
+    approach: Floats,
+) -> None:
     """Write joint forces and rates of a pressing contact at n samples of joints (n × nq), rates (n × nv).
 
     With `force` (n, N); it is added to `efforts` (n × nv). `approach` (n): how fast the gap changes (m/s).
     """
-    nv, q, v, jacobian = t[NV], vector(t, w, Q), vector(t, w, V), matrix(t, w, J, t[NV])
+    nv = m.nv
     back = np.empty(nv)
     for n in range(len(force)):
-        for i in range(len(q)):
-            q[i] = poses[n, i]
+        for i in range(len(w.q)):
+            w.q[i] = poses[n, i]
         for i in range(nv):
-            v[i], back[i] = rates[n, i], 0.0
-        kinematics(p, t, w)
-        coordinates(p, t, w)
+            w.v[i], back[i] = rates[n, i], 0.0
+        kinematics(m, w)
+        coordinates(m, w)
         approach[n] = 0.0
         for i in range(nv):
-            approach[n] += jacobian[gap, i] * v[i]
-        contact_effort(p, t, w, contact, force[n], v, back)
+            approach[n] += w.J[gap, i] * w.v[i]
+        contact_effort(m, w, contact, force[n], w.v, back)
         for i in range(nv):
             efforts[n, i] -= back[i]
 

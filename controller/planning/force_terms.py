@@ -10,7 +10,6 @@ from linkwork.arrays import Floats
 from linkwork.controller.planning.stopping import AT_LEAST
 from linkwork.controller.planning.walk import Walk
 from linkwork.machine import Machine
-from linkwork.multibody.kernels import layout
 
 ALL = slice(None)
 
@@ -27,10 +26,8 @@ class ForceTerms:
         self, machine: Machine, walk: Walk, through: Floats | None, places: Sequence[int] | None = None
     ) -> None:
         self._walk, self._through, self._places = walk, through, places
-        p, t = machine.mechanism.parameters, machine.mechanism.topology
-        self._viscous, self._coulomb, self._coulomb_speed = (
-            p[t[field] : t[field + 1]] for field in (layout.VISCOUS, layout.COULOMB, layout.COULOMB_SPEED)
-        )
+        model = machine.mechanism.model
+        self._viscous, self._coulomb, self._coulomb_speed = model.viscous, model.coulomb, model.coulomb_speed
         self.rest, self.inertia, self.motion = (
             self._taken(part) for part in (walk.rest, walk.inertia, walk.motion)
         )

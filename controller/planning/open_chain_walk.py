@@ -3,32 +3,21 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from linkwork.arrays import Floats, Integers
+from linkwork.arrays import Flags, Floats, Integers, Matrix
 from linkwork.controller.goal_block import hermite, places
 from linkwork.controller.planning.path import Path
 from linkwork.controller.planning.walk import CLOSE, LONGEST_STEP, NEWTON_STEPS, Walk, samples
 from linkwork.machine import Machine
 from linkwork.multibody.coordinate_scales import scales
-from linkwork.multibody.kernels.compiling import (
-    BUFFER,
-    FLAGS,
-    INTEGERS,
-    MATRIX,
-    PARAMETERS,
-    TOPOLOGY,
-    VECTOR,
-    int64,
-    kernel,
-)
-from linkwork.multibody.kernels.layout import CLOCK, JDV, NV, THETA, H, J, M, Q, V
-from linkwork.multibody.kernels.views import copy, matrix, vector
+from linkwork.multibody.kernels.compiling import kernel
+from linkwork.multibody.kernels.views import copy
 from linkwork.multibody.linalg.linear import lu_apply, lu_factor, lu_solve
 from linkwork.multibody.tree.coordinates import coordinates
 from linkwork.multibody.tree.dynamics import dynamics
 from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.multibody.tree.rotations import move, wrapped
+from linkwork.multibody.workspace import Model, Workspace
 
 
 def tree_walk(machine: Machine, path: Path, q: Floats, time_s: float) -> Walk:
@@ -69,26 +58,19 @@ def tree_walk(machine: Machine, path: Path, q: Floats, time_s: float) -> Walk:
     )
 
 
-@kernel(
-    int64(
-        PARAMETERS, TOPOLOGY, BUFFER, VECTOR, INTEGERS, VECTOR, INTEGERS, FLAGS, VECTOR, VECTOR, MATRIX,
-        MATRIX,
-    ),
-    allocates=True,
-)  # fmt: skip
+@kernel  # fmt: skip
 def walk_samples(
-    p: Floats,
-    t: Integers,
-    w: Floats,
+    m: Model,
+    w: Workspace,
     words: Floats,
     piece: Integers,
     offset: Floats,
     chosen: Integers,
-    wraps: NDArray[np.bool_],
+    wraps: Flags,
     rows: Floats,
     columns: Floats,
-    poses: Floats,
-    out: Floats,
+    poses: Matrix,
+    out: Matrix,
 ) -> int:
     """Fill `poses` (n × nq) and `out` (columns as in `Walk`, q' first) sample by sample.
 
@@ -96,15 +78,13 @@ def walk_samples(
     the pose to begin from. Inverse kinematics by Newton's method from the pose extrapolated from the last
     sample.
     """
-    nv, k, count = t[NV], len(chosen), len(piece)
+    nv, k, count = m.nv, len(chosen), len(piece)
     _, order, _, knots, values = places(words)
     stride = order * k
-    q, v, theta, bias = vector(t, w, Q), vector(t, w, V), vector(t, w, THETA), vector(t, w, JDV)
-    mass, h, jacobian = matrix(t, w, M, nv), vector(t, w, H), matrix(t, w, J, nv)
     goal, d1, d2, x = np.empty(k), np.empty(k), np.empty(k), np.empty(nv)
     a, inverse, pivots = np.empty((k, nv)), np.empty((nv, k)), np.empty(nv, np.int64)
-    clock, before = vector(t, w, CLOCK), 0.0
-    began = clock[0]
+    before = 0.0
+    began = w.clock[0]
     for n in range(count):
         start = words[knots + piece[n]]
         length = words[knots + piece[n] + 1] - start
@@ -118,29 +98,29 @@ def walk_samples(
             ds = start + offset[n] - before
             for j in range(nv):
                 x[j] = out[n - 1, j] + 0.5 * ds * out[n - 1, nv + j]
-            move(t, q, x, ds)
+            move(m, w.q, x, ds)
         before = start + offset[n]
-        clock[0] = began + before
+        w.clock[0] = began + before
 
         found = False
         for _ in range(NEWTON_STEPS):
-            kinematics(p, t, w)
-            coordinates(p, t, w)
+            kinematics(m, w)
+            coordinates(m, w)
             size = 0.0
             for i in range(k):
-                x[i] = goal[i] - theta[chosen[i]]
+                x[i] = goal[i] - w.theta[chosen[i]]
                 if wraps[i]:
                     x[i] = wrapped(x[i])
                 size = max(size, abs(rows[i] * x[i]))
                 for j in range(nv):
-                    a[i, j] = jacobian[chosen[i], j]
+                    a[i, j] = w.J[chosen[i], j]
             if not lu_solve(a, pivots, x) > 1e-14:
                 return n
             longest = 0.0
             for j in range(nv):
                 longest = max(longest, abs(x[j] / columns[j]))
             shorten = 1.0 if longest <= LONGEST_STEP else LONGEST_STEP / longest
-            move(t, q, x, shorten)
+            move(m, w.q, x, shorten)
             if size < CLOSE and shorten == 1.0:
                 found = True
                 break
@@ -148,12 +128,12 @@ def walk_samples(
             return n
 
         for j in range(nv):
-            v[j] = 0.0
-        dynamics(p, t, w)
-        coordinates(p, t, w)
+            w.v[j] = 0.0
+        dynamics(m, w)
+        coordinates(m, w)
         for i in range(k):
             for j in range(nv):
-                a[i, j] = jacobian[chosen[i], j]
+                a[i, j] = w.J[chosen[i], j]
         if not lu_factor(a, pivots) > 1e-14:
             return n
         square = 0.0
@@ -164,25 +144,25 @@ def walk_samples(
             for j in range(nv):
                 inverse[j, c] = x[j]
                 square += (x[j] / (columns[j] * rows[c])) ** 2
-        copy(q, poses[n])
+        copy(w.q, poses[n])
         for j in range(nv):
             rate = 0.0
             for c in range(k):
                 rate += inverse[j, c] * d1[c]
-            v[j] = rate
-            out[n, j], out[n, 3 * nv + j] = rate, h[j]
-        dynamics(p, t, w)
-        coordinates(p, t, w)
+            w.v[j] = rate
+            out[n, j], out[n, 3 * nv + j] = rate, w.h[j]
+        dynamics(m, w)
+        coordinates(m, w)
         for j in range(nv):
             change = 0.0
             for c in range(k):
-                change += inverse[j, c] * (d2[c] - bias[chosen[c]])
+                change += inverse[j, c] * (d2[c] - w.Jdv[chosen[c]])
             out[n, nv + j] = change
         for j in range(nv):
-            inertia, motion = 0.0, h[j] - out[n, 3 * nv + j]
+            inertia, motion = 0.0, w.h[j] - out[n, 3 * nv + j]
             for c in range(nv):
-                inertia += mass[j, c] * v[c]
-                motion += mass[j, c] * out[n, nv + c]
+                inertia += w.M[j, c] * w.v[c]
+                motion += w.M[j, c] * out[n, nv + c]
             out[n, 2 * nv + j], out[n, 4 * nv + j] = inertia, motion
         out[n, 5 * nv + 4 * k] = 1.0 / np.sqrt(square)
     return count

@@ -20,9 +20,9 @@ import math
 
 import numpy as np
 
-from linkwork.arrays import Floats
+from linkwork.arrays import Floats, Matrix
 from linkwork.controller.limit_tolerance import exceeds_in_kernel
-from linkwork.multibody.kernels.compiling import MATRIX, VECTOR, float64, kernel, part, void
+from linkwork.multibody.kernels.compiling import kernel, part
 
 AT_LEAST = 0.25
 """1/s: every goal must leave room for so much slowing down and speeding up everywhere: a stop in 4 s."""
@@ -82,18 +82,18 @@ def _fits(
     return True
 
 
-@kernel(void(VECTOR, float64, MATRIX, MATRIX, MATRIX, MATRIX, VECTOR, VECTOR, float64, MATRIX))
+@kernel
 def fill_tables(
     s: Floats,
     duration: float,
-    inertia: Floats,
-    rest: Floats,
-    motion: Floats,
-    friction: Floats,
+    inertia: Matrix,
+    rest: Matrix,
+    motion: Matrix,
+    friction: Matrix,
     limit: Floats,
     steepest: Floats,
     jerk: float,
-    tables: Floats,
+    tables: Matrix,
 ) -> None:
     """Write rows 0 and 1 of `tables` (3 × windows), see `stopping_tables`."""
     windows = tables.shape[1]

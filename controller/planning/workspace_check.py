@@ -7,44 +7,31 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from linkwork.arrays import Floats, Integers
+from linkwork.arrays import Floats, Integers, Matrix
 from linkwork.controller.limit_tolerance import exceeds, passes
 from linkwork.controller.planning.kinematic_check import Demand, beyond, share_of_range
 from linkwork.controller.planning.walk import Walk
 from linkwork.machine import Machine
-from linkwork.multibody.kernels.compiling import (
-    BUFFER,
-    INTEGERS,
-    MATRIX,
-    PARAMETERS,
-    TOPOLOGY,
-    kernel,
-    void,
-)
-from linkwork.multibody.kernels.layout import POINT_POSITION, POINT_VELOCITY, Q, V
-from linkwork.multibody.kernels.views import matrix, vector
+from linkwork.multibody.kernels.compiling import kernel
 from linkwork.multibody.tree.kinematics import kinematics
+from linkwork.multibody.workspace import Model, Workspace
 
 _AXES = "xyz"
 
 
-@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, MATRIX, MATRIX, INTEGERS, MATRIX))
-def points_along(
-    p: Floats, t: Integers, w: Floats, q: Floats, q1: Floats, points: Integers, out: Floats
-) -> None:
+@kernel
+def points_along(m: Model, w: Workspace, q: Matrix, q1: Matrix, points: Integers, out: Matrix) -> None:
     """out (n × 6 m): place and velocity of each of the m points at each of the n samples of q and q'."""
-    place, rate = vector(t, w, Q), vector(t, w, V)
-    position, velocity = matrix(t, w, POINT_POSITION, 3), matrix(t, w, POINT_VELOCITY, 3)
     for n in range(len(q)):
-        for j in range(len(place)):
-            place[j] = q[n, j]
-        for j in range(len(rate)):
-            rate[j] = q1[n, j]
-        kinematics(p, t, w)
-        for m in range(len(points)):
+        for j in range(len(w.q)):
+            w.q[j] = q[n, j]
+        for j in range(len(w.v)):
+            w.v[j] = q1[n, j]
+        kinematics(m, w)
+        for j in range(len(points)):
             for i in range(3):
-                out[n, 6 * m + i] = position[points[m], i]
-                out[n, 6 * m + 3 + i] = velocity[points[m], i]
+                out[n, 6 * j + i] = w.point_position[points[j], i]
+                out[n, 6 * j + 3 + i] = w.point_velocity[points[j], i]
 
 
 def region_demands(machine: Machine, walk: Walk) -> Iterator[Demand]:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from linkwork.arrays import Floats
+from linkwork.arrays import Floats, Integers
 from linkwork.controller.faults import FaultCode
 from linkwork.machine import Machine
-from linkwork.multibody.kernels.compiling import INTEGERS, VECTOR, int64, kernel
+from linkwork.multibody.kernels.compiling import kernel
 
 
-@kernel(int64(VECTOR, INTEGERS, VECTOR, VECTOR))
-def load_beyond(multipliers: Floats, ends: NDArray[np.int64], most: Floats, loads: Floats) -> int:
+@kernel
+def load_beyond(multipliers: Floats, ends: Integers, most: Floats, loads: Floats) -> int:
     """Write the norms of multipliers to `loads` (limits); return the one most beyond its limit `most`, or −1.
 
     `multipliers` are those of the limited rows, limit after limit; limit i has those before `ends[i]`.

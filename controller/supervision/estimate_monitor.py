@@ -11,7 +11,6 @@ from linkwork.controller.estimation.estimate_quality import Quality
 from linkwork.controller.faults import FaultCode
 from linkwork.machine import Machine
 from linkwork.multibody import Workspace
-from linkwork.multibody.kernels import layout
 from linkwork.multibody.tree.rotations import way_between
 
 _STAYED = 0.05
@@ -70,10 +69,9 @@ class Beliefs:
         return True
 
     def _stayed(self, pose: Floats) -> bool:
-        p, t = self._estimate.parameters, self._estimate.topology
         way = np.empty(len(self._estimate.v))
-        way_between(t, pose, self._estimate.q, way)
-        columns = p[t[layout.COLUMN_SCALE] : t[layout.COLUMN_SCALE + 1]]
+        way_between(self._estimate.model, pose, self._estimate.q, way)
+        columns = self._estimate.model.column_scale
         return bool(np.all(np.abs(way / columns) < _STAYED))
 
     def adopt(self, other: Beliefs) -> None:
@@ -108,7 +106,6 @@ class Beliefs:
 
     def _worst(self) -> int:
         """The constraint that is furthest open."""
-        p, t = self._estimate.parameters, self._estimate.topology
-        scale = p[t[layout.ROW_SCALE] : t[layout.ROW_SCALE + 1]]
+        scale = self._estimate.model.row_scale
         open_by = np.nan_to_num(np.abs(scale * self._estimate.phi), nan=np.inf)
         return self._constraint[int(np.argmax(open_by))]

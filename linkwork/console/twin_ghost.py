@@ -60,7 +60,7 @@ class TwinGhost:
         """The shortest correction (nv) that closes the machine after a shift, to first order."""
         work = self._work
         work.q[:] = q
-        move_by(work.topology, work.q, shift, 1.0)
+        move_by(work.model, work.q, shift, 1.0)
         kinematics(*work.arguments)
         constraint_rows(*work.arguments)
         if not len(work.phi):
@@ -75,7 +75,7 @@ class TwinGhost:
     def pose(self, q: Floats) -> Floats:
         """Return the ghost's pose (nq) while the machine is at q (nq)."""
         moved = np.array(q)
-        move_by(self._work.topology, moved, self._shift, 1.0)
+        move_by(self._work.model, moved, self._shift, 1.0)
         return moved
 
 

@@ -11,7 +11,6 @@ from linkwork.machine import Machine
 from linkwork.multibody import Mechanism, Workspace
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.formulations.assembly import AssemblyError, assemble
-from linkwork.multibody.kernels import layout
 from linkwork.multibody.symbolic.generated_program import GeneratedProgram
 from linkwork.multibody.tree.coordinates import coordinates
 from linkwork.multibody.tree.dynamics import dynamics
@@ -67,7 +66,7 @@ def _state(machine: Machine, mechanism: Mechanism, rng: np.random.Generator) -> 
     reach = 0.2
     while True:
         q = machine.initial_q.copy()
-        move_by(mechanism.topology, q, rng.uniform(-1.0, 1.0, mechanism.nv), reach)
+        move_by(mechanism.model, q, rng.uniform(-1.0, 1.0, mechanism.nv), reach)
         v = rng.uniform(-1.0, 1.0, mechanism.nv)
         if not mechanism.constraints:
             return q, v
@@ -107,12 +106,10 @@ def _expected(w: Workspace, mechanism: Mechanism) -> dict[str, Floats]:
 
 def _axes(mechanism: Mechanism, w: Workspace) -> Floats:
     """Axes of the points' bodies in the world, as columns one after the other (points × 9)."""
-    t, p, found = w.topology, w.parameters, []
+    found, axes = [], w.axes.reshape(-1, 3, 3)
     for k in range(len(mechanism.point_names)):
-        link = int(t[t[layout.POINTS] + k])
-        own = p[t[layout.POINT_AXES] + 9 * k :][:9].reshape(3, 3)
-        at = w.buffer[t[layout.AXES] + 9 * link :][:9].reshape(3, 3) if link >= 0 else np.eye(3)
-        found.append(own @ at)
+        link = w.model.point_link[k]
+        found.append(w.model.point_axes[3 * k : 3 * k + 3] @ (axes[link] if link >= 0 else np.eye(3)))
     return np.array(found).reshape(-1, 9)
 
 

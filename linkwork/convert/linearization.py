@@ -15,7 +15,6 @@ from linkwork.machine.building.initial_assembly import assembled
 from linkwork.machine.nearest_name import meant
 from linkwork.machine.units import parse_assignment
 from linkwork.multibody.formulations.assembly import AssemblyError, assemble
-from linkwork.multibody.kernels import layout
 from linkwork.multibody.symbolic.equilibrium import NoEquilibrium
 from linkwork.multibody.symbolic.linear_model import (
     LinearModel,
@@ -105,8 +104,8 @@ def _all_of_q(machine: Machine, where: str, values: str) -> Floats:
     if len(numbers) != len(positions) or not np.isfinite(numbers).all():
         raise _refusal(where, "not a pose", values, allowed, "numbers with commas between, q=0.5,0.2")
     q = np.array(numbers)
-    t = mechanism.topology
-    for first, scalar in t[t[layout.BALLS] : t[layout.BALLS + 1]].reshape(-1, 2).tolist():
+    model = mechanism.model
+    for first, scalar in zip(model.ball_vector.tolist(), model.ball_scalar.tolist(), strict=True):
         places = [*range(first, first + 3), scalar]
         size = float(np.linalg.norm(q[places]))
         if not size > 0.0:

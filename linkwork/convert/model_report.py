@@ -17,7 +17,6 @@ from linkwork.multibody.contact.compliance import Contact, Plane
 from linkwork.multibody.forces import AppliedForce, Spring
 from linkwork.multibody.formulations.elimination_plan import factorisation
 from linkwork.multibody.functions import mass_matrix
-from linkwork.multibody.kernels import layout
 
 _SMALL = 1e-9
 
@@ -88,7 +87,7 @@ def report(machine: Machine) -> dict[str, Any]:
         "mobility": mechanism.nv - assembly.rank + held,
         "redundancy": assembly.rows - assembly.ordinary_rank,
         "rank_decision": rank_decision(machine),
-        "factorisation": factorisation(mechanism.topology, mechanism.nv),
+        "factorisation": factorisation(mechanism.model),
         "actuated": driven,
         "passive": [name for name in names if name not in driven],
         **_control(machine),
@@ -137,8 +136,7 @@ def _control(machine: Machine) -> dict[str, Any]:
     constrained = bool(mechanism.constraints)
     ways = admitted(mechanism, q) if constrained else np.eye(mechanism.nv)
     least, refused = leverage(machine), refusals(machine)
-    t = mechanism.topology
-    columns = mechanism.parameters[t[layout.COLUMN_SCALE] : t[layout.COLUMN_SCALE + 1]]
+    columns = mechanism.model.column_scale
     mass = columns[:, None] * mass_matrix(mechanism, q) * columns
     moved = mass @ ways
     coupling = float(np.abs(moved - ways @ (ways.T @ moved)).max(initial=0.0) / np.abs(mass).max())

@@ -18,7 +18,6 @@ import numpy as np
 from linkwork.arrays import Floats
 from linkwork.machine.checks.controllability import refusals
 from linkwork.machine.description import Assembly, Machine
-from linkwork.multibody.kernels import layout
 from linkwork.multibody.mechanism import Mechanism
 
 
@@ -72,10 +71,8 @@ def _holding(mechanism: Mechanism, switchable: tuple[str, ...], holding: tuple[s
         replace(one, on=one.name in holding) if one.name in switchable else one
         for one in mechanism.constraints
     )
-    t, parameters = mechanism.topology, mechanism.parameters.copy()
-    parameters[t[layout.ON_GIVEN] : t[layout.ON_GIVEN + 1]] = [float(one.on) for one in constraints]
-    parameters.setflags(write=False)
-    return replace(mechanism, constraints=constraints, parameters=parameters)
+    model = mechanism.model.changed({"on_given": np.array([float(one.on) for one in constraints])})
+    return replace(mechanism, constraints=constraints, model=model)
 
 
 def _goal_coordinates(machine: Machine, mechanism: Mechanism, q: Floats) -> Iterator[str]:

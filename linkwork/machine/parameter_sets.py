@@ -7,7 +7,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from linkwork.arrays import Floats
 from linkwork.machine.building.idle_motions import with_idle_damping
 from linkwork.machine.building.mechanism_builder import body_of, elements_of, joint_of
 from linkwork.machine.building.overrides import apply_settings, put, settable, settings_of
@@ -17,7 +16,7 @@ from linkwork.machine.loading import checked_file, plant_mechanism_with
 from linkwork.machine.sections.angle_or_length import mark_kinds
 from linkwork.machine.sections.file import MachineFile
 from linkwork.multibody.mechanism import Mechanism
-from linkwork.multibody.workspace import Workspace
+from linkwork.multibody.workspace import Model, Workspace
 
 _SECTIONS: Final = ("bodies", "joints", "motors", "springs", "forces")
 """Sections whose entries are made one by one."""
@@ -28,7 +27,7 @@ _REGULAR: Final = 1e-9
 class ParameterSets:
     """Arrays p (read-only) of a loaded machine's plant mechanism, for values of these settings.
 
-    names: as in `--plant-set` ("bodies.crank.mass_kg"). Each array equals that of `plant_mechanism_with` bit
+    names: as in `--plant-set` ("bodies.crank.mass_kg"). Each model equals that of `plant_mechanism_with` bit
     for bit. After the first one, only the entries of the file that the settings name are checked and made
     again; values that this way refuses, and settings of contacts and gravity, build the whole mechanism.
     """
@@ -39,23 +38,23 @@ class ParameterSets:
         self._entries: _Entries | None = None
         self._begun = False
 
-    def parameters(self, values: Sequence[float]) -> Floats:
-        """Return p (n, as `Mechanism.parameters`) for one value of each setting, in the unit of its key.
+    def model(self, values: Sequence[float]) -> Model:
+        """Return `Mechanism.model` for one value of each setting, in the unit of its key.
 
         Raises MachineError for values that the machine file does not allow, and ValueError for those that
         change the mechanism's topology.
         """
         if self._entries is not None:
-            found = self._entries.parameters(values)
+            found = self._entries.model(values)
             if found is not None:
                 return found
         settings = [f"{name}={value!r}" for name, value in zip(self._names, values, strict=True)]
         mechanism = plant_mechanism_with(self._machine, settings)
-        if not np.array_equal(mechanism.topology, self._machine.plant_mechanism.topology):
+        if not mechanism.model.alike(self._machine.plant_mechanism.model):
             raise ValueError(f"{', '.join(settings)}: a batch cannot change what the machine consists of")
         if not self._begun:
             self._begun, self._entries = True, _entries(self._machine, self._names, settings, mechanism)
-        return mechanism.parameters
+        return mechanism.model
 
 
 def _entries(
@@ -88,12 +87,12 @@ class _Entries:
         self._rows = list(dict.fromkeys((str(place[0]), str(place[1])) for place in places))
         self._work: Workspace = mechanism.workspace()
 
-    def parameters(self, values: Sequence[float]) -> Floats | None:
-        """Return p; None where the whole mechanism must be built, to accept or refuse the values."""
+    def model(self, values: Sequence[float]) -> Model | None:
+        """Return the model; None where the whole mechanism must be built, to accept or refuse the values."""
         for place, value in zip(self._places, values, strict=True):
             put(self._data, place, value)
         try:
-            found = self._mechanism.parameters_with(**self._parts(self._changed_file()))
+            found = self._mechanism.model_with(**self._parts(self._changed_file()))
         except ValueError:  # of the section, of the model, or of the topology
             return None
         return found if self._moves_mass(found) else None
@@ -128,13 +127,13 @@ class _Entries:
             parts["elements"] = elements_of(file, plant=True)
         return parts
 
-    def _moves_mass(self, parameters: Floats) -> bool:
+    def _moves_mass(self, model: Model) -> bool:
         """Whether the mass matrix at the initial pose is regular beyond doubt."""
         from linkwork.multibody.tree.dynamics import dynamics  # loads the compiler
 
         work = self._work
         work.q[:] = self._machine.initial_q
-        dynamics(parameters, self._mechanism.topology, work.buffer)
+        dynamics(model, work)
         mass = np.array(work.M)
         diagonal = np.diag(mass)
         if not (diagonal > 0.0).all():

@@ -16,8 +16,7 @@ from linkwork.arrays import Floats
 from linkwork.machine.description import Machine
 from linkwork.machine.sections.bounds import CarriedLoad
 from linkwork.multibody.expressions.conditions import parse_condition
-from linkwork.multibody.kernels import layout
-from linkwork.multibody.mechanism import Mechanism
+from linkwork.multibody.workspace import Model
 
 _UPPER = np.triu_indices(3)
 
@@ -31,14 +30,10 @@ def load_vector(mass: float, com: Sequence[float], inertia: Sequence[float]) -> 
     return np.array([mass, *com, *inertia], dtype=np.float64)
 
 
-def own_parameters(machine: Machine) -> tuple[Machine, Floats]:
-    """Return the machine with a model of its own, and the flat array p through which the model may be
-    changed.
-    """
-    parameters = machine.mechanism.parameters.copy()
-    view = parameters.view()
-    view.flags.writeable = False
-    return replace(machine, mechanism=replace(machine.mechanism, parameters=view)), parameters
+def with_own_model(machine: Machine) -> Machine:
+    """Return the machine with a `Mechanism.model` of its own, which `Loads` may change."""
+    model = machine.mechanism.model.with_parameters(writable=True)
+    return replace(machine, mechanism=replace(machine.mechanism, model=model))
 
 
 def loaded(machine: Machine, payloads: Mapping[str, Sequence[float]]) -> Machine:
@@ -49,8 +44,8 @@ def loaded(machine: Machine, payloads: Mapping[str, Sequence[float]]) -> Machine
     carried = [one for one in machine.controller.payloads if one.carried is not None]
     if not payloads and not carried:
         return machine
-    heavier, parameters = own_parameters(machine)
-    loads = Loads(machine.mechanism, parameters)
+    heavier = with_own_model(machine)
+    loads = Loads(machine.mechanism.model, heavier.mechanism.model)
     for name, numbers in payloads.items():
         loads.aim(machine.mechanism.point_index(name), load_vector(numbers[0], numbers[1:4], numbers[4:10]))
     loads.apply(1.0)
@@ -66,23 +61,14 @@ def vector_of(carried: CarriedLoad) -> Floats:
 
 
 class Loads:
-    """Loads of a model, and the parameters that they are written to.
+    """Loads of a model without any, `empty`, and the model that they are written to."""
 
-    `mechanism` is the model without any.
-    """
-
-    def __init__(self, mechanism: Mechanism, parameters: Floats) -> None:
-        t, p = mechanism.topology, mechanism.parameters
-
-        def field(values: Floats, number: int, width: int) -> Floats:
-            return values[t[number] : t[number + 1]].reshape(-1, width)
-
-        points = len(mechanism.point_names)
-        self._link = t[t[layout.POINTS] : t[layout.POINTS] + points]
-        self._at = field(p, layout.POINT_AT, 3)
-        self._axes = field(p, layout.POINT_AXES, 3).reshape(-1, 3, 3)
-        self._own = [field(p, number, width) for number, width in _FIELDS]
-        self._out = [field(parameters, number, width) for number, width in _FIELDS]
+    def __init__(self, empty: Model, loaded: Model) -> None:
+        points = empty.n_points
+        self._link, self._at = empty.point_link, empty.point_at
+        self._axes = empty.point_axes.reshape(-1, 3, 3)
+        self._own = (empty.mass, empty.com, empty.inertia)
+        self._out = (loaded.mass, loaded.com, loaded.inertia)
         self._sums = np.zeros((points, 10))
         self._from, self._to = np.zeros((points, 10)), np.zeros((points, 10))
         self._carried = np.zeros((points, 10))
@@ -127,8 +113,8 @@ class Loads:
         mass, com, inertia = self._out
         for link in set(self._link[self._link >= 0].tolist()):
             load = self._sums[self._link == link].sum(axis=0)
-            (own,), centre, moments = (part[link] for part in self._own)
-            mass[link], com[link], inertia[link] = carrying(own, centre, moments, load)
+            own, centre, moments = (part[link] for part in self._own)
+            mass[link], com[link], inertia[link] = carrying(float(own), centre, moments, load)
 
     def load_at(self, points: Sequence[int]) -> Floats:
         """Return the summed loads (10) at these points of one link: mass, first and second moments about its
@@ -184,9 +170,6 @@ def carrying(mass: float, centre: Floats, moments: Floats, load: Floats) -> tupl
     middle = (mass * centre + load[1:4]) / total
     about = _origin(mass, centre, moments) + load[4:10] - _origin(total, middle, np.zeros(6))
     return total, middle, about
-
-
-_FIELDS = ((layout.MASS, 1), (layout.COM, 3), (layout.INERTIA, 6))
 
 
 def _origin(mass: float, com: Floats, inertia: Floats) -> Floats:

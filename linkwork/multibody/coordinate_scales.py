@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from linkwork.arrays import Floats
-from linkwork.multibody.kernels import layout
 from linkwork.multibody.mechanism import Mechanism
 
 SINGULAR_BELOW = 0.01
@@ -17,9 +16,8 @@ from straight."""
 
 def reach_m(mechanism: Mechanism) -> float:
     """Sum of the distances from joint to joint and to the farthest point: a length of the machine's size."""
-    p, t = mechanism.parameters, mechanism.topology
-    origins = p[t[layout.FIXED_ORIGIN] : t[layout.FIXED_ORIGIN + 1]].reshape(-1, 3)
-    points = p[t[layout.POINT_AT] : t[layout.POINT_AT + 1]].reshape(-1, 3)
+    origins = mechanism.model.fixed_origin
+    points = mechanism.model.point_at
     total = float(np.linalg.norm(origins, axis=1).sum())
     total += float(np.linalg.norm(points, axis=1).max()) if len(points) else 0.0
     return total or 1.0

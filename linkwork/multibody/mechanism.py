@@ -17,6 +17,7 @@ from linkwork.multibody.formulations.elimination_plan import planned, row_column
 from linkwork.multibody.kernels import layout
 from linkwork.multibody.kernels.parameters import (
     Demanded,
+    columns,
     constraint_fields,
     dof_with_coordinates,
     inertial_parameters,
@@ -33,7 +34,7 @@ from linkwork.multibody.model import (
     _frozen,
 )
 from linkwork.multibody.tree.link_tree import Link, Places, check_names, links_of, refuse_massless
-from linkwork.multibody.workspace import Workspace, joined, lay_out
+from linkwork.multibody.workspace import Model, Workspace
 
 _PARTS: Final = (
     "bodies",
@@ -60,8 +61,7 @@ class Mechanism(Brief):
     then the named coordinates. `row_names` and `target_names`: rows of the constraints, and those with a
     prescribed value.
 
-    `parameters` and `topology` are the read-only arrays p and t of every kernel (see layout.py); the state is
-    in a `Workspace`.
+    `model` is what kernels read of it; the state is in a `Workspace`.
     """
 
     bodies: tuple[Body, ...]
@@ -86,8 +86,7 @@ class Mechanism(Brief):
     constraint_names: tuple[str, ...]
     row_names: tuple[str, ...]
     target_names: tuple[str, ...]
-    parameters: Floats
-    topology: Integers
+    model: Model
 
     @staticmethod
     def build(
@@ -119,19 +118,6 @@ class Mechanism(Brief):
         )  # fmt: skip
         refuse_massless(fields.links)
         places, demanded, everything = fields.places, fields.demanded, fields.coordinates
-        tables = fields.tables
-        plan = planned(
-            row_columns(fields.links, tables[layout.COORDINATES], tables[layout.POINTS], demanded.tables),
-            fields.links,
-        )
-        parameters, topology = lay_out(
-            fields.parameters,
-            tables | plan.tables,
-            counts=(
-                places.nq, places.nv, len(fields.links), len(points), len(everything), *demanded.counts,
-            ),
-            lists=(plan.fronts, plan.columns, plan.rows),
-        )  # fmt: skip
         return Mechanism(
             bodies=tuple(bodies),
             joints=tuple(joints),
@@ -141,7 +127,7 @@ class Mechanism(Brief):
             stops=tuple(stops),
             contacts=tuple(contacts),
             elements=tuple(elements),
-            gravity_m_s2=fields.parameters[layout.GRAVITY],
+            gravity_m_s2=fields.parameters["gravity"],
             nq=places.nq,
             nv=places.nv,
             joint_names=fields.names,
@@ -155,8 +141,7 @@ class Mechanism(Brief):
             constraint_names=tuple(c.name for c in constraints),
             row_names=tuple(f"{c.name}.{row.name}" for c in constraints for row in c.rows),
             target_names=demanded.target_names,
-            parameters=parameters,
-            topology=topology,
+            model=fields.model(),
         )
 
     def changed(self, **parts: Any) -> "Mechanism":
@@ -166,27 +151,18 @@ class Mechanism(Brief):
         """
         return Mechanism.build(**({name: getattr(self, name) for name in _PARTS} | parts))
 
-    def parameters_with(self, **parts: Any) -> Floats:
-        """Return p (n) as `changed(**parts)` has it, in less time, where the parts leave `topology` as it is.
+    def model_with(self, **parts: Any) -> Model:
+        """Return `model` as `changed(**parts)` has it, in less time, where its topology stays the same.
 
-        n and the units are those of `parameters`. Not checked: that every motion of the joints moves mass.
-        Raises ModelError, and ValueError for another topology.
+        Not checked: that every motion of the joints moves mass. Raises ModelError, and ValueError for another
+        topology.
         """
         if parts.keys() == {"bodies"}:
-            p, t = self.parameters.copy(), self.topology
-            for field, values in inertial_parameters(links_of(parts["bodies"], self.joints)[0]).items():
-                p[t[field] : t[field + 1]] = values.ravel()
-            p.flags.writeable = False
-            return p
-        fields = _fields(**({name: getattr(self, name) for name in _PARTS} | parts))
-        parameters = joined(fields.parameters)
-        tables = np.concatenate([values.ravel() for values in fields.tables.values()])
-        end = layout.END_OF_HEADER + len(tables)
-        if len(parameters) != len(self.parameters) or not np.array_equal(
-            self.topology[layout.END_OF_HEADER : end], tables
-        ):
+            return self.model.changed(inertial_parameters(links_of(parts["bodies"], self.joints)[0]))
+        model = _fields(**({name: getattr(self, name) for name in _PARTS} | parts)).model()
+        if not model.alike(self.model):
             raise ValueError("these parts change the topology of the mechanism")
-        return parameters
+        return model
 
     def bare(self, points: Sequence[Point]) -> "Mechanism":
         """Return the tree alone with these points, for its kinematics."""
@@ -195,11 +171,11 @@ class Mechanism(Brief):
     @property
     def rank_tolerance(self) -> float:
         """Length of a direction of the scaled rows (1: ordinary) below which it counts as round-off."""
-        return float(self.parameters[self.topology[layout.RANK_TOLERANCE]])
+        return float(self.model.rank_tolerance[0])
 
     def workspace(self) -> Workspace:
         """A fresh state and scratch memory for the kernels, at q = 0 and at rest."""
-        return Workspace(self.parameters, self.topology)
+        return Workspace(self.model)
 
     def joint_index(self, name: str) -> int:
         """Place of a degree of freedom in v and of its coordinate in q. Raises ModelError."""
@@ -224,10 +200,11 @@ class Mechanism(Brief):
 
 @dataclass(frozen=True, eq=False)
 class _Fields:
-    """The fields of p, the tables of t without the elimination plan, and the parts that they come from."""
+    """The arrays of a `Model` without the elimination plan, and the parts that they come from."""
 
-    parameters: dict[int, Floats]
-    tables: dict[int, Integers]
+    counts: dict[str, int]
+    parameters: dict[str, Floats]
+    tables: dict[str, Integers]
     links: list[Link]
     places: Places
     demanded: Demanded
@@ -235,6 +212,13 @@ class _Fields:
     names: tuple[str, ...]
     is_angle: tuple[bool, ...]
     coordinate_is_angle: tuple[bool, ...]
+
+    def model(self) -> Model:
+        """Lay out the arrays, with the elimination plan."""
+        tables = self.tables
+        coordinates = np.column_stack([tables["coordinate_kind"], tables["coordinate_of"]])
+        plan = planned(row_columns(self.links, coordinates, tables["point_link"], tables), self.links)
+        return Model(self.counts | plan.counts, {**self.parameters, **tables, **plan.tables})
 
 
 def _fields(
@@ -281,20 +265,32 @@ def _fields(
     }
     compliant = compliance_fields(stops, contacts, own, [point.name for point in points])
     return _Fields(
+        {
+            "nq": places.nq,
+            "nv": places.nv,
+            "n_links": len(links),
+            "n_points": len(points),
+            "n_coordinates": len(everything),
+            "n_balls": sum(link.scalar >= 0 for link in links),
+            "n_stops": len(stops),
+            "n_contacts": len(contacts),
+            "n_elements": len(elements),
+            **demanded.counts,
+        },
         tree_parameters(links, points, seats, gravity)
-        | {layout.DIRECTIONS: np.array([_direction(c) for c in everything])}
+        | {"directions": np.array([_direction(c) for c in everything])}
         | demanded.parameters
         | scaling(links, constraints, demanded, angles, coordinate_angles, rank_tolerance)
         | forces.parameters
         | compliant.parameters,
         {
-            layout.LINKS: np.array([[k.parent, k.coordinate, k.place] for k in links]),
-            layout.POSES: np.array([[k.scalar, k.base] for k in links]),
-            layout.BALLS: np.array(
-                [[k.coordinate, k.scalar] for k in links if k.scalar >= 0], dtype=np.int64
-            ).reshape(-1, 2),
-            layout.POINTS: np.array([seats[point.body].link for point in points], dtype=np.int64),
-            layout.COORDINATES: rows,
+            **columns([[k.parent, k.coordinate, k.place] for k in links], "parent", "in_q", "in_v"),
+            **columns([[k.scalar, k.base] for k in links], "scalar", "base"),
+            **columns(
+                [[k.coordinate, k.scalar] for k in links if k.scalar >= 0], "ball_vector", "ball_scalar"
+            ),
+            "point_link": np.array([seats[point.body].link for point in points], dtype=np.int64),
+            **columns(rows.tolist(), "coordinate_kind", "coordinate_of"),
         }
         | demanded.tables
         | forces.tables

@@ -1,249 +1,347 @@
-"""The mutable side of a mechanism: one flat buffer, with named numpy views into it for people."""
+"""The two structs of every kernel: the read-only numbers of a mechanism, and the memory of its motion.
+
+Sizes: nq coordinates, nv velocities. SI units, radians; vectors in world axes unless said otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated
 
 import numpy as np
-import numpy.typing as npt
 
 from linkwork.arrays import Floats, Integers
-from linkwork.multibody.kernels import layout
 from linkwork.multibody.kernels.layout import RANKING_SIZE, SEARCH_SIZE
+from linkwork.multibody.kernels.structs import Struct
+
+__all__ = ["Model", "Workspace", "touches"]
 
 
-def _sizes(
-    counts: tuple[int, ...], stops: int, contacts: int, elements: int, lists: tuple[int, int, int]
-) -> dict[int, int]:
-    """Numbers in each field of w, in the order of the fields.
+class Model(Struct):
+    """A mechanism's topology and parameters: the argument m of kernels, which only read it.
 
-    counts: those of layout.py. lists: fronts of the plan, and room for their lists of columns and rows.
-    """
-    fronts, columns, rows = lists
-    nq, nv, nl, np_, nc, nk, nr, ng, _, tape = counts
-    sides = 2 * stops + contacts
-    aside = nr * nv + nr + nv + nq
-    return {
-        layout.Q: nq,
-        layout.V: nv,
-        layout.EFFORT: nv,
-        layout.H: nv,
-        layout.FRICTION: nv,
-        layout.M: nv * nv,
-        layout.VDOT: nv,
-        layout.THETA: nc,
-        layout.J: nc * nv,
-        layout.JDV: nc,
-        layout.POINT_POSITION: 3 * np_,
-        layout.POINT_VELOCITY: 3 * np_,
-        layout.POINT_BIAS: 3 * np_,
-        layout.ENERGY: 2,
-        layout.ON: nk,
-        layout.CLOCK: 2,
-        layout.TARGET: 6 * ng,
-        layout.BAUMGARTE: 2 * nr,
-        layout.PHI: nr,
-        layout.PHI_RATE: nr,
-        layout.EXPLICIT: nr,
-        layout.LEVEL: 1,
-        layout.DRIVEN_WORK: 1,
-        layout.A: nr * nv,
-        layout.B: nr,
-        layout.CONSTRAINT_FORCE: nv,
-        layout.MULTIPLIERS: nr,
-        layout.BASIS: nv * nv,
-        layout.RANKING: RANKING_SIZE,
-        layout.CHOICE: 2,
-        layout.COMPLIANT: nv,
-        layout.CONTACT_FORCE: 3 * contacts,
-        layout.CONTACT_GAP: contacts,
-        layout.LOSSES: 4,
-        layout.REFERENCE: 3,
-        layout.AXES: 9 * nl,
-        layout.ORIGIN: 3 * nl,
-        layout.SCREW_ANGULAR: 3 * nl,
-        layout.SCREW_LINEAR: 3 * nl,
-        layout.ANGULAR: 3 * nl,
-        layout.LINEAR: 3 * nl,
-        layout.ANGULAR_BIAS: 3 * nl,
-        layout.LINEAR_BIAS: 3 * nl,
-        layout.MOMENT: 3 * nl,
-        layout.FORCE: 3 * nl,
-        layout.COMPOSITE_MASS: nl,
-        layout.COMPOSITE_FIRST: 3 * nl,
-        layout.COMPOSITE_SECOND: 6 * nl,
-        layout.FACTOR: nv * nv,
-        layout.START_Q: nq,
-        layout.START_V: nv,
-        layout.SUM_Q: nq,
-        layout.SUM_V: nv,
-        layout.SECOND: nv,
-        layout.KEPT: RANKING_SIZE + 3,
-        layout.RATES: nq,
-        layout.FACTORED: nr * nv,
-        layout.RIGHT_SIDE: nr,
-        layout.EXCHANGES: nv,
-        layout.REFLECTED: nv,
-        layout.REDUCED: nv * nv,
-        layout.MOMENTA: nv * nv,
-        layout.SUPPORTS: nv * nv,
-        layout.COUPLED: 5 * nv,
-        layout.SHIFT: nv,
-        layout.FREE_MOTION: nv,
-        layout.TAPE: 4 * tape,
-        layout.ASIDE: aside,
-        layout.ASIDE_2: aside,
-        layout.TOUCHING: sides,
-        layout.HELD: 1,
-        layout.PRESSURE: sides,
-        layout.BACKUP: nq + nv + 4 + RANKING_SIZE if sides else 0,
-        layout.STAGES: 2 * (nq + nv) + 4,
-        layout.SEARCH: SEARCH_SIZE if sides else 0,
-        layout.SLIPPING: nv,
-        layout.DAMPERS: nv,
-        layout.STUCK: nv,
-        layout.STUCK_COUNT: 2,
-        layout.STICKING: nv,
-        layout.STUCK_ROWS: nv * nv,
-        layout.STUCK_BASIS: nv * nv,
-        layout.STUCK_EXCHANGES: nv,
-        layout.STUCK_REFLECTED: nv,
-        layout.STUCK_SIDE: nv,
-        layout.STUCK_MOTION: nv,
-        layout.PUSHES: 2 * nr,
-        layout.PUSHED: 4 * nv,
-        layout.UNPUSHED: nq + nv + RANKING_SIZE + 3,
-        layout.SQUARE: (nv + nr) * (nv + nr + 4),
-        layout.WINDOW: nr * (nr + nv + 1) + 3 * (nv + 1) * (nv + 1) + nq + 3 * (nv + 1) if nr else 0,
-        layout.ELEMENT_FORCE: 3 * elements,
-        layout.ELEMENT_WRENCH: 12 * elements,
-        layout.ELEMENT_POWER: 1,
-        layout.PASSED: 2 + nr * (nv + 2),
-        layout.FRONT_STATES: layout.FRONT_STATE_NUMBERS * fronts,
-        layout.COLUMN_LISTS: columns,
-        layout.ROW_LISTS: rows,
-        layout.STAMPS: nv + nr if fronts else 0,
-        layout.COLUMN_SQUARES: nv if fronts else 0,
-    }
-
-
-def joined(parameters: dict[int, Floats]) -> Floats:
-    """Return the read-only flat array p of these fields, in their order."""
-    p = np.concatenate([values.ravel() for values in parameters.values()]).astype(np.float64)
-    p.flags.writeable = False
-    return p
-
-
-def lay_out(
-    parameters: dict[int, Floats],
-    tables: dict[int, Integers],
-    counts: tuple[int, ...],
-    lists: tuple[int, int, int],
-) -> tuple[Floats, Integers]:
-    """Return the read-only flat arrays p and t, from the fields of p, the tables of t and the counts
-    (layout.py).
-    """
-    header = np.zeros(layout.END_OF_HEADER, dtype=np.int64)
-    header[: len(counts)] = counts
-    stops, contacts = tables[layout.STOPS].size, tables[layout.CONTACTS].size
-
-    def place(sizes: dict[int, int], start: int) -> None:
-        for field, size in sizes.items():
-            header[field : field + 2] = start, start + size
-            start += size
-
-    elements = tables[layout.ELEMENTS].size // layout.ELEMENT_COLUMNS
-    place(_sizes(counts, stops, contacts, elements, lists), 0)
-    place({field: values.size for field, values in parameters.items()}, 0)
-    place({field: values.size for field, values in tables.items()}, layout.END_OF_HEADER)
-    p = joined(parameters)
-    t = np.concatenate([header, *(values.ravel() for values in tables.values())]).astype(np.int64)
-    t.flags.writeable = False
-    return p, t
-
-
-class Workspace:
-    """State and results of one mechanism. All arrays are views into `buffer`, which is w of every kernel.
-
-    `q` (nq), `v` (nv), `effort` (nv, applied generalized force): written by the caller. `M` (nv × nv), `h`
-    (nv), `friction` (nv, opposing v), `vdot` (nv): M v̇ + h = effort + friction. `theta` (nc), `J` (nc × nv),
-    `Jdv` (nc): coordinates of interest with θ˙ = J v and θ¨ = J v̇ + Jdv. `point_position`, `point_velocity`
-    (np × 3, world). `energy`: kinetic and potential, joules. SI units, radians.
-
-    Of the constraints, all with nr rows: `on` (nk, 1 or 0, see switching.py), `phi`, `phi_rate`,
-    `explicit` (Φ_t, the part of it that is not A v), `A` (nr × nv), `b`: A v̇ = b; `level` (1 leaves out rows
-    of velocity level), `driven_work` (J, done by applied forces and by constraints that move with time, over
-    the steps taken); `constraint_force` (nv) and `multipliers` (nr); `clock` (time now, and the time at which
-    the targets hold), `target` (ng × 6, value and five time derivatives of each prescribed value, written by
-    the caller), `baumgarte` (nr × 2), `ranking` (layout.py names its entries), `choice`: of the
-    formulation (formulations.py) and of corrections after each step (0: none).
-
-    Of stops and contacts: `compliant` (nv, their generalized force), `contact_force` (contacts × 3, N, on the
-    point, world), `contact_gap` (m, negative inside), `losses`: power lost now to friction, stops and
-    contacts (W), energy of their springs (J, part of the potential energy), energy lost in all steps (J),
-    and the part of the springs' energy that will be dissipated (J). `held`: 1 while the set of pressing
-    contacts is fixed. `element_force` (elements × 3): of each spring length or angle, rate and pull, of each
-    applied force coordinate (0 where it has none), rate and force; `element_power` (1): of applied forces, W.
+    `buffer` holds all its floats, `Mechanism.parameters`. A link -1 is the world.
     """
 
-    def __init__(self, parameters: Floats, topology: Integers) -> None:
-        """Lay out a buffer for a mechanism's parameters and topology; at rest at the zero pose."""
-        t = topology
-        nv = int(t[layout.NV])
-        self.parameters = parameters
-        self.topology = topology
-        self.buffer: Floats = np.zeros(int(t[layout.LAST + 1]))
-        self.q = self._view(layout.Q)
-        self.v = self._view(layout.V)
-        self.effort = self._view(layout.EFFORT)
-        self.h = self._view(layout.H)
-        self.friction = self._view(layout.FRICTION)
-        self.M = self._view(layout.M).reshape(nv, nv)
-        self.vdot = self._view(layout.VDOT)
-        self.theta = self._view(layout.THETA)
-        self.J = self._view(layout.J).reshape(-1, nv)
-        self.Jdv = self._view(layout.JDV)
-        self.point_position = self._view(layout.POINT_POSITION).reshape(-1, 3)
-        self.point_velocity = self._view(layout.POINT_VELOCITY).reshape(-1, 3)
-        self.energy = self._view(layout.ENERGY)
-        self.on = self._view(layout.ON)
-        self.clock = self._view(layout.CLOCK)
-        self.target = self._view(layout.TARGET).reshape(-1, 6)
-        self.baumgarte = self._view(layout.BAUMGARTE).reshape(-1, 2)
-        self.phi = self._view(layout.PHI)
-        self.phi_rate = self._view(layout.PHI_RATE)
-        self.explicit = self._view(layout.EXPLICIT)
-        self.level = self._view(layout.LEVEL)
-        self.driven_work = self._view(layout.DRIVEN_WORK)
-        self.A = self._view(layout.A).reshape(-1, nv)
-        self.b = self._view(layout.B)
-        self.constraint_force = self._view(layout.CONSTRAINT_FORCE)
-        self.multipliers = self._view(layout.MULTIPLIERS)
-        self.ranking = self._view(layout.RANKING)
-        self.choice = self._view(layout.CHOICE)
-        self.compliant = self._view(layout.COMPLIANT)
-        self.contact_force = self._view(layout.CONTACT_FORCE).reshape(-1, 3)
-        self.contact_gap = self._view(layout.CONTACT_GAP)
-        self.losses = self._view(layout.LOSSES)
-        self.element_force = self._view(layout.ELEMENT_FORCE).reshape(-1, 3)
-        self.element_power = self._view(layout.ELEMENT_POWER)
-        self.held = self._view(layout.HELD)
-        self.basis = self._view(layout.BASIS).reshape(-1, nv)
-        self.on[:] = self._given(layout.ON_GIVEN)
-        self.choice[1] = 1.0
-        self.target[:, 0] = self._given(layout.TARGET_GIVEN)
-        self.baumgarte.ravel()[:] = self._given(layout.BAUMGARTE_GIVEN)
-        self.q[self.scalars] = 1.0
-        if not len(self.A):
-            self.basis[:] = np.eye(nv)
+    nq: Annotated[int, "coordinates"]
+    nv: Annotated[int, "velocities"]
+    n_links: int
+    n_points: int
+    n_coordinates: Annotated[int, "coordinates of interest"]
+    n_constraints: int
+    n_rows: Annotated[int, "rows of all constraints"]
+    n_targets: Annotated[int, "prescribed values of constraints"]
+    n_terms: Annotated[int, "terms of linear rows"]
+    n_tape: Annotated[int, "instructions of the longest program"]
+    n_balls: int
+    n_stops: int
+    n_contacts: int
+    n_elements: Annotated[int, "springs and applied forces"]
+    n_instructions: Annotated[int, "of all programs"]
+    n_factors: Annotated[int, "factors of velocity rows"]
+    n_fronts: Annotated[int, "fronts of the elimination plan"]
+    n_front_columns: int
+    n_front_rows: int
+    n_fronts_before: int
+    n_column_list: Annotated[int, "room for the fronts' lists of columns"]
+    n_row_list: Annotated[int, "room for the fronts' lists of rows"]
 
-    def _view(self, field: int) -> npt.NDArray[np.float64]:
-        return self.buffer[self.topology[field] : self.topology[field + 1]]
+    gravity: Annotated[Floats, "1, 3", "m/s²"]
+    fixed_axes: Annotated[Floats, "3 * n_links, 3", "row 3 i + k: k-th axis of joint frame i, in its parent"]
+    fixed_origin: Annotated[Floats, "n_links, 3", "origin of joint frame i in the parent link"]
+    turn: Annotated[Floats, "n_links", "rotation about the joint's z axis per unit of its coordinate (rad)"]
+    travel: Annotated[Floats, "n_links", "translation along it per unit (m)"]
+    mass: Annotated[Floats, "n_links", "kg"]
+    com: Annotated[Floats, "n_links, 3", "centre of mass, in link axes"]
+    inertia: Annotated[Floats, "n_links, 6", "about it, in link axes: xx, xy, xz, yy, yz, zz"]
+    armature: Annotated[Floats, "nv"]
+    viscous: Annotated[Floats, "nv", "friction per speed"]
+    coulomb: Annotated[Floats, "nv"]
+    coulomb_speed: Annotated[Floats, "nv", "speed scale of its tanh"]
+    point_at: Annotated[Floats, "n_points, 3", "in link axes, world if the point is fixed"]
+    point_axes: Annotated[Floats, "3 * n_points, 3", "axes of the point's body, in link axes"]
+    directions: Annotated[
+        Floats,
+        "n_coordinates, 4",
+        "along a direction: it, and its value at the origin; a distance: place, what is taken off",
+    ]
+    frame_at: Annotated[Floats, "2 * n_constraints, 3", "origins of frames a and b, in link axes"]
+    frame_axes: Annotated[Floats, "6 * n_constraints, 3", "their axes"]
+    row_offset: Annotated[Floats, "n_rows", "m"]
+    term_factor: Annotated[Floats, "n_terms", "factors of the terms of linear rows"]
+    target_given: Annotated[Floats, "n_targets", "what targets begin with"]
+    baumgarte_given: Annotated[Floats, "n_rows, 2"]
+    on_given: Annotated[Floats, "n_constraints", "what the switches begin with"]
+    program_constant: Annotated[Floats, "n_instructions", "constants of the programs"]
+    row_scale: Annotated[Floats, "n_rows", "takes a row to unit size"]
+    column_scale: Annotated[Floats, "nv", "rad or m for one unit of velocity"]
+    reference_size: Annotated[Floats, "1", "size of the scaled rows in ordinary poses"]
+    rank_tolerance: Annotated[Floats, "1", "relative to it: shorter directions of scaled rows are round-off"]
+    element_law: Annotated[
+        Floats,
+        "n_elements, 8",
+        "stiffness, damping, rest, preload, progressive (a constant force: that force), direction",
+    ]
+    stop_range: Annotated[Floats, "n_stops, 2", "lowest and highest coordinate"]
+    stop_law: Annotated[Floats, "n_stops, 2", "stiffness and damping"]
+    surfaces: Annotated[
+        Floats, "n_contacts, 7", "plane: a place, the normal, 0; sphere: centre, nothing, radius"
+    ]
+    contact_law: Annotated[
+        Floats, "n_contacts, 5", "stiffness, damping, friction, slip speed, radius of the ball"
+    ]
 
-    def _given(self, field: int) -> Floats:
-        return self.parameters[self.topology[field] : self.topology[field + 1]]
+    parent: Annotated[Integers, "n_links", "parent link"]
+    in_q: Annotated[Integers, "n_links", "index in q of the joint's coordinate"]
+    in_v: Annotated[Integers, "n_links", "index in v of the joint's velocity"]
+    scalar: Annotated[Integers, "n_links", "index in q of a quaternion's scalar part, SCREW or FOLLOWS"]
+    base: Annotated[Integers, "n_links", "link that carries the joint's axis"]
+    ball_vector: Annotated[Integers, "n_balls", "index in q of a quaternion's vector part"]
+    ball_scalar: Annotated[Integers, "n_balls", "index in q of its scalar part"]
+    point_link: Annotated[Integers, "n_points"]
+    coordinate_kind: Annotated[Integers, "n_coordinates", "layout.COORDINATE_KINDS"]
+    coordinate_of: Annotated[Integers, "n_coordinates", "index in v of the joint, or index of the point"]
+    first_row: Annotated[Integers, "n_constraints"]
+    row_count: Annotated[Integers, "n_constraints"]
+    link_a: Annotated[Integers, "n_constraints", "link of frame a"]
+    link_b: Annotated[Integers, "n_constraints", "link of frame b"]
+    row_kind: Annotated[Integers, "n_rows", "layout.ALONG to layout.VELOCITY"]
+    row_first: Annotated[Integers, "n_rows", "axis i, or the first term, instruction or factor"]
+    row_second: Annotated[Integers, "n_rows", "axis j, or how many of them"]
+    row_target: Annotated[Integers, "n_rows", "-1: none; layout.WRAPS: none, an angle that may jump by turns"]
+    term: Annotated[Integers, "n_terms", "coordinate of interest of each term"]
+    factors: Annotated[Integers, "n_factors, 3", "coordinate (-1: none), first instruction, instructions"]
+    program: Annotated[Integers, "n_instructions, 3", "operation, and the entries of the tape that it takes"]
+    elements: Annotated[
+        Integers,
+        "n_elements, 7",
+        "line; indices of its dof, points, or point or link and its link; law; program: start, length, flag",
+    ]
+    stop_at: Annotated[Integers, "n_stops", "index in q and v"]
+    contact_point: Annotated[Integers, "n_contacts", "index of the point"]
+    fronts: Annotated[
+        Integers,
+        "n_fronts, 9",
+        "columns: first, end of the summed ones, end; rows: first, end; fronts before: first, end; 1 where "
+        "a later front takes over what is left; first front of its cluster",
+    ]
+    front_columns: Annotated[Integers, "n_front_columns", "places in v"]
+    front_rows: Annotated[Integers, "n_front_rows", "rows of A"]
+    fronts_before: Annotated[Integers, "n_fronts_before", "fronts whose rows a front takes over"]
+
+    def __init__(self, counts: Mapping[str, int], values: Mapping[str, Floats | Integers]) -> None:
+        """Copy the arrays; counts: the numbers. Raises ValueError for an array of another size."""
+        super().__init__(**counts)
+        for name, array in values.items():
+            field = getattr(self, name)
+            field[...] = np.asarray(array).reshape(field.shape)
+        self._freeze()
+
+    def _freeze(self) -> None:
+        for value in self.__dict__.values():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+
+    def changed(self, values: Mapping[str, Floats]) -> Model:
+        """Return the same with other values (of each field's size) of some parameters."""
+        made = self.with_parameters(writable=True)
+        for name, array in values.items():
+            field = getattr(made, name)
+            field[...] = np.asarray(array).reshape(field.shape)
+        made._freeze()
+        return made
 
     @property
-    def scalars(self) -> Integers:
-        """Places in q of the scalar parts of quaternions (n)."""
-        start, end = self.topology[layout.BALLS], self.topology[layout.BALLS + 1]
-        return self.topology[start + 1 : end : 2]
+    def counts(self) -> dict[str, int]:
+        """The numbers."""
+        return {name: value for name, value in self.__dict__.items() if isinstance(value, int)}
+
+    def with_parameters(self, parameters: Floats | None = None, *, writable: bool = False) -> Model:
+        """Return the same topology with other floats (n, as `buffer`; None: a copy of these)."""
+        made = object.__new__(Model)
+        tables = {name: value for name, value in self.__dict__.items() if _is_table(name, value)}
+        made._place(
+            {**self.counts, **tables},
+            self.counts,
+            np.array(self.buffer if parameters is None else parameters),
+        )
+        if not writable:
+            made._freeze()
+        return made
+
+    def alike(self, other: Model) -> bool:
+        """Whether the other one has the same topology."""
+        return self.counts == other.counts and all(
+            np.array_equal(value, getattr(other, name))
+            for name, value in self.__dict__.items()
+            if _is_table(name, value)
+        )
+
+
+def _is_table(name: str, value: object) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype == np.int64 and name not in ("integers", "words")
+
+
+class Workspace(Struct):
+    """State and results of one mechanism: the argument w of kernels.
+
+    `q`, `v`, `effort`, `target` are written by the caller. M v̇ + h = effort + friction + compliant +
+    constraint_force, and A v̇ = b. `model` is the mechanism's; all floats stand in `buffer`.
+    """
+
+    q: Annotated[Floats, "nq", "coordinates"]
+    v: Annotated[Floats, "nv", "velocities"]
+    effort: Annotated[Floats, "nv", "applied generalized force"]
+    h: Annotated[Floats, "nv", "Coriolis, centrifugal and gravity terms, on the left-hand side"]
+    friction: Annotated[Floats, "nv", "generalized force of friction, opposing v"]
+    M: Annotated[Floats, "nv, nv", "mass matrix, armature included"]
+    vdot: Annotated[Floats, "nv", "accelerations"]
+    theta: Annotated[Floats, "n_coordinates", "coordinates of interest: θ˙ = J v, θ¨ = J v̇ + Jdv"]
+    J: Annotated[Floats, "n_coordinates, nv", "their Jacobian"]
+    Jdv: Annotated[Floats, "n_coordinates", "its rate times v"]
+    point_position: Annotated[Floats, "n_points, 3"]
+    point_velocity: Annotated[Floats, "n_points, 3"]
+    point_bias: Annotated[Floats, "n_points, 3", "acceleration for v̇ = 0"]
+    energy: Annotated[Floats, "2", "kinetic, potential (J)"]
+    on: Annotated[Floats, "n_constraints", "1 for a constraint that is switched on, else 0 (switching.py)"]
+    clock: Annotated[Floats, "2", "time (s) now, and the time at which the targets hold"]
+    target: Annotated[Floats, "n_targets, 6", "a prescribed value and its first five time derivatives"]
+    baumgarte: Annotated[Floats, "n_rows, 2", "alpha (1/s) and beta (1/s²)"]
+    phi: Annotated[Floats, "n_rows", "residual of position, 0 in rows of velocity level"]
+    phi_rate: Annotated[Floats, "n_rows", "residual of velocity"]
+    explicit: Annotated[Floats, "n_rows", "the part of it that is not A v: Φ_t"]
+    level: Annotated[Floats, "1", "1: rows of velocity level are left out, for finding positions; else 0"]
+    driven_work: Annotated[
+        Floats, "1", "J, done in the steps taken by applied forces and constraints that move with time"
+    ]
+    A: Annotated[Floats, "n_rows, nv", "rows that are switched off are 0"]
+    b: Annotated[Floats, "n_rows"]
+    constraint_force: Annotated[Floats, "nv", "acting on the mechanism"]
+    multipliers: Annotated[Floats, "n_rows", "those of minimum norm, in scaled rows"]
+    basis: Annotated[Floats, "nv, nv", "its first nv - rank rows span the velocities that A admits"]
+    ranking: Annotated[Floats, "RANKING_SIZE", "the decision on the rank (rank.py); layout names its entries"]
+    choice: Annotated[Floats, "2", "formulation of a step (formulations.py); 1: it corrects, 0: not"]
+    compliant: Annotated[Floats, "nv", "generalized force of stops and contacts"]
+    contact_force: Annotated[Floats, "n_contacts, 3", "N, on the point"]
+    contact_gap: Annotated[Floats, "n_contacts", "distance from the surface (m), negative inside"]
+    losses: Annotated[
+        Floats,
+        "4",
+        "power lost to friction, stops and contacts (W), energy of their springs (J, potential), energy lost "
+        "so far (J), energy of springs that press no more (J), on its way back",
+    ]
+
+    reference: Annotated[Floats, "1, 3", "the point about which moments and linear velocities are taken"]
+    axes: Annotated[Floats, "3 * n_links, 3", "row 3 i + k is the k-th axis of link i"]
+    origin: Annotated[Floats, "n_links, 3"]
+    screw_angular: Annotated[Floats, "n_links, 3", "joint i's twist for unit velocity"]
+    screw_linear: Annotated[Floats, "n_links, 3"]
+    angular: Annotated[Floats, "n_links, 3", "angular velocity of link i"]
+    linear: Annotated[Floats, "n_links, 3", "velocity of link i's material at the reference point"]
+    angular_bias: Annotated[Floats, "n_links, 3", "rate of the twist for v̇ = 0"]
+    linear_bias: Annotated[Floats, "n_links, 3"]
+    moment: Annotated[Floats, "n_links, 3", "wrench carried by joint i for v̇ = 0"]
+    force: Annotated[Floats, "n_links, 3"]
+    composite_mass: Annotated[Floats, "n_links", "mass of link i and everything it carries"]
+    composite_first: Annotated[Floats, "n_links, 3", "first moment of mass"]
+    composite_second: Annotated[Floats, "n_links, 6", "inertia (xx, xy, xz, yy, yz, zz)"]
+    factor: Annotated[Floats, "nv, nv", "Cholesky factor of M"]
+    start_q: Annotated[Floats, "nq", "state at the beginning of a step"]
+    start_v: Annotated[Floats, "nv"]
+    sum_q: Annotated[Floats, "nq", "weighted sum of stages"]
+    sum_v: Annotated[Floats, "nv"]
+    second: Annotated[Floats, "nv", "acceleration of a step's second stage"]
+    kept: Annotated[Floats, "RANKING_SIZE + 3", "ranking, clock[0], driven_work, losses[2] before a step"]
+    rates: Annotated[Floats, "nq", "q̇"]
+    factored: Annotated[Floats, "n_rows, nv", "scaled rows, after their pivoted QR"]
+    right_side: Annotated[Floats, "n_rows", "scaled b, after the reflections of that QR"]
+    exchanges: Annotated[Floats, "nv", "exchanged columns"]
+    reflected: Annotated[Floats, "nv", "factors of the reflections"]
+    reduced: Annotated[Floats, "nv * nv", "mass matrix of the admitted velocities and its factor"]
+    momenta: Annotated[Floats, "nv, nv", "scratch of reduced_mass.py: M times the basis"]
+    supports: Annotated[Floats, "nv * nv", "links that each row of the basis moves, row after row"]
+    coupled: Annotated[Floats, "5, nv", "see reduced_mass.py"]
+    shift: Annotated[Floats, "nv", "forces, or a correction of position or velocity"]
+    free_motion: Annotated[Floats, "nv", "components of a motion in the basis"]
+    tape: Annotated[Floats, "n_tape, 4", "value, two derivatives along the motion, adjoint (tape.py)"]
+    derivative: Annotated[Floats, "n_rows, nv", "of the scaled rows along v (branches.py)"]
+    third: Annotated[Floats, "n_rows", "derivative of Ȧ v along v, scaled"]
+    kept_q: Annotated[Floats, "nq"]
+    system: Annotated[Floats, "n_rows, nv", "scratch of branch poses and of the slower formulations"]
+    column: Annotated[Floats, "n_rows"]
+    touching: Annotated[
+        Floats, "2 * n_stops + n_contacts", "1 for each side of a stop, then each contact, that presses; or 0"
+    ]
+    held: Annotated[Floats, "1", "1 while a step holds `touching` fixed (touch_search.py)"]
+    pressure: Annotated[
+        Floats, "2 * n_stops + n_contacts", "elastic force and the damper's pull (N or N m), > 0 presses"
+    ]
+    backup: Annotated[
+        Floats,
+        "nq + nv + 4 + RANKING_SIZE if n_stops + n_contacts else 0",
+        "state at the beginning of a part of a step",
+    ]
+    stages: Annotated[
+        Floats, "2 * (nq + nv) + 4", "of an implicit step: rates, then losses and driving powers (W)"
+    ]
+    search: Annotated[
+        Floats,
+        "SEARCH_SIZE if n_stops + n_contacts else 0",
+        "how far a step in parts has come (touch_search.py)",
+    ]
+    slipping: Annotated[Floats, "nv", "constant force of slipping brakes and of dampers at their limit"]
+    dampers: Annotated[Floats, "nv", "coefficient of dampers beside the viscous friction"]
+    stuck: Annotated[Floats, "nv", "1 where a brake holds the velocity at zero"]
+    stuck_count: Annotated[Floats, "2", "how many, and how many of them are independent on the manifold"]
+    sticking: Annotated[Floats, "nv", "the force with which it does, after an acceleration"]
+    stuck_rows: Annotated[Floats, "nv * nv", "scratch of sticking.py: QR of the stuck velocities' rows"]
+    stuck_basis: Annotated[Floats, "nv, nv", "the velocities that A admits, stuck ones too"]
+    stuck_exchanges: Annotated[Floats, "nv"]
+    stuck_reflected: Annotated[Floats, "nv"]
+    stuck_side: Annotated[Floats, "nv"]
+    stuck_motion: Annotated[Floats, "nv"]
+    pushes: Annotated[
+        Floats, "2 * n_rows", "multipliers of the corrections of a symmetric step: position, velocity"
+    ]
+    pushed: Annotated[Floats, "4 * nv", "its corrections of position and velocity at its beginning, its end"]
+    unpushed: Annotated[Floats, "nq + nv + RANKING_SIZE + 3", "the start of a symmetric step"]
+    square: Annotated[Floats, "(nv + n_rows) * (nv + n_rows + 4)", "scratch of the slower formulations"]
+    combinations: Annotated[Floats, "n_rows * n_rows", "lost directions in scaled rows (branch_window.py)"]
+    images: Annotated[Floats, "n_rows * (nv + 1)", "their images under H"]
+    span: Annotated[Floats, "nv + 1, nv", "admitted velocities, scaled"]
+    slopes: Annotated[Floats, "(nv + 1) * (nv + 1)", "scratch of branch_window.py"]
+    course: Annotated[Floats, "(nv + 1) * (nv + 1)", "scratch of branch_window.py"]
+    window: Annotated[Floats, "nq + 3 * (nv + 1)", "scratch of branch_window.py"]
+    element_force: Annotated[
+        Floats,
+        "n_elements, 3",
+        "spring: length or angle, rate, pull; applied force: coordinate (0: none), rate, force",
+    ]
+    element_wrench: Annotated[
+        Floats, "4 * n_elements, 3", "moment about the reference and force on the first and second body"
+    ]
+    element_power: Annotated[Floats, "1", "power of the applied forces (W)"]
+    passed: Annotated[Floats, "2", "rank and switches of the last sample (passages.py)"]
+    passed_rows: Annotated[Floats, "n_rows, nv", "its scaled rows"]
+    passed_x: Annotated[Floats, "n_rows"]
+    passed_image: Annotated[Floats, "n_rows"]
+    front_states: Annotated[Floats, "n_fronts if n_fronts > 1 else 0, 9", "see elimination.py"]
+    column_lists: Annotated[Floats, "n_column_list", "columns of each front, in the order of elimination"]
+    row_lists: Annotated[Floats, "n_row_list", "the rows of each front"]
+    stamps: Annotated[Floats, "nv + n_rows if n_fronts > 1 else 0", "scratch of elimination.py"]
+    column_squares: Annotated[Floats, "nv if n_fronts > 1 else 0", "squared lengths of the scaled columns"]
+
+    def __init__(self, model: Model) -> None:
+        """Allocate for a mechanism; at rest at the zero pose."""
+        super().__init__({**model.counts, "RANKING_SIZE": RANKING_SIZE, "SEARCH_SIZE": SEARCH_SIZE})
+        self.model = model
+        self.on[:] = model.on_given
+        self.choice[1] = 1.0
+        self.target[:, 0] = model.target_given
+        self.baumgarte[:] = model.baumgarte_given
+        self.q[model.ball_scalar] = 1.0
+        if not model.n_rows:
+            self.basis[:] = np.eye(model.nv)
 
     @property
     def driving_power(self) -> float:
@@ -251,12 +349,11 @@ class Workspace:
         return float(self.element_power[0] - self.multipliers @ self.explicit)
 
     @property
-    def arguments(self) -> tuple[Floats, Integers, Floats]:
-        """The three flat arrays (p, t, w), arguments of every kernel: `dynamics(*workspace.arguments)`."""
-        return self.parameters, self.topology, self.buffer
+    def arguments(self) -> tuple[Model, Workspace]:
+        """The first arguments of most kernels: `dynamics(*workspace.arguments)`."""
+        return self.model, self
 
 
 def touches(work: Workspace) -> bool:
     """Whether the mechanism has stops or contacts."""
-    t = work.topology
-    return bool(t[layout.TOUCHING + 1] > t[layout.TOUCHING])
+    return work.touching.size > 0

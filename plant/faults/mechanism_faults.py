@@ -38,10 +38,10 @@ class _Changing(ABC):
         self.simulated: Simulated = site.machinery.simulated
         if built is not None:
             before = site.machine.plant_mechanism
-            if not np.array_equal(before.topology, built.topology):
+            if not before.model.alike(built.model):
                 raise AssertionError("a setting of physics has changed the shape of the mechanism")
-            self.places = np.flatnonzero(before.parameters != built.parameters)
-            self.values = built.parameters[self.places]
+            self.places = np.flatnonzero(before.model.buffer != built.model.buffer)
+            self.values = built.model.buffer[self.places]
 
     @abstractmethod
     def begin(self, tick: int) -> str:

@@ -7,8 +7,7 @@ from collections.abc import Hashable
 import numpy as np
 
 from linkwork.arrays import Floats, Integers
-from linkwork.multibody.kernels.layout import VISCOUS
-from linkwork.plant.plant_layout import BRAKE, BRAKE_EFFORT, DAMP
+from linkwork.plant.plant_state import BRAKE, DAMP
 from linkwork.plant.simulator import Simulator
 
 
@@ -21,7 +20,7 @@ class Simulated:
         self._given = simulator.base
         self._changes: dict[Hashable, tuple[Integers, Floats]] = {}
         self._rubs: dict[Hashable, tuple[int, float]] = {}
-        self._brakes = simulator.view(BRAKE_EFFORT)
+        self._brakes = simulator.state.brake_effort
         self._own_brakes = self._brakes.copy()
         self._drag = np.zeros(len(self._brakes))
 
@@ -63,13 +62,11 @@ class Simulated:
 
     def lay_out(self) -> None:
         """The parameters that now hold reach the simulation."""
-        parameters = self._given
+        model = self._given
         if self._changes or self._rubs:
-            parameters = self._given.copy()
+            model = self._given.with_parameters(writable=True)
             for places, values in self._changes.values():
-                parameters[places] = values
-            first = int(self.work.topology[VISCOUS])
+                model.buffer[places] = values
             for joint, viscous in self._rubs.values():
-                parameters[first + joint] += viscous
-            parameters.flags.writeable = False
-        self.simulator.give(parameters)
+                model.viscous[joint] += viscous
+        self.simulator.give(model)

@@ -9,27 +9,27 @@ from __future__ import annotations
 
 import numpy as np
 
-from linkwork.arrays import Floats, Integers
+from linkwork.arrays import Floats
 from linkwork.multibody.formulations.acceleration import Formulation, accelerate
 from linkwork.multibody.formulations.projection import onto_manifold
-from linkwork.multibody.kernels.compiling import TOPOLOGY, VECTOR, kernel, void
+from linkwork.multibody.kernels.compiling import kernel
 from linkwork.multibody.kernels.layout import LOST
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.tree.rotations import coordinate_rates, normalise
-from linkwork.multibody.workspace import Workspace
+from linkwork.multibody.workspace import Model, Workspace
 from linkwork.plant.offline.run_kernels import look
 
 _WEIGHTS, _REACHES = (1 / 6, 1 / 3, 1 / 3, 1 / 6), (0.5, 0.5, 1.0, 1.0)
 
 
-@kernel(void(TOPOLOGY, VECTOR, VECTOR, VECTOR))
-def _rates_of(t: Integers, q: Floats, v: Floats, rates: Floats) -> None:
-    coordinate_rates(t, q, v, rates)
+@kernel
+def _rates_of(m: Model, q: Floats, v: Floats, rates: Floats) -> None:
+    coordinate_rates(m, q, v, rates)
 
 
-@kernel(void(TOPOLOGY, VECTOR))
-def _normalise(t: Integers, q: Floats) -> None:
-    normalise(t, q)
+@kernel
+def _normalise(m: Model, q: Floats) -> None:
+    normalise(m, q)
 
 
 class AssembledSteps:
@@ -52,16 +52,8 @@ class AssembledSteps:
         self.conditions = (np.inf, 0.0)
 
     def __call__(
-        self,
-        p: Floats,  # noqa: ARG002  those of the workspace
-        t: Integers,  # noqa: ARG002
-        w: Floats,  # noqa: ARG002
-        method: int,  # noqa: ARG002  always rk4
-        dt: float,
-        count: int,
-        rows: Floats,
-        figures: Floats,
-    ) -> int:
+        self, m: Model, w: Workspace, method: int, dt: float, count: int, rows: Floats, figures: Floats  # noqa: ARG002
+    ) -> int:  # fmt: skip
         """Advance by `count` steps of dt; return how many came out finite."""
         work = self._work
         for step in range(count):
@@ -78,7 +70,7 @@ class AssembledSteps:
         sum_q, sum_v = np.zeros_like(start_q), np.zeros_like(start_v)
         for stage, (weight, reach) in enumerate(zip(_WEIGHTS, _REACHES, strict=True)):
             vdot = self._accelerate(counted=stage == 0)
-            _rates_of(work.topology, work.q, work.v, self._rates)
+            _rates_of(work.model, work.q, work.v, self._rates)
             work.driven_work[0] += weight * dt * work.driving_power
             work.losses[2] += weight * dt * work.losses[0]
             work.clock[0] = began + reach * dt
@@ -87,7 +79,7 @@ class AssembledSteps:
             work.q[:] = start_q + reach * dt * self._rates
             work.v[:] = start_v + reach * dt * vdot
         work.q[:], work.v[:] = start_q + dt * sum_q, start_v + dt * sum_v
-        _normalise(work.topology, work.q)
+        _normalise(work.model, work.q)
         if work.choice[1] != 0.0:
             onto_manifold(*work.arguments)
 

@@ -18,11 +18,11 @@ from linkwork.machine import Machine
 from linkwork.machine.building.contact_parameters import refuse_long_steps
 from linkwork.machine.parameter_sets import ParameterSets
 from linkwork.multibody.mechanism import Mechanism
-from linkwork.multibody.workspace import Workspace, touches
+from linkwork.multibody.workspace import Model, Workspace, touches
 from linkwork.plant.offline.batch_kernels import open_by, opens_at, sampled_steps
 from linkwork.plant.offline.efforts import known_motors
 from linkwork.plant.offline.start_state import StartState, begin
-from linkwork.plant.plant_layout import METHODS
+from linkwork.plant.plant_state import METHODS
 
 OPEN = 1e-6
 """Largest closure residual of an initial state, relative to the machine's typical length, and of its speeds,
@@ -84,7 +84,7 @@ def simulate_batch(
     starts = _rows("states", states, mechanism.nq + mechanism.nv)
     efforts = _rows("effort", _by_motor(machine, effort), len(machine.motors))
     cases = _cases({"states": starts, "effort": efforts, **given})
-    parameter_sets = _parameter_sets(machine, given, cases)
+    models = _models(machine, given, cases)
     found = np.full((cases, steps // between, starts.shape[1]), np.nan)
     kernel = _kernel(mechanism.workspace())
     template = begin(machine, StartState())
@@ -98,11 +98,11 @@ def simulate_batch(
             work.q[:], work.v[:] = start[: mechanism.nq], start[mechanism.nq :]
             work.effort[:] = 0.0
             np.add.at(work.effort, places, efforts[case % len(efforts)])
-            p = parameter_sets[case % len(parameter_sets)]
-            done = kernel(p, mechanism.topology, work.buffer, METHODS[method], dt, between, found[case])
+            model = models[case % len(models)]
+            done = kernel(model, work, METHODS[method], dt, between, found[case])
             found[case, done:] = np.nan
 
-    _refuse_open(mechanism, parameter_sets, starts, cases)
+    _refuse_open(mechanism, models, starts, cases)
     count = max(1, min(threads, cases))
     with ThreadPoolExecutor(count) as pool:
         for future in [pool.submit(advance, range(k, cases, count)) for k in range(count)]:
@@ -197,21 +197,21 @@ def _cases(arrays: Mapping[str, Floats]) -> int:
     return cases
 
 
-def _parameter_sets(machine: Machine, given: Mapping[str, Floats], cases: int) -> list[Floats]:
-    """Return the parameters p of each case, or one for all; equal values share one."""
+def _models(machine: Machine, given: Mapping[str, Floats], cases: int) -> list[Model]:
+    """Return the model of each case, or one for all; equal values share one."""
     if not given:
-        return [machine.plant_mechanism.parameters]
-    sets, built = ParameterSets(machine, list(given)), dict[tuple[float, ...], Floats]()
+        return [machine.plant_mechanism.model]
+    sets, built = ParameterSets(machine, list(given)), dict[tuple[float, ...], Model]()
     found = []
     for case in range(cases):
         values = tuple(float(each[case % len(each)]) for each in given.values())
         if values not in built:
-            built[values] = sets.parameters(values)
+            built[values] = sets.model(values)
         found.append(built[values])
     return found
 
 
-def _refuse_open(mechanism: Mechanism, parameter_sets: Sequence[Floats], starts: Floats, cases: int) -> None:
+def _refuse_open(mechanism: Mechanism, models: Sequence[Model], starts: Floats, cases: int) -> None:
     """Raise ValueError where initial states are off the closures, or their speeds open these."""
     work = mechanism.workspace()
     if not len(work.phi):
@@ -220,9 +220,8 @@ def _refuse_open(mechanism: Mechanism, parameter_sets: Sequence[Floats], starts:
     for case in range(cases):
         start = starts[case % len(starts)]
         work.q[:], work.v[:] = start[: len(work.q)], start[len(work.q) :]
-        p = parameter_sets[case % len(parameter_sets)]
-        gap = open_by(p, mechanism.topology, work.buffer)
-        rate = opens_at(p, mechanism.topology, work.buffer)
+        model = models[case % len(models)]
+        gap, rate = open_by(model, work), opens_at(model, work)
         if not gap <= OPEN:
             away.append((case, gap))
         elif not rate <= OPEN:

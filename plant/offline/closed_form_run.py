@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from linkwork.arrays import Floats, Integers
+from linkwork.arrays import Floats
 from linkwork.multibody.formulations.closed_form import ClosedFormMotion
 from linkwork.multibody.formulations.closed_form_search import CLOSED_FORMS
 from linkwork.multibody.mechanism import Mechanism
-from linkwork.multibody.workspace import Workspace
+from linkwork.multibody.workspace import Model, Workspace
 from linkwork.plant.offline.run_kernels import look
-from linkwork.plant.plant_layout import ADAPTIVE_RK4, SEMI_IMPLICIT
+from linkwork.plant.plant_state import ADAPTIVE_RK4, SEMI_IMPLICIT
 
 
 class ClosedFormSteps:
@@ -25,9 +25,8 @@ class ClosedFormSteps:
 
     def __call__(
         self,
-        p: Floats,
-        t: Integers,
-        w: Floats,
+        m: Model,
+        w: Workspace,
         method: int,
         dt: float,
         count: int,
@@ -48,7 +47,7 @@ class ClosedFormSteps:
             rows[done] = np.concatenate([work.q, work.v])
             if not np.isfinite(rows[done]).all():
                 return done
-            look(p, t, w, dt, figures)
+            look(m, w, dt, figures)
         return count
 
     @property

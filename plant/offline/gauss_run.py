@@ -2,40 +2,24 @@
 
 from __future__ import annotations
 
-from linkwork.arrays import Floats, Integers
-from linkwork.multibody.kernels.compiling import (
-    BUFFER,
-    MATRIX,
-    PARAMETERS,
-    TOPOLOGY,
-    VECTOR,
-    float64,
-    int64,
-    kernel,
-)
-from linkwork.multibody.kernels.layout import N_ROWS
+from linkwork.arrays import Floats, Matrix
+from linkwork.multibody.kernels.compiling import kernel
 from linkwork.multibody.steps.gauss_steps import constrained_gauss, gauss
+from linkwork.multibody.workspace import Model, Workspace
 from linkwork.plant.offline.run_kernels import look, recorded
 
 
-@kernel(int64(PARAMETERS, TOPOLOGY, BUFFER, int64, float64, int64, MATRIX, VECTOR))
+@kernel
 def gauss_steps(
-    p: Floats,
-    t: Integers,
-    w: Floats,
-    _method: int,
-    dt: float,
-    count: int,
-    rows: Floats,
-    figures: Floats,
+    m: Model, w: Workspace, _method: int, dt: float, count: int, rows: Matrix, figures: Floats
 ) -> int:
     """See `plant.offline.run_kernels.free_steps`."""
     for step in range(count):
-        if t[N_ROWS] > 0:
-            constrained_gauss(p, t, w, dt)
+        if m.n_rows > 0:
+            constrained_gauss(m, w, dt)
         else:
-            gauss(p, t, w, dt)
-        if not recorded(t, w, rows[step]):
+            gauss(m, w, dt)
+        if not recorded(m, w, rows[step]):
             return step
-        look(p, t, w, dt, figures)
+        look(m, w, dt, figures)
     return count

@@ -8,13 +8,13 @@ from typing import Final, Protocol
 
 import numpy as np
 
-from linkwork.arrays import Floats, Integers
+from linkwork.arrays import Floats
 from linkwork.machine import Machine
 from linkwork.multibody.formulations import other_formulations as formulations
 from linkwork.multibody.formulations.projector import ASSEMBLIES
-from linkwork.multibody.workspace import Workspace, touches
+from linkwork.multibody.workspace import Model, Workspace, touches
 from linkwork.plant.offline import run_kernels as kernels
-from linkwork.plant.plant_layout import METHODS
+from linkwork.plant.plant_state import METHODS
 
 OWN_STEPS: Final = ("minimal", "taylor")
 FORMULATIONS: Final = (*formulations.FORMULATIONS, *ASSEMBLIES, *OWN_STEPS)
@@ -33,7 +33,7 @@ INTEGRATORS: Final = (*METHODS, *ADAPTIVE)
 class Steps(Protocol):
     """Advance a workspace by `count` steps of dt, writing the state after each to a row; return those finite.
 
-    `method` is that of `plant.plant_layout`, `figures` those of offline_kernels.py. `switches`: changes of
+    `method` is that of `plant.plant_state`, `figures` those of offline_kernels.py. `switches`: changes of
     independent coordinates, None where there are none to choose. `stopped`: why fewer steps were made, if
     that is known.
     """
@@ -48,9 +48,8 @@ class Steps(Protocol):
 
     def __call__(
         self,
-        p: Floats,
-        t: Integers,
-        w: Floats,
+        m: Model,
+        w: Workspace,
         method: int,
         dt: float,
         count: int,
@@ -72,9 +71,8 @@ class KernelSteps:
 
     def __call__(
         self,
-        p: Floats,
-        t: Integers,
-        w: Floats,
+        m: Model,
+        w: Workspace,
         method: int,
         dt: float,
         count: int,
@@ -82,7 +80,7 @@ class KernelSteps:
         figures: Floats,
     ) -> int:
         """Advance by `count` steps of dt; return how many came out finite."""
-        return int(self._run(p, t, w, method, dt, count, rows, figures))
+        return int(self._run(m, w, method, dt, count, rows, figures))
 
 
 def integrator_of(machine: Machine, formulation: str, asked: str | None) -> str:

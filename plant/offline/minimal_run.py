@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from linkwork.arrays import Floats, Integers
+from linkwork.arrays import Floats, Integers, Matrix
 from linkwork.multibody.formulations.minimal import divided_minimal_rk4, minimal_rk4, minimal_semi_implicit
 from linkwork.multibody.formulations.partition import (
     COUNT,
@@ -14,31 +14,20 @@ from linkwork.multibody.formulations.partition import (
     partition_size,
     scratch_size,
 )
-from linkwork.multibody.kernels.compiling import (
-    BUFFER,
-    INTEGERS,
-    MATRIX,
-    PARAMETERS,
-    TOPOLOGY,
-    VECTOR,
-    float64,
-    int64,
-    kernel,
-)
-from linkwork.multibody.workspace import Workspace, touches
+from linkwork.multibody.kernels.compiling import kernel
+from linkwork.multibody.workspace import Model, Workspace, touches
 from linkwork.plant.offline.run_kernels import look, recorded
-from linkwork.plant.plant_layout import ADAPTIVE_RK4, SEMI_IMPLICIT
+from linkwork.plant.plant_state import ADAPTIVE_RK4, SEMI_IMPLICIT
 
 
-@kernel(int64(PARAMETERS, TOPOLOGY, BUFFER, int64, float64, int64, MATRIX, VECTOR, INTEGERS, VECTOR))
+@kernel
 def minimal_steps(
-    p: Floats,
-    t: Integers,
-    w: Floats,
+    m: Model,
+    w: Workspace,
     method: int,
     dt: float,
     count: int,
-    rows: Floats,
+    rows: Matrix,
     figures: Floats,
     partition: Integers,
     z: Floats,
@@ -46,14 +35,14 @@ def minimal_steps(
     """See `plant.offline.run_kernels.free_steps`; `partition` and `z` are those of partition.py."""
     for step in range(count):
         if method == SEMI_IMPLICIT:
-            minimal_semi_implicit(p, t, w, dt, partition, z)
+            minimal_semi_implicit(m, w, dt, partition, z)
         elif method == ADAPTIVE_RK4:
-            divided_minimal_rk4(p, t, w, dt, partition, z)
+            divided_minimal_rk4(m, w, dt, partition, z)
         else:
-            minimal_rk4(p, t, w, dt, partition, z)
-        if not recorded(t, w, rows[step]):
+            minimal_rk4(m, w, dt, partition, z)
+        if not recorded(m, w, rows[step]):
             return step
-        look(p, t, w, dt, figures)
+        look(m, w, dt, figures)
     return count
 
 
@@ -81,18 +70,10 @@ class MinimalSteps:
         self.partition[COUNT:LISTS] = UNDECIDED
 
     def __call__(
-        self,
-        p: Floats,
-        t: Integers,
-        w: Floats,
-        method: int,
-        dt: float,
-        count: int,
-        rows: Floats,
-        figures: Floats,
+        self, m: Model, w: Workspace, method: int, dt: float, count: int, rows: Floats, figures: Floats
     ) -> int:
         """Advance by `count` steps of dt; return how many came out finite."""
-        done = self._run(p, t, w, method, dt, count, rows, figures, self.partition, self._scratch)
+        done = self._run(m, w, method, dt, count, rows, figures, self.partition, self._scratch)
         return int(done)
 
     @property

@@ -102,7 +102,6 @@ class ReactionRecorder:
         work, table = self._work, self._table
         reactions_along(
             *work.arguments,
-            table.plan,
             table.memory,
             np.ascontiguousarray(states),
             np.ascontiguousarray(times_s, dtype=np.float64),

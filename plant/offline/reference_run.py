@@ -17,19 +17,17 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.arrays import Floats, Integers
+from linkwork.arrays import Floats
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.contact.compliant_forces import compliant_forces
 from linkwork.multibody.formulations.other_formulations import constrained_forward_dynamics
 from linkwork.multibody.formulations.projection import onto_manifold
-from linkwork.multibody.kernels.compiling import BUFFER, PARAMETERS, TOPOLOGY, VECTOR, float64, kernel, void
-from linkwork.multibody.kernels.layout import N_ROWS, PHI, PHI_RATE, ROW_SCALE
-from linkwork.multibody.kernels.views import vector
+from linkwork.multibody.kernels.compiling import kernel
 from linkwork.multibody.steps.touch_search import MOST_PARTS, beyond_touch
 from linkwork.multibody.tree.dynamics import dynamics, forward_dynamics
 from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.multibody.tree.rotations import coordinate_rates, normalise
-from linkwork.multibody.workspace import Workspace, touches
+from linkwork.multibody.workspace import Model, Workspace, touches
 from linkwork.plant.offline.run_kernels import look
 
 APART, LEAST_APART = 10.0, 1e-13
@@ -46,35 +44,34 @@ _SHORTEST = 1e-6
 """Shortest integration before a restart, as a part of a sample."""
 
 
-@kernel(void(TOPOLOGY, VECTOR, VECTOR, VECTOR))
-def _rates_of(t: Integers, q: Floats, v: Floats, rates: Floats) -> None:
-    coordinate_rates(t, q, v, rates)
+@kernel
+def _rates_of(m: Model, q: Floats, v: Floats, rates: Floats) -> None:
+    coordinate_rates(m, q, v, rates)
 
 
-@kernel(float64(PARAMETERS, TOPOLOGY, BUFFER))
-def _beyond(p: Floats, t: Integers, w: Floats) -> float:
+@kernel
+def _beyond(m: Model, w: Workspace) -> float:
     """Distance of the first side beyond the limit of the held force, N or N m."""
-    kinematics(p, t, w)
-    compliant_forces(p, t, w)
-    beyond: float = beyond_touch(t, w)
+    kinematics(m, w)
+    compliant_forces(m, w)
+    beyond: float = beyond_touch(w)
     return beyond
 
 
-@kernel(float64(PARAMETERS, TOPOLOGY, BUFFER))
-def _apart(p: Floats, t: Integers, w: Floats) -> float:
+@kernel
+def _apart(m: Model, w: Workspace) -> float:
     """Largest scaled residual of position or velocity."""
-    kinematics(p, t, w)
-    constraint_rows(p, t, w)
-    phi, phi_rate, rows = vector(t, w, PHI), vector(t, w, PHI_RATE), vector(t, p, ROW_SCALE)
+    kinematics(m, w)
+    constraint_rows(m, w)
     worst = 0.0
-    for i in range(t[N_ROWS]):
-        worst = max(worst, abs(rows[i] * phi[i]), abs(rows[i] * phi_rate[i]))
+    for i in range(m.n_rows):
+        worst = max(worst, abs(m.row_scale[i] * w.phi[i]), abs(m.row_scale[i] * w.phi_rate[i]))
     return worst
 
 
-@kernel(void(TOPOLOGY, VECTOR))
-def _normalise(t: Integers, q: Floats) -> None:
-    normalise(t, q)
+@kernel
+def _normalise(m: Model, q: Floats) -> None:
+    normalise(m, q)
 
 
 class AdaptiveSteps:
@@ -114,7 +111,7 @@ class AdaptiveSteps:
         work.q[:], work.v[:], work.clock[0] = state[:nq], state[nq : nq + nv], time_s
         if accounts:
             work.driven_work[0], work.losses[2] = state[-2:]
-            _normalise(work.topology, work.q)
+            _normalise(work.model, work.q)
 
     def _solver(self, end_s: float) -> Any:
         """A solver from the workspace's state to a time."""
@@ -137,20 +134,12 @@ class AdaptiveSteps:
         work = self._work
         self._put(time_s, state)
         self._run(*work.arguments)
-        _rates_of(work.topology, work.q, work.v, self._rates)
+        _rates_of(work.model, work.q, work.v, self._rates)
         return np.concatenate([self._rates, work.vdot, [work.driving_power, work.losses[0]]])
 
     def __call__(
-        self,
-        p: Floats,  # noqa: ARG002  those of the workspace
-        t: Integers,  # noqa: ARG002
-        w: Floats,  # noqa: ARG002
-        method: int,  # noqa: ARG002  of fixed steps
-        dt: float,
-        count: int,
-        rows: Floats,
-        figures: Floats,
-    ) -> int:
+        self, m: Model, w: Workspace, method: int, dt: float, count: int, rows: Floats, figures: Floats  # noqa: ARG002
+    ) -> int:  # fmt: skip
         """Advance by `count` samples dt apart; return how many were reached."""
         if not self._touches:
             return self._samples(dt, count, rows, figures)

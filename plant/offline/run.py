@@ -47,7 +47,7 @@ from linkwork.plant.offline.outputs import (
 )
 from linkwork.plant.offline.reaction_samples import ReactionRecorder, ReactionRequest, place_in_step
 from linkwork.plant.offline.start_state import StartState, begin, refuse_start
-from linkwork.plant.plant_layout import METHODS
+from linkwork.plant.plant_state import METHODS
 from linkwork.plant.simulator import SimulationDiverged
 
 MOST_STEPS: Final = 100_000_000

@@ -4,40 +4,13 @@ from __future__ import annotations
 
 import math
 
-from linkwork.arrays import Floats, Integers
+from linkwork.arrays import Floats, Matrix
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.formulations.passages import count_passages, forget_passages
 from linkwork.multibody.formulations.rank import factor
-from linkwork.multibody.kernels.compiling import (
-    BUFFER,
-    MATRIX,
-    PARAMETERS,
-    TOPOLOGY,
-    VECTOR,
-    float64,
-    int64,
-    kernel,
-    part,
-    void,
-)
-from linkwork.multibody.kernels.layout import (
-    BALLS,
-    DRIVEN_WORK,
-    EFFORT,
-    ENERGY,
-    LOSSES,
-    N_ROWS,
-    NQ,
-    NV,
-    PHI,
-    PHI_RATE,
-    RANK,
-    RANKING,
-    SMALLEST,
-    Q,
-    V,
-)
-from linkwork.multibody.kernels.views import copy, fill, table, vector
+from linkwork.multibody.kernels.compiling import kernel, part
+from linkwork.multibody.kernels.layout import RANK, SMALLEST
+from linkwork.multibody.kernels.views import copy, fill
 from linkwork.multibody.linalg.vectors import (
     dot,
 )
@@ -46,7 +19,8 @@ from linkwork.multibody.steps.divided_steps import divided_constrained_rk4, divi
 from linkwork.multibody.steps.integrate import rk4, semi_implicit
 from linkwork.multibody.tree.dynamics import dynamics, energy
 from linkwork.multibody.tree.rotations import ball_of, turn_between
-from linkwork.plant.plant_layout import ADAPTIVE_RK4, RK4
+from linkwork.multibody.workspace import Model, Workspace
+from linkwork.plant.plant_state import ADAPTIVE_RK4, RK4
 
 (
     POSITION,  # largest |Φ|, m or rad
@@ -68,47 +42,46 @@ FIGURES = 14
 """Entries above; then q where the present efforts began, but quaternions as they were at the last look."""
 
 
-@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, float64, VECTOR))
-def look(p: Floats, t: Integers, w: Floats, dt: float, figures: Floats) -> None:
+@kernel
+def look(m: Model, w: Workspace, dt: float, figures: Floats) -> None:
     """Update the figures (flat array, see above) by the state at the end of a step of dt (s); dt = 0 starts
     them.
 
-    Losses are counted by the steps (`LOSSES`), else here by the trapezoidal rule.
+    Losses are counted by the steps (`losses`), else here by the trapezoidal rule.
     """
-    q, effort, losses = vector(t, w, Q), vector(t, w, EFFORT), vector(t, w, LOSSES)
-    dynamics(p, t, w)
-    energy(p, t, w)
-    total = vector(t, w, ENERGY)[0] + vector(t, w, ENERGY)[1]
+    dynamics(m, w)
+    energy(m, w)
+    total = w.energy[0] + w.energy[1]
     if dt == 0.0:
-        losses[2] = 0.0
-        forget_passages(p, t, w)
+        w.losses[2] = 0.0
+        forget_passages(m, w)
         fill(figures, 0.0)
-        copy(q, figures[FIGURES:])
+        copy(w.q, figures[FIGURES:])
         figures[ENERGY_START], figures[TURNING_WORK] = total, 0.0
         figures[RANK_LEAST] = figures[SIGMA] = math.inf
-    if losses[2] == figures[COUNTED]:
-        losses[2] += 0.5 * dt * (losses[0] + figures[POWER])
-    figures[COUNTED], figures[POWER] = losses[2], losses[0]
-    figures[LOST] = losses[2] + figures[SWITCH_LOSS]
+    if w.losses[2] == figures[COUNTED]:
+        w.losses[2] += 0.5 * dt * (w.losses[0] + figures[POWER])
+    figures[COUNTED], figures[POWER] = w.losses[2], w.losses[0]
+    figures[LOST] = w.losses[2] + figures[SWITCH_LOSS]
     earlier = figures[MOTOR_EARLIER]
-    figures[MOTOR_WORK] = earlier + _work(t, q, effort, figures)
+    figures[MOTOR_WORK] = earlier + _work(m, w.q, w.effort, figures)
     gained = total - figures[ENERGY_START] + figures[LOST] - figures[MOTOR_WORK]
-    gained -= vector(t, w, DRIVEN_WORK)[0]
+    gained -= w.driven_work[0]
     figures[IMBALANCE] = max(figures[IMBALANCE], abs(gained))
-    if t[N_ROWS] > 0:
-        _look_at_constraints(p, t, w, figures)
+    if m.n_rows > 0:
+        _look_at_constraints(m, w, figures)
 
 
 @part
-def _work(t: Integers, q: Floats, effort: Floats, figures: Floats) -> float:
+def _work(m: Model, q: Floats, effort: Floats, figures: Floats) -> float:
     """Work of the present efforts along coordinates, and of all along turns, added up step by step (J)."""
-    start, balls = figures[FIGURES:], table(t, BALLS, 2)
+    start = figures[FIGURES:]
     work: float = 0.0
-    for k in range(t[NV]):
-        if ball_of(t, k) < 0:
+    for k in range(m.nv):
+        if ball_of(m, k) < 0:
             work += effort[k] * (q[k] - start[k])
-    for i in range(balls.shape[0]):
-        k, scalar = balls[i, 0], balls[i, 1]
+    for i in range(m.n_balls):
+        k, scalar = m.ball_vector[i], m.ball_scalar[i]
         u, u2 = (start[k], start[k + 1], start[k + 2]), (q[k], q[k + 1], q[k + 2])
         turn = turn_between(start[scalar], u, q[scalar], u2)
         figures[TURNING_WORK] += dot((effort[k], effort[k + 1], effort[k + 2]), turn)
@@ -118,77 +91,75 @@ def _work(t: Integers, q: Floats, effort: Floats, figures: Floats) -> float:
 
 
 @part
-def _look_at_constraints(p: Floats, t: Integers, w: Floats, figures: Floats) -> None:
-    constraint_rows(p, t, w)
-    factor(p, t, w)
-    count_passages(p, t, w)
-    phi, phi_rate, ranking = vector(t, w, PHI), vector(t, w, PHI_RATE), vector(t, w, RANKING)
-    for i in range(t[N_ROWS]):
-        figures[POSITION] = max(figures[POSITION], abs(phi[i]))
-        figures[VELOCITY] = max(figures[VELOCITY], abs(phi_rate[i]))
-    figures[RANK_LEAST] = min(figures[RANK_LEAST], ranking[RANK])
-    figures[RANK_MOST] = max(figures[RANK_MOST], ranking[RANK])
-    if ranking[RANK] > 0.0:
-        figures[SIGMA] = min(figures[SIGMA], ranking[SMALLEST])
+def _look_at_constraints(m: Model, w: Workspace, figures: Floats) -> None:
+    constraint_rows(m, w)
+    factor(m, w)
+    count_passages(m, w)
+    for i in range(m.n_rows):
+        figures[POSITION] = max(figures[POSITION], abs(w.phi[i]))
+        figures[VELOCITY] = max(figures[VELOCITY], abs(w.phi_rate[i]))
+    figures[RANK_LEAST] = min(figures[RANK_LEAST], w.ranking[RANK])
+    figures[RANK_MOST] = max(figures[RANK_MOST], w.ranking[RANK])
+    if w.ranking[RANK] > 0.0:
+        figures[SIGMA] = min(figures[SIGMA], w.ranking[SMALLEST])
 
 
 @part
-def free_step(p: Floats, t: Integers, w: Floats, method: int, dt: float) -> None:
-    """Make one step of dt (s) by a method of `plant_layout.METHODS`."""
+def free_step(m: Model, w: Workspace, method: int, dt: float) -> None:
+    """Make one step of dt (s) by a method of `plant_state.METHODS`."""
     if method == RK4:
-        rk4(p, t, w, dt)
+        rk4(m, w, dt)
     elif method == ADAPTIVE_RK4:
-        divided_rk4(p, t, w, dt)
+        divided_rk4(m, w, dt)
     else:
-        semi_implicit(p, t, w, dt)
+        semi_implicit(m, w, dt)
 
 
 @part
-def constrained_step(p: Floats, t: Integers, w: Floats, method: int, dt: float) -> None:
+def constrained_step(m: Model, w: Workspace, method: int, dt: float) -> None:
     """Make one step of dt (s) under constraints, see `free_step`."""
     if method == RK4:
-        constrained_rk4(p, t, w, dt)
+        constrained_rk4(m, w, dt)
     elif method == ADAPTIVE_RK4:
-        divided_constrained_rk4(p, t, w, dt)
+        divided_constrained_rk4(m, w, dt)
     else:
-        constrained_semi_implicit(p, t, w, dt)
+        constrained_semi_implicit(m, w, dt)
 
 
-@kernel(int64(PARAMETERS, TOPOLOGY, BUFFER, int64, float64, int64, MATRIX, VECTOR))
+@kernel
 def free_steps(
-    p: Floats, t: Integers, w: Floats, method: int, dt: float, count: int, rows: Floats, figures: Floats
+    m: Model, w: Workspace, method: int, dt: float, count: int, rows: Matrix, figures: Floats
 ) -> int:
     """Make `count` steps of dt (s), writing [q, v] to `rows` (steps × (nq + nv)); return those finite."""
     for step in range(count):
-        free_step(p, t, w, method, dt)
-        if not recorded(t, w, rows[step]):
+        free_step(m, w, method, dt)
+        if not recorded(m, w, rows[step]):
             return step
-        look(p, t, w, dt, figures)
+        look(m, w, dt, figures)
     return count
 
 
-@kernel(int64(PARAMETERS, TOPOLOGY, BUFFER, int64, float64, int64, MATRIX, VECTOR))
+@kernel
 def constrained_steps(
-    p: Floats, t: Integers, w: Floats, method: int, dt: float, count: int, rows: Floats, figures: Floats
+    m: Model, w: Workspace, method: int, dt: float, count: int, rows: Matrix, figures: Floats
 ) -> int:
     """See `free_steps`; under constraints, by formulation and corrections that the workspace names."""
     for step in range(count):
-        constrained_step(p, t, w, method, dt)
-        if not recorded(t, w, rows[step]):
+        constrained_step(m, w, method, dt)
+        if not recorded(m, w, rows[step]):
             return step
-        look(p, t, w, dt, figures)
+        look(m, w, dt, figures)
     return count
 
 
 @part
-def recorded(t: Integers, w: Floats, row: Floats) -> bool:
+def recorded(m: Model, w: Workspace, row: Floats) -> bool:
     """Write the state to a row (nq + nv); return whether it is finite."""
-    q, v = vector(t, w, Q), vector(t, w, V)
     total = 0.0
-    for k in range(t[NQ]):
-        row[k] = q[k]
-        total += q[k]
-    for k in range(t[NV]):
-        row[t[NQ] + k] = v[k]
-        total += v[k]
+    for k in range(m.nq):
+        row[k] = w.q[k]
+        total += w.q[k]
+    for k in range(m.nv):
+        row[m.nq + k] = w.v[k]
+        total += w.v[k]
     return math.isfinite(total)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from linkwork.arrays import Floats, Integers
+from linkwork.arrays import Floats
 from linkwork.machine import Machine
 from linkwork.multibody.formulations.reactions import Reaction
 from linkwork.multibody.model import ModelError
 from linkwork.multibody.taylor import SingularStep, StepTooLong, TaylorStepper
 from linkwork.multibody.taylor.conversion import TreeCoordinates, efforts_of, maximal_model_of
-from linkwork.multibody.workspace import Workspace
+from linkwork.multibody.workspace import Model, Workspace
 from linkwork.plant.offline.run_kernels import POSITION, look
 
 
@@ -43,9 +43,8 @@ class TaylorSteps:
 
     def __call__(
         self,
-        p: Floats,
-        t: Integers,
-        w: Floats,
+        m: Model,
+        w: Workspace,
         method: int,  # noqa: ARG002  the stepper has its own
         dt: float,
         count: int,
@@ -65,7 +64,7 @@ class TaylorSteps:
             work.q[:], work.v[:] = self._coordinates.read()
             work.clock[0] += dt
             rows[step] = np.concatenate([work.q, work.v])
-            look(p, t, w, dt, figures)
+            look(m, w, dt, figures)
             figures[POSITION] = max(figures[POSITION], float(np.abs(self._stepper.gap()).max(initial=0.0)))
         return count
 

@@ -2,30 +2,21 @@
 
 from linkwork.arrays import Floats, Integers
 from linkwork.multibody.formulations.other_formulations import constrained_forward_dynamics
-from linkwork.multibody.kernels.compiling import (
-    BUFFER,
-    INTEGERS,
-    ON_MECHANISM,
-    TOPOLOGY,
-    VECTOR,
-    kernel,
-    part,
-    void,
-)
-from linkwork.multibody.kernels.layout import BASIS, NV, RANK, RANKING, J
-from linkwork.multibody.kernels.views import block, matrix, vector
+from linkwork.multibody.kernels.compiling import block, kernel, part
+from linkwork.multibody.kernels.layout import RANK
 from linkwork.multibody.linalg.orthogonal import least_squares
 from linkwork.multibody.tree.coordinates import coordinates
+from linkwork.multibody.workspace import Model, Workspace
 
 NOTHING = 1e-6
 """Share of the largest entry below which a direction is omitted: there θ, or the motors, are singular."""
 
 
-@kernel(ON_MECHANISM)
-def evaluate_closed(p: Floats, t: Integers, w: Floats) -> None:
+@kernel
+def evaluate_closed(m: Model, w: Workspace) -> None:
     """Mass matrix, admitted velocities and coordinates at the workspace's state."""
-    constrained_forward_dynamics(p, t, w)
-    coordinates(p, t, w)
+    constrained_forward_dynamics(m, w)
+    coordinates(m, w)
 
 
 def scratch_words(nv: int, wide: int) -> int:
@@ -52,18 +43,25 @@ def _solve(rows: Floats, needed: Floats, scratch: Floats, x: Floats) -> None:
     least_squares(rows, needed, NOTHING * largest, scratch, x)
 
 
-@kernel(void(TOPOLOGY, BUFFER, VECTOR, INTEGERS, INTEGERS, VECTOR, VECTOR, VECTOR, VECTOR))
+@kernel
 def spread(
-    t: Integers, w: Floats, force: Floats, goals: Integers, motors: Integers, most: Floats,
-    scratch: Floats, effort: Floats, motor_effort: Floats,
-) -> None:  # fmt: skip
+    m: Model,
+    w: Workspace,
+    force: Floats,
+    goals: Integers,
+    motors: Integers,
+    most: Floats,
+    scratch: Floats,
+    effort: Floats,
+    motor_effort: Floats,
+) -> None:
     """After `evaluate_closed`: efforts along goal coordinates and of motors that do what force (nv) does.
 
     most (motors): their largest efforts, by which the least are weighed. scratch: `scratch_words`.
     """
-    nv = t[NV]
-    free = nv - int(vector(t, w, RANKING)[RANK])
-    basis, jacobian = block(w, t[BASIS], free, nv), matrix(t, w, J, nv)
+    nv = m.nv
+    free = nv - int(w.ranking[RANK])
+    basis = w.basis[:free]
     wide = max(len(goals), len(motors))
     needed, rest = block(scratch, nv * wide, 1, free)[0], block(scratch, nv * wide + nv, 1, 3 * nv)[0]
     rows = block(scratch, 0, free, len(goals))
@@ -71,7 +69,7 @@ def spread(
         for i in range(len(goals)):
             rows[j, i] = 0.0
             for c in range(nv):
-                rows[j, i] += basis[j, c] * jacobian[goals[i], c]
+                rows[j, i] += basis[j, c] * w.J[goals[i], c]
     _share(basis, force, needed)
     _solve(rows, needed, rest, effort)
     rows = block(scratch, 0, free, len(motors))

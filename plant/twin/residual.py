@@ -99,7 +99,7 @@ class Residual:
         force = self._force
         if self._spread_closed is not None:
             self._spread_closed(
-                *work.arguments[1:], force, self._goals, self._motors, self._most, self._scratch,
+                *work.arguments, force, self._goals, self._motors, self._most, self._scratch,
                 self.effort, self.motor_effort,
             )  # fmt: skip
             return

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.arrays import Floats, Integers
 from linkwork.machine import Machine
 from linkwork.machine.chains import resolved
-from linkwork.machine.payloads import Loads, SignalLoads, load_vector, own_parameters
-from linkwork.multibody.kernels.compiling import ON_MECHANISM, kernel
+from linkwork.machine.payloads import Loads, SignalLoads, load_vector, with_own_model
+from linkwork.multibody.kernels.compiling import kernel
 from linkwork.multibody.tree.coordinates import coordinates
 from linkwork.multibody.tree.dynamics import dynamics
+from linkwork.multibody.workspace import Model, Workspace
 from linkwork.plant.simulator import SimulationDiverged, Simulator
 from linkwork.plant.twin.residual import Residual
 from linkwork.protocol.codes import Mode
@@ -26,19 +26,19 @@ acts from k + 1 to k + 2.
 """
 
 
-@kernel(ON_MECHANISM)
-def evaluate(p: Floats, t: Integers, w: Floats) -> None:
+@kernel
+def evaluate(m: Model, w: Workspace) -> None:
     """Quantities for the comparison of an open-chain machine, at the workspace's state."""
-    dynamics(p, t, w)
-    coordinates(p, t, w)
+    dynamics(m, w)
+    coordinates(m, w)
 
 
 def model_of(machine: Machine) -> tuple[Machine, Loads]:
     """A machine whose plant is the controller's model, with its payloads."""
-    own, parameters = own_parameters(machine)
+    own = with_own_model(machine)
     signals = tuple(replace(signal, simulated="") for signal in own.signals)
     model = replace(own, plant_mechanism=own.mechanism, scene=None, signals=signals)
-    return model, Loads(machine.mechanism, parameters)
+    return model, Loads(machine.mechanism.model, own.mechanism.model)
 
 
 class TwinComparison:

@@ -85,7 +85,7 @@ def test_linear_models_against_differences_of_the_motion(name):
         away, speed, ends = *rng.normal(size=(2, n)), []
         for step in (1e-4, -1e-4):
             q = model.q.copy()
-            move_by(mechanism.topology, q, basis @ away, step)
+            move_by(mechanism.model, q, basis @ away, step)
             state = assemble(mechanism, q, step * (basis @ speed))
             state = assemble(mechanism, state.q, step * (basis @ speed))
             theta, rate, found = _accelerated(mechanism, state.q, state.v, held)

@@ -53,8 +53,8 @@ def test_each_set_is_the_machine_loaded_with_it(data: st.DataObject, name: str) 
         factors = data.draw(st.lists(st.floats(1.0, 1.05), min_size=len(names), max_size=len(names)))
         values = [known[each] * factor for each, factor in zip(names, factors, strict=True)]
         given_settings = [f"{each}={value!r}" for each, value in zip(names, values, strict=True)]
-        alone = outcome(lambda texts=given_settings: load(name, texts).plant_mechanism.parameters)
-        assert outcome(lambda values=values: sets.parameters(values)) == alone
+        alone = outcome(lambda texts=given_settings: load(name, texts).plant_mechanism.model.buffer)
+        assert outcome(lambda values=values: sets.model(values).buffer) == alone
 
 
 @pytest.mark.parametrize(
@@ -64,14 +64,14 @@ def test_each_set_is_the_machine_loaded_with_it(data: st.DataObject, name: str) 
 def test_a_later_set_is_refused_as_the_machine_alone(name: str, value: float, text: str) -> None:
     machine = load("slider_crank")
     sets = ParameterSets(machine, [name])
-    sets.parameters([1.0])
+    sets.model([1.0])
     with pytest.raises(MachineError, match=text) as refused:
-        sets.parameters([value])
+        sets.model([value])
     with pytest.raises(MachineError) as alone:
         load("slider_crank", [f"{name}={value}"])
     assert str(refused.value) == str(alone.value)
     again = load("slider_crank", [f"{name}=1.0"]).plant_mechanism
-    assert np.array_equal(sets.parameters([1.0]), again.parameters)
+    assert np.array_equal(sets.model([1.0]).buffer, again.model.buffer)
 
 
 def test_idle_motions_keep_their_damping(tmp_path: Path) -> None:
@@ -82,11 +82,11 @@ def test_idle_motions_keep_their_damping(tmp_path: Path) -> None:
     (joint, *_) = (motion.joint.partition(".")[0] for motion in machine.assembly.idle)
     names = [name for name in numbers_of(machine) if name.startswith(f"joints.{joint}.")]
     sets = ParameterSets(machine, names)
-    sets.parameters([0.0 if "coulomb_speed" not in name else 1e-3 for name in names])
+    sets.model([0.0 if "coulomb_speed" not in name else 1e-3 for name in names])
     for size in (0.0, 0.01):
         values = [1e-3 if "coulomb_speed" in name else size for name in names]
         alone = load(path, [f"{name}={value}" for name, value in zip(names, values, strict=True)])
-        assert np.array_equal(sets.parameters(values), alone.plant_mechanism.parameters)
+        assert np.array_equal(sets.model(values).buffer, alone.plant_mechanism.model.buffer)
 
 
 def test_settings_that_contradict_each_other_are_a_stated_problem() -> None:

@@ -64,7 +64,6 @@ def check_rows(
 
 
 def _has_position(mechanism: Mechanism) -> npt.NDArray[np.bool_]:
-    t = mechanism.topology
-    rows = t[t[layout.ROWS] : t[layout.ROWS + 1]].reshape(-1, 4)
-    of_velocity = np.isin(rows[:, 0], OF_VELOCITY) | ((rows[:, 0] == layout.DISC) & (rows[:, 1] != 2))
+    m = mechanism.model
+    of_velocity = np.isin(m.row_kind, OF_VELOCITY) | ((m.row_kind == layout.DISC) & (m.row_first != 2))
     return np.asarray(~of_velocity)

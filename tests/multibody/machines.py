@@ -6,7 +6,6 @@ import numpy.typing as npt
 from linkwork.arrays import Floats
 from linkwork.multibody import Body, Coordinate, Joint, Mechanism, Point
 from linkwork.multibody.constraints import Constraint
-from linkwork.multibody.kernels import layout
 
 G = 9.81
 
@@ -135,9 +134,8 @@ def random_state(rng: np.random.Generator, mechanism: Mechanism) -> tuple[Floats
 
 def quaternions(mechanism: Mechanism) -> list[list[int]]:
     """Places in q: beginning of the vector part, and scalar part."""
-    t = mechanism.topology
-    table: list[list[int]] = t[t[layout.BALLS] : t[layout.BALLS + 1]].reshape(-1, 2).tolist()
-    return table
+    model = mechanism.model
+    return np.column_stack([model.ball_vector, model.ball_scalar]).tolist()
 
 
 def moved(mechanism: Mechanism, q: Floats, v: Floats) -> Floats:

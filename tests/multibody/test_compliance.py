@@ -11,7 +11,7 @@ from scipy.integrate import solve_ivp
 from linkwork.multibody import Body, Joint, Mechanism, ModelError, Point
 from linkwork.multibody.constraints import CouplingConstraint, DistanceClosure, Frame
 from linkwork.multibody.contact.compliance import Contact, JointStop, Plane, Sphere
-from linkwork.multibody.kernels.layout import PARTS, SEARCH, TOUCHING
+from linkwork.multibody.kernels.layout import PARTS
 from linkwork.multibody.steps.compliant_constrained_steps import compliant_constrained_step
 from linkwork.multibody.steps.compliant_steps import compliant_step
 from linkwork.multibody.steps.integrate import rk4
@@ -297,8 +297,7 @@ def test_what_touches_is_as_heavy_as_what_it_is_geared_to(helper: float, stop: b
     bounce, steps = math.pi * math.sqrt(inertia / 4e4), 5
     for _ in range(steps):
         compliant_constrained_step(*w.arguments, 1, bounce / steps / 2)
-        search = w.topology[SEARCH]
-        assert w.buffer[search + PARTS] <= 1 + math.ceil(math.pi / steps / 2 / 0.2)
+        assert w.search[PARTS] <= 1 + math.ceil(math.pi / steps / 2 / 0.2)
     np.testing.assert_allclose(w.q[1], -math.sqrt(inertia / 4e4), rtol=1e-5)  # deepest after half the bounce
     assert abs(w.v[1]) < 1e-5
 
@@ -314,7 +313,7 @@ def test_what_constraints_hold_fast_needs_no_short_parts() -> None:
     )
     w = held.workspace()
     dynamics(*w.arguments)
-    assert w.buffer[w.topology[TOUCHING]] == 1.0
+    assert w.touching[0] == 1.0
     assert quickest(*w.arguments) == 0.0
 
 

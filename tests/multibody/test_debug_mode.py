@@ -38,46 +38,43 @@ for name in sys.argv[1:]:
 _LONG = {"delta", "delta_gripper", "platform_3rrs", "platform_huang", "scara_gripper"}
 _MISTAKES = """
 import numpy as np
-from typing import Annotated, NamedTuple
+from typing import Annotated
 from linkwork.arrays import Floats
-from linkwork.multibody.kernels import layout
-from linkwork.multibody.kernels.bundles import BUNDLE, Bundle, reader
-from linkwork.multibody.kernels.compiling import (
-    INTEGERS, ON_MECHANISM, VECTOR, float64, int64, kernel, void)
-from linkwork.multibody.kernels.views import block, vector
+from linkwork.multibody.kernels.compiling import block, kernel
+from linkwork.multibody.kernels.structs import Struct
+from linkwork.multibody.workspace import Model, Workspace
 from tests.multibody.machines import pendulum
 
-class GivenArrays(NamedTuple):
+class GivenArrays(Struct):
     values: Floats
-    table: Annotated[Floats, "rows", "columns"]
+    table: Annotated[Floats, "rows, columns"]
 
-read = reader(GivenArrays)
-
-@kernel(float64(VECTOR, int64))
-def entry(values, i):
+@kernel
+def entry(values: Floats, i: int) -> float:
     return values[i]
 
-@kernel(float64(VECTOR, int64))
-def part_of(values, start):
+@kernel
+def part_of(values: Floats, start: int) -> float:
     return block(values, start, 2, 2)[0, 0]
 
-@kernel(float64(BUNDLE, int64))
-def corner(bundle, i):
-    return read(bundle).table[i, 0]
+@kernel
+def corner(given: GivenArrays, i: int) -> float:
+    return given.table[i, 0]
 
-@kernel(ON_MECHANISM)
-def beyond_field(p, t, w):
-    vector(t, w, layout.Q)[t[layout.NQ]] = 1.0
+@kernel
+def beyond_field(m: Model, w: Workspace) -> None:
+    w.q[m.nq] = 1.0
 
-numbers, bundle = np.arange(5.0), Bundle(GivenArrays(np.zeros(2), np.zeros((2, 3))))
-assert entry(numbers, 4) == 4.0 and part_of(numbers, 1) == 1.0 and corner(bundle.words, 1) == 0.0
+numbers, given = np.arange(5.0), GivenArrays(values=np.zeros(2), table=np.zeros((2, 3)))
+assert entry(numbers, 4) == 4.0 and part_of(numbers, 1) == 1.0 and corner(given, 1) == 0.0
 for mistake in (
     lambda: entry(numbers, 5),
     lambda: entry(numbers, -1),
     lambda: part_of(numbers, 2),
-    lambda: corner(bundle.words, 2),
+    lambda: corner(given, 2),
     lambda: beyond_field(*pendulum().workspace().arguments),
     lambda: entry(numbers.astype(np.float32), 0),
+    lambda: corner(pendulum().model, 0),
 ):
     try:
         mistake()
@@ -109,10 +106,11 @@ def test_debug_mode_names_an_index_out_of_range() -> None:
     told = run(_MISTAKES, **{DEBUG_VARIABLE: "1"}).stdout.splitlines()
     assert told[0] == "IndexError index 5 is out of bounds for axis 0 with size 5"
     assert told[1] == "IndexError index -1 is below 0: no kernel counts from an array's end"
-    assert told[2] == "IndexError (2, 2) entries from 2 on, in an array of 5"
+    assert told[2] == "IndexError 2 × 2 entries from 2 on, in an array of 5"
     assert told[3] == "IndexError index 2 is out of bounds for axis 0 with size 2"
     assert told[4] == "IndexError index 1 is out of bounds for axis 0 with size 1"
     assert told[5] == "TypeError array of float32 given for a contiguous one of float64"
+    assert told[6] == "TypeError Model given for a GivenArrays"
 
 
 def test_ticks_of_a_closed_chain_stay_inside_their_arrays() -> None:

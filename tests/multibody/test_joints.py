@@ -169,7 +169,7 @@ def test_each_kind_of_joint_against_differences(name):
     rng, mechanism = np.random.default_rng(4), _single(**SINGLE[name])
     q, v = random_state(rng, mechanism)
     a, rates = rng.normal(size=mechanism.nv), np.empty(mechanism.nq)
-    coordinate_rates(mechanism.topology, q, v, rates)
+    coordinate_rates(mechanism.model, q, v, rates)
     assert np.abs(rates - derivative(lambda t: moved(mechanism, q, t * v))).max() < 1e-10
     for point in mechanism.point_names:
         change = derivative(

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from linkwork.multibody.kernels.compiling import VECTOR, float64, kernel
+from linkwork.multibody.kernels.compiling import kernel
 from linkwork.multibody.kernels.library import FOLDER
 from linkwork.multibody.linalg.linear import cholesky
 from linkwork.multibody.tree.dynamics import dynamics
@@ -35,9 +35,9 @@ def checkout(tmp_path: Path) -> Path:
     shutil.copy(ROOT / "linkwork" / "multibody" / "model.py", package / "multibody")
     (package / "mine.py").write_text(
         "from linkwork.arrays import Floats\n"
-        "from linkwork.multibody.kernels.compiling import VECTOR, float64, kernel\n"
+        "from linkwork.multibody.kernels.compiling import kernel\n"
         "from linkwork.multibody.linalg.vectors import dot\n\n\n"
-        "@kernel(float64(VECTOR))\n"
+        "@kernel\n"
         "def total(x: Floats) -> float:\n"
         "    return 1.0 * dot((x[0], x[1], x[2]), (1.0, 1.0, 1.0))\n"
     )
@@ -65,9 +65,7 @@ def test_a_changed_kernel_never_runs_old_code(checkout: Path) -> None:
     vectors = checkout / "linkwork" / "multibody" / "linalg" / "vectors.py"
     vectors.write_text(vectors.read_text().replace("return a[0] * b[0] + a[1]", "return a[0] * b[0] - a[1]"))
     assert run(checkout, _TOTAL).stdout.startswith("4.0 "), "a part in another file"
-    source.write_text(
-        source.read_text() + "\n\n@kernel(float64(VECTOR))\ndef new(x: Floats) -> float:\n    return x[1]\n"
-    )
+    source.write_text(source.read_text() + "\n\n@kernel\ndef new(x: Floats) -> float:\n    return x[1]\n")
     assert run(checkout, _TOTAL.replace("total", "new")).stdout.startswith("2.0 <built-in")
 
 
@@ -129,29 +127,33 @@ def test_two_processes_build_once(checkout: Path) -> None:
 
 
 def test_wrong_arguments_raise_and_name_the_argument() -> None:
-    p, t, w = pendulum().workspace().arguments
-    for given in ((p, t), (p, t, w, w)):
-        with pytest.raises(TypeError, match="dynamics: takes 3 arguments"):
+    m, w = pendulum().workspace().arguments
+    for given in ((m,), (m, w, w)):
+        with pytest.raises(TypeError, match="dynamics: takes 2 arguments"):
             dynamics(*given)
+    for wrong in (m, None, w.q, w.words):
+        with pytest.raises(TypeError, match="dynamics: `w` must be a Workspace"):
+            dynamics(m, wrong)
+    with pytest.raises(TypeError, match="`m` must be a Model"):
+        dynamics(w, w)
+    good = np.eye(2)
     for wrong in (
-        w.astype(np.float32),
-        w.reshape(1, -1),
-        w[::2],
-        list(w),
+        good.astype(np.float32),
+        good[0],
+        np.eye(4)[::2],
+        list(good),
         None,
-        w.view(np.int64),
-        w.astype(">f8"),
+        good.view(np.int64),
+        good.astype(">f8"),
     ):
-        with pytest.raises(TypeError, match="dynamics: `w` must be a contiguous array of float"):
-            dynamics(p, t, wrong)
-    with pytest.raises(TypeError, match="`p` must be"):
-        dynamics(t, t, w)
+        with pytest.raises(TypeError, match=r"cholesky: `.*` must be a contiguous array of float"):
+            cholesky(good, wrong)
     with pytest.raises(TypeError):
         cholesky(np.eye(2), np.eye(2), 1)
 
 
 def test_a_kernel_of_another_package_runs_as_python() -> None:
-    @kernel(float64(VECTOR))
+    @kernel
     def norm(x: np.ndarray) -> float:
         """Length of a vector."""
         return float(np.sqrt(x @ x))

@@ -8,7 +8,6 @@ import pytest
 from linkwork.arrays import Floats
 from linkwork.multibody.constraints import PinClosure, PointClosure, RevoluteClosure
 from linkwork.multibody.formulations import reduced_mass
-from linkwork.multibody.formulations.assembly import field_of
 from linkwork.multibody.formulations.other_formulations import constrained_forward_dynamics
 from linkwork.multibody.kernels import layout
 from linkwork.multibody.linalg.linear import envelope_cholesky, envelope_solve
@@ -46,7 +45,7 @@ def test_accelerations_solve_the_equations_of_motion(name: str, kind: Kind) -> N
     mechanism, q = ARRANGEMENTS[name](9 if name == "grid" else 14, kind)
     w = in_motion(mechanism, q)
     assert np.abs(w.phi).max() < 1e-12
-    rows, columns = field_of(w, layout.ROW_SCALE)[:, None], field_of(w, layout.COLUMN_SCALE)
+    rows, columns = w.model.row_scale[:, None], w.model.column_scale
     a, b = rows * w.A * columns, rows[:, 0] * w.b
     mass, r = columns[:, None] * w.M * columns, columns * (w.effort + w.friction - w.h)
     system = np.block([[mass, a.T], [a, np.zeros((len(a), len(a)))]])
@@ -69,7 +68,7 @@ def test_velocities_couple_only_with_those_that_they_carry(
     assert free > reduced_mass.MANY
     basis = w.basis[:free]
     entries = np.abs(np.tril(basis @ w.M @ basis.T)) > 1e-12
-    coupled = w.buffer[w.topology[layout.COUPLED] :][: mechanism.nv * 5].reshape(5, -1)
+    coupled = w.coupled
     begin = coupled[reduced_mass.BEGIN, :free].astype(int)
     assert [int(np.flatnonzero(each)[0]) for each in entries] == begin.tolist()
     area = sum(i + 1 - int(begin[i]) for i in range(free))
@@ -85,9 +84,9 @@ def test_the_smallest_singular_value_is_that_of_all_clusters() -> None:
         mechanism, q = made.built()
         w = in_motion(mechanism, q)
         assert w.ranking[layout.IN_FRONTS] == 1.0
-        rows, columns = field_of(w, layout.ROW_SCALE)[:, None], field_of(w, layout.COLUMN_SCALE)
+        rows, columns = w.model.row_scale[:, None], w.model.column_scale
         smallest = np.linalg.svd(rows * w.A * columns, compute_uv=False)[-1]
-        expected = smallest / field_of(w, layout.REFERENCE_SIZE)[0]
+        expected = smallest / w.model.reference_size[0]
         assert 0.5 * expected < w.ranking[layout.SMALLEST] < 1.5 * expected  # of the pivots' columns alone
         assert expected < 0.02
 

@@ -160,7 +160,7 @@ def test_names_orders_and_units_of_the_model():
 
 def test_a_model_is_immutable_and_workspaces_are_separate():
     m = pendulum()
-    for array in (m.parameters, m.topology, m.bodies[0].com_m, m.joints[0].axis, m.gravity_m_s2):
+    for array in (m.model.mass, m.model.parent, m.bodies[0].com_m, m.joints[0].axis, m.gravity_m_s2):
         with pytest.raises(ValueError, match="read-only"):
             np.asarray(array)[0] = 1.0
     a, b = m.workspace(), m.workspace()

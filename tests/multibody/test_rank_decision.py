@@ -65,9 +65,8 @@ def singular_values(mechanism: Mechanism, q: Floats) -> Floats:
     w.q[:] = q
     dynamics(*w.arguments)
     constraint_rows(*w.arguments)
-    p, t = mechanism.parameters, mechanism.topology
-    rows = p[t[layout.ROW_SCALE] : t[layout.ROW_SCALE + 1]]
-    columns = p[t[layout.COLUMN_SCALE] : t[layout.COLUMN_SCALE + 1]]
+    rows = w.model.row_scale
+    columns = w.model.column_scale
     return np.linalg.svd(rows[:, None] * w.A * columns, compute_uv=False)
 
 
@@ -149,7 +148,7 @@ def searched(mechanism: Mechanism, near: Floats, starts: int) -> list[Floats]:
     rng, found = np.random.default_rng(1), list[Floats]()
     for _ in range(starts):
         guess = near.copy()
-        move_by(mechanism.topology, guess, rng.uniform(-1.0, 1.0, 6) * ([0.2] * 3 + [0.5] * 3), 1.0)
+        move_by(mechanism.model, guess, rng.uniform(-1.0, 1.0, 6) * ([0.2] * 3 + [0.5] * 3), 1.0)
         try:
             state = assemble(mechanism, guess)
         except AssemblyError:
@@ -225,19 +224,12 @@ def test_a_branch_direction_is_lost_and_a_stiff_one_beside_it_is_kept(angle):
     ranking = w.ranking
     assert (ranking[layout.RANK], ranking[layout.LOST], ranking[layout.MEETING]) == (7, 1, 1)
     assert ranking[layout.SMALLEST] == pytest.approx(1.8245e-6, rel=1e-3)  # that of the frame
-    p, t = w.parameters, w.topology
-    start, count = int(t[layout.WINDOW]), int(t[layout.N_ROWS])
-    lost = w.buffer[start : start + count]
-    scaled = (
-        p[t[layout.ROW_SCALE] : t[layout.ROW_SCALE + 1], None]
-        * w.A
-        * p[t[layout.COLUMN_SCALE] : t[layout.COLUMN_SCALE + 1]]
-    )
+    lost = w.combinations[: len(w.A)]
+    scaled = w.model.row_scale[:, None] * w.A * w.model.column_scale
     assert np.abs(lost[:6]).max() < 1e-6  # of the parallelogram's rows alone
     left = np.linalg.svd(scaled - np.outer(lost, lost @ scaled), compute_uv=False)
     assert factor_without(*w.arguments, 1, 8) == 7 == np.count_nonzero(left > 1e-10)
-    factored = w.buffer[t[layout.FACTORED] : t[layout.FACTORED] + count * t[layout.NV]].reshape(count, -1)
-    diagonal = np.abs(np.diag(factored)[:7])
+    diagonal = np.abs(np.diag(w.factored)[:7])
     assert np.prod(diagonal) == pytest.approx(_volume(scaled, lost), rel=1e-6)
 
 

@@ -21,7 +21,6 @@ from linkwork.multibody.constraints import (
 )
 from linkwork.multibody.formulations.acceleration import accelerate
 from linkwork.multibody.formulations.reactions import ReactionTable
-from linkwork.multibody.kernels import layout
 from linkwork.multibody.tree.kinematics import point_jacobian
 from linkwork.multibody.workspace import Workspace
 from tests.multibody.machines import (
@@ -93,17 +92,15 @@ def _mechanism(rng: np.random.Generator) -> Mechanism:
 
 def _needed(mechanism: Mechanism, w: Workspace) -> dict[str, Floats]:
     """Force and moment about the centre of mass (6) that each body needs, from Jacobians of its centre."""
-    found, t = {}, w.topology
+    found = {}
     jacobian, rate = np.zeros((6, mechanism.nv)), np.zeros(6)
     for body in mechanism.bodies:
         place = mechanism.point_index(f"centre {body.name}")
         point_jacobian(*w.arguments, place, jacobian, rate)
         acceleration, omega = jacobian @ w.vdot + rate, jacobian[:3] @ w.v
-        axes = mechanism.parameters[t[layout.POINT_AXES] + 9 * place :][:9].reshape(3, 3)
-        link = int(t[t[layout.POINTS] + place])
+        axes, link = w.model.point_axes[3 * place : 3 * place + 3], w.model.point_link[place]
         if link >= 0:
-            start = t[layout.AXES] + 9 * link
-            axes = axes @ w.buffer[start : start + 9].reshape(3, 3)
+            axes = axes @ w.axes[3 * link : 3 * link + 3]
         inertia = axes.T @ np.asarray(body.inertia_kg_m2) @ axes
         force = body.mass_kg * (acceleration[3:] - mechanism.gravity_m_s2)
         moment = inertia @ acceleration[:3] + np.cross(omega, inertia @ omega)
@@ -113,16 +110,11 @@ def _needed(mechanism: Mechanism, w: Workspace) -> dict[str, Floats]:
 
 def _motor_wrench(mechanism: Mechanism, w: Workspace, joint: Joint, at: Floats) -> Floats:
     """Force and moment at a place that motors, friction and rotor exert along a joint's motion."""
-    t = w.topology
-    turns, slides, reference = (
-        w.buffer[t[field] : t[field + 1]].reshape(-1, 3)
-        for field in (layout.SCREW_ANGULAR, layout.SCREW_LINEAR, layout.REFERENCE)
-    )
-    links = t[t[layout.LINKS] : t[layout.LINKS + 1]].reshape(-1, 3)
-    armature = mechanism.parameters[t[layout.ARMATURE] : t[layout.ARMATURE + 1]]
+    turns, slides, reference = w.screw_angular, w.screw_linear, w.reference
+    armature = mechanism.model.armature
     effort = w.effort + w.friction - armature * w.vdot
     screws, efforts = [], []
-    for i, (_, _, k) in enumerate(links):
+    for i, k in enumerate(w.model.in_v):
         if mechanism.joint_names[k].split(".")[0] == joint.name:
             along = slides[i] + np.cross(turns[i], at - reference[0])
             screws.append([*along, *turns[i]])
@@ -251,17 +243,15 @@ def test_a_constraint_with_the_name_of_a_joint_keeps_its_own_entry():
 
 
 def test_an_update_writes_to_the_same_memory():
-    """A real-time caller keeps views: values are renewed in place, the plan is never written."""
+    """A real-time caller keeps views: values are renewed in place."""
     rng = np.random.default_rng(3)
     mechanism = _mechanism(rng)
     w, table = mechanism.workspace(), ReactionTable(mechanism)
-    values, memory = table.values, table.memory.ctypes.data
+    values = table.values
     for _ in range(2):
         w.q[:], w.v[:] = random_state(rng, mechanism)
         accelerate(mechanism, w)
         before = values.copy()
         table.update(w)
         assert values is table.values
-        assert table.memory.ctypes.data == memory
         assert not np.array_equal(before, values)
-    assert not table.plan.flags.writeable

@@ -19,7 +19,6 @@ from linkwork.multibody.constraints import (
 from linkwork.multibody.formulations.acceleration import accelerate
 from linkwork.multibody.formulations.assembly import assemble
 from linkwork.multibody.formulations.reactions import ReactionTable, joint_reactions
-from linkwork.multibody.kernels import layout
 from linkwork.multibody.taylor import TaylorStepper
 from linkwork.multibody.taylor.conversion import TreeCoordinates, maximal_model_of
 from tests.multibody.closed_machines import four_bar
@@ -96,14 +95,10 @@ def test_what_joints_transmit_is_motors_friction_and_rotors(seed):
     table = ReactionTable(mechanism)
     transmitted, found = table.transmitted(w), {each.joint: each for each in table.reactions(w)}
     size = max(1.0, np.abs(transmitted).max())
-    t = w.topology
-    turns, slides = (
-        w.buffer[t[f] : t[f + 1]].reshape(-1, 3) for f in (layout.SCREW_ANGULAR, layout.SCREW_LINEAR)
-    )
-    reference = w.buffer[t[layout.REFERENCE] : t[layout.REFERENCE + 1]]
-    armature = mechanism.parameters[t[layout.ARMATURE] : t[layout.ARMATURE + 1]]
+    turns, slides, reference = w.screw_angular, w.screw_linear, w.reference[0]
+    armature = mechanism.model.armature
     expected = w.effort + w.friction - armature * w.vdot
-    for i, (_, _, k) in enumerate(t[t[layout.LINKS] : t[layout.LINKS + 1]].reshape(-1, 3)):
+    for i, k in enumerate(w.model.in_v):
         name = mechanism.joint_names[k].split(".")[0]
         j = [joint.name for joint in mechanism.joints].index(name)
         for row, power in ((transmitted[j], expected[k]), (None, 0.0)):

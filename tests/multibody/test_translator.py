@@ -25,10 +25,10 @@ import math
 
 import numpy as np
 
-from linkwork.arrays import Floats, Integers
-from linkwork.multibody.kernels.compiling import (
-    FLAGS, INTEGERS, MATRIX, VECTOR, boolean, float64, int64, kernel, part, void)
-from linkwork.multibody.kernels.views import block, copy, fill
+from linkwork.arrays import Flags, Floats, Integers, Matrix
+from linkwork.multibody.kernels.compiling import block, kernel, part
+from linkwork.multibody.kernels.structs import Struct
+from linkwork.multibody.kernels.views import copy, fill
 
 FEW, MANY = range(2)
 _TABLE = (1.5, -2.0, 3.25)
@@ -44,7 +44,7 @@ def both(folder: Path, text: str, name: str = "run") -> tuple[Any, Any]:
     (root / "kernels.py").write_text(_HEAD + text)
     build(
         folder / f"{package}_library",
-        {package: root, "linkwork.multibody": PACKAGE / "multibody"},
+        {package: root, "linkwork": PACKAGE},
         only=package,
     )
     compiled = function_in(load(folder / f"{package}_library"), f"{package}.kernels.{name}", None)
@@ -183,8 +183,8 @@ def twice(u: float, v: float) -> float:
     return w * 0.5
 
 
-@kernel(float64(VECTOR, INTEGERS, MATRIX))
-def run(x: Floats, n: Integers, y: Floats) -> float:
+@kernel
+def run(x: Floats, n: Integers, y: Matrix) -> float:
     a, b, i, j = x[0], 0.5, n[0], 1
 """
 
@@ -224,9 +224,7 @@ def test_random_programs_compute_the_same_in_both_languages(
     ],
 )  # fmt: skip
 def test_operators_that_differ_between_python_and_c(tmp_path: Path, text: str) -> None:
-    head = (
-        "@kernel(float64(VECTOR, INTEGERS, MATRIX))\ndef run(x: Floats, n: Integers, y: Floats) -> float:\n"
-    )
+    head = "@kernel\ndef run(x: Floats, n: Integers, y: Matrix) -> float:\n"
     functions = both(tmp_path, f"{head}{text}\n")
     for a, b in itertools.product((7, -7, 1, -1), (3, -3, 1)):
         x = np.array([a / 2, b / 4, a + 0.25, -2.75])
@@ -284,8 +282,8 @@ def test_what_is_not_in_the_subset_is_refused_with_its_place(tmp_path: Path, cas
     text = (
         "def plain(a: float) -> float:\n    return a\n\n\n"
         "@part\ndef own(x: Floats, a: float) -> float:\n    x[0] = a\n    return a\n\n\n"
-        "@kernel(void(VECTOR, INTEGERS, MATRIX))\n"
-        f"def run(x: Floats, n: Integers, y: Floats) -> None:\n{body}\n"
+        "@kernel\n"
+        f"def run(x: Floats, n: Integers, y: Matrix) -> None:\n{body}\n"
     )
     with pytest.raises(KernelError) as refused:
         both(tmp_path, text)

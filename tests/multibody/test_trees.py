@@ -5,7 +5,6 @@ import pytest
 
 from linkwork.arrays import Floats
 from linkwork.multibody import Body, Joint, Mechanism, functions
-from linkwork.multibody.kernels import layout
 from linkwork.multibody.tree.dynamics import forward_dynamics, solve_mass
 from tests.multibody.machines import (
     random_rotation,
@@ -134,10 +133,9 @@ def test_the_mass_matrix_is_solved_along_the_tree(seed):
     assert relative_error(w.vdot, expected) < 1e-10
     x = rng.normal(size=mechanism.nv)
     found = x.copy()
-    solve_mass(w.topology, w.buffer, found)
+    solve_mass(*w.arguments, found)
     assert relative_error(found, np.linalg.solve(mass, x)) < 1e-10
-    t = w.topology
-    root = w.buffer[t[layout.FACTOR] : t[layout.FACTOR + 1]].reshape(mass.shape)
+    root = w.factor
     assert not root[mass == 0.0].any()
     assert relative_error(root.T @ root, mass) < TOLERANCE
 
@@ -145,9 +143,7 @@ def test_the_mass_matrix_is_solved_along_the_tree(seed):
 def test_a_singular_mass_matrix_gives_no_acceleration():
     machine = random_tree(np.random.default_rng(3), 4, ("revolute",))
     w = machine.workspace()
-    p = w.parameters.copy()
-    t = machine.topology
-    for field in (layout.MASS, layout.INERTIA, layout.ARMATURE):
-        p[t[field] : t[field + 1]] = 0.0
-    forward_dynamics(p, t, w.buffer)
+    m = machine.model
+    nothing = m.changed({name: np.zeros_like(getattr(m, name)) for name in ("mass", "inertia", "armature")})
+    forward_dynamics(nothing, w)
     assert np.isnan(w.vdot).all()

@@ -11,7 +11,7 @@ import pytest
 from benchmarks.halving import measure
 from linkwork.machine import check, load, shipped_path
 from linkwork.plant.offline.run import simulate
-from linkwork.plant.plant_layout import EFFORTS
+from linkwork.plant.plant_state import EFFORTS
 from linkwork.plant.simulator import Simulator
 
 

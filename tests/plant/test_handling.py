@@ -203,10 +203,10 @@ def test_mistakes_in_the_scene_are_placed(tmp_path: Path, old: str, new: str, sa
 def test_other_parameters_of_the_plant_keep_the_part(tmp_path: Path) -> None:
     plant = over_a_block()
     close(plant)
-    mass = mass_matrix(replace(MACHINE.plant_mechanism, parameters=plant.work.parameters), plant.q)[3, 3]
-    plant.give(load("scara_gripper", ["lift_link.mass_kg=1.7"]).plant_mechanism.parameters)
-    more = mass_matrix(replace(MACHINE.plant_mechanism, parameters=plant.work.parameters), plant.q)[3, 3]
+    mass = mass_matrix(replace(MACHINE.plant_mechanism, model=plant.work.model), plant.q)[3, 3]
+    plant.give(load("scara_gripper", ["lift_link.mass_kg=1.7"]).plant_mechanism.model)
+    more = mass_matrix(replace(MACHINE.plant_mechanism, model=plant.work.model), plant.q)[3, 3]
     assert more - mass == pytest.approx(1.0)
     close(plant, 0.0)
-    less = mass_matrix(replace(MACHINE.plant_mechanism, parameters=plant.work.parameters), plant.q)[3, 3]
+    less = mass_matrix(replace(MACHINE.plant_mechanism, model=plant.work.model), plant.q)[3, 3]
     assert more - less == pytest.approx(0.8)

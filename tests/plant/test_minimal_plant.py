@@ -14,7 +14,7 @@ from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.formulations.partition import PROJECTED_STEPS, SWITCHES
 from linkwork.multibody.tree.dynamics import dynamics, energy
 from linkwork.plant.offline.run import simulate
-from linkwork.plant.plant_layout import BRAKE, EFFORTS, PARTITION, ZERO
+from linkwork.plant.plant_state import BRAKE, EFFORTS, ZERO
 from linkwork.plant.simulator import Simulator
 from linkwork.protocol.codes import Mode, Pace
 
@@ -33,7 +33,7 @@ def made(
 
 def counters(plant: Simulator) -> tuple[int, int]:
     """Switches of the independent set, and steps made by projection."""
-    partition = plant._s[plant._s[PARTITION] : plant._s[PARTITION + 1]]
+    partition = plant.state.partition
     return int(partition[SWITCHES]), int(partition[PROJECTED_STEPS])
 
 

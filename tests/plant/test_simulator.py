@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from linkwork.machine import Machine, load
 from linkwork.multibody.functions import kinetic_energy, potential_energy
-from linkwork.plant.plant_layout import BRAKE, EFFORTS, ZERO
+from linkwork.plant.plant_state import BRAKE, EFFORTS, ZERO
 from linkwork.plant.simulator import SimulationDiverged, Simulator
 
 G = 9.81

@@ -9,7 +9,7 @@ import pytest
 
 from linkwork.machine import Machine, load
 from linkwork.multibody.functions import mass_matrix
-from linkwork.plant.plant_layout import ZERO
+from linkwork.plant.plant_state import ZERO
 from linkwork.plant.simulator import Simulator
 from linkwork.protocol.codes import Mode, Pace
 

@@ -10,7 +10,7 @@ import pytest
 
 from linkwork.machine import Machine, load
 from linkwork.plant.offline.run import simulate
-from linkwork.plant.plant_layout import BRAKE, DAMP, EFFORTS
+from linkwork.plant.plant_state import BRAKE, DAMP, EFFORTS
 from linkwork.plant.simulator import Simulator
 
 SLED = """

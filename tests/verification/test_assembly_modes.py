@@ -24,7 +24,7 @@ from linkwork.machine.sections.orientation import rotation_of
 from linkwork.multibody.formulations.assembly import AssemblyError, assemble
 from linkwork.multibody.functions import point_position
 from linkwork.multibody.tree.quaternions import normalised, to_matrix
-from linkwork.plant.plant_layout import BRAKE
+from linkwork.plant.plant_state import BRAKE
 from linkwork.plant.simulator import Simulator
 
 FEET = np.array([[0.0, 0.0], [1.591, 0.0], [0.0, 1.0]])

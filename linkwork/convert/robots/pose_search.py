@@ -79,7 +79,7 @@ def random_poses(
     for trial in range(_most_starts(nv)):
         work = mechanism.workspace()
         work.q[:nv] = first
-        move_by(work.topology, work.q, rng.uniform(low, high) * min(1.0, 0.1 * trial), 1.0)
+        move_by(work.model, work.q, rng.uniform(low, high) * min(1.0, 0.1 * trial), 1.0)
         yield work.q.copy()
 
 
@@ -161,7 +161,7 @@ def _closed_by_parts(mechanism: Mechanism, first: Floats, reach: Floats, seed: i
         work = mechanism.workspace()
         work.q[:] = q
         way = np.where(again, rng.uniform(low, high) - q[:nv], 0.0)
-        move_by(work.topology, work.q, way, 1.0)
+        move_by(work.model, work.q, way, 1.0)
         return work.q.copy()
 
     start = mechanism.workspace()

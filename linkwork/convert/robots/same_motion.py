@@ -92,7 +92,7 @@ class _Placed:
     def near(self, q: Floats, rng: np.random.Generator) -> Floats:
         """Return a closed pose (nq) near q."""
         near, ways = q.copy(), self.ways(q)
-        move_by(self._mechanism.topology, near, ways @ rng.normal(size=ways.shape[1]), 0.3)
+        move_by(self._mechanism.model, near, ways @ rng.normal(size=ways.shape[1]), 0.3)
         try:
             return assemble(self._mechanism, near, tolerance=_CLOSED).q
         except AssemblyError:
@@ -158,7 +158,7 @@ class _Placed:
                 step = np.asarray(
                     np.linalg.lstsq(rows.T @ rows, rows.T @ off, rcond=1e-12)[0], dtype=np.float64
                 )
-                move_by(mechanism.topology, q, step, 1.0)
+                move_by(mechanism.model, q, step, 1.0)
         closures = constraint_evaluation(mechanism, q, np.zeros(mechanism.nv)).phi
         off = places - self.places(q)
         return q if max(np.abs(off).max(initial=0.0), np.abs(closures).max(initial=0.0)) < _CLOSED else None

@@ -48,7 +48,7 @@ class Probe:
         self.outputs = np.array([signal.initial for signal in machine.outputs])
         self.q = np.zeros(len(machine.sensors))
         dofs = np.array([sensor.index for sensor in machine.sensors], np.int64)
-        readings_at(machine.mechanism.topology, machine.initial_q.copy(), dofs, self.q)
+        readings_at(machine.mechanism.model, machine.initial_q.copy(), dofs, self.q)
         self.v, self.effort = np.zeros(len(machine.sensors)), np.zeros(len(machine.motors))
         self.mode, self.ack = int(Mode.BRAKE), -1
 

@@ -16,9 +16,7 @@ from linkwork.machine.sections.file import MachineFile
 from linkwork.machine.yaml import Document
 from linkwork.multibody.constraints import Constraint, CoordinateConstraint, Frame
 from linkwork.multibody.constraints.constraint import perpendicular
-from linkwork.multibody.formulations.assembly import field_of
 from linkwork.multibody.functions import coordinate_jacobian, mass_matrix, point_jacobian
-from linkwork.multibody.kernels.layout import COLUMN_SCALE
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import WORLD, Point
 from linkwork.multibody.tree.joint_dof import onto_z
@@ -57,7 +55,7 @@ def _admitted(mechanism: Mechanism, q: Floats) -> Floats:
 
 
 def _columns(mechanism: Mechanism) -> Floats:
-    return field_of(mechanism.workspace(), COLUMN_SCALE)
+    return mechanism.model.column_scale
 
 
 def _length(mechanism: Mechanism) -> float:

@@ -26,7 +26,6 @@ from linkwork.multibody.formulations.assembly import (
 )
 from linkwork.multibody.formulations.branch_velocities import Tangents, branch_velocities, tangents
 from linkwork.multibody.formulations.projector import pseudo_inverse
-from linkwork.multibody.kernels import layout
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.tree.dynamics import dynamics
 from linkwork.multibody.tree.rotations import move_by
@@ -213,7 +212,7 @@ def neighbours(mechanism: Mechanism, q: Floats) -> Iterator[Floats]:
     rng = np.random.default_rng(0)
     for _ in range(3):
         near = q.copy()
-        move_by(mechanism.topology, near, _columns(mechanism) * rng.normal(size=mechanism.nv), 0.05)
+        move_by(mechanism.model, near, _columns(mechanism) * rng.normal(size=mechanism.nv), 0.05)
         with suppress(AssemblyError):
             yield assemble(mechanism, near, tolerance=_ROUNDED).q
 
@@ -384,13 +383,11 @@ def _terms(mechanism: Mechanism, q: Floats, positions: bool = False) -> Workspac
 
 
 def _columns(mechanism: Mechanism) -> Floats:
-    t = mechanism.topology
-    return mechanism.parameters[t[layout.COLUMN_SCALE] : t[layout.COLUMN_SCALE + 1]]
+    return mechanism.model.column_scale
 
 
 def _row_scales(mechanism: Mechanism) -> Floats:
-    t = mechanism.topology
-    return mechanism.parameters[t[layout.ROW_SCALE] : t[layout.ROW_SCALE + 1]]
+    return mechanism.model.row_scale
 
 
 def _scaled_rows(mechanism: Mechanism, q: Floats, positions: bool = False) -> Floats:

@@ -17,7 +17,6 @@ from linkwork.machine.sections.file import MachineFile
 from linkwork.machine.sections.orientation import rotation_of
 from linkwork.machine.units import Quantity
 from linkwork.machine.yaml import Document
-from linkwork.multibody.kernels.layout import COLUMN_SCALE
 from linkwork.multibody.mechanism import Mechanism
 
 if TYPE_CHECKING:
@@ -96,8 +95,8 @@ def unkept_warnings(
     document: Document, file: MachineFile, assembly: Assembly, mechanism: Mechanism
 ) -> Iterator[Problem]:
     """Return a warning for each given position that the constraints and the values before it do not allow."""
-    known, t = initial_keys(file), mechanism.topology
-    size = mechanism.parameters[t[COLUMN_SCALE] : t[COLUMN_SCALE + 1]]
+    known = initial_keys(file)
+    size = mechanism.model.column_scale
     for value in assembly.unkept:
         typical = size[mechanism.joint_index(value.name)] if value.name in mechanism.joint_names else 1.0
         if abs(value.found - value.given) <= _AGREES * typical:
@@ -141,8 +140,8 @@ def _changed_speeds(
     file: MachineFile, mechanism: Mechanism, document: Document, given: Floats, v: Floats
 ) -> Iterator[Problem]:
     """Return a problem for each given speed that the constraints and the speeds before it do not allow."""
-    known, t = initial_keys(file), mechanism.topology
-    size = mechanism.parameters[t[COLUMN_SCALE] : t[COLUMN_SCALE + 1]]
+    known = initial_keys(file)
+    size = mechanism.model.column_scale
     keys = [key for key in file.initial if known[key].is_speed]
     places = [mechanism.joint_index(known[key].name) for key in keys]
     largest = float(np.abs(given / size)[places].max(initial=0.0))

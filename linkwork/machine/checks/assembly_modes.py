@@ -20,7 +20,7 @@ from linkwork.machine.problems import Problem
 from linkwork.multibody.constraints import CoordinateConstraint
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.formulations.assembly import AssemblyError, assemble_workspace
-from linkwork.multibody.kernels.layout import AXES, COLUMN_SCALE, CONSTRAINTS, FRAME_AXES, PERPENDICULAR
+from linkwork.multibody.kernels.layout import PERPENDICULAR
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.multibody.tree.rotations import move_by
@@ -105,12 +105,12 @@ def continuum_of(mechanism: Mechanism, q: Floats) -> list[str]:
     rows admit is followed, and the mechanism closed again.
     """
     ways, places = admitted(mechanism, q, positions=True), ModePlaces(mechanism)
-    t, names, found = mechanism.topology, mechanism.joint_names, list[str]()
-    columns = mechanism.parameters[t[COLUMN_SCALE] : t[COLUMN_SCALE + 1]]
+    names, found = mechanism.joint_names, list[str]()
+    columns = mechanism.model.column_scale
     for way in (*ways.T, *-ways.T):
         work = mechanism.workspace()
         work.q[:] = q
-        move_by(t, work.q, columns * way, _FAR)
+        move_by(mechanism.model, work.q, columns * way, _FAR)
         ahead = places.at(work.q)
         with suppress(AssemblyError):
             there = places.at(assemble_workspace(mechanism, work, _TOLERANCE, _ITERATIONS).q)
@@ -178,7 +178,7 @@ class _Held:
         for name, value in self._at.items():
             work.q[mechanism.joint_index(name)] = value
             work.target[mechanism.target_index(f"held {name}"), 0] = value
-        move_by(mechanism.topology, work.q, turn, 1.0)
+        move_by(mechanism.model, work.q, turn, 1.0)
         return assemble_workspace(mechanism, work, _TOLERANCE, _ITERATIONS).q.copy()
 
 
@@ -190,10 +190,9 @@ def hinge_senses(mechanism: Mechanism, q: Floats) -> Floats:
     work = mechanism.workspace()
     work.q[:] = q
     kinematics(*work.arguments)
-    t, p = work.topology, work.parameters
-    axes = work.buffer[t[AXES] : t[AXES + 1]].reshape(-1, 3, 3)
-    frames = p[t[FRAME_AXES] : t[FRAME_AXES + 1]].reshape(-1, 2, 3, 3)
-    links = t[t[CONSTRAINTS] : t[CONSTRAINTS + 1]].reshape(-1, 4)[:, 2:]
+    axes = work.axes.reshape(-1, 3, 3)
+    frames = work.model.frame_axes.reshape(-1, 2, 3, 3)
+    links = np.column_stack([work.model.link_a, work.model.link_b])
     senses = []
     for k, constraint in enumerate(mechanism.constraints):
         rows = [row for row in constraint.rows if row.kind == PERPENDICULAR]
@@ -221,7 +220,7 @@ def _independent_parts(
     work = mechanism.workspace()
     work.q[:] = q
     beside = np.random.default_rng(0).uniform(-0.1, 0.1, mechanism.nv)  # in the pose itself terms may vanish
-    move_by(work.topology, work.q, beside, 1.0)
+    move_by(work.model, work.q, beside, 1.0)
     kinematics(*work.arguments)
     constraint_rows(*work.arguments)
     coupled = work.A[~np.isin(_constraint_of_rows(mechanism), list(idle))][:, list(free)] != 0.0

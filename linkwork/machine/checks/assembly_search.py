@@ -30,9 +30,7 @@ from linkwork.multibody.formulations.assembly import (
     AssemblyError,
     assemble_workspace,
     decide_rank,
-    field_of,
 )
-from linkwork.multibody.kernels.layout import COLUMN_SCALE, ROW_SCALE
 from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.multibody.tree.rotations import move_by
 
@@ -161,8 +159,8 @@ class _Search:
         self.held = {name: values[name] for name in names}
         self.mechanism = keeping(mechanism, names, self.held)
         self._work = self.mechanism.workspace()
-        self._columns = field_of(self._work, COLUMN_SCALE)
-        self._rows = field_of(self._work, ROW_SCALE)
+        self._columns = self._work.model.column_scale
+        self._rows = self._work.model.row_scale
         self._places = ModePlaces(mechanism)
         self._balls: list[Ball] = balls(mechanism)
         self._senses = hinge_senses(mechanism, machine.initial_q)
@@ -241,7 +239,7 @@ class _Search:
         step = self._columns * np.linalg.lstsq(scaled, -phi, rcond=_SHORT)[0]
         step *= self._deflation(work.q, step)
         size = float(np.abs(step / self._columns).max())
-        move_by(work.topology, work.q, step, min(1.0, LONGEST / max(size, 1e-300)))
+        move_by(work.model, work.q, step, min(1.0, LONGEST / max(size, 1e-300)))
         return residual
 
     def _deflation(self, q: Floats, step: Floats) -> float:
@@ -249,7 +247,7 @@ class _Search:
         if not (self._known and self._deflated):
             return 1.0
         probe = q.copy()
-        move_by(self.mechanism.topology, probe, step, _PROBE)
+        move_by(self.mechanism.model, probe, step, _PROBE)
         slope = (self._log_deflation(probe) - self._log_deflation(q)) / _PROBE
         factor = 1.0 / (1.0 - slope) if abs(1.0 - slope) > 0.1 else math.copysign(10.0, 1.0 - slope)
         return max(-10.0, min(10.0, factor))

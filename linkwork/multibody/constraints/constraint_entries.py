@@ -16,10 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from linkwork.arrays import Integers
 from linkwork.multibody.constraints import Closure
 from linkwork.multibody.expressions.program import COORDINATE
-from linkwork.multibody.formulations.reaction_layout import ADJOINT, CLOSURE, FACTOR, TERM
+from linkwork.multibody.formulations.reaction_memory import ADJOINT, CLOSURE, FACTOR, TERM
 from linkwork.multibody.kernels import layout
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import (
@@ -32,7 +31,7 @@ from linkwork.multibody.tree.link_tree import Link
 class Entry:
     """Entry of a constraint: name, bodies, unit of its effort ("" of closures), and the kernel's row.
 
-    `numbers` are the columns of `reaction_layout.ENTRIES` after the two bodies, the form first.
+    `numbers` are the columns of `ReactionMemory.entries` after the two bodies, the form first.
     """
 
     name: str
@@ -57,13 +56,13 @@ class _Source:
 def constraint_entries(mechanism: Mechanism, links: Sequence[Link]) -> list[Entry]:
     """Return the entries of all constraints, in their order; `links` are those of the mechanism's tree."""
     found: list[Entry] = []
-    spans = _table(mechanism.topology, layout.CONSTRAINTS, 4)
+    m = mechanism.model
     for k, constraint in enumerate(mechanism.constraints):
         if isinstance(constraint, Closure):
             numbers = (k, 0, 0, 0, 0, 0, 0, 0)
             found.append(Entry(constraint.name, constraint.b.body, constraint.a.body, "", CLOSURE, numbers))
             continue
-        first, count = spans[k, :2].tolist()
+        first, count = int(m.first_row[k]), int(m.row_count[k])
         for row in range(first, first + count):
             whose = constraint.name if count == 1 else mechanism.row_names[row]
             sources = list(_sources(mechanism, row))
@@ -76,17 +75,17 @@ def constraint_entries(mechanism: Mechanism, links: Sequence[Link]) -> list[Entr
 
 def _sources(mechanism: Mechanism, row: int) -> Iterator[_Source]:
     """The coordinates of a row."""
-    t = mechanism.topology
-    kind, first, count, _ = _table(t, layout.ROWS, 4)[row].tolist()
+    m = mechanism.model
+    kind, first, count = int(m.row_kind[row]), int(m.row_first[row]), int(m.row_second[row])
     if kind == layout.LINEAR_ROW:
         for term in range(first, first + count):
-            yield _Source(int(_table(t, layout.TERMS, 1)[term, 0]), TERM, term)
+            yield _Source(int(m.term[term]), TERM, term)
     elif kind == layout.EXPRESSION:
-        for k, (operation, a, _) in enumerate(_table(t, layout.PROGRAM, 3)[first : first + count].tolist()):
+        for k, (operation, a, _) in enumerate(m.program[first : first + count].tolist()):
             if operation == COORDINATE:
                 yield _Source(a, ADJOINT, k, first, count)
     elif kind == layout.VELOCITY:
-        for coordinate, start, length in _table(t, layout.FACTORS, 3)[first : first + count].tolist():
+        for coordinate, start, length in m.factors[first : first + count].tolist():
             if coordinate >= 0:
                 yield _Source(coordinate, FACTOR, length - 1, start, length)
 
@@ -94,7 +93,8 @@ def _sources(mechanism: Mechanism, row: int) -> Iterator[_Source]:
 def _coordinate_entry(
     mechanism: Mechanism, links: Sequence[Link], name: str, constraint: int, row: int, source: _Source
 ) -> Entry:
-    kind, index = _table(mechanism.topology, layout.COORDINATES, 2)[source.coordinate].tolist()
+    m = mechanism.model
+    kind, index = int(m.coordinate_kind[source.coordinate]), int(m.coordinate_of[source.coordinate])
     unit = "N_m" if mechanism.coordinate_is_angle[source.coordinate] else "N"
     if kind == layout.ON_JOINT:
         link = next(i for i, each in enumerate(links) if each.place == index)
@@ -104,7 +104,3 @@ def _coordinate_entry(
         on, by, seat, with_ = mechanism.points[index].body, WORLD, index, source.coordinate
     numbers = (constraint, row, source.source, source.start, source.length, kind, seat, with_)
     return Entry(name, on, by, unit, source.form, numbers)
-
-
-def _table(t: Integers, field: int, columns: int) -> Integers:
-    return t[t[field] : t[field + 1]].reshape(-1, columns)

@@ -25,7 +25,6 @@ from linkwork.multibody.constraints import (
 )
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.formulations.assembly import AssemblyError, assemble
-from linkwork.multibody.kernels import layout
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import (
     ModelError,
@@ -82,11 +81,11 @@ def without_redundancy(mechanism: Mechanism, q: npt.ArrayLike) -> list[Constrain
 def _poses(mechanism: Mechanism, q: Floats) -> Iterator[Floats]:
     """The pose and a few assembled ones near it, where a rank that q alone has does not mislead."""
     yield q
-    t, rng = mechanism.topology, np.random.default_rng(0)
-    columns = mechanism.parameters[t[layout.COLUMN_SCALE] : t[layout.COLUMN_SCALE + 1]]
+    rng = np.random.default_rng(0)
+    columns = mechanism.model.column_scale
     for _ in range(_POSES):
         near = q.copy()
-        move_by(mechanism.topology, near, columns * rng.normal(size=mechanism.nv), _APART)
+        move_by(mechanism.model, near, columns * rng.normal(size=mechanism.nv), _APART)
         with suppress(AssemblyError):
             yield assemble(mechanism, near, tolerance=1e-10).q
 
@@ -149,10 +148,10 @@ def _rank(mechanism: Mechanism, constraints: Sequence[Constraint], q: Floats) ->
 def _rows(mechanism: Mechanism, constraints: Sequence[Constraint], q: Floats) -> Floats:
     """The scaled rows of these constraints at q."""
     own = mechanism.changed(constraints=constraints)
-    w, t = own.workspace(), own.topology
+    w = own.workspace()
     w.q[:] = q
     kinematics(*w.arguments)
     constraint_rows(*w.arguments)
-    rows = own.parameters[t[layout.ROW_SCALE] : t[layout.ROW_SCALE + 1]]
-    columns = own.parameters[t[layout.COLUMN_SCALE] : t[layout.COLUMN_SCALE + 1]]
+    rows = own.model.row_scale
+    columns = own.model.column_scale
     return np.asarray(rows[:, None] * w.A * columns)

@@ -2,7 +2,7 @@
 
     b = -(Ȧ v + dΦ_t/dt) - alpha (A v + Φ_t) - beta Φ          Baumgarte's terms are 0 unless asked for
 
-Of Φ_t, what moves with time alone, is kept (`EXPLICIT`): the power of such constraints is -λ Φ_t.
+Of Φ_t, what moves with time alone, is kept (`explicit`): the power of such constraints is -λ Φ_t.
 
 A relative row (constraints/constraint.py) acts with one wrench (moment; force) on the body of frame b and
 with its opposite on that of frame a, so that its row of A is that wrench against the screws of the joints
@@ -11,56 +11,22 @@ between the two: S_k'(moment; force), with opposite sign on a's side. Joints tha
 
 import math
 
-from linkwork.arrays import Floats, Integers
+from linkwork.arrays import Floats
 from linkwork.multibody.expressions.tape import expression_row, velocity_row
-from linkwork.multibody.kernels.compiling import ON_MECHANISM, kernel, part
+from linkwork.multibody.kernels.compiling import kernel, part
 from linkwork.multibody.kernels.layout import (
     ALONG,
-    ANGULAR,
-    ANGULAR_BIAS,
-    AXES,
-    BAUMGARTE,
-    CLOCK,
-    CONSTRAINTS,
-    COORDINATES,
     DISC,
     DISTANCE,
-    EXPLICIT,
     EXPRESSION,
-    FRAME_AT,
-    FRAME_AXES,
-    JDV,
-    LEVEL,
-    LINEAR_BIAS,
     LINEAR_ROW,
-    LINKS,
-    N_CONSTRAINTS,
-    N_TAPE,
-    N_TERMS,
     NO_SLIP,
-    NV,
-    ON,
     ON_ROLL,
-    ORIGIN,
     PERPENDICULAR,
-    PHI,
-    PHI_RATE,
-    REFERENCE,
-    ROW_OFFSET,
-    ROWS,
-    SCREW_ANGULAR,
-    SCREW_LINEAR,
-    TARGET,
-    TERM_FACTOR,
-    TERMS,
-    THETA,
     VELOCITY,
     WRAPS,
-    A,
-    B,
 )
-from linkwork.multibody.kernels.layout import LINEAR as LINEAR_VELOCITY
-from linkwork.multibody.kernels.views import fill, matrix, table, vector
+from linkwork.multibody.kernels.views import fill
 from linkwork.multibody.linalg.vectors import (
     Vector,
     add,
@@ -77,43 +43,39 @@ from linkwork.multibody.tree.coordinates import (
     coordinate_rate,
     coordinates,
 )
+from linkwork.multibody.workspace import Model, Workspace
 
 _ZERO = (0.0, 0.0, 0.0)
 
 
 @part
-def _target(t: Integers, w: Floats, index: int, constant: float) -> tuple[float, float, float]:
+def _target(w: Workspace, index: int, constant: float) -> tuple[float, float, float]:
     """The prescribed value of a row now, and its first two time derivatives."""
     if index < 0:
         return constant, 0.0, 0.0
-    clock, target = vector(t, w, CLOCK), matrix(t, w, TARGET, 6)
-    dt = clock[0] - clock[1]
+    dt = w.clock[0] - w.clock[1]
     value = rate = acceleration = 0.0
     for k in range(5, -1, -1):  # Taylor's series after Horner
-        value = target[index, k] + value * dt / (k + 1)
+        value = w.target[index, k] + value * dt / (k + 1)
         if k >= 1:
-            rate = target[index, k] + rate * dt / k
+            rate = w.target[index, k] + rate * dt / k
         if k >= 2:
-            acceleration = target[index, k] + acceleration * dt / (k - 1)
+            acceleration = w.target[index, k] + acceleration * dt / (k - 1)
     return value, rate, acceleration
 
 
 @part
-def _linear(
-    t: Integers, p: Floats, w: Floats, first: int, count: int, row: Floats
-) -> tuple[float, float, float]:
+def _linear(m: Model, w: Workspace, first: int, count: int, row: Floats) -> tuple[float, float, float]:
     """Σ factor θ, its rate, and its second derivative for v̇ = 0; writes the gradient to a row of A."""
-    theta, rate = vector(t, w, THETA), vector(t, w, JDV)
-    terms, factor = table(t, TERMS, 1), vector(t, p, TERM_FACTOR)
     value = bias = speed = 0.0
     for term in range(first, first + count):
-        clear_coordinate(t, terms[term, 0], row)
+        clear_coordinate(m, m.term[term], row)
     for term in range(first, first + count):
-        k = terms[term, 0]
-        value += factor[term] * theta[k]
-        bias += factor[term] * rate[k]
-        speed += factor[term] * coordinate_rate(t, w, k)
-        add_coordinate(t, w, k, factor[term], row)
+        k = m.term[term]
+        value += m.term_factor[term] * w.theta[k]
+        bias += m.term_factor[term] * w.Jdv[k]
+        speed += m.term_factor[term] * coordinate_rate(m, w, k)
+        add_coordinate(m, w, k, m.term_factor[term], row)
     return value, speed, bias
 
 
@@ -124,11 +86,11 @@ def _within_turn(x: float, turn: float) -> float:
 
 
 @part
-def _turns(t: Integers, first: int, count: int) -> bool:
+def _turns(m: Model, first: int, count: int) -> bool:
     """Whether a linear row is that of one angle in space, which may jump by whole turns."""
     if count != 1:
         return False
-    kind: int = table(t, COORDINATES, 2)[table(t, TERMS, 1)[first, 0], 0]
+    kind: int = m.coordinate_kind[m.term[first]]
     return kind >= ON_ROLL
 
 
@@ -138,112 +100,101 @@ def _pick(i: int, x: Vector, y: Vector, z: Vector) -> Vector:
 
 
 @part
-def _axes(t: Integers, p: Floats, w: Floats, frame: int, link: int) -> tuple[Vector, Vector, Vector]:
+def _axes(m: Model, w: Workspace, frame: int, link: int) -> tuple[Vector, Vector, Vector]:
     """The axes of a constraint's frame, in world axes."""
-    own = matrix(t, p, FRAME_AXES, 3)
-    a, b, c = load(own, 3 * frame), load(own, 3 * frame + 1), load(own, 3 * frame + 2)
+    a, b, c = (
+        load(m.frame_axes, 3 * frame),
+        load(m.frame_axes, 3 * frame + 1),
+        load(m.frame_axes, 3 * frame + 2),
+    )
     if link < 0:
         return a, b, c
-    axes = matrix(t, w, AXES, 3)
-    x, y, z = load(axes, 3 * link), load(axes, 3 * link + 1), load(axes, 3 * link + 2)
+    x, y, z = load(w.axes, 3 * link), load(w.axes, 3 * link + 1), load(w.axes, 3 * link + 2)
     return combine(x, y, z, a), combine(x, y, z, b), combine(x, y, z, c)
 
 
 @part
-def _place(
-    t: Integers, p: Floats, w: Floats, frame: int, link: int
-) -> tuple[Vector, Vector, Vector, Vector, Vector]:
+def _place(m: Model, w: Workspace, frame: int, link: int) -> tuple[Vector, Vector, Vector, Vector, Vector]:
     """Return angular velocity of a frame, its rate for v̇ = 0; origin, its velocity and acceleration."""
-    at = load(matrix(t, p, FRAME_AT, 3), frame)
+    at = load(m.frame_at, frame)
     if link < 0:
         return _ZERO, _ZERO, at, _ZERO, _ZERO
-    axes = matrix(t, w, AXES, 3)
-    x, y, z = load(axes, 3 * link), load(axes, 3 * link + 1), load(axes, 3 * link + 2)
-    turn, turning = load(matrix(t, w, ANGULAR, 3), link), load(matrix(t, w, ANGULAR_BIAS, 3), link)
-    place = add(load(matrix(t, w, ORIGIN, 3), link), combine(x, y, z, at))
-    r = subtract(place, load(matrix(t, w, REFERENCE, 3), 0))
-    speed = add(load(matrix(t, w, LINEAR_VELOCITY, 3), link), cross(turn, r))
-    bias = add(load(matrix(t, w, LINEAR_BIAS, 3), link), add(cross(turning, r), cross(turn, speed)))
+    x, y, z = load(w.axes, 3 * link), load(w.axes, 3 * link + 1), load(w.axes, 3 * link + 2)
+    turn, turning = load(w.angular, link), load(w.angular_bias, link)
+    place = add(load(w.origin, link), combine(x, y, z, at))
+    r = subtract(place, load(w.reference, 0))
+    speed = add(load(w.linear, link), cross(turn, r))
+    bias = add(load(w.linear_bias, link), add(cross(turning, r), cross(turn, speed)))
     return turn, turning, place, speed, bias
 
 
 @part
-def _spread(t: Integers, w: Floats, a: int, b: int, moment: Vector, force: Vector, row: Floats) -> None:
+def _spread(m: Model, w: Workspace, a: int, b: int, moment: Vector, force: Vector, row: Floats) -> None:
     """Write the row of A of a wrench on link b and its opposite on link a."""
-    links = table(t, LINKS, 3)
-    screw_angular, screw_linear = matrix(t, w, SCREW_ANGULAR, 3), matrix(t, w, SCREW_LINEAR, 3)
     while a != b:
         if b > a:  # a link comes after its parent, so the later one cannot carry the other
-            row[links[b, 2]] = dot(load(screw_angular, b), moment) + dot(load(screw_linear, b), force)
-            b = links[b, 0]
+            row[m.in_v[b]] = dot(load(w.screw_angular, b), moment) + dot(load(w.screw_linear, b), force)
+            b = m.parent[b]
         else:
-            row[links[a, 2]] = -dot(load(screw_angular, a), moment) - dot(load(screw_linear, a), force)
-            a = links[a, 0]
+            row[m.in_v[a]] = -dot(load(w.screw_angular, a), moment) - dot(load(w.screw_linear, a), force)
+            a = m.parent[a]
 
 
 @part
-def is_of_velocity(rows: Integers, i: int) -> bool:
-    """Return whether row i of the table `ROWS` (rows × 4) constrains velocities only."""
-    kind = rows[i, 0]
-    return kind in (NO_SLIP, VELOCITY) or (kind == DISC and rows[i, 1] != 2)
+def is_of_velocity(m: Model, i: int) -> bool:
+    """Return whether row i constrains velocities only."""
+    kind = m.row_kind[i]
+    return kind in (NO_SLIP, VELOCITY) or (kind == DISC and m.row_first[i] != 2)
 
 
-@kernel(ON_MECHANISM)
-def constraint_rows(p: Floats, t: Integers, w: Floats) -> None:
+@kernel
+def constraint_rows(m: Model, w: Workspace) -> None:
     """After `kinematics`: Φ, A v + Φ_t, A and b of every row; rows that are switched off are zero.
 
     Entries of A outside a row's pattern are never written, and stay 0.
     """
-    table_of, rows = table(t, CONSTRAINTS, 4), table(t, ROWS, 4)
-    phi, phi_rate, a_matrix, b_vector = (
-        vector(t, w, PHI),
-        vector(t, w, PHI_RATE),
-        matrix(t, w, A, t[NV]),
-        vector(t, w, B),
-    )
-    on, offset, baumgarte = vector(t, w, ON), vector(t, p, ROW_OFFSET), matrix(t, w, BAUMGARTE, 2)
-    reference, explicit = load(matrix(t, w, REFERENCE, 3), 0), vector(t, w, EXPLICIT)
-    positions_only = vector(t, w, LEVEL)[0] != 0.0
-    if t[N_TERMS] + t[N_TAPE] > 0:
-        coordinates(p, t, w)
+    reference = load(w.reference, 0)
+    positions_only = w.level[0] != 0.0
+    if m.n_terms + m.n_tape > 0:
+        coordinates(m, w)
 
-    for k in range(t[N_CONSTRAINTS]):
-        first, count, link_a, link_b = table_of[k, 0], table_of[k, 1], table_of[k, 2], table_of[k, 3]
-        if on[k] == 0.0:
+    for k in range(m.n_constraints):
+        first, count, link_a, link_b = m.first_row[k], m.row_count[k], m.link_a[k], m.link_b[k]
+        if w.on[k] == 0.0:
             for i in range(first, first + count):
-                phi[i] = phi_rate[i] = b_vector[i] = explicit[i] = 0.0
-                fill(a_matrix[i], 0.0)
+                w.phi[i] = w.phi_rate[i] = w.b[i] = w.explicit[i] = 0.0
+                fill(w.A[i], 0.0)
             continue
-        xa, ya, za = _axes(t, p, w, 2 * k, link_a)
-        xb, yb, zb = _axes(t, p, w, 2 * k + 1, link_b)
-        w_a, wd_a, p_a, v_a, g_a = _place(t, p, w, 2 * k, link_a)
-        w_b, wd_b, p_b, v_b, g_b = _place(t, p, w, 2 * k + 1, link_b)
+        xa, ya, za = _axes(m, w, 2 * k, link_a)
+        xb, yb, zb = _axes(m, w, 2 * k + 1, link_b)
+        w_a, wd_a, p_a, v_a, g_a = _place(m, w, 2 * k, link_a)
+        w_b, wd_b, p_b, v_b, g_b = _place(m, w, 2 * k + 1, link_b)
         d, dd, ddd = subtract(p_b, p_a), subtract(v_b, v_a), subtract(g_b, g_a)
 
         for i in range(first, first + count):
-            kind = rows[i, 0]
-            of_velocity = is_of_velocity(rows, i)
+            kind = m.row_kind[i]
+            of_velocity = is_of_velocity(m, i)
             if of_velocity and positions_only:
-                phi[i] = phi_rate[i] = b_vector[i] = explicit[i] = 0.0
-                fill(a_matrix[i], 0.0)
+                w.phi[i] = w.phi_rate[i] = w.b[i] = w.explicit[i] = 0.0
+                fill(w.A[i], 0.0)
                 continue
-            c, cd, cdd = _target(t, w, rows[i, 3], offset[i])
-            explicit[i] = -cd
+            c, cd, cdd = _target(w, m.row_target[i], m.row_offset[i])
+            w.explicit[i] = -cd
             moment = force = _ZERO
             if kind == LINEAR_ROW:
-                value, rate, bias = _linear(t, p, w, rows[i, 1], rows[i, 2], a_matrix[i])
-                if _turns(t, rows[i, 1], rows[i, 2]):
-                    turn = 2.0 * math.pi * abs(vector(t, p, TERM_FACTOR)[rows[i, 1]])
+                value, rate, bias = _linear(m, w, m.row_first[i], m.row_second[i], w.A[i])
+                if _turns(m, m.row_first[i], m.row_second[i]):
+                    turn = 2.0 * math.pi * abs(m.term_factor[m.row_first[i]])
                     value = c + _within_turn(value - c, turn)
             elif kind in (EXPRESSION, VELOCITY):
-                start, length, row, value = rows[i, 1], rows[i, 2], a_matrix[i], 0.0
+                start, length, row, value = m.row_first[i], m.row_second[i], w.A[i], 0.0
                 if kind == EXPRESSION:
-                    value, rate, own, bias = expression_row(t, p, w, start, length, row)
+                    value, rate, own, bias = expression_row(m, w, start, length, row)
                 else:
-                    rate, own, bias = velocity_row(t, p, w, start, length, row)
-                if rows[i, 3] == WRAPS:
+                    rate, own, bias = velocity_row(m, w, start, length, row)
+                if m.row_target[i] == WRAPS:
                     value = _within_turn(value, 2.0 * math.pi)
-                explicit[i] = own
+                w.explicit[i] = own
             elif kind == DISTANCE:
                 value = math.sqrt(dot(d, d))
                 force = times(1.0 / value, d)
@@ -251,7 +202,7 @@ def constraint_rows(p: Floats, t: Integers, w: Floats) -> None:
                 bias = dot(force, ddd) + (dot(dd, dd) - rate * rate) / value
                 moment = cross(subtract(p_b, reference), force)
             else:
-                a = _pick(rows[i, 1], xa, ya, za)
+                a = _pick(m.row_first[i], xa, ya, za)
                 ad = cross(w_a, a)
                 add_ = add(cross(wd_a, a), cross(w_a, ad))
                 if kind == ALONG:
@@ -259,7 +210,7 @@ def constraint_rows(p: Floats, t: Integers, w: Floats) -> None:
                     bias = dot(add_, d) + 2.0 * dot(ad, dd) + dot(a, ddd)
                     force, moment = a, cross(subtract(p_b, reference), a)
                 elif kind == PERPENDICULAR:
-                    b = _pick(rows[i, 2], xb, yb, zb)
+                    b = _pick(m.row_second[i], xb, yb, zb)
                     bd = cross(w_b, b)
                     bdd = add(cross(wd_b, b), cross(w_b, bd))
                     value, rate = dot(a, b), dot(ad, b) + dot(a, bd)
@@ -269,7 +220,7 @@ def constraint_rows(p: Floats, t: Integers, w: Floats) -> None:
                     up, turning, height = za, cross(w_a, za), 0.0
                     if kind == DISC:
                         up, turning, upright = _in_disc(za, turning, zb, cross(w_b, zb))
-                        height = dot(za, d) - offset[i] * upright if rows[i, 1] == 2 else 0.0
+                        height = dot(za, d) - m.row_offset[i] * upright if m.row_first[i] == 2 else 0.0
                     rate, bias, moment = _no_slip(
                         a,
                         ad,
@@ -283,14 +234,14 @@ def constraint_rows(p: Floats, t: Integers, w: Floats) -> None:
                         dd,
                         ddd,
                         subtract(p_b, reference),
-                        offset[i],
+                        m.row_offset[i],
                     )
                     value, force = height, a
                     c = cd = cdd = 0.0
             if kind not in (LINEAR_ROW, EXPRESSION, VELOCITY):
-                _spread(t, w, link_a, link_b, moment, force, a_matrix[i])
-            phi[i], phi_rate[i] = value - c, rate - cd
-            b_vector[i] = cdd - bias - baumgarte[i, 0] * phi_rate[i] - baumgarte[i, 1] * phi[i]
+                _spread(m, w, link_a, link_b, moment, force, w.A[i])
+            w.phi[i], w.phi_rate[i] = value - c, rate - cd
+            w.b[i] = cdd - bias - w.baumgarte[i, 0] * w.phi_rate[i] - w.baumgarte[i, 1] * w.phi[i]
 
 
 @part

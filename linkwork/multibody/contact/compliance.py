@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from linkwork.arrays import Floats, Integers
-from linkwork.multibody.kernels import layout
 from linkwork.multibody.model import (
     ModelError,
     _frozen,
@@ -121,10 +120,10 @@ def _positive(value: float, where: tuple[str, ...]) -> None:
 
 @dataclass(frozen=True)
 class CompliantFields:
-    """Fields of stops and contacts in p and t."""
+    """Arrays of stops and contacts in a `Model`."""
 
-    parameters: dict[int, Floats]
-    tables: dict[int, Integers]
+    parameters: dict[str, Floats]
+    tables: dict[str, Integers]
 
 
 def compliance_fields(
@@ -143,16 +142,16 @@ def compliance_fields(
             raise ModelError(text, ("contacts", contact.name, "point"))
     return CompliantFields(
         {
-            layout.STOP_RANGE: np.array([[stop.low, stop.high] for stop in stops]),
-            layout.STOP_LAW: np.array([[stop.stiffness, stop.damping] for stop in stops]),
-            layout.SURFACES: np.array([_surface(c.surface, c.ball_m) for c in contacts]),
-            layout.CONTACT_LAW: np.array(
+            "stop_range": np.array([[stop.low, stop.high] for stop in stops]),
+            "stop_law": np.array([[stop.stiffness, stop.damping] for stop in stops]),
+            "surfaces": np.array([_surface(c.surface, c.ball_m) for c in contacts]),
+            "contact_law": np.array(
                 [[c.stiffness_N_m, c.damping_N_s_m, c.friction, c.slip_speed_m_s, c.ball_m] for c in contacts]
             ),
         },
         {
-            layout.STOPS: np.array([own[stop.dof] for stop in stops], dtype=np.int64),
-            layout.CONTACTS: np.array([points.index(contact.point) for contact in contacts], dtype=np.int64),
+            "stop_at": np.array([own[stop.dof] for stop in stops], dtype=np.int64),
+            "contact_point": np.array([points.index(contact.point) for contact in contacts], dtype=np.int64),
         },
     )
 

@@ -7,35 +7,9 @@ separate faster than the damper lets it follow. Friction dissipates its force ti
 
 import math
 
-from linkwork.arrays import Floats, Integers
 from linkwork.multibody.contact.surfaces import surface_at
-from linkwork.multibody.kernels.compiling import ON_MECHANISM, kernel, part
-from linkwork.multibody.kernels.layout import (
-    ANGULAR,
-    COMPLIANT,
-    CONTACT_FORCE,
-    CONTACT_GAP,
-    CONTACT_LAW,
-    CONTACTS,
-    HELD,
-    LINKS,
-    LOSSES,
-    POINT_POSITION,
-    POINT_VELOCITY,
-    POINTS,
-    PRESSURE,
-    REFERENCE,
-    SCREW_ANGULAR,
-    SCREW_LINEAR,
-    STOP_LAW,
-    STOP_RANGE,
-    STOPS,
-    SURFACES,
-    TOUCHING,
-    Q,
-    V,
-)
-from linkwork.multibody.kernels.views import fill, matrix, table, vector
+from linkwork.multibody.kernels.compiling import kernel, part
+from linkwork.multibody.kernels.views import fill
 from linkwork.multibody.linalg.vectors import (
     Vector,
     add,
@@ -46,78 +20,70 @@ from linkwork.multibody.linalg.vectors import (
     subtract,
     times,
 )
+from linkwork.multibody.workspace import Model, Workspace
 
 
 @part
-def _push(
-    t: Integers, w: Floats, side: int, stiffness: float, damping: float, depth: float, rate: float
-) -> float:
-    """The force along the depth, with `PRESSURE` and `LOSSES`; while `HELD`, according to `TOUCHING`.
+def _push(w: Workspace, side: int, stiffness: float, damping: float, depth: float, rate: float) -> float:
+    """The force along the depth, with `pressure` and `losses`; while `held`, according to `touching`.
 
     A spring that is released while held dissipates its energy at the end of the part (touch_search.py).
     """
-    touching, pressure, losses = vector(t, w, TOUCHING), vector(t, w, PRESSURE), vector(t, w, LOSSES)
     spring, damper = stiffness * depth, damping * rate
-    pressure[side] = spring + min(0.0, damper)
-    held = vector(t, w, HELD)[0] != 0.0
-    presses = touching[side] != 0.0 if held else depth > 0.0 and spring + damper > 0.0
+    w.pressure[side] = spring + min(0.0, damper)
+    held = w.held[0] != 0.0
+    presses = w.touching[side] != 0.0 if held else depth > 0.0 and spring + damper > 0.0
     if not held:
-        touching[side] = 1.0 if presses else 0.0
+        w.touching[side] = 1.0 if presses else 0.0
     if not presses and depth <= 0.0:
         return 0.0
-    losses[1] += 0.5 * spring * depth
+    w.losses[1] += 0.5 * spring * depth
     if not presses:
-        losses[3] += 0.5 * spring * depth
+        w.losses[3] += 0.5 * spring * depth
         if not held:
-            losses[0] -= spring * rate
+            w.losses[0] -= spring * rate
         return 0.0
-    losses[0] += damper * rate
+    w.losses[0] += damper * rate
     return spring + damper
 
 
 @part
-def _apply(t: Integers, w: Floats, link: int, place: Vector, force: Vector) -> None:
-    """Add a force (world) at a place of a link to `COMPLIANT`."""
-    links, compliant = table(t, LINKS, 3), vector(t, w, COMPLIANT)
-    screw_angular, screw_linear = matrix(t, w, SCREW_ANGULAR, 3), matrix(t, w, SCREW_LINEAR, 3)
-    moment = cross(subtract(place, load(matrix(t, w, REFERENCE, 3), 0)), force)
+def _apply(m: Model, w: Workspace, link: int, place: Vector, force: Vector) -> None:
+    """Add a force (world) at a place of a link to `compliant`."""
+    moment = cross(subtract(place, load(w.reference, 0)), force)
     while link >= 0:
-        compliant[links[link, 2]] += dot(load(screw_angular, link), moment) + dot(
-            load(screw_linear, link), force
+        w.compliant[m.in_v[link]] += dot(load(w.screw_angular, link), moment) + dot(
+            load(w.screw_linear, link), force
         )
-        link = links[link, 0]
+        link = m.parent[link]
 
 
-@kernel(ON_MECHANISM)
-def compliant_forces(p: Floats, t: Integers, w: Floats) -> None:
-    """After `kinematics`: `COMPLIANT`, force and gap of each contact; adds to `LOSSES`."""
-    compliant, q, v = vector(t, w, COMPLIANT), vector(t, w, Q), vector(t, w, V)
-    fill(compliant, 0.0)
-    vector(t, w, LOSSES)[3] = 0.0
-    stops, ranges, laws = table(t, STOPS, 1), matrix(t, p, STOP_RANGE, 2), matrix(t, p, STOP_LAW, 2)
-    for i in range(stops.shape[0]):
-        k, stiffness, damping = stops[i, 0], laws[i, 0], laws[i, 1]
-        compliant[k] += _push(t, w, 2 * i, stiffness, damping, ranges[i, 0] - q[k], -v[k])
-        compliant[k] -= _push(t, w, 2 * i + 1, stiffness, damping, q[k] - ranges[i, 1], v[k])
+@kernel
+def compliant_forces(m: Model, w: Workspace) -> None:
+    """After `kinematics`: `compliant`, force and gap of each contact; adds to `losses`."""
+    fill(w.compliant, 0.0)
+    w.losses[3] = 0.0
+    laws = m.stop_law
+    for i in range(m.stop_at.shape[0]):
+        k, stiffness, damping = m.stop_at[i], laws[i, 0], laws[i, 1]
+        w.compliant[k] += _push(w, 2 * i, stiffness, damping, m.stop_range[i, 0] - w.q[k], -w.v[k])
+        w.compliant[k] -= _push(w, 2 * i + 1, stiffness, damping, w.q[k] - m.stop_range[i, 1], w.v[k])
 
-    contacts, points, side = table(t, CONTACTS, 1), table(t, POINTS, 1), 2 * stops.shape[0]
-    surfaces, laws = matrix(t, p, SURFACES, 7), matrix(t, p, CONTACT_LAW, 5)
-    forces, gaps, losses = matrix(t, w, CONTACT_FORCE, 3), vector(t, w, CONTACT_GAP), vector(t, w, LOSSES)
-    position, velocity = matrix(t, w, POINT_POSITION, 3), matrix(t, w, POINT_VELOCITY, 3)
-    angular = matrix(t, w, ANGULAR, 3)
-    for i in range(contacts.shape[0]):
-        point = contacts[i, 0]
-        place, speed = load(position, point), load(velocity, point)
-        gap, normal = surface_at(surfaces, i, place)
-        gaps[i] = gap
-        link = points[point, 0]
+    side = 2 * m.stop_at.shape[0]
+    laws = m.contact_law
+    for i in range(m.contact_point.shape[0]):
+        point = m.contact_point[i]
+        place, speed = load(w.point_position, point), load(w.point_velocity, point)
+        gap, normal = surface_at(m.surfaces, i, place)
+        w.contact_gap[i] = gap
+        link = m.point_link[point]
         if laws[i, 4] > 0.0:  # a ball touches beside its centre, which moves alike along the normal
             arm = times(-laws[i, 4], normal)
             place = add(place, arm)
             if link >= 0:
-                speed = add(speed, cross(load(angular, link), arm))
+                speed = add(speed, cross(load(w.angular, link), arm))
         rate = -dot(normal, speed)
-        push = _push(t, w, side + i, laws[i, 0], laws[i, 1], -gap, rate)
+        push = _push(w, side + i, laws[i, 0], laws[i, 1], -gap, rate)
         force = times(push, normal)
         if push > 0.0 and laws[i, 2] > 0.0:
             slip = add(speed, times(rate, normal))
@@ -127,7 +93,7 @@ def compliant_forces(p: Floats, t: Integers, w: Floats) -> None:
                 hold / laws[i, 3] if size < 1e-6 * laws[i, 3] else hold * math.tanh(size / laws[i, 3]) / size
             )
             force = subtract(force, times(drag, slip))
-            losses[0] += drag * size * size
-        store(forces, i, force)
+            w.losses[0] += drag * size * size
+        store(w.contact_force, i, force)
         if force != (0.0, 0.0, 0.0):
-            _apply(t, w, link, place, force)
+            _apply(m, w, link, place, force)

@@ -1,4 +1,4 @@
-"""Surfaces that points touch, as kernels see them: a row of `SURFACES`, a plane or a sphere of the world."""
+"""Surfaces that points touch, as kernels see them: a row of `surfaces`, a plane or a sphere of the world."""
 
 import math
 

@@ -11,7 +11,6 @@ from linkwork.arrays import Floats, Integers
 from linkwork.multibody.constraints import Constraint, ExpressionConstraint, VelocityConstraint
 from linkwork.multibody.expressions.program import Program, program_of
 from linkwork.multibody.expressions.text import RATE_OF, ExpressionError, parse
-from linkwork.multibody.kernels import layout
 from linkwork.multibody.model import (
     ModelError,
 )
@@ -92,17 +91,21 @@ class Programs:
         """Instructions of the longest program."""
         return max((len(program.instructions) for program in self._made), default=0)
 
-    def parameters(self) -> dict[int, Floats]:
-        """The fields of p."""
-        constants = [constant for program in self._made for *_, constant in program.instructions]
-        return {layout.PROGRAM_CONSTANT: np.array(constants, dtype=np.float64)}
+    def counts(self) -> dict[str, int]:
+        """The numbers of instructions and of factors."""
+        return {"n_instructions": self._length, "n_factors": len(self._factors)}
 
-    def tables(self) -> dict[int, Integers]:
-        """The tables of t."""
+    def parameters(self) -> dict[str, Floats]:
+        """The constants."""
+        constants = [constant for program in self._made for *_, constant in program.instructions]
+        return {"program_constant": np.array(constants, dtype=np.float64)}
+
+    def tables(self) -> dict[str, Integers]:
+        """The instructions, and the factors of velocity rows."""
         entries = [entry[:3] for program in self._made for entry in program.instructions]
         return {
-            layout.PROGRAM: np.array(entries, dtype=np.int64).reshape(-1, 3),
-            layout.FACTORS: np.array(self._factors, dtype=np.int64).reshape(-1, 3),
+            "program": np.array(entries, dtype=np.int64).reshape(-1, 3),
+            "factors": np.array(self._factors, dtype=np.int64).reshape(-1, 3),
         }
 
     def size(self, constraint: str, row: str, is_angle: Mapping[str, bool], length: float) -> float | None:

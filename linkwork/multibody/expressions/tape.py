@@ -7,7 +7,7 @@ back, gives the gradient: dΦ = Σ adjoint dθ.
 
 import math
 
-from linkwork.arrays import Floats, Integers
+from linkwork.arrays import Floats
 from linkwork.multibody.expressions.program import (
     ACOS,
     ADD,
@@ -30,30 +30,9 @@ from linkwork.multibody.expressions.program import (
     TAN,
     TANH,
 )
-from linkwork.multibody.kernels.compiling import (
-    BUFFER,
-    PARAMETERS,
-    TOPOLOGY,
-    VECTOR,
-    float64,
-    int64,
-    kernel,
-    part,
-    void,
-)
-from linkwork.multibody.kernels.layout import (
-    CLOCK,
-    FACTORS,
-    JDV,
-    PROGRAM,
-    PROGRAM_CONSTANT,
-    TAPE,
-    THETA,
-)
-from linkwork.multibody.kernels.views import matrix, table, vector
+from linkwork.multibody.kernels.compiling import kernel, part
 from linkwork.multibody.tree.coordinates import add_coordinate, clear_coordinate, coordinate_rate
-
-_ON_PROGRAM = void(PARAMETERS, TOPOLOGY, BUFFER, int64, int64)
+from linkwork.multibody.workspace import Model, Workspace
 
 
 @part
@@ -92,27 +71,25 @@ def _function(operation: int, x: float, exponent: float) -> tuple[float, float, 
     return x**exponent, exponent * x ** (exponent - 1.0), d2
 
 
-@kernel(_ON_PROGRAM)
-def run_program(p: Floats, t: Integers, w: Floats, first: int, count: int) -> None:
-    """After `coordinates`: the first three columns of `TAPE` for a program, values and derivatives."""
-    program, constant, tape = table(t, PROGRAM, 3), vector(t, p, PROGRAM_CONSTANT), matrix(t, w, TAPE, 4)
-    theta, bias = vector(t, w, THETA), vector(t, w, JDV)
+@kernel
+def run_program(m: Model, w: Workspace, first: int, count: int) -> None:
+    """After `coordinates`: the first three columns of `tape` for a program, values and derivatives."""
     for k in range(count):
-        operation, a, b = program[first + k, 0], program[first + k, 1], program[first + k, 2]
+        operation, a, b = m.program[first + k, 0], m.program[first + k, 1], m.program[first + k, 2]
         value = rate = second = 0.0
         if operation == CONSTANT:
-            value = constant[first + k]
+            value = m.program_constant[first + k]
         elif operation == CLOCK_TIME:
-            value, rate = vector(t, w, CLOCK)[0], 1.0
+            value, rate = w.clock[0], 1.0
         elif operation == COORDINATE:
-            value, rate, second = theta[a], coordinate_rate(t, w, a), bias[a]
+            value, rate, second = w.theta[a], coordinate_rate(m, w, a), w.Jdv[a]
         elif operation == RATE:  # in forces, of which no derivatives are wanted
-            value = coordinate_rate(t, w, a)
+            value = coordinate_rate(m, w, a)
         else:
-            x, xd, xdd = tape[a, 0], tape[a, 1], tape[a, 2]
+            x, xd, xdd = w.tape[a, 0], w.tape[a, 1], w.tape[a, 2]
             y = yd = ydd = 0.0
             if b >= 0:
-                y, yd, ydd = tape[b, 0], tape[b, 1], tape[b, 2]
+                y, yd, ydd = w.tape[b, 0], w.tape[b, 1], w.tape[b, 2]
             if operation == ADD:
                 value, rate, second = x + y, xd + yd, xdd + ydd
             elif operation == SUBTRACT:
@@ -131,99 +108,93 @@ def run_program(p: Floats, t: Integers, w: Floats, first: int, count: int) -> No
                 rate = (y * xd - x * yd) / square
                 second = (y * xdd - x * ydd - 2.0 * rate * (x * xd + y * yd)) / square
             else:
-                value, d, dd = _function(operation, x, constant[first + k])
+                value, d, dd = _function(operation, x, m.program_constant[first + k])
                 rate, second = d * xd, dd * xd * xd + d * xdd
-        tape[k, 0], tape[k, 1], tape[k, 2] = value, rate, second
+        w.tape[k, 0], w.tape[k, 1], w.tape[k, 2] = value, rate, second
 
 
-@kernel(float64(PARAMETERS, TOPOLOGY, BUFFER, int64, int64, VECTOR))
-def add_gradient(p: Floats, t: Integers, w: Floats, first: int, count: int, row: Floats) -> float:
+@kernel
+def add_gradient(m: Model, w: Workspace, first: int, count: int, row: Floats) -> float:
     """After `run_program`: add the program's gradient g with respect to velocities to `row` (nv) of A.
 
     Return g'v, the part of the program's rate that is not that of the clock.
     """
-    program, constant, tape = table(t, PROGRAM, 3), vector(t, p, PROGRAM_CONSTANT), matrix(t, w, TAPE, 4)
     moving = 0.0
     for k in range(count):
-        tape[k, 3] = 0.0
-    tape[count - 1, 3] = 1.0
+        w.tape[k, 3] = 0.0
+    w.tape[count - 1, 3] = 1.0
     for k in range(count - 1, -1, -1):
-        operation, a, b = program[first + k, 0], program[first + k, 1], program[first + k, 2]
-        adjoint = tape[k, 3]
+        operation, a, b = m.program[first + k, 0], m.program[first + k, 1], m.program[first + k, 2]
+        adjoint = w.tape[k, 3]
         if operation == COORDINATE:
-            add_coordinate(t, w, a, adjoint, row)
-            moving += adjoint * tape[k, 1]
+            add_coordinate(m, w, a, adjoint, row)
+            moving += adjoint * w.tape[k, 1]
         elif operation == ADD:
-            tape[a, 3] += adjoint
-            tape[b, 3] += adjoint
+            w.tape[a, 3] += adjoint
+            w.tape[b, 3] += adjoint
         elif operation == SUBTRACT:
-            tape[a, 3] += adjoint
-            tape[b, 3] -= adjoint
+            w.tape[a, 3] += adjoint
+            w.tape[b, 3] -= adjoint
         elif operation == NEGATIVE:
-            tape[a, 3] -= adjoint
+            w.tape[a, 3] -= adjoint
         elif operation == MULTIPLY:
-            tape[a, 3] += adjoint * tape[b, 0]
-            tape[b, 3] += adjoint * tape[a, 0]
+            w.tape[a, 3] += adjoint * w.tape[b, 0]
+            w.tape[b, 3] += adjoint * w.tape[a, 0]
         elif operation == DIVIDE:
-            tape[a, 3] += adjoint / tape[b, 0]
-            tape[b, 3] -= adjoint * tape[k, 0] / tape[b, 0]
+            w.tape[a, 3] += adjoint / w.tape[b, 0]
+            w.tape[b, 3] -= adjoint * w.tape[k, 0] / w.tape[b, 0]
         elif operation == ATAN2:
-            x, y = tape[a, 0], tape[b, 0]
-            tape[a, 3] += adjoint * y / (x * x + y * y)
-            tape[b, 3] -= adjoint * x / (x * x + y * y)
+            x, y = w.tape[a, 0], w.tape[b, 0]
+            w.tape[a, 3] += adjoint * y / (x * x + y * y)
+            w.tape[b, 3] -= adjoint * x / (x * x + y * y)
         elif operation != CONSTANT and operation != CLOCK_TIME:
-            _, d, _ = _function(operation, tape[a, 0], constant[first + k])
-            tape[a, 3] += adjoint * d
+            _, d, _ = _function(operation, w.tape[a, 0], m.program_constant[first + k])
+            w.tape[a, 3] += adjoint * d
     return moving
 
 
 @part
-def _clear_gradient(t: Integers, first: int, count: int, row: Floats) -> None:
+def _clear_gradient(m: Model, first: int, count: int, row: Floats) -> None:
     """Set the entries of `row` (nv) to 0 that the program's gradient can have."""
-    program = table(t, PROGRAM, 3)
     for k in range(first, first + count):
-        if program[k, 0] == COORDINATE:
-            clear_coordinate(t, program[k, 1], row)
+        if m.program[k, 0] == COORDINATE:
+            clear_coordinate(m, m.program[k, 1], row)
 
 
 @part
 def expression_row(
-    t: Integers, p: Floats, w: Floats, first: int, count: int, row: Floats
+    m: Model, w: Workspace, first: int, count: int, row: Floats
 ) -> tuple[float, float, float, float]:
     """Return Φ, its rate, the part of it that is not A v, and the second derivative for v̇ = 0.
 
     Writes the gradient to `row` (nv) of A.
     """
-    run_program(p, t, w, first, count)
-    _clear_gradient(t, first, count, row)
-    moving = add_gradient(p, t, w, first, count, row)
-    tape = matrix(t, w, TAPE, 4)
-    return tape[count - 1, 0], tape[count - 1, 1], tape[count - 1, 1] - moving, tape[count - 1, 2]
+    run_program(m, w, first, count)
+    _clear_gradient(m, first, count, row)
+    moving = add_gradient(m, w, first, count, row)
+    return w.tape[count - 1, 0], w.tape[count - 1, 1], w.tape[count - 1, 1] - moving, w.tape[count - 1, 2]
 
 
 @part
-def velocity_row(
-    t: Integers, p: Floats, w: Floats, first: int, count: int, row: Floats
-) -> tuple[float, float, float]:
+def velocity_row(m: Model, w: Workspace, first: int, count: int, row: Floats) -> tuple[float, float, float]:
     """Return Σ f θ˙ + f₀, f₀, and the rate of the sum for v̇ = 0; write Σ f J to `row` (nv) of A.
 
     The factors f are programs.
     """
-    factors, tape, bias = table(t, FACTORS, 3), matrix(t, w, TAPE, 4), vector(t, w, JDV)
     speed = rate = given = 0.0
     for k in range(first, first + count):
-        if factors[k, 0] >= 0:
-            clear_coordinate(t, factors[k, 0], row)
+        if m.factors[k, 0] >= 0:
+            clear_coordinate(m, m.factors[k, 0], row)
     for k in range(first, first + count):
-        coordinate = factors[k, 0]
-        run_program(p, t, w, factors[k, 1], factors[k, 2])
-        value, change = tape[factors[k, 2] - 1, 0], tape[factors[k, 2] - 1, 1]
+        coordinate = m.factors[k, 0]
+        run_program(m, w, m.factors[k, 1], m.factors[k, 2])
+        value, change = w.tape[m.factors[k, 2] - 1, 0], w.tape[m.factors[k, 2] - 1, 1]
         if coordinate < 0:
             given += value
             rate += change
             continue
-        moving = coordinate_rate(t, w, coordinate)
-        add_coordinate(t, w, coordinate, value, row)
+        moving = coordinate_rate(m, w, coordinate)
+        add_coordinate(m, w, coordinate, value, row)
         speed += value * moving
-        rate += change * moving + value * bias[coordinate]
+        rate += change * moving + value * w.Jdv[coordinate]
     return speed + given, given, rate

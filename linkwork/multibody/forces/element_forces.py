@@ -7,63 +7,40 @@ coordinates (tree/coordinates.py). A spring between two points that coincide has
 
 import math
 
-from linkwork.arrays import Floats, Integers
+from linkwork.arrays import Floats
 from linkwork.multibody.expressions.tape import run_program
-from linkwork.multibody.kernels.compiling import ON_MECHANISM, kernel, part
+from linkwork.multibody.kernels.compiling import kernel, part
 from linkwork.multibody.kernels.layout import (
-    ANGULAR,
-    AXES,
     CONSTANT_FORCE,
-    ELEMENT_COLUMNS,
-    ELEMENT_FORCE,
-    ELEMENT_LAW,
-    ELEMENT_NUMBERS,
-    ELEMENT_POWER,
-    ELEMENT_WRENCH,
-    ELEMENTS,
     LINE_BODY,
     LINE_BODY_AXIS,
     LINE_JOINT,
     LINE_POINTS,
     LINE_WORLD,
-    LINKS,
-    LOSSES,
-    POINT_POSITION,
-    POINT_VELOCITY,
-    POINTS,
-    REFERENCE,
-    SCREW_ANGULAR,
-    SCREW_LINEAR,
     SPRING,
-    TAPE,
-    H,
-    Q,
-    V,
 )
-from linkwork.multibody.kernels.views import matrix, table, vector
 from linkwork.multibody.linalg.vectors import Vector, combine, cross, dot, load, store, subtract, times
 from linkwork.multibody.tree.coordinates import coordinates
+from linkwork.multibody.workspace import Model, Workspace
 
 _TOGETHER_M = 1e-12
 
 
 @part
-def _wrench(t: Integers, w: Floats, place: int, link: int, moment: Vector, force: Vector) -> None:
+def _wrench(m: Model, w: Workspace, place: int, link: int, moment: Vector, force: Vector) -> None:
     """Subtract from h the generalized force of a wrench about the reference point on a link, and keep it."""
-    links, h, kept = table(t, LINKS, 3), vector(t, w, H), matrix(t, w, ELEMENT_WRENCH, 3)
-    store(kept, 2 * place, moment)
-    store(kept, 2 * place + 1, force)
-    angular, linear = matrix(t, w, SCREW_ANGULAR, 3), matrix(t, w, SCREW_LINEAR, 3)
+    store(w.element_wrench, 2 * place, moment)
+    store(w.element_wrench, 2 * place + 1, force)
     while link >= 0:
-        h[links[link, 2]] -= dot(load(angular, link), moment) + dot(load(linear, link), force)
-        link = links[link, 0]
+        w.h[m.in_v[link]] -= dot(load(w.screw_angular, link), moment) + dot(load(w.screw_linear, link), force)
+        link = m.parent[link]
 
 
 @part
-def _push_at(t: Integers, w: Floats, place: int, point: int, link: int, force: Vector) -> None:
+def _push_at(m: Model, w: Workspace, place: int, point: int, link: int, force: Vector) -> None:
     """Subtract from h the generalized force of a force (world) at a point of a link."""
-    arm = subtract(load(matrix(t, w, POINT_POSITION, 3), point), load(matrix(t, w, REFERENCE, 3), 0))
-    _wrench(t, w, place, link, cross(arm, force), force)
+    arm = subtract(load(w.point_position, point), load(w.reference, 0))
+    _wrench(m, w, place, link, cross(arm, force), force)
 
 
 @part
@@ -77,66 +54,58 @@ def _pull(law: Floats, i: int, x: float, rate: float, losses: Floats) -> float:
 
 
 @part
-def _between(t: Integers, p: Floats, w: Floats, i: int, a: int, b: int) -> None:
+def _between(m: Model, w: Workspace, i: int, a: int, b: int) -> None:
     """A spring between two points."""
-    law, found = matrix(t, p, ELEMENT_LAW, ELEMENT_NUMBERS), matrix(t, w, ELEMENT_FORCE, 3)
-    position, velocity = matrix(t, w, POINT_POSITION, 3), matrix(t, w, POINT_VELOCITY, 3)
-    points, losses = table(t, POINTS, 1), vector(t, w, LOSSES)
-    r = subtract(load(position, b), load(position, a))
+    r = subtract(load(w.point_position, b), load(w.point_position, a))
     size = math.sqrt(dot(r, r))
     n = times(1.0 / size, r) if size > _TOGETHER_M else (0.0, 0.0, 0.0)
-    rate = dot(n, subtract(load(velocity, b), load(velocity, a)))
-    pull = _pull(law, i, size, rate, losses)
-    found[i, 0], found[i, 1], found[i, 2] = size, rate, pull
-    _push_at(t, w, 2 * i, a, points[a, 0], times(pull, n))
-    _push_at(t, w, 2 * i + 1, b, points[b, 0], times(-pull, n))
+    rate = dot(n, subtract(load(w.point_velocity, b), load(w.point_velocity, a)))
+    pull = _pull(m.element_law, i, size, rate, w.losses)
+    w.element_force[i, 0], w.element_force[i, 1], w.element_force[i, 2] = size, rate, pull
+    _push_at(m, w, 2 * i, a, m.point_link[a], times(pull, n))
+    _push_at(m, w, 2 * i + 1, b, m.point_link[b], times(-pull, n))
 
 
-@kernel(ON_MECHANISM)
-def element_forces(p: Floats, t: Integers, w: Floats) -> None:
+@kernel
+def element_forces(m: Model, w: Workspace) -> None:
     """After `kinematics` and h of the tree: subtract the generalized force of every element from h.
 
-    Adds springs' energy and dampers' power to `LOSSES`; fills `ELEMENT_FORCE` and `ELEMENT_POWER`.
+    Adds springs' energy and dampers' power to `losses`; fills `element_force` and `element_power`.
     """
-    rows, law = table(t, ELEMENTS, ELEMENT_COLUMNS), matrix(t, p, ELEMENT_LAW, ELEMENT_NUMBERS)
-    found, power = matrix(t, w, ELEMENT_FORCE, 3), vector(t, w, ELEMENT_POWER)
-    h, q, v = vector(t, w, H), vector(t, w, Q), vector(t, w, V)
-    losses, axes = vector(t, w, LOSSES), matrix(t, w, AXES, 3)
-    velocity, angular = matrix(t, w, POINT_VELOCITY, 3), matrix(t, w, ANGULAR, 3)
-    power[0] = 0.0
+    w.element_power[0] = 0.0
     known = False
-    for i in range(rows.shape[0]):
-        line, a, b = rows[i, 0], rows[i, 1], rows[i, 2]
+    for i in range(m.elements.shape[0]):
+        line, a, b = m.elements[i, 0], m.elements[i, 1], m.elements[i, 2]
         if line == LINE_POINTS:
-            _between(t, p, w, i, a, b)
+            _between(m, w, i, a, b)
             continue
-        direction = (law[i, 5], law[i, 6], law[i, 7])
+        direction = (m.element_law[i, 5], m.element_law[i, 6], m.element_law[i, 7])
         if line in (LINE_BODY, LINE_BODY_AXIS):
-            x, y, z = load(axes, 3 * b), load(axes, 3 * b + 1), load(axes, 3 * b + 2)
+            x, y, z = load(w.axes, 3 * b), load(w.axes, 3 * b + 1), load(w.axes, 3 * b + 2)
             direction = combine(x, y, z, direction)
         rate = displacement = 0.0
         if line == LINE_JOINT:
-            displacement, rate = q[a], v[a]
+            displacement, rate = w.q[a], w.v[a]
         elif line in (LINE_WORLD, LINE_BODY):
-            rate = dot(direction, load(velocity, a))
+            rate = dot(direction, load(w.point_velocity, a))
         else:
-            rate = dot(direction, load(angular, b))
-        if rows[i, 3] == SPRING:
-            force = -_pull(law, i, displacement, rate, losses)
-        elif rows[i, 3] == CONSTANT_FORCE:
-            force = law[i, 0]
+            rate = dot(direction, load(w.angular, b))
+        if m.elements[i, 3] == SPRING:
+            force = -_pull(m.element_law, i, displacement, rate, w.losses)
+        elif m.elements[i, 3] == CONSTANT_FORCE:
+            force = m.element_law[i, 0]
         else:
-            if rows[i, 6] and not known:
-                coordinates(p, t, w)
+            if m.elements[i, 6] and not known:
+                coordinates(m, w)
                 known = True
-            run_program(p, t, w, rows[i, 4], rows[i, 5])
-            force = matrix(t, w, TAPE, 4)[rows[i, 5] - 1, 0]
-        if rows[i, 3] != SPRING:
-            power[0] += force * rate
-        found[i, 0], found[i, 1], found[i, 2] = displacement, rate, force
+            run_program(m, w, m.elements[i, 4], m.elements[i, 5])
+            force = w.tape[m.elements[i, 5] - 1, 0]
+        if m.elements[i, 3] != SPRING:
+            w.element_power[0] += force * rate
+        w.element_force[i, 0], w.element_force[i, 1], w.element_force[i, 2] = displacement, rate, force
         if line == LINE_JOINT:
-            h[a] -= force
+            w.h[a] -= force
         elif line in (LINE_WORLD, LINE_BODY):
-            _push_at(t, w, 2 * i, a, b, times(force, direction))
+            _push_at(m, w, 2 * i, a, b, times(force, direction))
         else:
-            _wrench(t, w, 2 * i, b, times(force, direction), (0.0, 0.0, 0.0))
+            _wrench(m, w, 2 * i, b, times(force, direction), (0.0, 0.0, 0.0))

@@ -110,10 +110,10 @@ SPRING_NUMBERS = ("stiffness", "damping", "rest", "preload", "progressive")
 
 @dataclass(frozen=True)
 class ElementFields:
-    """Fields of springs and forces in p and t."""
+    """Arrays of springs and forces in a `Model`."""
 
-    parameters: dict[int, Floats]
-    tables: dict[int, Integers]
+    parameters: dict[str, Floats]
+    tables: dict[str, Integers]
 
 
 def element_fields(
@@ -148,8 +148,8 @@ def element_fields(
         rows.append([line, a, b, law, first, count, reads])
         laws.append([*numbers, *direction])
     return ElementFields(
-        {layout.ELEMENT_LAW: np.array(laws, dtype=np.float64).reshape(-1, layout.ELEMENT_NUMBERS)},
-        {layout.ELEMENTS: np.array(rows, dtype=np.int64).reshape(-1, layout.ELEMENT_COLUMNS)},
+        {"element_law": np.array(laws, dtype=np.float64).reshape(-1, layout.ELEMENT_NUMBERS)},
+        {"elements": np.array(rows, dtype=np.int64).reshape(-1, layout.ELEMENT_COLUMNS)},
     )
 
 

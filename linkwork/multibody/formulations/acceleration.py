@@ -120,9 +120,8 @@ def accelerate(
 
 def _by_reference(w: Workspace, r: Floats, formulation: Formulation, gamma: float | None) -> float | None:
     """In scaled rows and velocities, where P is orthogonal. Return the condition number of an assembly."""
-    t, p = w.topology, w.parameters
-    rows = p[t[layout.ROW_SCALE] : t[layout.ROW_SCALE + 1]]
-    columns = p[t[layout.COLUMN_SCALE] : t[layout.COLUMN_SCALE + 1]]
+    rows = w.model.row_scale
+    columns = w.model.column_scale
     a = rows[:, None] * w.A * columns
     mass = columns[:, None] * w.M * columns
     if formulation == "kkt":
@@ -142,11 +141,10 @@ def _by_reference(w: Workspace, r: Floats, formulation: Formulation, gamma: floa
 
 def _refuse_redundancy(mechanism: Mechanism, w: Workspace, who: str) -> None:
     rank, names = int(w.ranking[layout.RANK]), []
-    t = w.topology
-    spans = t[t[layout.CONSTRAINTS] : t[layout.CONSTRAINTS + 1]].reshape(-1, 4)
+    m = w.model
     active = [
         i
-        for on, (first, count, _, _) in zip(w.on, spans, strict=True)
+        for on, first, count in zip(w.on, m.first_row, m.row_count, strict=True)
         if on
         for i in range(first, first + count)
     ]

@@ -19,7 +19,7 @@ from linkwork.multibody.formulations.rank import (
     admitted,
     factor,
     factor_beyond,
-    scaled_right_side_of,
+    scaled_right_side,
 )
 from linkwork.multibody.functions import _set
 from linkwork.multibody.kernels import layout
@@ -144,10 +144,9 @@ def _turned(mechanism: Mechanism, w: Workspace) -> tuple[tuple[str, ...], float]
     Three rows of perpendicular axes hold an orientation. They vanish also where the axes of one frame are
     permuted or reversed, which is no pose of a weld or a slide.
     """
-    t, p = w.topology, w.parameters
-    axes = w.buffer[t[layout.AXES] : t[layout.AXES + 1]].reshape(-1, 3, 3)
-    frames = p[t[layout.FRAME_AXES] : t[layout.FRAME_AXES + 1]].reshape(-1, 2, 3, 3)
-    links = t[t[layout.CONSTRAINTS] : t[layout.CONSTRAINTS + 1]].reshape(-1, 4)[:, 2:]
+    axes = w.axes.reshape(-1, 3, 3)
+    frames = w.model.frame_axes.reshape(-1, 2, 3, 3)
+    links = np.column_stack([w.model.link_a, w.model.link_b])
     rows, largest = list[str](), 0.0
     for k, constraint in enumerate(mechanism.constraints):
         holds = sum(row.kind == layout.PERPENDICULAR for row in constraint.rows) == 3
@@ -214,15 +213,15 @@ def _close_positions(mechanism: Mechanism, w: Workspace, tolerance: float, most:
 
 def _correct(mechanism: Mechanism, w: Workspace, limit: float, residual: float) -> float:
     """One step of Newton, shortened until the residual falls; return the residual then."""
-    columns = field_of(w, layout.COLUMN_SCALE)
+    columns = w.model.column_scale
     shift, zero = np.zeros(mechanism.nv), np.zeros(mechanism.nv)
     w.ranking[layout.RANK] = factor_beyond(*w.arguments, limit)
-    scaled_right_side_of(*w.arguments, -1.0, layout.PHI)
+    scaled_right_side(*w.arguments, -1.0, w.phi)
     least_motion(*w.arguments, zero, shift)
     start, reach = w.q.copy(), min(1.0, LONGEST / max(1e-300, float(np.abs(shift / columns).max())))
     while True:
         w.q[:] = start
-        move_by(w.topology, w.q, shift, reach)
+        move_by(w.model, w.q, shift, reach)
         now = _evaluate(w)
         if now < residual or reach < 1e-3:
             return now
@@ -240,11 +239,6 @@ def _polish(mechanism: Mechanism, w: Workspace, residual: float) -> int:
             return iteration
         residual = now
     return _POLISHING
-
-
-def field_of(w: Workspace, field: int) -> Floats:
-    """Return a field of the parameters, a read-only view (n)."""
-    return w.parameters[w.topology[field] : w.topology[field + 1]]
 
 
 def _evaluate(w: Workspace) -> float:
@@ -268,10 +262,10 @@ def decide_rank(
     _prepare(w)
     admitted(*w.arguments)
     rank, ordinary = int(w.ranking[layout.RANK]), int(w.ranking[layout.ORDINARY])
-    columns, rows = field_of(w, layout.COLUMN_SCALE), field_of(w, layout.ROW_SCALE)
+    columns, rows = w.model.column_scale, w.model.row_scale
     basis = np.linalg.qr((w.basis[: mechanism.nv - rank] / columns).T)[0]
     values = np.append(np.linalg.svd(rows[:, None] * w.A * columns, compute_uv=False), 0.0)
-    values /= field_of(w, layout.REFERENCE_SIZE)[0]
+    values /= w.model.reference_size[0]
     limit = max(mechanism.rank_tolerance, min(ENTERED, NOISE * float(position_residual(*w.arguments))))
     dropped = float(values[min(ordinary, len(values) - 1)])
     return RankDecision(rank, ordinary, basis, float(values[rank - 1]) if rank else math.inf, dropped, limit)
@@ -280,11 +274,11 @@ def decide_rank(
 def _ordinary_rank(mechanism: Mechanism, w: Workspace, tolerance: float, most: int) -> int:
     """The largest rank at a few poses of the manifold close by."""
     rng, best = np.random.default_rng(0), 0
-    columns = field_of(w, layout.COLUMN_SCALE)
+    columns = w.model.column_scale
     near = mechanism.workspace()
     for _ in range(4):
         near.buffer[:] = w.buffer
-        move_by(w.topology, near.q, columns * rng.normal(size=mechanism.nv), 0.02)
+        move_by(w.model, near.q, columns * rng.normal(size=mechanism.nv), 0.02)
         try:
             _close(mechanism, near, max(tolerance, 1e-10), most)
         except AssemblyError:

@@ -23,9 +23,8 @@ import numpy.typing as npt
 
 from linkwork.arrays import Floats
 from linkwork.multibody.constraints.rows import constraint_rows
-from linkwork.multibody.formulations.assembly import decide_rank, field_of
+from linkwork.multibody.formulations.assembly import decide_rank
 from linkwork.multibody.functions import _set
-from linkwork.multibody.kernels import layout
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.tree.dynamics import dynamics
 from linkwork.multibody.workspace import Workspace
@@ -88,14 +87,14 @@ def second_order_closures(mechanism: Mechanism, q: npt.ArrayLike) -> tuple[str, 
     _set("q", w.q, q)
     dynamics(*w.arguments)
     constraint_rows(*w.arguments)
-    sizes = np.linalg.svd(_scaled(w), compute_uv=False) / field_of(w, layout.REFERENCE_SIZE)[0]
+    sizes = np.linalg.svd(_scaled(w), compute_uv=False) / w.model.reference_size[0]
     rank = int(np.count_nonzero(sizes > SHORT))
     if rank == len(mechanism.row_names) or rank == mechanism.nv:
         return ()
     found = _expanded(mechanism, q, rank, np.zeros(mechanism.nv))
     owner = [constraint.name for constraint in mechanism.constraints for _ in constraint.rows]
     names: dict[str, None] = {}
-    for turned in _apart(found.combinations / field_of(w, layout.ROW_SCALE)):
+    for turned in _apart(found.combinations / w.model.row_scale):
         bends = np.linalg.eigvalsh(np.tensordot(turned, found.curvature, 1))
         share = np.abs(turned @ found.combinations)
         flat = _FLAT * max(1.0, float(np.abs(bends).max()))
@@ -121,7 +120,7 @@ def _apart(combinations: Floats) -> Floats:
 
 
 def _scaled(w: Workspace) -> Floats:
-    return np.asarray(field_of(w, layout.ROW_SCALE)[:, None] * w.A * field_of(w, layout.COLUMN_SCALE))
+    return np.asarray(w.model.row_scale[:, None] * w.A * w.model.column_scale)
 
 
 def _expanded(mechanism: Mechanism, q: npt.ArrayLike, rank: int, driven: npt.ArrayLike) -> Tangents:
@@ -133,8 +132,8 @@ def _expanded(mechanism: Mechanism, q: npt.ArrayLike, rank: int, driven: npt.Arr
     dynamics(*w.arguments)
     constraint_rows(*w.arguments)
     left, _, admitted = np.linalg.svd(_scaled(w))
-    left = left[:, rank:].T * field_of(w, layout.ROW_SCALE)
-    basis = field_of(w, layout.COLUMN_SCALE)[:, None] * admitted[rank:].T
+    left = left[:, rank:].T * w.model.row_scale
+    basis = w.model.column_scale[:, None] * admitted[rank:].T
     free = basis.shape[1]
     mass = w.M.copy()
 

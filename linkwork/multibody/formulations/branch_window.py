@@ -22,45 +22,17 @@ loops become flat together, as in a ladder, that decides on all of them.
 
 import math
 
-from linkwork.arrays import Floats, Integers
+from linkwork.arrays import Floats, Matrix
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.formulations.elimination import basis_of_fronts
 from linkwork.multibody.formulations.factors import in_fronts
-from linkwork.multibody.kernels.compiling import (
-    BUFFER,
-    MATRIX,
-    PARAMETERS,
-    TOPOLOGY,
-    VECTOR,
-    boolean,
-    float64,
-    int64,
-    kernel,
-    part,
-    void,
-)
-from linkwork.multibody.kernels.layout import (
-    CLOCK,
-    COLUMN_SCALE,
-    EXCHANGES,
-    EXPLICIT,
-    FACTORED,
-    N_ROWS,
-    NQ,
-    NV,
-    PHI,
-    REFLECTED,
-    ROW_SCALE,
-    WINDOW,
-    A,
-    Q,
-    V,
-)
-from linkwork.multibody.kernels.views import block, copy, fill, vector
+from linkwork.multibody.kernels.compiling import block, kernel, part
+from linkwork.multibody.kernels.views import copy, fill
 from linkwork.multibody.linalg.reflections import back_substitute, exchange_back, reflect, reflect_back
 from linkwork.multibody.linalg.symmetric import symmetric_eigen
 from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.multibody.tree.rotations import move
+from linkwork.multibody.workspace import Model, Workspace
 
 STEP = 1e-3
 SLOWEST = 1e-6
@@ -83,76 +55,65 @@ STRAIGHT = 1e-3
 """Share of B that may be left at a meeting along the velocity."""
 
 
-@part
-def span_start(t: Integers) -> int:
-    """Return the place in w where `span_admitted` leaves its rows."""
-    start: int = t[WINDOW] + t[N_ROWS] * (t[N_ROWS] + t[NV] + 1)
-    return start
-
-
-@kernel(int64(PARAMETERS, TOPOLOGY, BUFFER, int64, int64))
-def lost_directions(p: Floats, t: Integers, w: Floats, rank: int, first: int) -> int:
-    """After a QR of `rank` directions, those from `first` on short: how many are lost, held in `WINDOW`.
+@kernel
+def lost_directions(m: Model, w: Workspace, rank: int, first: int) -> int:
+    """After a QR of `rank` directions, those from `first` on short: how many are lost, held in `window`.
 
     Their combinations of rows (each nr) lie at its beginning. The factors and the state stay.
     """
-    m, n, short, size = t[N_ROWS], t[NV], rank - first, t[NV] - first
-    span_admitted(t, w, rank, first)
+    short, size = rank - first, m.nv - first
+    span_admitted(m, w, rank, first)
     pace = 0.0
-    if constraints_move(p, t, w):
-        pace = _span_time(p, t, w, rank, first)
+    if constraints_move(m, w):
+        pace = _span_time(m, w, rank, first)
         size += 1
-    combinations = block(w, t[WINDOW], short, m)
-    images = block(w, t[WINDOW] + m * m, short, size)
-    factored, reflected = block(w, t[FACTORED], m, n), vector(t, w, REFLECTED)
+    combinations = block(w.combinations, 0, short, m.n_rows)
+    images = block(w.images, 0, short, size)
+    factored = w.factored[: m.n_rows]
     for i in range(short):
         fill(combinations[i], 0.0)
         combinations[i, first + i] = 1.0
-        reflect_back(factored, reflected, rank, combinations[i])
-        _image(p, t, w, combinations[i], pace, images[i])
+        reflect_back(factored, w.reflected, rank, combinations[i])
+        _image(m, w, combinations[i], pace, images[i])
     _separate(combinations, images)
     lost, undecided = 0, short
     if pace == 0.0:
-        lost, undecided = _meeting_ahead(p, t, w, combinations, images)
+        lost, undecided = _meeting_ahead(m, w, combinations, images)
     for i in range(lost, undecided):
-        if _branches_meet(p, t, w, combinations[i], pace, images[i]):
+        if _branches_meet(m, w, combinations[i], pace, images[i]):
             copy(combinations[i], combinations[lost])
             lost += 1
     return lost
 
 
-@kernel(void(TOPOLOGY, BUFFER, int64, int64))
-def span_admitted(t: Integers, w: Floats, rank: int, first: int) -> None:
+@kernel
+def span_admitted(m: Model, w: Workspace, rank: int, first: int) -> None:
     """Orthonormal rows that span the velocities admitted by the first directions of the QR, scaled.
 
     They are left at `span_start`. `rank` is that of the QR, with as many exchanges of columns; where the
     factors are in fronts, `first` is the rank.
     """
-    m, n = t[N_ROWS], t[NV]
-    factored, exchanges, span = (
-        block(w, t[FACTORED], m, n),
-        vector(t, w, EXCHANGES),
-        block(w, span_start(t), n + 1, n),
-    )
-    fronts = in_fronts(t, w)
+    n = m.nv
+    factored = w.factored[: m.n_rows]
+    fronts = in_fronts(w)
     if fronts:
-        basis_of_fronts(t, w, span)
+        basis_of_fronts(m, w, w.span)
     for j in range(n - first):
-        row = span[j]
+        row = w.span[j]
         if not fronts:
             fill(row, 0.0)
             for i in range(first):
                 row[i] = -factored[i, first + j]
             back_substitute(factored, first, row)
             row[first + j] = 1.0
-            exchange_back(exchanges, rank, row)
+            exchange_back(w.exchanges, rank, row)
         for _ in range(2):  # once more against round-off
             for other in range(j):
                 share = 0.0
                 for k in range(n):
-                    share += span[other, k] * row[k]
+                    share += w.span[other, k] * row[k]
                 for k in range(n):
-                    row[k] -= share * span[other, k]
+                    row[k] -= share * w.span[other, k]
             square = 0.0
             for k in range(n):
                 square += row[k] * row[k]
@@ -161,34 +122,28 @@ def span_admitted(t: Integers, w: Floats, rank: int, first: int) -> None:
 
 
 @part
-def constraints_move(p: Floats, t: Integers, w: Floats) -> bool:
+def constraints_move(m: Model, w: Workspace) -> bool:
     """Whether prescribed values move now."""
-    explicit, rows = vector(t, w, EXPLICIT), vector(t, p, ROW_SCALE)
     moves = False
-    for i in range(t[N_ROWS]):
-        moves = moves or abs(rows[i] * explicit[i]) > SLOWEST
+    for i in range(m.n_rows):
+        moves = moves or abs(m.row_scale[i] * w.explicit[i]) > SLOWEST
     return moves
 
 
-@kernel(float64(PARAMETERS, TOPOLOGY, BUFFER, int64, int64))
-def _span_time(p: Floats, t: Integers, w: Floats, rank: int, first: int) -> float:
+@kernel
+def _span_time(m: Model, w: Workspace, rank: int, first: int) -> float:
     """Add the motion that prescribed values ask for as the last row; return the time (s) of its unit."""
-    m, n = t[N_ROWS], t[NV]
-    factored, explicit, rows = (
-        block(w, t[FACTORED], m, n),
-        vector(t, w, EXPLICIT),
-        vector(t, p, ROW_SCALE),
-    )
-    span = block(w, span_start(t), n + 1, n)
-    row, right = span[n - first], block(w, t[WINDOW], 1, m)[0]
-    for i in range(m):
-        right[i] = -rows[i] * explicit[i]
-    reflect(factored, vector(t, w, REFLECTED), first, right)
+    n = m.nv
+    factored = w.factored[: m.n_rows]
+    row, right = w.span[n - first], block(w.combinations, 0, 1, m.n_rows)[0]
+    for i in range(m.n_rows):
+        right[i] = -m.row_scale[i] * w.explicit[i]
+    reflect(factored, w.reflected, first, right)
     fill(row, 0.0)
     for i in range(first):
         row[i] = right[i]
     back_substitute(factored, first, row)
-    exchange_back(vector(t, w, EXCHANGES), rank, row)
+    exchange_back(w.exchanges, rank, row)
     square = 0.0
     for k in range(n):
         square += row[k] * row[k]
@@ -198,28 +153,27 @@ def _span_time(p: Floats, t: Integers, w: Floats, rank: int, first: int) -> floa
     return 1.0 / speed
 
 
-@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, VECTOR, float64, VECTOR))
-def _image(p: Floats, t: Integers, w: Floats, u: Floats, pace: float, image: Floats) -> None:
+@kernel
+def _image(m: Model, w: Workspace, u: Floats, pace: float, image: Floats) -> None:
     """u'Â S', one number a row of S, as many as `image` holds; with u'Φ_t in the last where time goes too."""
-    m, n = t[N_ROWS], t[NV]
-    a, rows, columns = block(w, t[A], m, n), vector(t, p, ROW_SCALE), vector(t, p, COLUMN_SCALE)
-    span, explicit = block(w, span_start(t), n + 1, n), vector(t, w, EXPLICIT)
-    total = _scratch(t, w, n, t[NQ] + 3 * n + 1)
+    n = m.nv
+    a = w.A[: m.n_rows]
+    total = _scratch(w, n, m.nq + 3 * n + 1)
     fill(total, 0.0)
-    for i in range(m):
-        share = u[i] * rows[i]
+    for i in range(m.n_rows):
+        share = u[i] * m.row_scale[i]
         if share != 0.0:
             for k in range(n):
                 total[k] += share * a[i, k]
     for k in range(n):
-        total[k] *= columns[k]
+        total[k] *= m.column_scale[k]
     for j in range(len(image)):
         image[j] = 0.0
         for k in range(n):
-            image[j] += total[k] * span[j, k]
+            image[j] += total[k] * w.span[j, k]
     if pace > 0.0:
-        for i in range(m):
-            image[len(image) - 1] += pace * u[i] * rows[i] * explicit[i]
+        for i in range(m.n_rows):
+            image[len(image) - 1] += pace * u[i] * m.row_scale[i] * w.explicit[i]
 
 
 @part
@@ -255,43 +209,39 @@ def _turn(rows: Floats, i: int, j: int, cosine: float, sine: float) -> None:
 
 
 @part
-def _meeting_ahead(
-    p: Floats, t: Integers, w: Floats, combinations: Floats, images: Floats
-) -> tuple[int, int]:
+def _meeting_ahead(m: Model, w: Workspace, combinations: Floats, images: Floats) -> tuple[int, int]:
     """Sort the combinations by where branches meet along the velocity; return two ends.
 
     Up to the first one are those whose branches meet close by, behind the second one those whose branches
     meet farther ahead. The state stays.
     """
-    n, short, size = t[NV], images.shape[0], images.shape[1]
-    v, columns = vector(t, w, V), vector(t, p, COLUMN_SCALE)
+    n, short, size = m.nv, images.shape[0], images.shape[1]
     speed = 0.0
     for k in range(n):
-        speed += (v[k] / columns[k]) ** 2
+        speed += (w.v[k] / m.column_scale[k]) ** 2
     speed = math.sqrt(speed)
     first, end = 0, short
     if speed < SLOWEST:
         return first, end
-    start, step = span_start(t), (n + 1) * (n + 1)
-    span, slopes = block(w, start, size, n), block(w, start + step, short, size)
-    course, shift = block(w, start + 2 * step, 1, size)[0], _scratch(t, w, n, t[NQ] + n)
+    span, slopes = w.span[:size], block(w.slopes, 0, short, size)
+    course, shift = block(w.course, 0, 1, size)[0], _scratch(w, n, m.nq + n)
     for j in range(size):
         course[j] = 0.0
         for k in range(n):
-            course[j] += span[j, k] * v[k] / (columns[k] * speed)
+            course[j] += span[j, k] * w.v[k] / (m.column_scale[k] * speed)
     for k in range(n):
-        shift[k] = v[k] / speed
-    _slopes_along(p, t, w, combinations, 0, short, slopes)
+        shift[k] = w.v[k] / speed
+    _slopes_along(m, w, combinations, 0, short, slopes)
     i = 0
     while i < end:
         u, image, slope = combinations[i], images[i], slopes[i]
-        reach, height, curved = _at_the_meeting(p, t, w, u, image, slope, course)
+        reach, height, curved = _at_the_meeting(m, w, u, image, slope, course)
         place = i
         if height < math.inf:
-            share = _share_of_motion(p, t, w, u) / speed
+            share = _share_of_motion(m, w, u) / speed
             near = reach * share <= REACH
             if near and height <= GAP:
-                bends = _bends_both_ways(p, t, w, combinations, i, image, slope, course, curved, share)
+                bends = _bends_both_ways(m, w, combinations, i, image, slope, course, curved, share)
                 place = first if bends else i
                 first += 1 if bends else 0
             elif not near and size > FEW:
@@ -305,17 +255,16 @@ def _meeting_ahead(
 
 @part
 def _at_the_meeting(
-    p: Floats, t: Integers, w: Floats, u: Floats, image: Floats, slope: Floats, course: Floats
+    m: Model, w: Workspace, u: Floats, image: Floats, slope: Floats, course: Floats
 ) -> tuple[float, float, float]:
     """Return the distance |x| at which B + H x = 0 for x along v, |f| there, and v'H v.
 
     |f| is infinite where there is no such x. image is B, slope H v, course the unit vector of v, all along S
     (as many numbers as S has rows).
     """
-    phi, rows = vector(t, w, PHI), vector(t, p, ROW_SCALE)
     height = sigma = bend = along = ahead = curved = beside = 0.0
-    for r in range(t[N_ROWS]):
-        height += u[r] * rows[r] * phi[r]
+    for r in range(m.n_rows):
+        height += u[r] * m.row_scale[r] * w.phi[r]
     for j in range(len(image)):
         sigma += image[j] * image[j]
         bend += slope[j] * slope[j]
@@ -334,36 +283,43 @@ def _at_the_meeting(
 
 
 @part
-def _share_of_motion(p: Floats, t: Integers, w: Floats, u: Floats) -> float:
+def _share_of_motion(m: Model, w: Workspace, u: Floats) -> float:
     """Return the length of v, scaled, in the velocities that the rows of u involve."""
-    m, n = t[N_ROWS], t[NV]
-    a, v, columns = block(w, t[A], m, n), vector(t, w, V), vector(t, p, COLUMN_SCALE)
-    involved, square = _scratch(t, w, n, t[NQ] + 3 * n + 1), 0.0
+    n = m.nv
+    a = w.A[: m.n_rows]
+    involved, square = _scratch(w, n, m.nq + 3 * n + 1), 0.0
     fill(involved, 0.0)
-    for i in range(m):
+    for i in range(m.n_rows):
         if abs(u[i]) > INVOLVED:
             for k in range(n):
                 if a[i, k] != 0.0:
                     involved[k] = 1.0
     for k in range(n):
-        square += involved[k] * (v[k] / columns[k]) ** 2
+        square += involved[k] * (w.v[k] / m.column_scale[k]) ** 2
     return math.sqrt(square)
 
 
 @part
 def _bends_both_ways(
-    p: Floats, t: Integers, w: Floats, combinations: Floats, i: int, image: Floats, slope: Floats,
-    course: Floats, curved: float, share: float,
-) -> bool:  # fmt: skip
+    m: Model,
+    w: Workspace,
+    combinations: Floats,
+    i: int,
+    image: Floats,
+    slope: Floats,
+    course: Floats,
+    curved: float,
+    share: float,
+) -> bool:
     """Whether H has eigenvalues of both signs in the plane of v and H v.
 
     There it is [[v'H v, h], [h, n'H n]], with h n the part of H v across v, and v of unit length in the share
     of the motion that counts.
     """
-    n, size, start = t[NV], len(slope), span_start(t) + 2 * (t[NV] + 1) * (t[NV] + 1)
-    span, columns = block(w, span_start(t), size, n), vector(t, p, COLUMN_SCALE)
-    shift = _scratch(t, w, n, t[NQ] + n)
-    normal, turned = block(w, start + size, 1, size)[0], block(w, start + 2 * size, 1, size)
+    n, size = m.nv, len(slope)
+    span = w.span[:size]
+    shift = _scratch(w, n, m.nq + n)
+    normal, turned = block(w.course, size, 1, size)[0], block(w.course, 2 * size, 1, size)
     across = other = sigma = 0.0
     for j in range(size):
         normal[j] = slope[j] - curved * course[j]
@@ -376,8 +332,8 @@ def _bends_both_ways(
     for j in range(size):
         normal[j] /= across
         for k in range(n):
-            shift[k] += normal[j] * span[j, k] * columns[k]
-    _slopes_along(p, t, w, combinations, i, i + 1, turned)
+            shift[k] += normal[j] * span[j, k] * m.column_scale[k]
+    _slopes_along(m, w, combinations, i, i + 1, turned)
     for j in range(size):
         other += normal[j] * turned[0, j]
     across, curved = across / share, curved / (share * share)
@@ -387,9 +343,9 @@ def _bends_both_ways(
 
 
 @part
-def _scratch(t: Integers, w: Floats, size: int, end: int) -> Floats:
-    """Return `size` numbers of `WINDOW`, the first of them `end` places before its end."""
-    numbers: Floats = block(w, t[WINDOW + 1] - end, 1, size)[0]
+def _scratch(w: Workspace, size: int, end: int) -> Floats:
+    """Return `size` numbers of `window`, the first of them `end` places before its end."""
+    numbers: Floats = block(w.window, len(w.window) - end, 1, size)[0]
     return numbers
 
 
@@ -399,50 +355,46 @@ def _swap(a: Floats, b: Floats) -> None:
         a[k], b[k] = b[k], a[k]
 
 
-@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, MATRIX, int64, int64, MATRIX))
-def _slopes_along(
-    p: Floats, t: Integers, w: Floats, combinations: Floats, begin: int, end: int, slopes: Floats
-) -> None:
+@kernel
+def _slopes_along(m: Model, w: Workspace, combinations: Matrix, begin: int, end: int, slopes: Matrix) -> None:
     """Write the derivatives of u'Â S' along the shift in scratch, for u from `begin` to `end` - 1.
 
     By central differences; one row of slopes for each u. The state stays.
     """
-    n, nq, q = t[NV], t[NQ], vector(t, w, Q)
-    kept, shift = _scratch(t, w, nq, nq), _scratch(t, w, n, nq + n)
-    image = _scratch(t, w, slopes.shape[1], nq + n + slopes.shape[1])
-    copy(q, kept)
+    n, nq = m.nv, m.nq
+    kept, shift = _scratch(w, nq, nq), _scratch(w, n, nq + n)
+    image = _scratch(w, slopes.shape[1], nq + n + slopes.shape[1])
+    copy(w.q, kept)
     for i in range(slopes.shape[0]):
         fill(slopes[i], 0.0)
     for side in range(2):
         reach = STEP * (1.0 - 2.0 * side)
-        copy(kept, q)
-        move(t, q, shift, reach)
-        kinematics(p, t, w)
-        constraint_rows(p, t, w)
+        copy(kept, w.q)
+        move(m, w.q, shift, reach)
+        kinematics(m, w)
+        constraint_rows(m, w)
         for i in range(begin, end):
-            _image(p, t, w, combinations[i], 0.0, image)
+            _image(m, w, combinations[i], 0.0, image)
             for k in range(len(image)):
                 slopes[i - begin, k] += image[k] / (2.0 * reach)
-    copy(kept, q)
-    kinematics(p, t, w)
-    constraint_rows(p, t, w)
+    copy(kept, w.q)
+    kinematics(m, w)
+    constraint_rows(m, w)
 
 
-@kernel(boolean(PARAMETERS, TOPOLOGY, BUFFER, VECTOR, float64, VECTOR))
-def _branches_meet(p: Floats, t: Integers, w: Floats, u: Floats, pace: float, image: Floats) -> bool:
+@kernel
+def _branches_meet(m: Model, w: Workspace, u: Floats, pace: float, image: Floats) -> bool:
     """Whether f has a saddle at height zero close by; `image` is B."""
-    n, size = t[NV], len(image)
-    phi, rows = vector(t, w, PHI), vector(t, p, ROW_SCALE)
+    size = len(image)
     height = sigma = 0.0
-    for i in range(t[N_ROWS]):
-        height += u[i] * rows[i] * phi[i]
+    for i in range(m.n_rows):
+        height += u[i] * m.row_scale[i] * w.phi[i]
     for k in range(size):
         sigma += image[k] * image[k]
     sigma = math.sqrt(sigma)
-    step = (n + 1) * (n + 1)
-    hessian = block(w, span_start(t) + step, size, size)
-    vectors = block(w, span_start(t) + 2 * step, size, size)
-    _second_derivatives(p, t, w, u, pace, hessian)
+    hessian = block(w.slopes, 0, size, size)
+    vectors = block(w.course, 0, size, size)
+    _second_derivatives(m, w, u, pace, hessian)
     symmetric_eigen(hessian, vectors)
     steepest = 0.0
     for j in range(size):
@@ -464,33 +416,33 @@ def _branches_meet(p: Floats, t: Integers, w: Floats, u: Floats, pace: float, im
 
 
 @part
-def _second_derivatives(p: Floats, t: Integers, w: Floats, u: Floats, pace: float, hessian: Floats) -> None:
+def _second_derivatives(m: Model, w: Workspace, u: Floats, pace: float, hessian: Floats) -> None:
     """H, symmetric, by central differences of u'Â S' along the rows of S; the state stays."""
-    n, size, columns, q = t[NV], hessian.shape[0], vector(t, p, COLUMN_SCALE), vector(t, w, Q)
-    span, clock, nq = block(w, span_start(t), n + 1, n), vector(t, w, CLOCK), t[NQ]
-    kept, shift = _scratch(t, w, nq, nq), _scratch(t, w, n, nq + n)
-    image = _scratch(t, w, size, nq + n + size)
-    copy(q, kept)
-    now = clock[0]
+    n, size = m.nv, hessian.shape[0]
+    nq = m.nq
+    kept, shift = _scratch(w, nq, nq), _scratch(w, n, nq + n)
+    image = _scratch(w, size, nq + n + size)
+    copy(w.q, kept)
+    now = w.clock[0]
     for j in range(size):
         for k in range(n):
-            shift[k] = span[j, k] * columns[k]
+            shift[k] = w.span[j, k] * m.column_scale[k]
         fill(hessian[j], 0.0)
         for side in range(2):
             reach = STEP * (1.0 - 2.0 * side)
-            copy(kept, q)
-            move(t, q, shift, reach)
+            copy(kept, w.q)
+            move(m, w.q, shift, reach)
             if pace > 0.0 and j == size - 1:
-                clock[0] = now + pace * reach
-            kinematics(p, t, w)
-            constraint_rows(p, t, w)
-            _image(p, t, w, u, pace, image)
+                w.clock[0] = now + pace * reach
+            kinematics(m, w)
+            constraint_rows(m, w)
+            _image(m, w, u, pace, image)
             for k in range(size):
                 hessian[j, k] += image[k] / (2.0 * reach)
-    copy(kept, q)
-    clock[0] = now
-    kinematics(p, t, w)
-    constraint_rows(p, t, w)
+    copy(kept, w.q)
+    w.clock[0] = now
+    kinematics(m, w)
+    constraint_rows(m, w)
     for j in range(size):
         for k in range(j):
             hessian[j, k] = hessian[k, j] = 0.5 * (hessian[j, k] + hessian[k, j])

@@ -1,7 +1,7 @@
 """Constrained acceleration: M v̇ = r + Fc, A v̇ = b, r = effort + friction + compliant - h, Fc = A'λ.
 
-Each formulation is a kernel with the same results in the workspace: `VDOT`, `CONSTRAINT_FORCE`, `MULTIPLIERS`
-(the shortest, in scaled rows, where they are not unique) and `RANKING`. All share the decision on the rank
+Each formulation is a kernel with the same results in the workspace: `vdot`, `constraint_force`, `multipliers`
+(the shortest, in scaled rows, where they are not unique) and `ranking`. All share the decision on the rank
 (rank.py).
 
 `projected` is the fast one. Its equations are those of Aghili 2005, (I - P) v̇ = A⁺ b and P M v̇ = P r, written
@@ -9,7 +9,7 @@ with a basis Λ of the range of P instead of P itself:
     v̇ = x + Λ z,   A x = b,   Λ' M Λ z = Λ' (r - M x)
 """
 
-from linkwork.arrays import Floats, Integers
+from linkwork.arrays import Floats
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.formulations.branches import replace_lost_rows
 from linkwork.multibody.formulations.factors import in_fronts, multipliers_of_fronts
@@ -22,147 +22,103 @@ from linkwork.multibody.formulations.rank import (
     scaled_right_side,
 )
 from linkwork.multibody.formulations.reduced_mass import motion_in_basis
-from linkwork.multibody.kernels.compiling import (
-    BUFFER,
-    ON_MECHANISM,
-    PARAMETERS,
-    TOPOLOGY,
-    VECTOR,
-    kernel,
-    part,
-    void,
-)
-from linkwork.multibody.kernels.layout import (
-    COLUMN_SCALE,
-    COMPLIANT,
-    CONSTRAINT_FORCE,
-    EFFORT,
-    EXCHANGES,
-    FACTORED,
-    FRICTION,
-    LOST,
-    MULTIPLIERS,
-    N_ROWS,
-    NV,
-    RANK,
-    RANKING,
-    REFLECTED,
-    REPLACED,
-    RIGHT_SIDE,
-    ROW_SCALE,
-    SHIFT,
-    STICKING,
-    STUCK_COUNT,
-    VDOT,
-    B,
-    H,
-)
-from linkwork.multibody.kernels.views import fill, matrix, vector
+from linkwork.multibody.kernels.compiling import kernel, part
+from linkwork.multibody.kernels.layout import LOST, RANK, REPLACED
+from linkwork.multibody.kernels.views import fill
 from linkwork.multibody.linalg.reflections import exchange, forward_substitute, reflect_back
 from linkwork.multibody.steps.sticking import hold_stuck, sticking_forces
 from linkwork.multibody.tree.dynamics import dynamics, mass_times
+from linkwork.multibody.workspace import Model, Workspace
 
 
 @part
-def _right_side(p: Floats, t: Integers, w: Floats) -> None:
+def _right_side(m: Model, w: Workspace) -> None:
     """The right side b, with the lost rows replaced."""
-    scaled_right_side(t, p, w, 1.0, B)
-    if vector(t, w, RANKING)[LOST] > 0.0:
-        replace_lost_rows(p, t, w)
+    scaled_right_side(m, w, 1.0, w.b)
+    if w.ranking[LOST] > 0.0:
+        replace_lost_rows(m, w)
 
 
-@kernel(ON_MECHANISM)
-def constrained_terms(p: Floats, t: Integers, w: Floats) -> None:
+@kernel
+def constrained_terms(m: Model, w: Workspace) -> None:
     """From q, v and effort: M, h, friction, the rows and their factors, lost ones replaced."""
-    dynamics(p, t, w)
-    constraint_rows(p, t, w)
-    factor(p, t, w)
-    _right_side(p, t, w)
+    dynamics(m, w)
+    constraint_rows(m, w)
+    factor(m, w)
+    _right_side(m, w)
 
 
-@kernel(ON_MECHANISM)
-def motion_terms(p: Floats, t: Integers, w: Floats) -> None:
+@kernel
+def motion_terms(m: Model, w: Workspace) -> None:
     """`constrained_terms` without looking how near other ranks are."""
-    dynamics(p, t, w)
-    constraint_rows(p, t, w)
-    factor_rows(p, t, w)
-    _right_side(p, t, w)
+    dynamics(m, w)
+    constraint_rows(m, w)
+    factor_rows(m, w)
+    _right_side(m, w)
 
 
-@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, VECTOR, VECTOR))
-def least_motion(p: Floats, t: Integers, w: Floats, r: Floats, x: Floats) -> None:
-    """After `factor`, with `RIGHT_SIDE` = scaled b: the x (nv) with A x = b and Λ' M x = Λ' r.
+@kernel
+def least_motion(m: Model, w: Workspace, r: Floats, x: Floats) -> None:
+    """After `factor`, with `right_side` = scaled b: the x (nv) with A x = b and Λ' M x = Λ' r.
 
-    Stuck velocities are left out of x. Leaves the basis in `BASIS`. For r = 0 it is the x with A x = b that
+    Stuck velocities are left out of x. Leaves the basis in `basis`. For r = 0 it is the x with A x = b that
     is shortest in the mass metric.
     """
-    particular(p, t, w, vector(t, w, RIGHT_SIDE), x)
-    admitted(p, t, w)
-    free = t[NV] - int(vector(t, w, RANKING)[RANK])
-    if vector(t, w, STUCK_COUNT)[0] > 0.0:
-        free = hold_stuck(p, t, w, free, x)
-    motion_in_basis(t, w, free, r, x)
+    particular(m, w, w.right_side, x)
+    admitted(m, w)
+    free = m.nv - int(w.ranking[RANK])
+    if w.stuck_count[0] > 0.0:
+        free = hold_stuck(m, w, free, x)
+    motion_in_basis(m, w, free, r, x)
 
 
 @part
-def free_forces(t: Integers, w: Floats, r: Floats) -> None:
+def free_forces(m: Model, w: Workspace, r: Floats) -> None:
     """Write r (nv; N m or N) := effort + friction + compliant - h."""
-    effort, friction, h = vector(t, w, EFFORT), vector(t, w, FRICTION), vector(t, w, H)
-    compliant = vector(t, w, COMPLIANT)
-    for k in range(t[NV]):
-        r[k] = effort[k] + friction[k] + compliant[k] - h[k]
+    for k in range(m.nv):
+        r[k] = w.effort[k] + w.friction[k] + w.compliant[k] - w.h[k]
 
 
-@kernel(ON_MECHANISM)
-def forces_of_constraint(p: Floats, t: Integers, w: Floats) -> None:
+@kernel
+def forces_of_constraint(m: Model, w: Workspace) -> None:
     """After v̇ is known: Fc = M v̇ - r - (what holds stuck velocities), and the shortest λ with A'λ = Fc."""
-    nv = t[NV]
-    force, r = vector(t, w, CONSTRAINT_FORCE), vector(t, w, SHIFT)
-    free_forces(t, w, r)
-    mass_times(t, w, vector(t, w, VDOT), force)
+    nv = m.nv
+    free_forces(m, w, w.shift)
+    mass_times(m, w, w.vdot, w.constraint_force)
     for i in range(nv):
-        force[i] -= r[i]
-    if vector(t, w, STUCK_COUNT)[0] > 0.0:
-        sticking_forces(p, t, w)
-        sticking = vector(t, w, STICKING)
+        w.constraint_force[i] -= w.shift[i]
+    if w.stuck_count[0] > 0.0:
+        sticking_forces(m, w)
         for k in range(nv):
-            force[k] -= sticking[k]
-    if vector(t, w, RANKING)[REPLACED] > 0.0:
-        factor_again(p, t, w)
-    multipliers_of(p, t, w)
+            w.constraint_force[k] -= w.sticking[k]
+    if w.ranking[REPLACED] > 0.0:
+        factor_again(m, w)
+    multipliers_of(m, w)
 
 
-@kernel(ON_MECHANISM)
-def multipliers_of(p: Floats, t: Integers, w: Floats) -> None:
+@kernel
+def multipliers_of(m: Model, w: Workspace) -> None:
     """The shortest multipliers (in scaled rows) with A'λ = Fc, from the factors of the rows."""
-    force, x, multipliers = vector(t, w, CONSTRAINT_FORCE), vector(t, w, SHIFT), vector(t, w, MULTIPLIERS)
-    factored, columns, rows = (
-        matrix(t, w, FACTORED, t[NV]),
-        vector(t, p, COLUMN_SCALE),
-        vector(t, p, ROW_SCALE),
-    )
-    ranking = vector(t, w, RANKING)
-    rank = int(ranking[RANK] - ranking[REPLACED])
-    for k in range(t[NV]):
-        x[k] = columns[k] * force[k]
-    if in_fronts(t, w):
-        multipliers_of_fronts(t, w, x, multipliers)
+    rank = int(w.ranking[RANK] - w.ranking[REPLACED])
+    for k in range(m.nv):
+        w.shift[k] = m.column_scale[k] * w.constraint_force[k]
+    if in_fronts(w):
+        multipliers_of_fronts(w, w.shift, w.multipliers)
     else:
-        exchange(vector(t, w, EXCHANGES), rank, x)
-        forward_substitute(factored, rank, x)
-        fill(multipliers, 0.0)
+        exchange(w.exchanges, rank, w.shift)
+        forward_substitute(w.factored, rank, w.shift)
+        fill(w.multipliers, 0.0)
         for i in range(rank):
-            multipliers[i] = x[i]
-        reflect_back(factored, vector(t, w, REFLECTED), rank, multipliers)
-    for i in range(t[N_ROWS]):
-        multipliers[i] *= rows[i]
+            w.multipliers[i] = w.shift[i]
+        reflect_back(w.factored, w.reflected, rank, w.multipliers)
+    for i in range(m.n_rows):
+        w.multipliers[i] *= m.row_scale[i]
 
 
-@kernel(ON_MECHANISM)
-def projected(p: Floats, t: Integers, w: Floats) -> None:
+@kernel
+def projected(m: Model, w: Workspace) -> None:
     """From q, v and effort: v̇, Fc, λ and the rank, by the basis of the admitted velocities."""
-    constrained_terms(p, t, w)
-    r = vector(t, w, SHIFT)
-    free_forces(t, w, r)
-    least_motion(p, t, w, r, vector(t, w, VDOT))
-    forces_of_constraint(p, t, w)
+    constrained_terms(m, w)
+    free_forces(m, w, w.shift)
+    least_motion(m, w, w.shift, w.vdot)
+    forces_of_constraint(m, w)

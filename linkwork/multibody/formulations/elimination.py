@@ -19,45 +19,17 @@ columns within each front only.
 
 import math
 
-from linkwork.arrays import Floats, Integers
-from linkwork.multibody.kernels.compiling import (
-    BUFFER,
-    MATRIX,
-    PARAMETERS,
-    TOPOLOGY,
-    VECTOR,
-    float64,
-    int64,
-    kernel,
-    part,
-    void,
-)
-from linkwork.multibody.kernels.layout import (
-    COLUMN_LISTS,
-    COLUMN_SCALE,
-    COLUMN_SQUARES,
-    FACTORED,
-    FRONT_COLUMNS,
-    FRONT_NUMBERS,
-    FRONT_ROWS,
-    FRONT_STATE_NUMBERS,
-    FRONT_STATES,
-    FRONTS,
-    FRONTS_BEFORE,
-    NV,
-    REFLECTED,
-    ROW_LISTS,
-    ROW_SCALE,
-    STAMPS,
-    A,
-)
-from linkwork.multibody.kernels.views import fill, matrix, table, vector
+from linkwork.arrays import Floats, Matrix
+from linkwork.multibody.kernels.compiling import kernel, part
+from linkwork.multibody.kernels.layout import FRONT_STATE_NUMBERS
+from linkwork.multibody.kernels.views import fill
+from linkwork.multibody.workspace import Model, Workspace
 
 COLUMN, SUMMED, END_OF_COLUMNS, ROW, END_OF_ROWS, PIVOTS, PASSED, DELAYED, ORDINAL = range(
     FRONT_STATE_NUMBERS
 )
-"""Columns of `FRONT_STATES`: first of the front's columns in `COLUMN_LISTS`, end of the summed ones, end;
-first of its rows in `ROW_LISTS`, end; number of pivots; numbers of rows and of columns that are passed to a
+"""Columns of `front_states`: first of the front's columns in `column_lists`, end of the summed ones, end;
+first of its rows in `row_lists`, end; number of pivots; numbers of rows and of columns that are passed to a
 later front; pivots of the earlier fronts."""
 NOTHING = 1e-14
 """A summed column is free if its entries in the rows that are passed on are at most this large."""
@@ -67,120 +39,110 @@ the whole column in Â and of the longest other column of its front."""
 
 
 @part
-def planned(t: Integers) -> bool:
+def planned(m: Model) -> bool:
     """Return whether the plan has more than one front."""
-    several: bool = t[FRONTS + 1] > t[FRONTS] + FRONT_NUMBERS
+    several: bool = m.n_fronts > 1
     return several
 
 
 @part
-def _gather(p: Floats, t: Integers, w: Floats, f: int) -> bool:
+def _gather(m: Model, w: Workspace, f: int) -> bool:
     """Begin a front: its lists, its own rows, and what the fronts before it have left. False where a list is
     full.
     """
-    plan, columns, rows = table(t, FRONTS, FRONT_NUMBERS), table(t, FRONT_COLUMNS, 1), table(t, FRONT_ROWS, 1)
-    before = table(t, FRONTS_BEFORE, 1)
-    state, stamps = matrix(t, w, FRONT_STATES, FRONT_STATE_NUMBERS), vector(t, w, STAMPS)
-    column_list, row_list = vector(t, w, COLUMN_LISTS), vector(t, w, ROW_LISTS)
-    factored, a = matrix(t, w, FACTORED, t[NV]), matrix(t, w, A, t[NV])
-    row_scale, column_scale = vector(t, p, ROW_SCALE), vector(t, p, COLUMN_SCALE)
-    squares = vector(t, w, COLUMN_SQUARES)
-    first = int(state[f - 1, END_OF_COLUMNS]) if f > 0 else 0
-    first_row = int(state[f - 1, END_OF_ROWS]) if f > 0 else 0
+    first = int(w.front_states[f - 1, END_OF_COLUMNS]) if f > 0 else 0
+    first_row = int(w.front_states[f - 1, END_OF_ROWS]) if f > 0 else 0
     end, end_of_rows = first, first_row
-    more_columns = plan[f, 2] - plan[f, 0]
-    more_rows = plan[f, 4] - plan[f, 3]
-    for k in range(plan[f, 5], plan[f, 6]):
-        more_columns += int(state[before[k, 0], DELAYED])
-        more_rows += int(state[before[k, 0], PASSED])
-    if end + more_columns > len(column_list) or end_of_rows + more_rows > len(row_list):
+    more_columns = m.fronts[f, 2] - m.fronts[f, 0]
+    more_rows = m.fronts[f, 4] - m.fronts[f, 3]
+    for k in range(m.fronts[f, 5], m.fronts[f, 6]):
+        more_columns += int(w.front_states[m.fronts_before[k], DELAYED])
+        more_rows += int(w.front_states[m.fronts_before[k], PASSED])
+    if end + more_columns > len(w.column_lists) or end_of_rows + more_rows > len(w.row_lists):
         return False
-    for k in range(plan[f, 0], plan[f, 1]):
-        column_list[end] = columns[k, 0]
+    for k in range(m.fronts[f, 0], m.fronts[f, 1]):
+        w.column_lists[end] = m.front_columns[k]
         end += 1
-    for k in range(plan[f, 5], plan[f, 6]):
-        other = before[k, 0]
-        start = int(state[other, COLUMN]) + int(state[other, PIVOTS])
-        for j in range(start, start + int(state[other, DELAYED])):
-            column_list[end] = column_list[j]
+    for k in range(m.fronts[f, 5], m.fronts[f, 6]):
+        other = m.fronts_before[k]
+        start = int(w.front_states[other, COLUMN]) + int(w.front_states[other, PIVOTS])
+        for j in range(start, start + int(w.front_states[other, DELAYED])):
+            w.column_lists[end] = w.column_lists[j]
             end += 1
-    state[f, SUMMED] = end
-    for k in range(plan[f, 1], plan[f, 2]):
-        column_list[end] = columns[k, 0]
+    w.front_states[f, SUMMED] = end
+    for k in range(m.fronts[f, 1], m.fronts[f, 2]):
+        w.column_lists[end] = m.front_columns[k]
         end += 1
-    for k in range(plan[f, 3], plan[f, 4]):
-        i = rows[k, 0]
-        row_list[end_of_rows] = i
+    for k in range(m.fronts[f, 3], m.fronts[f, 4]):
+        i = m.front_rows[k]
+        w.row_lists[end_of_rows] = i
         end_of_rows += 1
         for j in range(first, end):
-            c = int(column_list[j])
-            entry = row_scale[i] * a[i, c] * column_scale[c]
-            factored[i, c] = entry
-            squares[c] += entry * entry
-    for k in range(plan[f, 5], plan[f, 6]):
-        other = before[k, 0]
-        for j in range(int(state[other, COLUMN]), int(state[other, END_OF_COLUMNS])):
-            stamps[int(column_list[j])] = other + 1.0
-        start = int(state[other, ROW]) + int(state[other, PIVOTS])
-        for r in range(start, start + int(state[other, PASSED])):
-            i = int(row_list[r])
-            row_list[end_of_rows] = i
+            c = int(w.column_lists[j])
+            entry = m.row_scale[i] * w.A[i, c] * m.column_scale[c]
+            w.factored[i, c] = entry
+            w.column_squares[c] += entry * entry
+    for k in range(m.fronts[f, 5], m.fronts[f, 6]):
+        other = m.fronts_before[k]
+        for j in range(int(w.front_states[other, COLUMN]), int(w.front_states[other, END_OF_COLUMNS])):
+            w.stamps[int(w.column_lists[j])] = other + 1.0
+        start = int(w.front_states[other, ROW]) + int(w.front_states[other, PIVOTS])
+        for r in range(start, start + int(w.front_states[other, PASSED])):
+            i = int(w.row_lists[r])
+            w.row_lists[end_of_rows] = i
             end_of_rows += 1
             for j in range(first, end):
-                c = int(column_list[j])
-                if stamps[c] != other + 1.0:
-                    factored[i, c] = 0.0
-    state[f, COLUMN], state[f, END_OF_COLUMNS] = first, end
-    state[f, ROW], state[f, END_OF_ROWS] = first_row, end_of_rows
+                c = int(w.column_lists[j])
+                if w.stamps[c] != other + 1.0:
+                    w.factored[i, c] = 0.0
+    w.front_states[f, COLUMN], w.front_states[f, END_OF_COLUMNS] = first, end
+    w.front_states[f, ROW], w.front_states[f, END_OF_ROWS] = first_row, end_of_rows
     return True
 
 
 @part
-def _triangulate(t: Integers, w: Floats, f: int, least: float, ordinal: int) -> int:
+def _triangulate(w: Workspace, f: int, least: float, ordinal: int) -> int:
     """Eliminate the summed columns of a front, the longest first. Return how many are eliminated."""
-    state, factored = matrix(t, w, FRONT_STATES, FRONT_STATE_NUMBERS), matrix(t, w, FACTORED, t[NV])
-    column_list, row_list = vector(t, w, COLUMN_LISTS), vector(t, w, ROW_LISTS)
-    reflected, squares = vector(t, w, REFLECTED), vector(t, w, COLUMN_SQUARES)
-    first, end = int(state[f, COLUMN]), int(state[f, END_OF_COLUMNS])
-    row, end_of_rows = int(state[f, ROW]), int(state[f, END_OF_ROWS])
-    summed = int(state[f, SUMMED])
+    first, end = int(w.front_states[f, COLUMN]), int(w.front_states[f, END_OF_COLUMNS])
+    row, end_of_rows = int(w.front_states[f, ROW]), int(w.front_states[f, END_OF_ROWS])
+    summed = int(w.front_states[f, SUMMED])
     k = 0
     while first + k < summed and row + k < end_of_rows:
         best, longest, beyond = first + k, 0.0, 0.0
         for j in range(first + k, end):
-            c, square = int(column_list[j]), 0.0
+            c, square = int(w.column_lists[j]), 0.0
             for r in range(row + k, end_of_rows):
-                entry = factored[int(row_list[r]), c]
+                entry = w.factored[int(w.row_lists[r]), c]
                 square += entry * entry
             if j >= summed:
                 beyond = max(beyond, square)
             elif square > longest:
                 best, longest = j, square
         length = math.sqrt(longest)
-        whole = squares[int(column_list[best])]
+        whole = w.column_squares[int(w.column_lists[best])]
         if not length > least or longest < SHORTER * min(beyond, whole):
             break
-        column_list[first + k], column_list[best] = column_list[best], column_list[first + k]
-        c, top = int(column_list[first + k]), int(row_list[row + k])
+        w.column_lists[first + k], w.column_lists[best] = w.column_lists[best], w.column_lists[first + k]
+        c, top = int(w.column_lists[first + k]), int(w.row_lists[row + k])
         # reflection 1 - reflected u u' with u = (1, the column below) takes the column to (-sign) its length
-        to = -math.copysign(length, factored[top, c])
-        factor = (to - factored[top, c]) / to
-        scale = 1.0 / (factored[top, c] - to)
+        to = -math.copysign(length, w.factored[top, c])
+        factor = (to - w.factored[top, c]) / to
+        scale = 1.0 / (w.factored[top, c] - to)
         for r in range(row + k + 1, end_of_rows):
-            factored[int(row_list[r]), c] *= scale
-        factored[top, c] = to
-        reflected[ordinal + k] = factor
+            w.factored[int(w.row_lists[r]), c] *= scale
+        w.factored[top, c] = to
+        w.reflected[ordinal + k] = factor
         for j in range(first + k + 1, end):
-            b = int(column_list[j])
-            share = factored[top, b]
+            b = int(w.column_lists[j])
+            share = w.factored[top, b]
             for r in range(row + k + 1, end_of_rows):
-                i = int(row_list[r])
-                share += factored[i, c] * factored[i, b]
+                i = int(w.row_lists[r])
+                share += w.factored[i, c] * w.factored[i, b]
             share *= factor
-            factored[top, b] -= share
+            w.factored[top, b] -= share
             for r in range(row + k + 1, end_of_rows):
-                i = int(row_list[r])
-                factored[i, b] -= share * factored[i, c]
+                i = int(w.row_lists[r])
+                w.factored[i, b] -= share * w.factored[i, c]
         k += 1
     return k
 
@@ -196,94 +158,95 @@ def _row_length(factored: Floats, i: int, column_list: Floats, first: int, end: 
 
 
 @part
-def _pass_on(t: Integers, w: Floats, f: int, goes_on: bool, drop: float) -> float:
+def _pass_on(w: Workspace, f: int, goes_on: bool, drop: float) -> float:
     """Put rows and columns that are passed on first in their lists. Return the longest dropped row."""
-    state, factored = matrix(t, w, FRONT_STATES, FRONT_STATE_NUMBERS), matrix(t, w, FACTORED, t[NV])
-    column_list, row_list = vector(t, w, COLUMN_LISTS), vector(t, w, ROW_LISTS)
-    pivots = int(state[f, PIVOTS])
-    first, end = int(state[f, COLUMN]) + pivots, int(state[f, END_OF_COLUMNS])
-    summed = int(state[f, SUMMED])
-    row, end_of_rows = int(state[f, ROW]) + pivots, int(state[f, END_OF_ROWS])
+    pivots = int(w.front_states[f, PIVOTS])
+    first, end = int(w.front_states[f, COLUMN]) + pivots, int(w.front_states[f, END_OF_COLUMNS])
+    summed = int(w.front_states[f, SUMMED])
+    row, end_of_rows = int(w.front_states[f, ROW]) + pivots, int(w.front_states[f, END_OF_ROWS])
     passed = delayed = 0
     longest = 0.0
     for r in range(row, end_of_rows):
-        length = _row_length(factored, int(row_list[r]), column_list, first, end)
+        length = _row_length(w.factored, int(w.row_lists[r]), w.column_lists, first, end)
         if goes_on and length > drop:
-            row_list[row + passed], row_list[r] = row_list[r], row_list[row + passed]
+            w.row_lists[row + passed], w.row_lists[r] = w.row_lists[r], w.row_lists[row + passed]
             passed += 1
         else:
             longest = max(longest, length)
     if passed > 0:
         for j in range(first, summed):
-            c, most = int(column_list[j]), 0.0
+            c, most = int(w.column_lists[j]), 0.0
             for r in range(row, row + passed):
-                most = max(most, abs(factored[int(row_list[r]), c]))
+                most = max(most, abs(w.factored[int(w.row_lists[r]), c]))
             if most > NOTHING:
-                column_list[first + delayed], column_list[j] = column_list[j], column_list[first + delayed]
+                w.column_lists[first + delayed], w.column_lists[j] = (
+                    w.column_lists[j],
+                    w.column_lists[first + delayed],
+                )
                 delayed += 1
-    state[f, PASSED], state[f, DELAYED] = passed, delayed
+    w.front_states[f, PASSED], w.front_states[f, DELAYED] = passed, delayed
     return longest
 
 
-@kernel(int64(PARAMETERS, TOPOLOGY, BUFFER, float64, float64, float64))
-def eliminate(p: Floats, t: Integers, w: Floats, least: float, drop: float, most: float) -> int:
+@kernel
+def eliminate(m: Model, w: Workspace, least: float, drop: float, most: float) -> int:
     """After `constraint_rows`: QR of the scaled rows by the plan. Return the number of independent rows.
 
     least: length of the shortest pivot; drop: length of rows that go no further; most: length of rows that
     the last fronts may drop. Return -1 where rows longer than that are left, or a list is full.
     """
-    plan, state = table(t, FRONTS, FRONT_NUMBERS), matrix(t, w, FRONT_STATES, FRONT_STATE_NUMBERS)
-    stamps, squares = vector(t, w, STAMPS), vector(t, w, COLUMN_SQUARES)
-    for k in range(t[NV]):
-        stamps[k] = squares[k] = 0.0
+    for k in range(m.nv):
+        w.stamps[k] = w.column_squares[k] = 0.0
     rank = 0
-    for f in range(plan.shape[0]):
-        if not _gather(p, t, w, f):
+    for f in range(m.fronts.shape[0]):
+        if not _gather(m, w, f):
             return -1
-        pivots = _triangulate(t, w, f, least, rank)
-        state[f, ORDINAL], state[f, PIVOTS] = rank, pivots
+        pivots = _triangulate(w, f, least, rank)
+        w.front_states[f, ORDINAL], w.front_states[f, PIVOTS] = rank, pivots
         rank += pivots
-        if _pass_on(t, w, f, plan[f, 7] != 0, drop) > most:
+        if _pass_on(w, f, m.fronts[f, 7] != 0, drop) > most:
             return -1
     return rank
 
 
-@kernel(void(TOPOLOGY, BUFFER, VECTOR))
-def reflect_rows(t: Integers, w: Floats, b: Floats) -> None:
+@kernel
+def reflect_rows(w: Workspace, b: Floats) -> None:
     """b := Q' b, for b (nr)."""
-    state, factored = matrix(t, w, FRONT_STATES, FRONT_STATE_NUMBERS), matrix(t, w, FACTORED, t[NV])
-    column_list, row_list = vector(t, w, COLUMN_LISTS), vector(t, w, ROW_LISTS)
-    reflected = vector(t, w, REFLECTED)
-    for f in range(state.shape[0]):
-        first, row, end = int(state[f, COLUMN]), int(state[f, ROW]), int(state[f, END_OF_ROWS])
-        for k in range(int(state[f, PIVOTS])):
+    for f in range(w.front_states.shape[0]):
+        first, row, end = (
+            int(w.front_states[f, COLUMN]),
+            int(w.front_states[f, ROW]),
+            int(w.front_states[f, END_OF_ROWS]),
+        )
+        for k in range(int(w.front_states[f, PIVOTS])):
             _reflect(
-                factored,
-                int(column_list[first + k]),
-                row_list,
+                w.factored,
+                int(w.column_lists[first + k]),
+                w.row_lists,
                 row + k,
                 end,
-                reflected[int(state[f, ORDINAL]) + k],
+                w.reflected[int(w.front_states[f, ORDINAL]) + k],
                 b,
             )
 
 
-@kernel(void(TOPOLOGY, BUFFER, VECTOR))
-def reflect_rows_back(t: Integers, w: Floats, b: Floats) -> None:
+@kernel
+def reflect_rows_back(w: Workspace, b: Floats) -> None:
     """b := Q b, for b (nr)."""
-    state, factored = matrix(t, w, FRONT_STATES, FRONT_STATE_NUMBERS), matrix(t, w, FACTORED, t[NV])
-    column_list, row_list = vector(t, w, COLUMN_LISTS), vector(t, w, ROW_LISTS)
-    reflected = vector(t, w, REFLECTED)
-    for f in range(state.shape[0] - 1, -1, -1):
-        first, row, end = int(state[f, COLUMN]), int(state[f, ROW]), int(state[f, END_OF_ROWS])
-        for k in range(int(state[f, PIVOTS]) - 1, -1, -1):
+    for f in range(w.front_states.shape[0] - 1, -1, -1):
+        first, row, end = (
+            int(w.front_states[f, COLUMN]),
+            int(w.front_states[f, ROW]),
+            int(w.front_states[f, END_OF_ROWS]),
+        )
+        for k in range(int(w.front_states[f, PIVOTS]) - 1, -1, -1):
             _reflect(
-                factored,
-                int(column_list[first + k]),
-                row_list,
+                w.factored,
+                int(w.column_lists[first + k]),
+                w.row_lists,
                 row + k,
                 end,
-                reflected[int(state[f, ORDINAL]) + k],
+                w.reflected[int(w.front_states[f, ORDINAL]) + k],
                 b,
             )
 
@@ -305,63 +268,66 @@ def _reflect(
         b[i] -= share * factored[i, c]
 
 
-@kernel(void(TOPOLOGY, BUFFER, int64, int64, VECTOR, VECTOR))
-def solve_some_fronts(t: Integers, w: Floats, begin: int, end: int, y: Floats, x: Floats) -> None:
+@kernel
+def solve_some_fronts(w: Workspace, begin: int, end: int, y: Floats, x: Floats) -> None:
     """Complete x (nv, scaled) in the pivots of the fronts `begin` to `end` - 1, as `solve_fronts`."""
-    state, factored = matrix(t, w, FRONT_STATES, FRONT_STATE_NUMBERS), matrix(t, w, FACTORED, t[NV])
-    column_list, row_list = vector(t, w, COLUMN_LISTS), vector(t, w, ROW_LISTS)
     for f in range(end - 1, begin - 1, -1):
-        first, last, row = int(state[f, COLUMN]), int(state[f, END_OF_COLUMNS]), int(state[f, ROW])
-        for k in range(int(state[f, PIVOTS]) - 1, -1, -1):
-            i = int(row_list[row + k])
+        first, last, row = (
+            int(w.front_states[f, COLUMN]),
+            int(w.front_states[f, END_OF_COLUMNS]),
+            int(w.front_states[f, ROW]),
+        )
+        for k in range(int(w.front_states[f, PIVOTS]) - 1, -1, -1):
+            i = int(w.row_lists[row + k])
             entry = y[i]
             for j in range(first + k + 1, last):
-                c = int(column_list[j])
-                entry -= factored[i, c] * x[c]
-            c = int(column_list[first + k])
-            x[c] = entry / factored[i, c]
+                c = int(w.column_lists[j])
+                entry -= w.factored[i, c] * x[c]
+            c = int(w.column_lists[first + k])
+            x[c] = entry / w.factored[i, c]
 
 
 @part
-def solve_fronts(t: Integers, w: Floats, y: Floats, x: Floats) -> None:
+def solve_fronts(m: Model, w: Workspace, y: Floats, x: Floats) -> None:
     """Complete x (nv, scaled), whose free entries are given: R x = y, for y (nr) in rows of pivots."""
-    solve_some_fronts(t, w, 0, table(t, FRONTS, FRONT_NUMBERS).shape[0], y, x)
+    solve_some_fronts(w, 0, m.fronts.shape[0], y, x)
 
 
-@kernel(void(TOPOLOGY, BUFFER, VECTOR, VECTOR))
-def solve_fronts_transposed(t: Integers, w: Floats, x: Floats, y: Floats) -> None:
+@kernel
+def solve_fronts_transposed(w: Workspace, x: Floats, y: Floats) -> None:
     """y (nr) at the rows of the pivots := R1'⁻¹ x, for x (nv, scaled), which is destroyed."""
-    state, factored = matrix(t, w, FRONT_STATES, FRONT_STATE_NUMBERS), matrix(t, w, FACTORED, t[NV])
-    column_list, row_list = vector(t, w, COLUMN_LISTS), vector(t, w, ROW_LISTS)
-    for f in range(state.shape[0]):
-        first, end, row = int(state[f, COLUMN]), int(state[f, END_OF_COLUMNS]), int(state[f, ROW])
-        for k in range(int(state[f, PIVOTS])):
-            i, c = int(row_list[row + k]), int(column_list[first + k])
-            y[i] = x[c] / factored[i, c]
+    for f in range(w.front_states.shape[0]):
+        first, end, row = (
+            int(w.front_states[f, COLUMN]),
+            int(w.front_states[f, END_OF_COLUMNS]),
+            int(w.front_states[f, ROW]),
+        )
+        for k in range(int(w.front_states[f, PIVOTS])):
+            i, c = int(w.row_lists[row + k]), int(w.column_lists[first + k])
+            y[i] = x[c] / w.factored[i, c]
             for j in range(first + k + 1, end):
-                b = int(column_list[j])
-                x[b] -= factored[i, b] * y[i]
+                b = int(w.column_lists[j])
+                x[b] -= w.factored[i, b] * y[i]
 
 
-@kernel(float64(TOPOLOGY, BUFFER))
-def smallest_of_fronts(t: Integers, w: Floats) -> float:
+@kernel
+def smallest_of_fronts(m: Model, w: Workspace) -> float:
     """Estimate of the smallest singular value of R1 by two steps of inverse iteration, of all clusters."""
-    plan, x, y = table(t, FRONTS, FRONT_NUMBERS), vector(t, w, STAMPS)[: t[NV]], vector(t, w, STAMPS)[t[NV] :]
-    state, row_list = matrix(t, w, FRONT_STATES, FRONT_STATE_NUMBERS), vector(t, w, ROW_LISTS)
+    x, y = w.stamps[: m.nv], w.stamps[m.nv :]
     fill(y, 0.0)
     last = -1
-    for f in range(state.shape[0]):
-        if state[f, PIVOTS] > 0.0:
-            last = int(row_list[int(state[f, ROW]) + int(state[f, PIVOTS]) - 1])
-        if last >= 0 and (f + 1 == state.shape[0] or plan[f + 1, 8] != plan[f, 8]):
+    for f in range(w.front_states.shape[0]):
+        if w.front_states[f, PIVOTS] > 0.0:
+            last = int(w.row_lists[int(w.front_states[f, ROW]) + int(w.front_states[f, PIVOTS]) - 1])
+        if last >= 0 and (f + 1 == w.front_states.shape[0] or m.fronts[f + 1, 8] != m.fronts[f, 8]):
             y[last] = 1.0
     if last < 0:
         return 0.0
     size = 1.0
     for _ in range(2):
         fill(x, 0.0)
-        solve_fronts(t, w, y, x)
-        solve_fronts_transposed(t, w, x, y)
+        solve_fronts(m, w, y, x)
+        solve_fronts_transposed(w, x, y)
         square = 0.0
         for i in range(len(y)):
             square += y[i] * y[i]
@@ -371,113 +337,104 @@ def smallest_of_fronts(t: Integers, w: Floats) -> float:
     return 1.0 / math.sqrt(size)
 
 
-@kernel(float64(TOPOLOGY, BUFFER, VECTOR))
-def clear_dropped(t: Integers, w: Floats, b: Floats) -> float:
+@kernel
+def clear_dropped(w: Workspace, b: Floats) -> float:
     """Set the entries of b (nr) in dropped rows to 0. Return the largest of them."""
-    state, row_list = matrix(t, w, FRONT_STATES, FRONT_STATE_NUMBERS), vector(t, w, ROW_LISTS)
     largest = 0.0
-    for f in range(state.shape[0]):
-        start = int(state[f, ROW]) + int(state[f, PIVOTS]) + int(state[f, PASSED])
-        for r in range(start, int(state[f, END_OF_ROWS])):
-            i = int(row_list[r])
+    for f in range(w.front_states.shape[0]):
+        start = int(w.front_states[f, ROW]) + int(w.front_states[f, PIVOTS]) + int(w.front_states[f, PASSED])
+        for r in range(start, int(w.front_states[f, END_OF_ROWS])):
+            i = int(w.row_lists[r])
             largest = max(largest, abs(b[i]))
             b[i] = 0.0
     return largest
 
 
-@kernel(float64(TOPOLOGY, BUFFER))
-def dropped_by_fronts(t: Integers, w: Floats) -> float:
+@kernel
+def dropped_by_fronts(w: Workspace) -> float:
     """Return the length of all that fronts have dropped (scaled rows)."""
-    state, factored = matrix(t, w, FRONT_STATES, FRONT_STATE_NUMBERS), matrix(t, w, FACTORED, t[NV])
-    column_list, row_list = vector(t, w, COLUMN_LISTS), vector(t, w, ROW_LISTS)
     square = 0.0
-    for f in range(state.shape[0]):
-        start = int(state[f, ROW]) + int(state[f, PIVOTS]) + int(state[f, PASSED])
-        first, end = int(state[f, COLUMN]) + int(state[f, PIVOTS]), int(state[f, END_OF_COLUMNS])
-        for r in range(start, int(state[f, END_OF_ROWS])):
-            square += _row_length(factored, int(row_list[r]), column_list, first, end) ** 2
+    for f in range(w.front_states.shape[0]):
+        start = int(w.front_states[f, ROW]) + int(w.front_states[f, PIVOTS]) + int(w.front_states[f, PASSED])
+        first, end = (
+            int(w.front_states[f, COLUMN]) + int(w.front_states[f, PIVOTS]),
+            int(w.front_states[f, END_OF_COLUMNS]),
+        )
+        for r in range(start, int(w.front_states[f, END_OF_ROWS])):
+            square += _row_length(w.factored, int(w.row_lists[r]), w.column_lists, first, end) ** 2
     return math.sqrt(square)
 
 
-@kernel(void(TOPOLOGY, BUFFER, MATRIX))
-def basis_of_fronts(t: Integers, w: Floats, basis: Floats) -> None:
+@kernel
+def basis_of_fronts(m: Model, w: Workspace, basis: Matrix) -> None:
     """Write the admitted velocities, scaled, to the first rows of `basis` (rows × nv)."""
-    plan, column_list = table(t, FRONTS, FRONT_NUMBERS), vector(t, w, COLUMN_LISTS)
-    state = matrix(t, w, FRONT_STATES, FRONT_STATE_NUMBERS)
-    zero = vector(t, w, STAMPS)[t[NV] :]
+    zero = w.stamps[m.nv :]
     fill(zero, 0.0)
     index = 0
-    for f in range(state.shape[0]):
-        start = int(state[f, COLUMN]) + int(state[f, PIVOTS]) + int(state[f, DELAYED])
-        for j in range(start, int(state[f, SUMMED])):
+    for f in range(w.front_states.shape[0]):
+        start = (
+            int(w.front_states[f, COLUMN]) + int(w.front_states[f, PIVOTS]) + int(w.front_states[f, DELAYED])
+        )
+        for j in range(start, int(w.front_states[f, SUMMED])):
             fill(basis[index], 0.0)
-            basis[index, int(column_list[j])] = 1.0
-            solve_some_fronts(t, w, plan[f, 8], f + 1, zero, basis[index])
+            basis[index, int(w.column_lists[j])] = 1.0
+            solve_some_fronts(w, m.fronts[f, 8], f + 1, zero, basis[index])
             index += 1
 
 
 @part
-def rows_times(t: Integers, a: Floats, x: Floats, y: Floats) -> None:
+def rows_times(m: Model, a: Floats, x: Floats, y: Floats) -> None:
     """y (nr) := a x, for x (nv) and rows a (nr × nv) with the pattern of A."""
-    plan, columns, rows = table(t, FRONTS, FRONT_NUMBERS), table(t, FRONT_COLUMNS, 1), table(t, FRONT_ROWS, 1)
-    for f in range(plan.shape[0]):
-        for r in range(plan[f, 3], plan[f, 4]):
+    for f in range(m.fronts.shape[0]):
+        for r in range(m.fronts[f, 3], m.fronts[f, 4]):
             total = 0.0
-            for j in range(plan[f, 0], plan[f, 2]):
-                total += a[rows[r, 0], columns[j, 0]] * x[columns[j, 0]]
-            y[rows[r, 0]] = total
+            for j in range(m.fronts[f, 0], m.fronts[f, 2]):
+                total += a[m.front_rows[r], m.front_columns[j]] * x[m.front_columns[j]]
+            y[m.front_rows[r]] = total
 
 
 @part
-def add_transposed(t: Integers, a: Floats, multipliers: Floats, force: Floats) -> None:
+def add_transposed(m: Model, a: Floats, multipliers: Floats, force: Floats) -> None:
     """force (nv) += a' multipliers, for multipliers (nr) and rows a (nr × nv) with the pattern of A."""
-    plan, columns, rows = table(t, FRONTS, FRONT_NUMBERS), table(t, FRONT_COLUMNS, 1), table(t, FRONT_ROWS, 1)
-    for f in range(plan.shape[0]):
-        for r in range(plan[f, 3], plan[f, 4]):
-            i = rows[r, 0]
-            for j in range(plan[f, 0], plan[f, 2]):
-                force[columns[j, 0]] += a[i, columns[j, 0]] * multipliers[i]
+    for f in range(m.fronts.shape[0]):
+        for r in range(m.fronts[f, 3], m.fronts[f, 4]):
+            i = m.front_rows[r]
+            for j in range(m.fronts[f, 0], m.fronts[f, 2]):
+                force[m.front_columns[j]] += a[i, m.front_columns[j]] * multipliers[i]
 
 
 @part
-def rows_both_ways(
-    t: Integers, a: Floats, x: Floats, y: Floats, multipliers: Floats, force: Floats
-) -> None:  # fmt: skip
+def rows_both_ways(m: Model, a: Floats, x: Floats, y: Floats, multipliers: Floats, force: Floats) -> None:
     """y (nr) := a x and force (nv) += a' multipliers, for rows a (nr × nv) with the pattern of A."""
-    plan, columns, rows = table(t, FRONTS, FRONT_NUMBERS), table(t, FRONT_COLUMNS, 1), table(t, FRONT_ROWS, 1)
-    for f in range(plan.shape[0]):
-        for r in range(plan[f, 3], plan[f, 4]):
-            i, total = rows[r, 0], 0.0
-            for j in range(plan[f, 0], plan[f, 2]):
-                c = columns[j, 0]
+    for f in range(m.fronts.shape[0]):
+        for r in range(m.fronts[f, 3], m.fronts[f, 4]):
+            i, total = m.front_rows[r], 0.0
+            for j in range(m.fronts[f, 0], m.fronts[f, 2]):
+                c = m.front_columns[j]
                 total += a[i, c] * x[c]
                 force[c] += a[i, c] * multipliers[i]
             y[i] = total
 
 
 @part
-def copy_rows(p: Floats, t: Integers, w: Floats, scaled: Floats) -> None:
+def copy_rows(m: Model, w: Workspace, scaled: Floats) -> None:
     """Write the scaled rows to `scaled` (nr × nv), which has entries in the pattern of A only."""
-    plan, columns, rows = table(t, FRONTS, FRONT_NUMBERS), table(t, FRONT_COLUMNS, 1), table(t, FRONT_ROWS, 1)
-    a, row_scale, column_scale = matrix(t, w, A, t[NV]), vector(t, p, ROW_SCALE), vector(t, p, COLUMN_SCALE)
-    for f in range(plan.shape[0]):
-        for r in range(plan[f, 3], plan[f, 4]):
-            i = rows[r, 0]
-            for j in range(plan[f, 0], plan[f, 2]):
-                k = columns[j, 0]
-                scaled[i, k] = row_scale[i] * a[i, k] * column_scale[k]
+    for f in range(m.fronts.shape[0]):
+        for r in range(m.fronts[f, 3], m.fronts[f, 4]):
+            i = m.front_rows[r]
+            for j in range(m.fronts[f, 0], m.fronts[f, 2]):
+                k = m.front_columns[j]
+                scaled[i, k] = m.row_scale[i] * w.A[i, k] * m.column_scale[k]
 
 
 @part
-def rows_apart(p: Floats, t: Integers, w: Floats, scaled: Floats) -> float:
+def rows_apart(m: Model, w: Workspace, scaled: Floats) -> float:
     """Return the distance of the scaled rows from others (nr × nv), over all entries of their pattern."""
-    plan, columns, rows = table(t, FRONTS, FRONT_NUMBERS), table(t, FRONT_COLUMNS, 1), table(t, FRONT_ROWS, 1)
-    a, row_scale, column_scale = matrix(t, w, A, t[NV]), vector(t, p, ROW_SCALE), vector(t, p, COLUMN_SCALE)
     square = 0.0
-    for f in range(plan.shape[0]):
-        for r in range(plan[f, 3], plan[f, 4]):
-            i = rows[r, 0]
-            for j in range(plan[f, 0], plan[f, 2]):
-                k = columns[j, 0]
-                square += (scaled[i, k] - row_scale[i] * a[i, k] * column_scale[k]) ** 2
+    for f in range(m.fronts.shape[0]):
+        for r in range(m.fronts[f, 3], m.fronts[f, 4]):
+            i = m.front_rows[r]
+            for j in range(m.fronts[f, 0], m.fronts[f, 2]):
+                k = m.front_columns[j]
+                square += (scaled[i, k] - m.row_scale[i] * w.A[i, k] * m.column_scale[k]) ** 2
     return math.sqrt(square)

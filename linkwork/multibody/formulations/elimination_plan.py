@@ -26,6 +26,7 @@ from linkwork.arrays import Integers
 from linkwork.multibody.expressions.program import COORDINATE
 from linkwork.multibody.kernels import layout
 from linkwork.multibody.tree.link_tree import Link
+from linkwork.multibody.workspace import Model
 
 FEWEST_COLUMNS = 10
 """Degrees of freedom from which on a plan is considered."""
@@ -55,20 +56,19 @@ class Front:
 
 
 def row_columns(
-    links: Sequence[Link], coordinates: Integers, points: Integers, tables: Mapping[int, Integers]
+    links: Sequence[Link], coordinates: Integers, points: Integers, tables: Mapping[str, Integers]
 ) -> list[frozenset[int]]:
     """Return the degrees of freedom (places in v) that each row of A can involve.
 
-    coordinates (nc × 2) and points (np) are the tables of t; `tables` has those of the constraints.
+    coordinates (nc × 2: kind, joint or point) and points (np: link); `tables` are those of the constraints.
     """
     return list(_row_columns(links, coordinates, points, tables))
 
 
 def _row_columns(
-    links: Sequence[Link], coordinates: Integers, points: Integers, tables: Mapping[int, Integers]
+    links: Sequence[Link], coordinates: Integers, points: Integers, tables: Mapping[str, Integers]
 ) -> Iterator[frozenset[int]]:
-    terms, programs = tables[layout.TERMS], tables[layout.PROGRAM].reshape(-1, 3)
-    factors = tables[layout.FACTORS].reshape(-1, 3)
+    terms, programs, factors = tables["term"], tables["program"], tables["factors"]
 
     def carried(link: int) -> set[int]:
         found = set()
@@ -81,9 +81,10 @@ def _row_columns(
         kind, of = coordinates[index].tolist()
         return {of} if kind == layout.ON_JOINT else carried(int(points[of]))
 
-    rows = tables[layout.ROWS].reshape(-1, 4)
-    for first, count, link_a, link_b in tables[layout.CONSTRAINTS].reshape(-1, 4).tolist():
-        for kind, start, length, _ in rows[first : first + count].tolist():
+    rows = np.column_stack([tables[name] for name in ("row_kind", "row_first", "row_second")])
+    spans = np.column_stack([tables[name] for name in ("first_row", "row_count", "link_a", "link_b")])
+    for first, count, link_a, link_b in spans.tolist():
+        for kind, start, length in rows[first : first + count].tolist():
             if kind == layout.LINEAR_ROW:
                 used = [int(index) for index in terms[start : start + length]]
             elif kind == layout.EXPRESSION:
@@ -143,12 +144,10 @@ def operations(front: Front, made: Sequence[Front]) -> float:
 
 @dataclass(frozen=True)
 class EliminationPlan:
-    """Tables of t for elimination.py; fronts, and the room for lists of columns and rows (0: one piece)."""
+    """Tables of a `Model` for elimination.py, and their sizes."""
 
-    tables: dict[int, Integers]
-    fronts: int
-    columns: int
-    rows: int
+    tables: dict[str, Integers]
+    counts: dict[str, int]
 
 
 def clustered(made: Sequence[Front], links: Sequence[Link]) -> list[Front]:
@@ -195,13 +194,9 @@ def planned(patterns: Sequence[frozenset[int]], links: Sequence[Link]) -> Elimin
     return _plan([*made, Front(alone, [], [], cluster=len(made))] if alone else made)
 
 
-def factorisation(topology: Integers, nv: int) -> dict[str, Any]:
-    """Return the plan in a mechanism's topology for people: number of fronts, the largest one, and why.
-
-    topology: all tables (n), as `Mechanism.topology`.
-    """
-    t = topology
-    table = t[t[layout.FRONTS] : t[layout.FRONTS + 1]].reshape(-1, layout.FRONT_NUMBERS)
+def factorisation(model: Model) -> dict[str, Any]:
+    """Return a mechanism's plan for people: number of fronts, the largest one, and why."""
+    table, nv = model.fronts, model.nv
     columns = table[:, 2] - table[:, 0]
     largest = int(np.argmax(columns))
     if len(table) > 1:
@@ -230,12 +225,17 @@ def _plan(made: Sequence[Front]) -> EliminationPlan:
     several = len(made) > 1
     return EliminationPlan(
         {
-            layout.FRONTS: np.array(table, dtype=np.int64),
-            layout.FRONT_COLUMNS: np.array(columns, dtype=np.int64),
-            layout.FRONT_ROWS: np.array(rows, dtype=np.int64),
-            layout.FRONTS_BEFORE: np.array(before, dtype=np.int64),
+            "fronts": np.array(table, dtype=np.int64),
+            "front_columns": np.array(columns, dtype=np.int64),
+            "front_rows": np.array(rows, dtype=np.int64),
+            "fronts_before": np.array(before, dtype=np.int64),
         },
-        len(made) if several else 0,
-        ROOM * len(columns) if several else 0,
-        ROOM * (len(rows) + sum(front.left for front in made)) if several else 0,
+        {
+            "n_fronts": len(made),
+            "n_front_columns": len(columns),
+            "n_front_rows": len(rows),
+            "n_fronts_before": len(before),
+            "n_column_list": ROOM * len(columns) if several else 0,
+            "n_row_list": ROOM * (len(rows) + sum(front.left for front in made)) if several else 0,
+        },
     )

@@ -68,10 +68,9 @@ def constraint_evaluation(mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLi
 
 
 def _evaluated(w: Workspace) -> Evaluation:
-    t, p = w.topology, w.parameters
     constrained_terms(*w.arguments)
-    rows = p[t[layout.ROW_SCALE] : t[layout.ROW_SCALE + 1]]
-    columns = p[t[layout.COLUMN_SCALE] : t[layout.COLUMN_SCALE + 1]]
+    rows = w.model.row_scale
+    columns = w.model.column_scale
     values = np.linalg.svd(rows[:, None] * w.A * columns, compute_uv=False)
     return Evaluation(
         w.phi.copy(),
@@ -95,7 +94,7 @@ def row_rates(mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike) -> Float
     direction = w.v / speed
     for reach, weight in ((-2, 1.0), (-1, -8.0), (1, 8.0), (2, -1.0)):
         w.q[:] = start
-        move_by(w.topology, w.q, direction, reach * _STEP)
+        move_by(w.model, w.q, direction, reach * _STEP)
         constrained_terms(*w.arguments)
         rate += weight * speed / (12.0 * _STEP) * w.A
     return rate

@@ -6,7 +6,7 @@
 
 import math
 
-from linkwork.arrays import Floats, Integers
+from linkwork.arrays import Floats
 from linkwork.multibody.formulations.elimination import (
     clear_dropped,
     reflect_rows,
@@ -15,20 +15,9 @@ from linkwork.multibody.formulations.elimination import (
     solve_fronts,
     solve_fronts_transposed,
 )
-from linkwork.multibody.kernels.compiling import BUFFER, PARAMETERS, TOPOLOGY, VECTOR, kernel, part, void
-from linkwork.multibody.kernels.layout import (
-    COLUMN_SCALE,
-    EXCHANGES,
-    FACTORED,
-    IN_FRONTS,
-    INCONSISTENCY,
-    N_ROWS,
-    NV,
-    RANKING,
-    REFLECTED,
-    RIGHT_SIDE,
-)
-from linkwork.multibody.kernels.views import fill, matrix, vector
+from linkwork.multibody.kernels.compiling import kernel, part
+from linkwork.multibody.kernels.layout import IN_FRONTS, INCONSISTENCY
+from linkwork.multibody.kernels.views import fill
 from linkwork.multibody.linalg.reflections import (
     back_substitute,
     exchange_back,
@@ -36,96 +25,95 @@ from linkwork.multibody.linalg.reflections import (
     reflect,
     reflect_back,
 )
+from linkwork.multibody.workspace import Model, Workspace
 
 
 @part
-def in_fronts(t: Integers, w: Floats) -> bool:
+def in_fronts(w: Workspace) -> bool:
     """Return whether the factors are in fronts."""
-    there: bool = vector(t, w, RANKING)[IN_FRONTS] != 0.0
+    there: bool = w.ranking[IN_FRONTS] != 0.0
     return there
 
 
 @part
-def to_factors(t: Integers, w: Floats, rank: int, b: Floats) -> None:
+def to_factors(w: Workspace, rank: int, b: Floats) -> None:
     """b := Q' b, for b (nr)."""
-    if in_fronts(t, w):
-        reflect_rows(t, w, b)
+    if in_fronts(w):
+        reflect_rows(w, b)
     else:
-        reflect(matrix(t, w, FACTORED, t[NV]), vector(t, w, REFLECTED), rank, b)
+        reflect(w.factored, w.reflected, rank, b)
 
 
 @part
-def from_factors(t: Integers, w: Floats, rank: int, b: Floats) -> None:
+def from_factors(w: Workspace, rank: int, b: Floats) -> None:
     """b := Q b, for b (nr)."""
-    if in_fronts(t, w):
-        reflect_rows_back(t, w, b)
+    if in_fronts(w):
+        reflect_rows_back(w, b)
     else:
-        reflect_back(matrix(t, w, FACTORED, t[NV]), vector(t, w, REFLECTED), rank, b)
+        reflect_back(w.factored, w.reflected, rank, b)
 
 
 @part
-def clear_dependent(t: Integers, w: Floats, rank: int, b: Floats) -> float:
+def clear_dependent(m: Model, w: Workspace, rank: int, b: Floats) -> float:
     """Set the entries of b (nr), after `to_factors`, of dependent rows to 0. Return the largest of them."""
-    if in_fronts(t, w):
-        return clear_dropped(t, w, b)
+    if in_fronts(w):
+        return clear_dropped(w, b)
     largest = 0.0
-    for i in range(rank, t[N_ROWS]):
+    for i in range(rank, m.n_rows):
         largest = max(largest, abs(b[i]))
         b[i] = 0.0
     return largest
 
 
 @part
-def solve_rows(t: Integers, w: Floats, rank: int, b: Floats, x: Floats) -> None:
+def solve_rows(m: Model, w: Workspace, rank: int, b: Floats, x: Floats) -> None:
     """x (nv) := P [R1⁻¹ b; 0], for b (nr) of `to_factors`."""
     fill(x, 0.0)
-    if in_fronts(t, w):
-        solve_fronts(t, w, b, x)
+    if in_fronts(w):
+        solve_fronts(m, w, b, x)
         return
     for i in range(rank):
         x[i] = b[i]
-    back_substitute(matrix(t, w, FACTORED, t[NV]), rank, x)
-    exchange_back(vector(t, w, EXCHANGES), rank, x)
+    back_substitute(w.factored, rank, x)
+    exchange_back(w.exchanges, rank, x)
 
 
-@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, VECTOR, VECTOR))
-def particular_of_fronts(p: Floats, t: Integers, w: Floats, right: Floats, x: Floats) -> None:
+@kernel
+def particular_of_fronts(m: Model, w: Workspace, right: Floats, x: Floats) -> None:
     """x (nv) with A x = `right` (nr, scaled rows), which receives Q' right; writes `INCONSISTENCY`."""
-    columns = vector(t, p, COLUMN_SCALE)
-    reflect_rows(t, w, right)
+    reflect_rows(w, right)
     fill(x, 0.0)
-    solve_fronts(t, w, right, x)
-    for k in range(t[NV]):
-        x[k] *= columns[k]
-    vector(t, w, RANKING)[INCONSISTENCY] = clear_dropped(t, w, right)
+    solve_fronts(m, w, right, x)
+    for k in range(m.nv):
+        x[k] *= m.column_scale[k]
+    w.ranking[INCONSISTENCY] = clear_dropped(w, right)
 
 
-@kernel(void(TOPOLOGY, BUFFER, VECTOR, VECTOR))
-def multipliers_of_fronts(t: Integers, w: Floats, x: Floats, multipliers: Floats) -> None:
+@kernel
+def multipliers_of_fronts(w: Workspace, x: Floats, multipliers: Floats) -> None:
     """Shortest `multipliers` (nr, scaled rows) with Â'λ = x, for x (nv, scaled), which is destroyed."""
     fill(multipliers, 0.0)
-    solve_fronts_transposed(t, w, x, multipliers)
-    reflect_rows_back(t, w, multipliers)
+    solve_fronts_transposed(w, x, multipliers)
+    reflect_rows_back(w, multipliers)
 
 
 @part
-def smallest_singular_value(t: Integers, w: Floats, rank: int) -> float:
+def smallest_singular_value(m: Model, w: Workspace, rank: int) -> float:
     """Estimate of the smallest singular value of R1 by two steps of inverse iteration."""
-    if in_fronts(t, w):
-        return smallest_of_fronts(t, w)
+    if in_fronts(w):
+        return smallest_of_fronts(m, w)
     if rank == 0:
         return 0.0
-    factored, x = matrix(t, w, FACTORED, t[NV]), vector(t, w, RIGHT_SIDE)
-    fill(x, 0.0)
-    x[rank - 1] = 1.0
+    fill(w.right_side, 0.0)
+    w.right_side[rank - 1] = 1.0
     size = 1.0
     for _ in range(2):
-        back_substitute(factored, rank, x)
-        forward_substitute(factored, rank, x)
+        back_substitute(w.factored, rank, w.right_side)
+        forward_substitute(w.factored, rank, w.right_side)
         square = 0.0
         for i in range(rank):
-            square += x[i] * x[i]
+            square += w.right_side[i] * w.right_side[i]
         size = math.sqrt(square)
         for i in range(rank):
-            x[i] /= size
+            w.right_side[i] /= size
     return 1.0 / math.sqrt(size)

@@ -8,7 +8,6 @@ acceleration is then NaN, and the rank shows the cause.
 
 import math
 
-from linkwork.arrays import Floats, Integers
 from linkwork.multibody.formulations.constrained_dynamics import (
     constrained_terms,
     forces_of_constraint,
@@ -17,124 +16,95 @@ from linkwork.multibody.formulations.constrained_dynamics import (
 )
 from linkwork.multibody.formulations.rank import in_one_piece
 from linkwork.multibody.formulations.udwadia_kalaba import constrained_acceleration
-from linkwork.multibody.kernels.compiling import ON_MECHANISM, kernel
-from linkwork.multibody.kernels.layout import (
-    ASIDE_2,
-    CHOICE,
-    COLUMN_SCALE,
-    CONSTRAINT_FORCE,
-    CONSTRAINTS,
-    EXCHANGES,
-    FACTOR,
-    FACTORED,
-    MULTIPLIERS,
-    N_CONSTRAINTS,
-    N_ROWS,
-    NV,
-    ON,
-    RANK,
-    RANKING,
-    REFLECTED,
-    REPLACED,
-    RIGHT_SIDE,
-    SHIFT,
-    SQUARE,
-    VDOT,
-    A,
-    B,
-    M,
-)
-from linkwork.multibody.kernels.views import block, copy, fill, matrix, table, vector
+from linkwork.multibody.kernels.compiling import block, kernel
+from linkwork.multibody.kernels.layout import RANK, REPLACED
+from linkwork.multibody.kernels.views import copy, fill
 from linkwork.multibody.linalg.linear import cholesky, cholesky_solve, lower_solve, upper_solve
 from linkwork.multibody.linalg.reflections import exchange_back, reflect
+from linkwork.multibody.workspace import Model, Workspace
 
 PROJECTED, UDWADIA_KALABA, LAGRANGE = range(3)
 FORMULATIONS = {"projected": PROJECTED, "udwadia_kalaba": UDWADIA_KALABA, "lagrange": LAGRANGE}
 
 
-@kernel(ON_MECHANISM)
-def udwadia_kalaba(p: Floats, t: Integers, w: Floats) -> None:
+@kernel
+def udwadia_kalaba(m: Model, w: Workspace) -> None:
     """From q, v and effort: v̇, Fc, λ and the rank, by the explicit equation."""
-    constrained_terms(p, t, w)
-    in_one_piece(p, t, w)
-    n, ranking = t[NV], vector(t, w, RANKING)
-    rank = int(ranking[RANK])
-    factored, columns, right = matrix(t, w, FACTORED, n), vector(t, p, COLUMN_SCALE), vector(t, w, RIGHT_SIDE)
-    independent = block(w, t[ASIDE_2], rank, n)
-    reflect(factored, vector(t, w, REFLECTED), rank, right)
+    constrained_terms(m, w)
+    in_one_piece(m, w)
+    n = m.nv
+    rank = int(w.ranking[RANK])
+    independent = w.system[:rank]
+    reflect(w.factored, w.reflected, rank, w.right_side)
     for i in range(rank):
         fill(independent[i], 0.0)
         for k in range(i, n):
-            independent[i, k] = factored[i, k]
-        exchange_back(vector(t, w, EXCHANGES), rank, independent[i])
+            independent[i, k] = w.factored[i, k]
+        exchange_back(w.exchanges, rank, independent[i])
         for k in range(n):
-            independent[i, k] /= columns[k]
-    r, scratch = vector(t, w, SHIFT), vector(t, w, SQUARE)
-    free_forces(t, w, r)
-    vdot, force = vector(t, w, VDOT), vector(t, w, CONSTRAINT_FORCE)
-    constrained_acceleration(matrix(t, w, M, n), r, independent, right[:rank], 0.0, scratch, vdot, force)
-    forces_of_constraint(p, t, w)
+            independent[i, k] /= m.column_scale[k]
+    free_forces(m, w, w.shift)
+    constrained_acceleration(
+        w.M, w.shift, independent, w.right_side[:rank], 0.0, w.square, w.vdot, w.constraint_force
+    )
+    forces_of_constraint(m, w)
 
 
-@kernel(ON_MECHANISM)
-def lagrange(p: Floats, t: Integers, w: Floats) -> None:
+@kernel
+def lagrange(m: Model, w: Workspace) -> None:
     """From q, v and effort: v̇, Fc, λ and the rank, by multipliers; not numbers where rows are redundant."""
-    constrained_terms(p, t, w)
-    n, m = t[NV], t[N_ROWS]
-    spans, on, ranking = table(t, CONSTRAINTS, 4), vector(t, w, ON), vector(t, w, RANKING)
-    a, b = matrix(t, w, A, n), vector(t, w, B)
-    vdot, force, multipliers = vector(t, w, VDOT), vector(t, w, CONSTRAINT_FORCE), vector(t, w, MULTIPLIERS)
-    root = matrix(t, w, FACTOR, n)
-    cholesky(matrix(t, w, M, n), root)
-    free_forces(t, w, vdot)
-    lower_solve(root, vdot)  # in coordinates L' v̇
-    scaled, right = block(w, t[SQUARE], m, n), vector(t, w, RIGHT_SIDE)
+    constrained_terms(m, w)
+    n = m.nv
+    cholesky(w.M, w.factor)
+    free_forces(m, w, w.vdot)
+    lower_solve(w.factor, w.vdot)  # in coordinates L' v̇
+    scaled = block(w.square, 0, m.n_rows, n)
     active = 0
-    for c in range(t[N_CONSTRAINTS]):
-        for i in range(spans[c, 0], spans[c, 0] + spans[c, 1]):
-            if on[c] != 0.0:
-                copy(a[i], scaled[active])
-                lower_solve(root, scaled[active])
-                right[active] = b[i]
+    for c in range(m.n_constraints):
+        for i in range(m.first_row[c], m.first_row[c] + m.row_count[c]):
+            if w.on[c] != 0.0:
+                copy(w.A[i], scaled[active])
+                lower_solve(w.factor, scaled[active])
+                w.right_side[active] = w.b[i]
                 for k in range(n):
-                    right[active] -= scaled[active, k] * vdot[k]
+                    w.right_side[active] -= scaled[active, k] * w.vdot[k]
                 active += 1
-    if active > ranking[RANK] or ranking[REPLACED] > 0.0:
-        fill(vdot, math.nan)
-        fill(force, math.nan)
-        fill(multipliers, math.nan)
+    if active > w.ranking[RANK] or w.ranking[REPLACED] > 0.0:
+        fill(w.vdot, math.nan)
+        fill(w.constraint_force, math.nan)
+        fill(w.multipliers, math.nan)
         return
-    system = block(w, t[SQUARE] + m * n, active, active)
+    system = block(w.square, m.n_rows * n, active, active)
     for i in range(active):
         for j in range(i + 1):
             system[i, j] = 0.0
             for k in range(n):
                 system[i, j] += scaled[i, k] * scaled[j, k]
     cholesky(system, system)
-    cholesky_solve(system, right[:active])
+    cholesky_solve(system, w.right_side[:active])
     for i in range(active):
         for k in range(n):
-            vdot[k] += right[i] * scaled[i, k]
-    upper_solve(root, vdot)
-    fill(force, 0.0)
+            w.vdot[k] += w.right_side[i] * scaled[i, k]
+    upper_solve(w.factor, w.vdot)
+    fill(w.constraint_force, 0.0)
     active = 0
-    for c in range(t[N_CONSTRAINTS]):
-        for i in range(spans[c, 0], spans[c, 0] + spans[c, 1]):
-            multipliers[i] = 0.0
-            if on[c] != 0.0:
-                multipliers[i] = right[active]
+    for c in range(m.n_constraints):
+        for i in range(m.first_row[c], m.first_row[c] + m.row_count[c]):
+            w.multipliers[i] = 0.0
+            if w.on[c] != 0.0:
+                w.multipliers[i] = w.right_side[active]
                 for k in range(n):
-                    force[k] += right[active] * a[i, k]
+                    w.constraint_force[k] += w.right_side[active] * w.A[i, k]
                 active += 1
 
 
-@kernel(ON_MECHANISM)
-def constrained_forward_dynamics(p: Floats, t: Integers, w: Floats) -> None:
-    """From q, v and effort: v̇, Fc, λ and the rank by the formulation that `CHOICE` names."""
-    choice = int(vector(t, w, CHOICE)[0])
+@kernel
+def constrained_forward_dynamics(m: Model, w: Workspace) -> None:
+    """From q, v and effort: v̇, Fc, λ and the rank by the formulation that `choice` names."""
+    choice = int(w.choice[0])
     if choice == UDWADIA_KALABA:
-        udwadia_kalaba(p, t, w)
+        udwadia_kalaba(m, w)
     elif choice == LAGRANGE:
-        lagrange(p, t, w)
+        lagrange(m, w)
     else:
-        projected(p, t, w)
+        projected(m, w)

@@ -19,35 +19,13 @@ scratch memory.
 from linkwork.arrays import Floats, Integers
 from linkwork.multibody.constraints.rows import is_of_velocity
 from linkwork.multibody.formulations.rank import rounding
-from linkwork.multibody.kernels.compiling import (
-    BUFFER,
-    INTEGERS,
-    PARAMETERS,
-    TOPOLOGY,
-    VECTOR,
-    float64,
-    int64,
-    kernel,
-    part,
-    void,
-)
-from linkwork.multibody.kernels.layout import (
-    COLUMN_SCALE,
-    N_ROWS,
-    NQ,
-    NV,
-    RANK,
-    RANK_TOLERANCE,
-    RANKING,
-    REFERENCE_SIZE,
-    ROW_SCALE,
-    ROWS,
-    A,
-)
-from linkwork.multibody.kernels.views import block, copy, matrix, table, vector
+from linkwork.multibody.kernels.compiling import block, kernel, part
+from linkwork.multibody.kernels.layout import RANK
+from linkwork.multibody.kernels.views import copy
 from linkwork.multibody.linalg.orthogonal import leading_qr, pivoted_qr
 from linkwork.multibody.linalg.reflections import back_substitute, exchange_back, reflect
 from linkwork.multibody.tree.local_coordinates import chart_row
+from linkwork.multibody.workspace import Model, Workspace
 
 BETTER = 2.0
 VELOCITIES, POSITIONS = range(2)
@@ -71,36 +49,36 @@ def scratch_size(nq: int, nv: int, rows: int) -> int:
 
 
 @part
-def of_z(t: Integers, z: Floats, which: int) -> Floats:
+def of_z(m: Model, z: Floats, which: int) -> Floats:
     """Return vector number `which` (nv) of z."""
-    row: Floats = block(z, which * t[NV], 1, t[NV])[0]
+    row: Floats = block(z, which * m.nv, 1, m.nv)[0]
     return row
 
 
 @part
-def start_q(t: Integers, z: Floats) -> Floats:
+def start_q(m: Model, z: Floats) -> Floats:
     """Return the coordinates (nq) at the start of a step."""
-    row: Floats = block(z, 8 * t[NV], 1, t[NQ])[0]
+    row: Floats = block(z, 8 * m.nv, 1, m.nq)[0]
     return row
 
 
 @part
-def right_side(t: Integers, z: Floats) -> Floats:
+def right_side(m: Model, z: Floats) -> Floats:
     """Return the right side (nr), one number for each row."""
-    row: Floats = block(z, 8 * t[NV] + t[NQ], 1, t[N_ROWS])[0]
+    row: Floats = block(z, 8 * m.nv + m.nq, 1, m.n_rows)[0]
     return row
 
 
 @part
-def columns_of(t: Integers, z: Floats, count: int) -> Floats:
+def columns_of(m: Model, z: Floats, count: int) -> Floats:
     """Return the block (nr × count) of z for columns of A."""
-    values: Floats = block(z, 8 * t[NV] + t[NQ] + t[N_ROWS], t[N_ROWS], count)
+    values: Floats = block(z, 8 * m.nv + m.nq + m.n_rows, m.n_rows, count)
     return values
 
 
 @part
-def _binds(t: Integers, level: int, i: int) -> bool:
-    return level == VELOCITIES or not is_of_velocity(table(t, ROWS, 4), i)
+def _binds(m: Model, level: int, i: int) -> bool:
+    return level == VELOCITIES or not is_of_velocity(m, i)
 
 
 @part
@@ -109,79 +87,77 @@ def last_pivot(factors: Floats, rank: int) -> float:
     return abs(factors[rank - 1, rank - 1]) if rank > 0 else 0.0
 
 
-@kernel(float64(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, VECTOR, int64))
-def factor_dependent(p: Floats, t: Integers, w: Floats, partition: Integers, z: Floats, level: int) -> float:
+@kernel
+def factor_dependent(m: Model, w: Workspace, partition: Integers, z: Floats, level: int) -> float:
     """QR of the scaled A_D in z, and its last pivot (0: singular); of positions, the rows against x˙."""
-    a, rows, columns = matrix(t, w, A, t[NV]), vector(t, p, ROW_SCALE), vector(t, p, COLUMN_SCALE)
-    count, first = partition[COUNT + level], LISTS + level * t[NV]
-    factors, turned = columns_of(t, z, count), of_z(t, z, SOLUTION)
-    for i in range(t[N_ROWS]):
+    count, first = partition[COUNT + level], LISTS + level * m.nv
+    factors, turned = columns_of(m, z, count), of_z(m, z, SOLUTION)
+    for i in range(m.n_rows):
         if level == POSITIONS:
-            chart_row(t, of_z(t, z, X), a[i], turned)
+            chart_row(m, of_z(m, z, X), w.A[i], turned)
         else:
-            copy(a[i], turned)
-        bound = 1.0 if _binds(t, level, i) else 0.0
+            copy(w.A[i], turned)
+        bound = 1.0 if _binds(m, level, i) else 0.0
         for j in range(count):
             k = partition[first + j]
-            factors[i, j] = bound * rows[i] * turned[k] * columns[k]
-    limit = vector(t, p, RANK_TOLERANCE)[0] * vector(t, p, REFERENCE_SIZE)[0]
-    rank = pivoted_qr(factors, of_z(t, z, EXCHANGED), of_z(t, z, REFLECTIONS), limit)
+            factors[i, j] = bound * m.row_scale[i] * turned[k] * m.column_scale[k]
+    limit = m.rank_tolerance[0] * m.reference_size[0]
+    rank = pivoted_qr(factors, of_z(m, z, EXCHANGED), of_z(m, z, REFLECTIONS), limit)
     return last_pivot(factors, rank) if rank == count else 0.0
 
 
-@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, VECTOR, int64))
-def solve_dependent(p: Floats, t: Integers, w: Floats, partition: Integers, z: Floats, level: int) -> None:  # noqa: ARG001
+@kernel
+def solve_dependent(m: Model, w: Workspace, partition: Integers, z: Floats, level: int) -> None:  # noqa: ARG001
     """After `factor_dependent`: the shift of the dependent coordinates that A_D maps to the right side.
 
     It is left in the first numbers of `SOLUTION`, in the order of the list; the right side is destroyed.
     """
-    columns, count, first = vector(t, p, COLUMN_SCALE), partition[COUNT + level], LISTS + level * t[NV]
-    factors, right, y = columns_of(t, z, count), right_side(t, z), of_z(t, z, SOLUTION)
-    reflect(factors, of_z(t, z, REFLECTIONS), count, right)
+    count, first = partition[COUNT + level], LISTS + level * m.nv
+    factors, right, y = columns_of(m, z, count), right_side(m, z), of_z(m, z, SOLUTION)
+    reflect(factors, of_z(m, z, REFLECTIONS), count, right)
     for j in range(count):
         y[j] = right[j]
     back_substitute(factors, count, y)
-    exchange_back(of_z(t, z, EXCHANGED), count, y)
+    exchange_back(of_z(m, z, EXCHANGED), count, y)
     for j in range(count):
-        y[j] *= columns[partition[first + j]]
+        y[j] *= m.column_scale[partition[first + j]]
 
 
-@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, VECTOR))
-def choose(p: Floats, t: Integers, w: Floats, partition: Integers, z: Floats) -> None:
+@kernel
+def choose(m: Model, w: Workspace, partition: Integers, z: Floats) -> None:
     """After `constraint_rows`: keep the partition, or change it where another is much better."""
-    changed = _choose_at(p, t, w, partition, z, VELOCITIES)
+    changed = _choose_at(m, w, partition, z, VELOCITIES)
     alike = True
-    for i in range(t[N_ROWS]):
-        alike = alike and _binds(t, POSITIONS, i)
+    for i in range(m.n_rows):
+        alike = alike and _binds(m, POSITIONS, i)
     if alike:
         partition[COUNT + POSITIONS] = partition[COUNT + VELOCITIES]
-        for k in range(t[NV]):
-            partition[LISTS + t[NV] + k] = partition[LISTS + k]
+        for k in range(m.nv):
+            partition[LISTS + m.nv + k] = partition[LISTS + k]
     else:
-        changed = max(changed, _choose_at(p, t, w, partition, z, POSITIONS))
+        changed = max(changed, _choose_at(m, w, partition, z, POSITIONS))
     partition[SWITCHES] += changed
 
 
-@kernel(int64(PARAMETERS, TOPOLOGY, BUFFER, INTEGERS, VECTOR, int64))
-def _choose_at(p: Floats, t: Integers, w: Floats, partition: Integers, z: Floats, level: int) -> int:
+@kernel
+def _choose_at(m: Model, w: Workspace, partition: Integers, z: Floats, level: int) -> int:
     """Return 1 where a partition that was there has been changed."""
-    n, m, old, first = t[NV], t[N_ROWS], partition[COUNT + level], LISTS + level * t[NV]
-    now = factor_dependent(p, t, w, partition, z, VELOCITIES) if old > 0 and level == VELOCITIES else 0.0
-    fill_x = of_z(t, z, X)
+    n, old, first = m.nv, partition[COUNT + level], LISTS + level * m.nv
+    now = factor_dependent(m, w, partition, z, VELOCITIES) if old > 0 and level == VELOCITIES else 0.0
+    fill_x = of_z(m, z, X)
     if level == POSITIONS and old > 0:
         for k in range(n):
             fill_x[k] = 0.0
-        now = factor_dependent(p, t, w, partition, z, POSITIONS)
-    a, rows, columns = matrix(t, w, A, n), vector(t, p, ROW_SCALE), vector(t, p, COLUMN_SCALE)
-    factors, exchanged = columns_of(t, z, n), of_z(t, z, EXCHANGED)
-    for i in range(m):
-        bound = 1.0 if _binds(t, level, i) else 0.0
+        now = factor_dependent(m, w, partition, z, POSITIONS)
+    factors, exchanged = columns_of(m, z, n), of_z(m, z, EXCHANGED)
+    for i in range(m.n_rows):
+        bound = 1.0 if _binds(m, level, i) else 0.0
         for k in range(n):
-            factors[i, k] = bound * rows[i] * a[i, k] * columns[k]
-    limit, most = rounding(p, t, w) * vector(t, p, REFERENCE_SIZE)[0], m
+            factors[i, k] = bound * m.row_scale[i] * w.A[i, k] * m.column_scale[k]
+    limit, most = rounding(m, w) * m.reference_size[0], m.n_rows
     if level == VELOCITIES:  # the state's own decision
-        limit, most = 0.0, int(vector(t, w, RANKING)[RANK])
-    rank = leading_qr(factors, exchanged, of_z(t, z, REFLECTIONS), limit, most)
+        limit, most = 0.0, int(w.ranking[RANK])
+    rank = leading_qr(factors, exchanged, of_z(m, z, REFLECTIONS), limit, most)
     if old == rank and (rank == 0 or now * BETTER >= last_pivot(factors, rank)):
         return 0
     for k in range(n):

@@ -16,35 +16,14 @@ Samples within the window of a branch pose (rank.py) are not compared: the last 
 
 import math
 
-from linkwork.arrays import Floats, Integers
-from linkwork.multibody.formulations.branch_window import span_admitted, span_start
+from linkwork.arrays import Floats
+from linkwork.multibody.formulations.branch_window import span_admitted
 from linkwork.multibody.formulations.elimination import copy_rows, rows_apart, rows_times
 from linkwork.multibody.formulations.factors import clear_dependent, from_factors, solve_rows, to_factors
-from linkwork.multibody.kernels.compiling import (
-    BUFFER,
-    ON_MECHANISM,
-    PARAMETERS,
-    TOPOLOGY,
-    VECTOR,
-    boolean,
-    kernel,
-    part,
-    void,
-)
-from linkwork.multibody.kernels.layout import (
-    LOST,
-    N_ROWS,
-    NV,
-    PASSAGES,
-    PASSED,
-    RANK,
-    RANKING,
-    REFERENCE_SIZE,
-    SHIFT,
-    SMALLEST,
-    SWITCHED,
-)
-from linkwork.multibody.kernels.views import block, copy, vector
+from linkwork.multibody.kernels.compiling import kernel, part
+from linkwork.multibody.kernels.layout import LOST, PASSAGES, RANK, SMALLEST, SWITCHED
+from linkwork.multibody.kernels.views import copy
+from linkwork.multibody.workspace import Model, Workspace
 
 MOST, FEWEST = 60, 4
 SETTLED = 1e-3
@@ -53,56 +32,51 @@ FAR = 0.3
 zero."""
 
 
-@kernel(ON_MECHANISM)
-def forget_passages(p: Floats, t: Integers, w: Floats) -> None:  # noqa: ARG001
+@kernel
+def forget_passages(m: Model, w: Workspace) -> None:  # noqa: ARG001
     """Begin to count: no passage so far, and no sample."""
-    vector(t, w, RANKING)[PASSAGES] = 0.0
-    vector(t, w, PASSED)[0] = 0.0
+    w.ranking[PASSAGES] = 0.0
+    w.passed[0] = 0.0
 
 
-@kernel(ON_MECHANISM)
-def count_passages(p: Floats, t: Integers, w: Floats) -> None:
+@kernel
+def count_passages(m: Model, w: Workspace) -> None:
     """After `factor` at the end of a step: add 1 to `PASSAGES` if it went through a branch pose."""
-    m, n = t[N_ROWS], t[NV]
-    ranking, passed = vector(t, w, RANKING), vector(t, w, PASSED)
-    if ranking[LOST] > 0.0:
+    if w.ranking[LOST] > 0.0:
         return
-    before = block(w, t[PASSED] + 2, m, n)
-    comparable = passed[0] == ranking[RANK] and passed[1] == ranking[SWITCHED]
-    near = rows_apart(p, t, w, before) > FAR * ranking[SMALLEST] * vector(t, p, REFERENCE_SIZE)[0]
-    if comparable and near and _passed_through(p, t, w):
-        ranking[PASSAGES] += 1.0
-    passed[0], passed[1] = ranking[RANK], ranking[SWITCHED]
-    copy_rows(p, t, w, before)
+    comparable = w.passed[0] == w.ranking[RANK] and w.passed[1] == w.ranking[SWITCHED]
+    near = rows_apart(m, w, w.passed_rows) > FAR * w.ranking[SMALLEST] * m.reference_size[0]
+    if comparable and near and _passed_through(m, w):
+        w.ranking[PASSAGES] += 1.0
+    w.passed[0], w.passed[1] = w.ranking[RANK], w.ranking[SWITCHED]
+    copy_rows(m, w, w.passed_rows)
 
 
-@kernel(boolean(PARAMETERS, TOPOLOGY, BUFFER))
-def _passed_through(p: Floats, t: Integers, w: Floats) -> bool:  # noqa: ARG001
+@kernel
+def _passed_through(m: Model, w: Workspace) -> bool:
     """Whether E has a negative eigenvalue."""
-    m, n, rank = t[N_ROWS], t[NV], int(vector(t, w, RANKING)[RANK])
-    end = t[PASSED] + 2 + m * n
-    x, image = block(w, end, 1, m)[0], block(w, end + m, 1, m)[0]
-    span_admitted(t, w, rank, rank)
-    for i in range(m):
-        x[i] = 1.0 + 0.5 * math.sin(1.0 + 7.0 * i)
-    clear_dependent(t, w, rank, x)
-    from_factors(t, w, rank, x)
+    rank = int(w.ranking[RANK])
+    span_admitted(m, w, rank, rank)
+    for i in range(m.n_rows):
+        w.passed_x[i] = 1.0 + 0.5 * math.sin(1.0 + 7.0 * i)
+    clear_dependent(m, w, rank, w.passed_x)
+    from_factors(w, rank, w.passed_x)
     rate = 0.0
     for step in range(MOST):
-        _scale(x)
-        _ratio(t, w, x, image)
+        _scale(w.passed_x)
+        _ratio(m, w, w.passed_x, w.passed_image)
         square = beside = rate = 0.0
-        for i in range(m):
-            image[i] -= x[i]
-            rate += x[i] * image[i]
-            square += image[i] * image[i]
-        for i in range(m):
-            beside += (image[i] - rate * x[i]) ** 2
+        for i in range(m.n_rows):
+            w.passed_image[i] -= w.passed_x[i]
+            rate += w.passed_x[i] * w.passed_image[i]
+            square += w.passed_image[i] * w.passed_image[i]
+        for i in range(m.n_rows):
+            beside += (w.passed_image[i] - rate * w.passed_x[i]) ** 2
         if step >= FEWEST and (square < 0.5 or beside < (SETTLED * rate) ** 2):
             break
         if square == 0.0:
             break
-        copy(image, x)
+        copy(w.passed_image, w.passed_x)
     return rate < -1.0
 
 
@@ -115,28 +89,26 @@ def _scale(x: Floats) -> None:
         x[i] /= math.sqrt(square)
 
 
-@kernel(void(TOPOLOGY, BUFFER, VECTOR, VECTOR))
-def _ratio(t: Integers, w: Floats, x: Floats, image: Floats) -> None:
+@kernel
+def _ratio(m: Model, w: Workspace, x: Floats, image: Floats) -> None:
     """E x, reflected back onto the range of Â_after."""
-    m, n, rank = t[N_ROWS], t[NV], int(vector(t, w, RANKING)[RANK])
-    before, y = block(w, t[PASSED] + 2, m, n), vector(t, w, SHIFT)
+    n, rank = m.nv, int(w.ranking[RANK])
     copy(x, image)
-    to_factors(t, w, rank, image)
-    solve_rows(t, w, rank, image, y)
-    _shorten(t, w, n - rank, y)
-    rows_times(t, before, y, image)
-    to_factors(t, w, rank, image)
-    clear_dependent(t, w, rank, image)
-    from_factors(t, w, rank, image)
+    to_factors(w, rank, image)
+    solve_rows(m, w, rank, image, w.shift)
+    _shorten(m, w, n - rank, w.shift)
+    rows_times(m, w.passed_rows, w.shift, image)
+    to_factors(w, rank, image)
+    clear_dependent(m, w, rank, image)
+    from_factors(w, rank, image)
 
 
 @part
-def _shorten(t: Integers, w: Floats, free: int, y: Floats) -> None:
+def _shorten(m: Model, w: Workspace, free: int, y: Floats) -> None:
     """Subtract from y its share in the admitted velocities."""
-    span = block(w, span_start(t), free, t[NV])
     for j in range(free):
         share = 0.0
-        for k in range(t[NV]):
-            share += span[j, k] * y[k]
-        for k in range(t[NV]):
-            y[k] -= share * span[j, k]
+        for k in range(m.nv):
+            share += w.span[j, k] * y[k]
+        for k in range(m.nv):
+            y[k] -= share * w.span[j, k]

@@ -14,12 +14,12 @@ derivative. All others stay: a stiff structure has short directions, but no moti
 
 From the factors follow, for v in scaled units,
     A v = b           v = P [R1⁻¹ (Q'b)_1; 0] + Λ z,          Λ = P [-R1⁻¹ R2; 1]
-so that the rows of `BASIS` span the admitted velocities.
+so that the rows of `basis` span the admitted velocities.
 """
 
 import math
 
-from linkwork.arrays import Floats, Integers
+from linkwork.arrays import Floats
 from linkwork.multibody.formulations.branch_window import constraints_move, lost_directions
 from linkwork.multibody.formulations.elimination import (
     basis_of_fronts,
@@ -32,58 +32,31 @@ from linkwork.multibody.formulations.factors import (
     particular_of_fronts,
     smallest_singular_value,
 )
-from linkwork.multibody.kernels.compiling import (
-    BUFFER,
-    ON_MECHANISM,
-    PARAMETERS,
-    TOPOLOGY,
-    VECTOR,
-    float64,
-    int64,
-    kernel,
-    part,
-    void,
-)
+from linkwork.multibody.kernels.compiling import block, kernel, part
 from linkwork.multibody.kernels.layout import (
     ALL,
-    BASIS,
-    COLUMN_SCALE,
     DROPPED,
     EXAMINED,
     EXAMINED_AT,
-    EXCHANGES,
-    FACTORED,
     IN_FRONTS,
     INCONSISTENCY,
     LOST,
     MEETING,
-    N_CONSTRAINTS,
-    N_ROWS,
     NEAR,
-    NV,
-    ON,
     ORDINARY,
-    PHI,
     RANK,
-    RANK_TOLERANCE,
-    RANKING,
-    REFERENCE_SIZE,
-    REFLECTED,
     REPLACED,
-    RIGHT_SIDE,
-    ROW_SCALE,
     SMALLEST,
     SWITCHED,
-    WINDOW,
-    A,
 )
-from linkwork.multibody.kernels.views import block, fill, matrix, vector
+from linkwork.multibody.kernels.views import fill
 from linkwork.multibody.linalg.orthogonal import leading_qr
 from linkwork.multibody.linalg.reflections import (
     back_substitute,
     exchange_back,
     reflect,
 )
+from linkwork.multibody.workspace import Model, Workspace
 
 ENTERED, LEFT = 2e-4, 4e-4
 NOISE = 1e3
@@ -91,282 +64,258 @@ NOISE = 1e3
 NEAR_AT, FAR_AT = 0.02, 0.04
 
 
-@kernel(int64(PARAMETERS, TOPOLOGY, BUFFER, float64, int64))
-def factor_scaled(p: Floats, t: Integers, w: Floats, limit: float, most: int) -> int:
+@kernel
+def factor_scaled(m: Model, w: Workspace, limit: float, most: int) -> int:
     """After `constraint_rows`: QR of the scaled rows with `most` directions at most, all beyond the limit."""
-    factored, a = matrix(t, w, FACTORED, t[NV]), matrix(t, w, A, t[NV])
-    rows, columns = vector(t, p, ROW_SCALE), vector(t, p, COLUMN_SCALE)
-    vector(t, w, RANKING)[IN_FRONTS] = 0.0
-    for i in range(t[N_ROWS]):
-        for k in range(t[NV]):
-            factored[i, k] = rows[i] * a[i, k] * columns[k]
-    length = limit * vector(t, p, REFERENCE_SIZE)[0]
-    rank: int = leading_qr(factored, vector(t, w, EXCHANGES), vector(t, w, REFLECTED), length, most)
+    w.ranking[IN_FRONTS] = 0.0
+    for i in range(m.n_rows):
+        for k in range(m.nv):
+            w.factored[i, k] = m.row_scale[i] * w.A[i, k] * m.column_scale[k]
+    length = limit * m.reference_size[0]
+    rank: int = leading_qr(w.factored, w.exchanges, w.reflected, length, most)
     return rank
 
 
-@kernel(int64(PARAMETERS, TOPOLOGY, BUFFER, float64))
-def factor_beyond(p: Floats, t: Integers, w: Floats, limit: float) -> int:
+@kernel
+def factor_beyond(m: Model, w: Workspace, limit: float) -> int:
     """Factor the scaled rows, in fronts where there is a plan, without directions shorter than the limit."""
-    length = limit * vector(t, p, REFERENCE_SIZE)[0]
-    if planned(t):
-        rank = eliminate(p, t, w, length, length, math.inf)
+    length = limit * m.reference_size[0]
+    if planned(m):
+        rank = eliminate(m, w, length, length, math.inf)
         if rank >= 0:
-            vector(t, w, RANKING)[IN_FRONTS] = 1.0
+            w.ranking[IN_FRONTS] = 1.0
             return rank
-    return int(factor_scaled(p, t, w, limit, t[NV]))
+    return int(factor_scaled(m, w, limit, m.nv))
 
 
-@kernel(int64(PARAMETERS, TOPOLOGY, BUFFER, int64, int64))
-def factor_without(p: Floats, t: Integers, w: Floats, lost: int, most: int) -> int:
-    """`factor_scaled` of the rows less their `lost` directions that `WINDOW` holds."""
-    factored, a, m = matrix(t, w, FACTORED, t[NV]), matrix(t, w, A, t[NV]), t[N_ROWS]
-    rows, columns = vector(t, p, ROW_SCALE), vector(t, p, COLUMN_SCALE)
-    directions = block(w, t[WINDOW], lost, m)
-    vector(t, w, RANKING)[IN_FRONTS] = 0.0
-    for k in range(t[NV]):
-        for i in range(m):
-            factored[i, k] = rows[i] * a[i, k] * columns[k]
+@kernel
+def factor_without(m: Model, w: Workspace, lost: int, most: int) -> int:
+    """`factor_scaled` of the rows less their `lost` directions that `window` holds."""
+    directions = block(w.combinations, 0, lost, m.n_rows)
+    w.ranking[IN_FRONTS] = 0.0
+    for k in range(m.nv):
+        for i in range(m.n_rows):
+            w.factored[i, k] = m.row_scale[i] * w.A[i, k] * m.column_scale[k]
         for j in range(lost):
             share = 0.0
-            for i in range(m):
-                share += directions[j, i] * factored[i, k]
-            for i in range(m):
-                factored[i, k] -= share * directions[j, i]
-    length = vector(t, p, RANK_TOLERANCE)[0] * vector(t, p, REFERENCE_SIZE)[0]
-    rank: int = leading_qr(factored, vector(t, w, EXCHANGES), vector(t, w, REFLECTED), length, most)
+            for i in range(m.n_rows):
+                share += directions[j, i] * w.factored[i, k]
+            for i in range(m.n_rows):
+                w.factored[i, k] -= share * directions[j, i]
+    length = m.rank_tolerance[0] * m.reference_size[0]
+    rank: int = leading_qr(w.factored, w.exchanges, w.reflected, length, most)
     return rank
 
 
 @part
-def noise(p: Floats, t: Integers, w: Floats) -> float:
+def noise(m: Model, w: Workspace) -> float:
     """Length of a direction that dependent rows may have in this state, by its residual."""
-    phi, rows = vector(t, w, PHI), vector(t, p, ROW_SCALE)
     worst = 0.0
-    for i in range(t[N_ROWS]):
-        worst = max(worst, abs(rows[i] * phi[i]))
+    for i in range(m.n_rows):
+        worst = max(worst, abs(m.row_scale[i] * w.phi[i]))
     return NOISE * worst
 
 
 @part
-def rounding(p: Floats, t: Integers, w: Floats) -> float:
+def rounding(m: Model, w: Workspace) -> float:
     """Length up to which a direction counts as round-off."""
-    tolerance: float = vector(t, p, RANK_TOLERANCE)[0]
-    return max(tolerance, min(ENTERED, noise(p, t, w)))
+    tolerance: float = m.rank_tolerance[0]
+    return max(tolerance, min(ENTERED, noise(m, w)))
 
 
-@kernel(ON_MECHANISM)
-def factor_rows(p: Floats, t: Integers, w: Floats) -> None:
+@kernel
+def factor_rows(m: Model, w: Workspace) -> None:
     """After `constraint_rows`: QR of the scaled rows, and the decision on their rank."""
-    ranking, reference = vector(t, w, RANKING), vector(t, p, REFERENCE_SIZE)[0]
-    _notice_switches(t, w)
-    most = min(t[N_ROWS], t[NV])
-    ordinary = int(ranking[ORDINARY])
-    if planned(t) and _eliminated(p, t, w, ordinary):
+    reference = m.reference_size[0]
+    _notice_switches(m, w)
+    most = min(m.n_rows, m.nv)
+    ordinary = int(w.ranking[ORDINARY])
+    if planned(m) and _eliminated(m, w, ordinary):
         return
-    ranking[IN_FRONTS] = 0.0
+    w.ranking[IN_FRONTS] = 0.0
     if ordinary == 0:
-        rank = factor_scaled(p, t, w, rounding(p, t, w), most)
+        rank = factor_scaled(m, w, rounding(m, w), most)
         ordinary = rank
     else:
-        rank = factor_scaled(p, t, w, vector(t, p, RANK_TOLERANCE)[0], ordinary)
+        rank = factor_scaled(m, w, m.rank_tolerance[0], ordinary)
         if rank == ordinary < most:
-            beyond = max(ENTERED, noise(p, t, w))
-            if _remaining(t, w, rank) > beyond * reference:
-                rank = factor_scaled(p, t, w, beyond, most)
+            beyond = max(ENTERED, noise(m, w))
+            if _remaining(m, w, rank) > beyond * reference:
+                rank = factor_scaled(m, w, beyond, most)
                 ordinary = rank
-    ranking[ORDINARY], ranking[REPLACED] = ordinary, 0.0
-    limit = (LEFT if ranking[LOST] > 0.0 else ENTERED) * reference
-    factored = matrix(t, w, FACTORED, t[NV])
-    if rank == 0 or abs(factored[rank - 1, rank - 1]) >= limit:
-        ranking[EXAMINED] = ranking[MEETING] = 0.0
-    elif rank < t[NV] or constraints_move(p, t, w):  # else no motion is admitted
-        rank = _within_window(p, t, w, rank, limit)
-    ranking[RANK], ranking[LOST] = rank, ordinary - rank
+    w.ranking[ORDINARY], w.ranking[REPLACED] = ordinary, 0.0
+    limit = (LEFT if w.ranking[LOST] > 0.0 else ENTERED) * reference
+    if rank == 0 or abs(w.factored[rank - 1, rank - 1]) >= limit:
+        w.ranking[EXAMINED] = w.ranking[MEETING] = 0.0
+    elif rank < m.nv or constraints_move(m, w):  # else no motion is admitted
+        rank = _within_window(m, w, rank, limit)
+    w.ranking[RANK], w.ranking[LOST] = rank, ordinary - rank
 
 
 @part
-def _eliminated(p: Floats, t: Integers, w: Floats, ordinary: int) -> bool:
+def _eliminated(m: Model, w: Workspace, ordinary: int) -> bool:
     """Factor the rows front by front. False where the rank is in doubt: near branch poses, and after them.
 
     An ordinary rank that is not known (0) is decided where every direction is either longer than `LEFT` or
     round-off.
     """
-    ranking, reference = vector(t, w, RANKING), vector(t, p, REFERENCE_SIZE)[0]
-    if ranking[LOST] > 0.0:
+    reference = m.reference_size[0]
+    if w.ranking[LOST] > 0.0:
         return False
-    drop = rounding(p, t, w)
-    most = max(ENTERED, noise(p, t, w)) if ordinary > 0 else drop
-    rank = eliminate(p, t, w, LEFT * reference, drop * reference, most * reference)
+    drop = rounding(m, w)
+    most = max(ENTERED, noise(m, w)) if ordinary > 0 else drop
+    rank = eliminate(m, w, LEFT * reference, drop * reference, most * reference)
     if rank <= 0 or ordinary not in (0, rank):
         return False
-    ranking[RANK] = ranking[ORDINARY] = rank
-    ranking[IN_FRONTS] = 1.0
-    ranking[LOST] = ranking[REPLACED] = ranking[EXAMINED] = ranking[MEETING] = 0.0
+    w.ranking[RANK] = w.ranking[ORDINARY] = rank
+    w.ranking[IN_FRONTS] = 1.0
+    w.ranking[LOST] = w.ranking[REPLACED] = w.ranking[EXAMINED] = w.ranking[MEETING] = 0.0
     return True
 
 
 @part
-def _notice_switches(t: Integers, w: Floats) -> None:
+def _notice_switches(m: Model, w: Workspace) -> None:
     """Forget the ordinary rank where constraints have been switched."""
-    ranking, on = vector(t, w, RANKING), vector(t, w, ON)
     code = weight = 1.0
-    for c in range(t[N_CONSTRAINTS]):
-        code += on[c] * weight
+    for c in range(m.n_constraints):
+        code += w.on[c] * weight
         weight = 2.0 * weight if c % 50 < 49 else 1.0
-    if ranking[SWITCHED] != code and ranking[SWITCHED] != 0.0:
-        ranking[ORDINARY] = ranking[LOST] = ranking[EXAMINED] = ranking[MEETING] = 0.0
-    ranking[SWITCHED] = code
+    if w.ranking[SWITCHED] != code and w.ranking[SWITCHED] != 0.0:
+        w.ranking[ORDINARY] = w.ranking[LOST] = w.ranking[EXAMINED] = w.ranking[MEETING] = 0.0
+    w.ranking[SWITCHED] = code
 
 
 @part
-def _remaining(t: Integers, w: Floats, rank: int) -> float:
+def _remaining(m: Model, w: Workspace, rank: int) -> float:
     """The longest column that the QR has left."""
-    factored = matrix(t, w, FACTORED, t[NV])
     longest = 0.0
-    for k in range(rank, t[NV]):
+    for k in range(rank, m.nv):
         square = 0.0
-        for i in range(rank, t[N_ROWS]):
-            square += factored[i, k] * factored[i, k]
+        for i in range(rank, m.n_rows):
+            square += w.factored[i, k] * w.factored[i, k]
         longest = max(longest, square)
     return math.sqrt(longest)
 
 
 @part
-def _within_window(p: Floats, t: Integers, w: Floats, rank: int, limit: float) -> int:
+def _within_window(m: Model, w: Workspace, rank: int, limit: float) -> int:
     """The rank, and the factors, where directions are shorter than the limit: without those that are lost.
 
     The decision is kept while the number of short directions is the same; where none was lost, until the
     shortest has changed by a factor of two.
     """
-    factored, ranking = matrix(t, w, FACTORED, t[NV]), vector(t, w, RANKING)
     first = rank
-    while first > 0 and abs(factored[first - 1, first - 1]) < limit:
+    while first > 0 and abs(w.factored[first - 1, first - 1]) < limit:
         first -= 1
-    short, length = ranking[ORDINARY] - first, abs(factored[rank - 1, rank - 1])
-    known = ranking[EXAMINED] == short and (
-        ranking[MEETING] == ALL or (ranking[MEETING] == 0.0 and 0.5 < length / ranking[EXAMINED_AT] < 2.0)
+    short, length = w.ranking[ORDINARY] - first, abs(w.factored[rank - 1, rank - 1])
+    known = w.ranking[EXAMINED] == short and (
+        w.ranking[MEETING] == ALL
+        or (w.ranking[MEETING] == 0.0 and 0.5 < length / w.ranking[EXAMINED_AT] < 2.0)
     )
     if not known:
-        lost = lost_directions(p, t, w, rank, first)
-        ranking[EXAMINED], ranking[EXAMINED_AT] = short, length
-        ranking[MEETING] = ALL if lost == rank - first else lost
-    if ranking[MEETING] == ALL:
-        rank = factor_scaled(p, t, w, 0.0, first)
-    elif ranking[MEETING] > 0.0:
-        lost = int(ranking[MEETING])
-        rank = factor_without(p, t, w, lost, rank - lost)
+        lost = lost_directions(m, w, rank, first)
+        w.ranking[EXAMINED], w.ranking[EXAMINED_AT] = short, length
+        w.ranking[MEETING] = ALL if lost == rank - first else lost
+    if w.ranking[MEETING] == ALL:
+        rank = factor_scaled(m, w, 0.0, first)
+    elif w.ranking[MEETING] > 0.0:
+        lost = int(w.ranking[MEETING])
+        rank = factor_without(m, w, lost, rank - lost)
     return rank
 
 
-@kernel(ON_MECHANISM)
-def factor_again(p: Floats, t: Integers, w: Floats) -> None:
+@kernel
+def factor_again(m: Model, w: Workspace) -> None:
     """The factors of the rows that are kept, as before lost ones were replaced; the rank is left as it is."""
-    ranking = vector(t, w, RANKING)
-    rank = int(ranking[RANK] - ranking[REPLACED])
-    if ranking[MEETING] > 0.0:
-        factor_without(p, t, w, int(ranking[MEETING]), rank)
+    rank = int(w.ranking[RANK] - w.ranking[REPLACED])
+    if w.ranking[MEETING] > 0.0:
+        factor_without(m, w, int(w.ranking[MEETING]), rank)
     else:
-        factor_scaled(p, t, w, 0.0, rank)
+        factor_scaled(m, w, 0.0, rank)
 
 
 @part
-def look_around(p: Floats, t: Integers, w: Floats) -> None:
+def look_around(m: Model, w: Workspace) -> None:
     """After `factor_rows`: the smallest singular value kept, what was dropped, and whether one is small."""
-    factored, ranking = matrix(t, w, FACTORED, t[NV]), vector(t, w, RANKING)
-    reference, rank = vector(t, p, REFERENCE_SIZE)[0], int(ranking[RANK])
-    ranking[SMALLEST] = smallest_singular_value(t, w, rank) / reference
-    if in_fronts(t, w):
-        ranking[DROPPED] = dropped_by_fronts(t, w) / reference
+    reference, rank = m.reference_size[0], int(w.ranking[RANK])
+    w.ranking[SMALLEST] = smallest_singular_value(m, w, rank) / reference
+    if in_fronts(w):
+        w.ranking[DROPPED] = dropped_by_fronts(w) / reference
     else:
         square = 0.0
-        for i in range(rank, t[N_ROWS]):
-            for k in range(rank, t[NV]):
-                square += factored[i, k] * factored[i, k]
-        ranking[DROPPED] = math.sqrt(square) / reference
-    smallest = ranking[SMALLEST] if rank > 0 and ranking[LOST] == 0.0 else 0.0
-    if ranking[NEAR] == 0.0 and smallest < NEAR_AT and ranking[ORDINARY] > 0.0:
-        ranking[NEAR] = 1.0
+        for i in range(rank, m.n_rows):
+            for k in range(rank, m.nv):
+                square += w.factored[i, k] * w.factored[i, k]
+        w.ranking[DROPPED] = math.sqrt(square) / reference
+    smallest = w.ranking[SMALLEST] if rank > 0 and w.ranking[LOST] == 0.0 else 0.0
+    if w.ranking[NEAR] == 0.0 and smallest < NEAR_AT and w.ranking[ORDINARY] > 0.0:
+        w.ranking[NEAR] = 1.0
     elif smallest > FAR_AT:
-        ranking[NEAR] = 0.0
+        w.ranking[NEAR] = 0.0
 
 
-@kernel(ON_MECHANISM)
-def factor(p: Floats, t: Integers, w: Floats) -> None:
+@kernel
+def factor(m: Model, w: Workspace) -> None:
     """After `constraint_rows`: QR of the scaled rows, the decision on their rank, and how near others are."""
-    factor_rows(p, t, w)
-    look_around(p, t, w)
+    factor_rows(m, w)
+    look_around(m, w)
 
 
-@kernel(ON_MECHANISM)
-def admitted(p: Floats, t: Integers, w: Floats) -> None:
-    """After `factor`: the first nv - rank rows of `BASIS` are the admitted velocities (columns of Λ)."""
-    basis, columns = matrix(t, w, BASIS, t[NV]), vector(t, p, COLUMN_SCALE)
-    rank = int(vector(t, w, RANKING)[RANK])
-    if in_fronts(t, w):
-        basis_of_fronts(t, w, basis)
-        for j in range(t[NV] - rank):
-            for k in range(t[NV]):
-                basis[j, k] *= columns[k]
+@kernel
+def admitted(m: Model, w: Workspace) -> None:
+    """After `factor`: the first nv - rank rows of `basis` are the admitted velocities (columns of Λ)."""
+    rank = int(w.ranking[RANK])
+    if in_fronts(w):
+        basis_of_fronts(m, w, w.basis)
+        for j in range(m.nv - rank):
+            for k in range(m.nv):
+                w.basis[j, k] *= m.column_scale[k]
         return
-    factored, exchanges = matrix(t, w, FACTORED, t[NV]), vector(t, w, EXCHANGES)
-    for j in range(t[NV] - rank):
-        row = basis[j]
+    for j in range(m.nv - rank):
+        row = w.basis[j]
         fill(row, 0.0)
         for i in range(rank):
-            row[i] = -factored[i, rank + j]
-        back_substitute(factored, rank, row)
+            row[i] = -w.factored[i, rank + j]
+        back_substitute(w.factored, rank, row)
         row[rank + j] = 1.0
-        exchange_back(exchanges, rank, row)
-        for k in range(t[NV]):
-            row[k] *= columns[k]
+        exchange_back(w.exchanges, rank, row)
+        for k in range(m.nv):
+            row[k] *= m.column_scale[k]
 
 
-@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, VECTOR, VECTOR))
-def particular(p: Floats, t: Integers, w: Floats, right: Floats, x: Floats) -> None:
+@kernel
+def particular(m: Model, w: Workspace, right: Floats, x: Floats) -> None:
     """After `factor`: some x (nv) with A x = `right` (scaled rows), which receives Q' right.
 
     Rows that depend on others are not asked; `INCONSISTENCY` is how much they differ, in scaled rows.
     """
-    if in_fronts(t, w):
-        particular_of_fronts(p, t, w, right, x)
+    if in_fronts(w):
+        particular_of_fronts(m, w, right, x)
         return
-    factored, columns, ranking = (
-        matrix(t, w, FACTORED, t[NV]),
-        vector(t, p, COLUMN_SCALE),
-        vector(t, w, RANKING),
-    )
-    rank = int(ranking[RANK])
-    reflect(factored, vector(t, w, REFLECTED), rank, right)
+    rank = int(w.ranking[RANK])
+    reflect(w.factored, w.reflected, rank, right)
     fill(x, 0.0)
     for i in range(rank):
         x[i] = right[i]
-    back_substitute(factored, rank, x)
-    exchange_back(vector(t, w, EXCHANGES), rank, x)
-    for k in range(t[NV]):
-        x[k] *= columns[k]
+    back_substitute(w.factored, rank, x)
+    exchange_back(w.exchanges, rank, x)
+    for k in range(m.nv):
+        x[k] *= m.column_scale[k]
     worst = 0.0
-    for i in range(rank, t[N_ROWS]):
+    for i in range(rank, m.n_rows):
         worst = max(worst, abs(right[i]))
-    ranking[INCONSISTENCY] = worst
+    w.ranking[INCONSISTENCY] = worst
+
+
+@kernel
+def scaled_right_side(m: Model, w: Workspace, sign: float, field: Floats) -> None:
+    """Write `sign` times `field` (nr), scaled, to `right_side`."""
+    for i in range(m.n_rows):
+        w.right_side[i] = sign * m.row_scale[i] * field[i]
 
 
 @part
-def scaled_right_side(t: Integers, p: Floats, w: Floats, sign: float, field: int) -> None:
-    """Write `sign` times a field of rows, scaled, to `RIGHT_SIDE`."""
-    values, rows, right = vector(t, w, field), vector(t, p, ROW_SCALE), vector(t, w, RIGHT_SIDE)
-    for i in range(t[N_ROWS]):
-        right[i] = sign * rows[i] * values[i]
-
-
-@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, float64, int64))
-def scaled_right_side_of(p: Floats, t: Integers, w: Floats, sign: float, field: int) -> None:
-    """`scaled_right_side` for callers in Python."""
-    scaled_right_side(t, p, w, sign, field)
-
-
-@part
-def in_one_piece(p: Floats, t: Integers, w: Floats) -> None:
+def in_one_piece(m: Model, w: Workspace) -> None:
     """Factor the rows in one piece, of the same rank, where they are factored in fronts."""
-    if in_fronts(t, w):
-        factor_scaled(p, t, w, 0.0, int(vector(t, w, RANKING)[RANK]))
+    if in_fronts(w):
+        factor_scaled(m, w, 0.0, int(w.ranking[RANK]))

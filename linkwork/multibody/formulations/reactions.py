@@ -23,9 +23,9 @@ import numpy.typing as npt
 from linkwork.arrays import Floats, Integers
 from linkwork.multibody.constraints.constraint_entries import Entry, constraint_entries
 from linkwork.multibody.forces import AboutAxis, AlongDirection, BetweenPoints, Line
-from linkwork.multibody.formulations import reaction_layout as own
 from linkwork.multibody.formulations.acceleration import Formulation, accelerate
 from linkwork.multibody.formulations.reaction_kernels import reactions
+from linkwork.multibody.formulations.reaction_memory import ReactionMemory
 from linkwork.multibody.functions import _set
 from linkwork.multibody.kernels import layout
 from linkwork.multibody.mechanism import Mechanism
@@ -81,12 +81,12 @@ def joint_reactions(
 
 
 class ReactionTable:
-    """Plan and memory for the reactions of one mechanism; an update allocates nothing.
+    """Memory for the reactions of one mechanism; an update allocates nothing.
 
     `names`, `on_bodies`, `from_bodies`, `effort_units` ("" without an effort): of all entries, joints first.
     A constraint that has the name of a joint is `constraints.NAME`. `values` (entries × 10): place, force,
-    moment about it and effort, as the last `update` found them; `plan` and `memory` are the arguments r and c
-    of `reaction_kernels.reactions`. Of the bodies, in the axes of their links: `seats` (bodies × 7: mass,
+    moment about it and effort, as the last `update` found them; `memory` is the argument r of
+    `reaction_kernels.reactions`. Of the bodies, in the axes of their links: `seats` (bodies × 7: mass,
     centre of mass, origin) and `moments` (bodies × 6, about the centre of mass), which may be changed.
     """
 
@@ -102,27 +102,15 @@ class ReactionTable:
         self.on_bodies = (*(j.child for j in mechanism.joints), *(each.on_body for each in entries))
         self.from_bodies = (*(j.parent for j in mechanism.joints), *(each.from_body for each in entries))
         self.effort_units = (*("" for _ in joints), *(each.unit for each in entries))
-        header = np.zeros(own.END_OF_HEADER, dtype=np.int64)
-        tables = _tables(mechanism, links, seats, entries)
-        _place(header, {field: each.size for field, each in tables.items()}, own.END_OF_HEADER)
-        sizes = _sizes(len(mechanism.bodies), len(links), len(joints), len(self.names))
-        _place(header, sizes, 0)
-        self.plan: Integers = np.concatenate([header, *(each.ravel() for each in tables.values())])
-        self.plan.flags.writeable = False
-        self.memory: Floats = np.zeros(sum(sizes.values()))
-        self.values = self._field(own.RESULTS, own.COLUMNS)
-        self._transmitted = self._field(own.TRANSMITTED, 9)
-        self.seats = self._field(own.SEATS, own.SEAT_COLUMNS)
+        self.memory = _memory(mechanism, links, seats, entries)
+        self.values = self.memory.results
+        self.seats, self.moments = self.memory.seats, self.memory.moments
         self.seats[:] = _seats(mechanism, seats)
-        self.moments = self._field(own.MOMENTS, 6)
         self.moments[:] = _moments(mechanism, seats)
-
-    def _field(self, field: int, columns: int) -> Floats:
-        return self.memory[self.plan[field] : self.plan[field + 1]].reshape(-1, columns)
 
     def update(self, w: Workspace) -> None:
         """Update `values` from a workspace with up-to-date acceleration, without allocation."""
-        reactions(w.parameters, w.topology, w.buffer, self.plan, self.memory)
+        reactions(*w.arguments, self.memory)
 
     def reactions(self, w: Workspace) -> tuple[Reaction, ...]:
         """Return the reactions at the state, v̇ and multipliers of a workspace with up-to-date kinematics."""
@@ -142,7 +130,7 @@ class ReactionTable:
         coordinates - armature times acceleration.
         """
         self.update(w)
-        return self._transmitted.copy()
+        return self.memory.transmitted.copy()
 
 
 def effort_of(unit: str, value: float) -> tuple[float | None, str]:
@@ -150,27 +138,9 @@ def effort_of(unit: str, value: float) -> tuple[float | None, str]:
     return (float(value), unit.replace("_", " ")) if unit else (None, "")
 
 
-def _place(header: Integers, sizes: dict[int, int], start: int) -> None:
-    for field, size in sizes.items():
-        header[field : field + 2] = start, start + size
-        start += size
-
-
-def _sizes(bodies: int, links: int, joints: int, entries: int) -> dict[int, int]:
-    return {
-        own.SEATS: own.SEAT_COLUMNS * bodies,
-        own.MOMENTS: 6 * bodies,
-        own.RATES: 6 * links,
-        own.CARRIED: 6 * bodies,
-        own.BASIS: 36,
-        own.TRANSMITTED: 9 * joints,
-        own.RESULTS: own.COLUMNS * entries,
-    }
-
-
-def _tables(
+def _memory(
     mechanism: Mechanism, links: Sequence[Link], seats: dict[str, BodyPlacement], entries: Sequence[Entry]
-) -> dict[int, Integers]:
+) -> ReactionMemory:
     index = {WORLD: -1} | {name: k for k, name in enumerate(mechanism.body_names)}
     parents = {joint.child: joint.parent for joint in mechanism.joints}
     joints = []
@@ -179,14 +149,19 @@ def _tables(
         joints.append([index[joint.child], min(chain, default=0), len(chain), int(joint.kind == "screw")])
     touched = [index[mechanism.points[mechanism.point_index(each.point)].body] for each in mechanism.contacts]
     rows = [[each.form, index[each.on_body], index[each.from_body], *each.numbers] for each in entries]
-    return {
-        own.BODIES: _integers([[seats[name].link, index[parents[name]]] for name in mechanism.body_names]),
-        own.OUTWARD: _integers([index[name] for name in _outward(mechanism)]),
-        own.JOINTS: _integers(joints),
-        own.ENTRIES: _integers(rows),
-        own.TOUCHED: _integers(touched),
-        own.PUSHED_BODIES: _integers([_ends(mechanism, index, each.line) for each in mechanism.elements]),
-    }
+    names = mechanism.body_names
+    return ReactionMemory(
+        {"n_links": len(links)},
+        body_link=_integers([seats[name].link for name in names]),
+        body_carrier=_integers([index[parents[name]] for name in names]),
+        outward=_integers([index[name] for name in _outward(mechanism)]),
+        joints=_integers(joints).reshape(-1, 4),
+        entries=_integers(rows).reshape(-1, 11),
+        touched=_integers(touched),
+        pushed_bodies=_integers([_ends(mechanism, index, each.line) for each in mechanism.elements]).reshape(
+            -1, 2
+        ),
+    )
 
 
 def _ends(mechanism: Mechanism, index: dict[str, int], line: Line) -> tuple[int, int]:

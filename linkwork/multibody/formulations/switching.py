@@ -20,7 +20,6 @@ from linkwork.multibody.formulations.projection import (
     correct_velocity,
     position_residual,
 )
-from linkwork.multibody.kernels import layout
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.tree.dynamics import dynamics, energy
 from linkwork.multibody.workspace import Workspace
@@ -97,8 +96,7 @@ def _closed(
     if hold:
         _hold(work, name, own)
         constraint_rows(*work.arguments)
-    t = work.topology
-    scale = work.parameters[t[layout.ROW_SCALE] : t[layout.ROW_SCALE + 1]]
+    scale = work.model.row_scale
     residual = float(np.abs(scale * work.phi)[own].max())
     if not residual <= tolerance:
         raise SwitchRefused(
@@ -123,9 +121,7 @@ def _closed(
 
 
 def _span(work: Workspace, k: int) -> tuple[int, int]:
-    t = work.topology
-    first, count = t[t[layout.CONSTRAINTS] + 4 * k : t[layout.CONSTRAINTS] + 4 * k + 2]
-    return int(first), int(count)
+    return int(work.model.first_row[k]), int(work.model.row_count[k])
 
 
 def _hold(work: Workspace, name: str, own: slice) -> None:
@@ -138,8 +134,7 @@ def _hold(work: Workspace, name: str, own: slice) -> None:
 
 
 def _targets(work: Workspace, own: slice) -> Integers:
-    t = work.topology
-    return t[t[layout.ROWS] : t[layout.ROWS + 1]].reshape(-1, 4)[own, 3]
+    return work.model.row_target[own]
 
 
 def _remedy(work: Workspace, own: slice) -> str:

@@ -8,9 +8,9 @@ Any L with M = L L' does in place of the symmetric root: B = A L'⁻¹, Fc = L B
 
 import numpy as np
 
-from linkwork.arrays import Floats
-from linkwork.multibody.kernels.compiling import MATRIX, VECTOR, float64, int64, kernel
-from linkwork.multibody.kernels.views import block, copy
+from linkwork.arrays import Floats, Matrix
+from linkwork.multibody.kernels.compiling import block, kernel
+from linkwork.multibody.kernels.views import copy
 from linkwork.multibody.linalg.linear import cholesky, lower_solve, upper_solve
 from linkwork.multibody.linalg.orthogonal import least_squares
 
@@ -20,11 +20,11 @@ def scratch_size(m: int, n: int) -> int:
     return n * n + m * n + m + n + 3 * min(m, n)
 
 
-@kernel(int64(MATRIX, VECTOR, MATRIX, VECTOR, float64, VECTOR, VECTOR, VECTOR))
+@kernel
 def constrained_acceleration(
-    mass: Floats,
+    mass: Matrix,
     r: Floats,
-    a: Floats,
+    a: Matrix,
     b: Floats,
     tolerance: float,
     scratch: Floats,

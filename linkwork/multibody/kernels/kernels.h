@@ -12,7 +12,6 @@ typedef struct { double *p; int64_t n, m, l; } f3;
 typedef struct { int64_t *p; int64_t n; } i1;
 typedef struct { int64_t *p; int64_t n, m; } i2;
 typedef struct { bool *p; int64_t n; } b1;
-typedef const int64_t *words;
 
 INLINE double *at_f2(f2 a, int64_t i, int64_t j) { return a.p + i * a.m + j; }
 INLINE int64_t *at_i2(i2 a, int64_t i, int64_t j) { return a.p + i * a.m + j; }
@@ -21,6 +20,10 @@ INLINE f1 row_f2(f2 a, int64_t i) { return (f1){a.p + i * a.m, a.m}; }
 INLINE i1 row_i2(i2 a, int64_t i) { return (i1){a.p + i * a.m, a.m}; }
 INLINE f2 row_f3(f3 a, int64_t i) { return (f2){a.p + i * a.m * a.l, a.m, a.l}; }
 INLINE f1 row2_f3(f3 a, int64_t i, int64_t j) { return (f1){a.p + (i * a.m + j) * a.l, a.l}; }
+INLINE int64_t size_f1(f1 a) { return a.n; }
+INLINE int64_t size_i1(i1 a) { return a.n; }
+INLINE int64_t size_f2(f2 a) { return a.n * a.m; }
+INLINE int64_t size_i2(i2 a) { return a.n * a.m; }
 INLINE int64_t within(int64_t end, int64_t length) { return end < length ? end : length; }
 INLINE f1 part_f1(f1 a, int64_t i, int64_t j) { return (f1){a.p + i, j > i ? j - i : 0}; }
 INLINE i1 part_i1(i1 a, int64_t i, int64_t j) { return (i1){a.p + i, j > i ? j - i : 0}; }
@@ -66,7 +69,7 @@ typedef struct { int64_t references; void *type; void *data; int32_t dimensions;
                  void *base; const struct { void *head[3]; char kind, type, order, rest; int32_t number; } *elements;
                  int32_t flags; } ndarray;
 #define EXPORT __attribute__((visibility("default")))
-extern EXPORT struct linkwork_python { void *array, *error; int32_t numbers[3]; } linkwork_python;
+extern EXPORT struct linkwork_python { void *array, *error, *fields; int32_t numbers[3]; } linkwork_python;
 INLINE bool is_array(const ndarray *a, int32_t number, int32_t dimensions) {
     return a->type == linkwork_python.array && a->elements->number == linkwork_python.numbers[number]
         && a->elements->order != '>' && a->dimensions == dimensions && (a->flags & 0x101) == 0x101;
@@ -84,6 +87,15 @@ TAKE(f3, 0, 3, a->lengths[0], a->lengths[1], a->lengths[2])
 TAKE(i1, 1, 1, a->lengths[0])
 TAKE(i2, 1, 2, a->lengths[0], a->lengths[1])
 TAKE(b1, 2, 1, a->lengths[0])
+/* An instance of Struct (structs.py): its only slot is `words`, whose first entry is the fingerprint. */
+typedef struct { int64_t references; void *type; const ndarray *words; } fields;
+extern int PyType_IsSubtype(void *, void *);
+INLINE bool take_struct(object *given, int64_t fingerprint, const void **to) {
+    const fields *a = (const fields *)given;
+    if (!PyType_IsSubtype(a->type, linkwork_python.fields) || !a->words) return false;
+    *to = a->words->data;
+    return *(const int64_t *)a->words->data == fingerprint;
+}
 INLINE bool take_double(object *given, double *to) {
     *to = PyFloat_AsDouble(given);
     return *to != -1.0 || !PyErr_Occurred();

@@ -13,6 +13,7 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -25,7 +26,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from linkwork.multibody.kernels.sources import Sources
 
-__all__ = ["FOLDER", "PACKAGE", "NoCompiler", "build", "compiler", "current", "function_in", "load"]
+__all__ = [
+    "FOLDER",
+    "PACKAGE",
+    "NoCompiler",
+    "build",
+    "compiler",
+    "current",
+    "fingerprint",
+    "function_in",
+    "load",
+]
 
 FOLDER = Path(__file__).parent / "_library"
 """Holds the library, and in a checkout the record of its sources, the C files and their objects."""
@@ -36,6 +47,11 @@ _FLAGS = (
     *("-Wall", "-Wno-unused-variable", "-Wno-unused-but-set-variable", "-Wno-unused-function"),
 )
 _OWN = ("sources.py", "translator.py", "library.py", "kernels.h", "kernels.c")
+
+
+def fingerprint(name: str, fields: Mapping[str, str]) -> int:
+    """Return the number by which a kernel knows a struct; fields: their types in C."""
+    return int(hashlib.sha256(f"{name}{dict(fields)}".encode()).hexdigest()[:15], 16)
 
 
 class NoCompiler(RuntimeError):
@@ -65,7 +81,7 @@ def modules_with_kernels(root: Path = PACKAGE, package: str = "linkwork") -> lis
     for folder, _, files in os.walk(root, followlinks=True):
         for name in files:
             path = Path(folder) / name
-            if name.endswith(".py") and "\n@kernel(" in path.read_text():
+            if name.endswith(".py") and re.search(r"^@kernel\b", path.read_text(), re.MULTILINE):
                 found.append(".".join((package, *path.relative_to(root).with_suffix("").parts)))
     return sorted(found)
 
@@ -169,7 +185,10 @@ def current(folder: Path = FOLDER) -> Path | None:
 class _Addresses(ctypes.Structure):
     """`linkwork_python` of translator.py."""
 
-    _fields_ = (("array", ctypes.c_void_p), ("error", ctypes.c_void_p), ("numbers", ctypes.c_int32 * 3))
+    _fields_ = (
+        *((name, ctypes.c_void_p) for name in ("array", "error", "fields")),
+        ("numbers", ctypes.c_int32 * 3),
+    )
 
 
 class _Method(ctypes.Structure):
@@ -211,14 +230,22 @@ def load(folder: Path = FOLDER, *, build_again: bool = False) -> ctypes.PyDLL:
 def _open(path: Path) -> ctypes.PyDLL:
     import numpy as np
 
+    from linkwork.multibody.kernels.structs import Struct
+
     library = ctypes.PyDLL(str(path))
     python = _Addresses.in_dll(library, "linkwork_python")
-    python.array, python.error = id(np.ndarray), id(TypeError)
+    python.array, python.error, python.fields = id(np.ndarray), id(TypeError), id(Struct)
     for i, kind in enumerate((np.float64, np.int64, np.bool_)):
         python.numbers[i] = np.dtype(kind).num
     probe = np.arange(6.0).reshape(2, 3)
     library.linkwork_probe.argtypes, library.linkwork_probe.restype = [ctypes.py_object], ctypes.c_void_p
-    if library.linkwork_probe(probe) != probe.ctypes.data:
+    struct = Struct.__new__(Struct)
+    struct.words = np.zeros(1, np.int64)
+    library.linkwork_probe_struct.argtypes = [ctypes.py_object]
+    library.linkwork_probe_struct.restype = ctypes.c_void_p
+    if library.linkwork_probe(probe) != probe.ctypes.data or library.linkwork_probe_struct(struct) != id(
+        struct.words
+    ):
         raise ImportError("linkwork does not run on this build of Python: arrays are laid out in another way")
     return library
 

@@ -1,4 +1,4 @@
-"""The fields of p and the tables of t, from links and constraints (layout.py says what lies where)."""
+"""The arrays of a `Model` (workspace.py), from links and constraints."""
 
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
@@ -24,6 +24,12 @@ from linkwork.multibody.model import (
 from linkwork.multibody.tree.link_tree import FOLLOWS, BodyPlacement, Link, check_names
 
 
+def columns(rows: Sequence[Sequence[int]], *names: str) -> dict[str, Integers]:
+    """Return the columns of a table, by name."""
+    table = np.array(rows, dtype=np.int64).reshape(-1, len(names))
+    return dict(zip(names, table.T, strict=True))
+
+
 def dof_with_coordinates(links: Sequence[Link]) -> list[int]:
     """Place in v of the degrees of freedom whose coordinate is theirs alone: all but those of
     quaternions."""
@@ -32,29 +38,29 @@ def dof_with_coordinates(links: Sequence[Link]) -> list[int]:
 
 def tree_parameters(
     links: Sequence[Link], points: Sequence[Point], seats: dict[str, BodyPlacement], gravity: Floats
-) -> dict[int, Floats]:
-    """Return the fields of p that concern the tree and its points; gravity (3, m/s², world)."""
+) -> dict[str, Floats]:
+    """Return the parameters of the tree and its points; gravity (3, m/s², world)."""
     by_velocity = [link.joint for link in sorted(links, key=lambda link: link.place)]
     sitting = [seats[point.body] for point in points]
     return {
-        layout.GRAVITY: gravity,
-        layout.FIXED_AXES: np.array([link.axes.T for link in links]),
-        layout.FIXED_ORIGIN: np.array([link.origin for link in links]),
-        layout.TURN: np.array([link.turn for link in links]),
-        layout.TRAVEL: np.array([link.travel for link in links]),
+        "gravity": gravity,
+        "fixed_axes": np.array([link.axes.T for link in links]),
+        "fixed_origin": np.array([link.origin for link in links]),
+        "turn": np.array([link.turn for link in links]),
+        "travel": np.array([link.travel for link in links]),
         **inertial_parameters(links),
-        layout.ARMATURE: np.array([joint.armature for joint in by_velocity]),
-        layout.VISCOUS: np.array([joint.viscous for joint in by_velocity]),
-        layout.COULOMB: np.array([joint.coulomb for joint in by_velocity]),
-        layout.COULOMB_SPEED: np.array([joint.coulomb_speed for joint in by_velocity]),
-        layout.POINT_AT: np.array(
+        "armature": np.array([joint.armature for joint in by_velocity]),
+        "viscous": np.array([joint.viscous for joint in by_velocity]),
+        "coulomb": np.array([joint.coulomb for joint in by_velocity]),
+        "coulomb_speed": np.array([joint.coulomb_speed for joint in by_velocity]),
+        "point_at": np.array(
             [s.origin + s.axes @ np.asarray(p.at_m) for s, p in zip(sitting, points, strict=True)]
         ),
-        layout.POINT_AXES: np.array([s.axes.T for s in sitting]),
+        "point_axes": np.array([s.axes.T for s in sitting]),
     }
 
 
-def inertial_parameters(links: Sequence[Link]) -> dict[int, Floats]:
+def inertial_parameters(links: Sequence[Link]) -> dict[str, Floats]:
     """Return the fields of p that depend on the bodies' masses: mass, its centre and the inertia about it."""
     com = np.array([link.first / link.mass if link.mass > 0.0 else np.zeros(3) for link in links])
     central = [
@@ -63,19 +69,19 @@ def inertial_parameters(links: Sequence[Link]) -> dict[int, Floats]:
     ]
     upper = np.triu_indices(3)
     return {
-        layout.MASS: np.array([link.mass for link in links]),
-        layout.COM: com,
-        layout.INERTIA: np.array([inertia[upper] for inertia in central]),
+        "mass": np.array([link.mass for link in links]),
+        "com": com,
+        "inertia": np.array([inertia[upper] for inertia in central]),
     }
 
 
 @dataclass(frozen=True)
 class Demanded:
-    """The constraints' part of p and t; counts: constraints, rows, targets, terms, longest program."""
+    """The constraints' part of a `Model`."""
 
-    parameters: dict[int, Floats]
-    tables: dict[int, Integers]
-    counts: tuple[int, int, int, int, int]
+    parameters: dict[str, Floats]
+    tables: dict[str, Integers]
+    counts: dict[str, int]
     target_names: tuple[str, ...]
     programs: Programs
 
@@ -122,22 +128,29 @@ def constraint_fields(
     baumgarte = [c.baumgarte for c in constraints for _ in c.rows]
     return Demanded(
         {
-            layout.FRAME_AT: np.array([seat.origin for seat in frames]),
-            layout.FRAME_AXES: np.array([seat.axes.T for seat in frames]),
-            layout.ROW_OFFSET: np.array(offsets),
-            layout.TERM_FACTOR: np.array([factor for _, factor in terms]),
-            layout.TARGET_GIVEN: np.array(list(targets.values())),
-            layout.BAUMGARTE_GIVEN: np.array(baumgarte),
-            layout.ON_GIVEN: np.array([float(c.on) for c in constraints]),
+            "frame_at": np.array([seat.origin for seat in frames]),
+            "frame_axes": np.array([seat.axes.T for seat in frames]),
+            "row_offset": np.array(offsets),
+            "term_factor": np.array([factor for _, factor in terms]),
+            "target_given": np.array(list(targets.values())),
+            "baumgarte_given": np.array(baumgarte),
+            "on_given": np.array([float(c.on) for c in constraints]),
         }
         | programs.parameters(),
         {
-            layout.CONSTRAINTS: np.array(spans, dtype=np.int64),
-            layout.ROWS: np.array(rows, dtype=np.int64),
-            layout.TERMS: np.array([index for index, _ in terms], dtype=np.int64),
+            **columns(spans, "first_row", "row_count", "link_a", "link_b"),
+            **columns(rows, "row_kind", "row_first", "row_second", "row_target"),
+            "term": np.array([index for index, _ in terms], dtype=np.int64),
         }
         | programs.tables(),
-        (len(constraints), len(rows), len(targets), len(terms), programs.longest),
+        {
+            "n_constraints": len(constraints),
+            "n_rows": len(rows),
+            "n_targets": len(targets),
+            "n_terms": len(terms),
+            "n_tape": programs.longest,
+            **programs.counts(),
+        },
         tuple(targets),
         programs,
     )
@@ -197,13 +210,13 @@ def scaling(
     is_angle: Sequence[bool],
     coordinate_is_angle: dict[str, bool],
     rank_tolerance: float,
-) -> dict[int, Floats]:
+) -> dict[str, Floats]:
     """Scale factors that make rows and columns of A comparable: a typical length ℓ equals one radian.
 
     Velocities in m/s are measured in ℓ/s, rows in metres are divided by ℓ, couplings by their factors. In
     ordinary poses the singular values of such rows are of the size of 1, the reference of the rank decision.
     """
-    frames = demanded.parameters[layout.FRAME_AT].reshape(-1, 3)
+    frames = demanded.parameters["frame_at"].reshape(-1, 3)
     distances = np.linalg.norm(np.vstack([*(link.origin for link in links), frames]), axis=1)
     length = float(distances[distances > 0.0].mean()) if (distances > 0.0).any() else 1.0
     scales: list[float] = []
@@ -220,8 +233,8 @@ def scaling(
             own = demanded.programs.size(constraint.name, row.name, coordinate_is_angle, length)
             scales.append(1.0 / (own or size or (length if row.is_length else 1.0)))
     return {
-        layout.ROW_SCALE: np.array(scales),
-        layout.COLUMN_SCALE: np.array([1.0 if a else length for a in is_angle]),
-        layout.REFERENCE_SIZE: np.ones(1),
-        layout.RANK_TOLERANCE: np.array([rank_tolerance]),
+        "row_scale": np.array(scales),
+        "column_scale": np.array([1.0 if a else length for a in is_angle]),
+        "reference_size": np.ones(1),
+        "rank_tolerance": np.array([rank_tolerance]),
     }

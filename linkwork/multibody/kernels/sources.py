@@ -1,6 +1,6 @@
 """Read kernel modules without importing them: functions, constants, enumerations, structs.
 
-The translator needs of a module what its kernels name: functions, numbers, and the declarations of bundles.
+The translator needs of a module what its kernels name: functions, numbers, and the declarations of structs.
 `Sources` finds each name by the module's syntax tree and follows imports to other modules, so that a build
 needs neither numpy nor the package itself. What cannot be found this way is a `KernelError`.
 """
@@ -22,9 +22,8 @@ __all__ = [
     "KernelFunction",
     "KernelError",
     "Module",
-    "Reader",
     "Sources",
-    "Struct",
+    "StructType",
 ]
 
 _OPERATIONS: dict[type[ast.AST], Callable[..., Any]] = {
@@ -90,8 +89,8 @@ class KernelFunction:
     @property
     def is_kernel(self) -> bool:
         """Whether Python calls it: it is then a symbol of the library."""
-        found = self.decorator
-        return isinstance(found, ast.Call)
+        found = self.decorator.func if isinstance(self.decorator, ast.Call) else self.decorator
+        return isinstance(found, ast.Name) and found.id == "kernel"
 
     @property
     def concurrent(self) -> bool:
@@ -101,18 +100,11 @@ class KernelFunction:
 
 
 @dataclass(frozen=True, eq=False)
-class Struct:
-    """A declared bundle of arrays: for each name, f or i and the number of dimensions."""
+class StructType:
+    """A declared struct (structs.py). fields: for each name its type in C, such as f2, or another struct."""
 
     name: str
-    arrays: dict[str, tuple[str, int]]
-
-
-@dataclass(frozen=True, eq=False)
-class Reader:
-    """The function `reader(Struct)`, which makes a bundle's arrays of its words."""
-
-    struct: Struct
+    fields: dict[str, str | StructType]
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +135,6 @@ class Module:
                 self._statements[bound] = statement
         self._values: dict[str, Bound] = {}
         self._evaluated: dict[ast.stmt, Any] = {}
-        self._executed: dict[str, Any] | None = None
 
     @property
     def kernels(self) -> list[KernelFunction]:
@@ -197,16 +188,9 @@ class Module:
         raise self.error(statement, f"`{name}` is not a constant, function or struct")
 
     def _assigned(self, name: str, statement: ast.Assign) -> Any:
-        try:
-            if statement not in self._evaluated:
-                self._evaluated[statement] = self.static(statement.value, {})
-            value = self._evaluated[statement]
-        except KernelError:
-            if self._executed is None:
-                self._executed = self.sources.execute(self)
-            if name not in self._executed:
-                raise
-            return self._executed[name]
+        if statement not in self._evaluated:
+            self._evaluated[statement] = self.static(statement.value, {})
+        value = self._evaluated[statement]
         for target in statement.targets:
             if isinstance(target, ast.Name) and target.id == name:
                 return _named(value, name)
@@ -218,12 +202,12 @@ class Module:
 
     def _class(self, statement: ast.ClassDef) -> Any:
         bases = {ast.unparse(each) for each in statement.bases}
-        if "NamedTuple" in bases:
-            arrays: dict[str, tuple[str, int]] = {}
+        if "Struct" in bases:
+            fields: dict[str, str | StructType] = {}
             for each in statement.body:
                 if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name):
-                    arrays[each.target.id] = _array_kind(each.annotation)
-            return Struct(statement.name, arrays)
+                    fields[each.target.id] = self._field(each.annotation)
+            return StructType(statement.name, fields)
         if bases & {"IntEnum", "IntFlag"}:
             members = {
                 target.id: int(self.static(each.value, {}))
@@ -233,7 +217,23 @@ class Module:
                 if isinstance(target, ast.Name)
             }
             return Enumeration(members)
-        raise self.error(statement, f"class `{statement.name}` is neither a NamedTuple nor an IntEnum")
+        raise self.error(statement, f"class `{statement.name}` is neither a struct nor an IntEnum")
+
+    def _field(self, annotation: ast.expr) -> str | StructType:
+        """Return the type of a struct's field."""
+        shape = "*"
+        if isinstance(annotation, ast.Subscript) and isinstance(annotation.slice, ast.Tuple):
+            annotation, *words = annotation.slice.elts
+            shape = str(self.static(words[0], {}))
+        kind = ast.unparse(annotation)
+        if kind in ("Floats", "Integers", "Flags"):
+            return f"{kind[0].lower() if kind != 'Flags' else 'b'}{shape.count(', ') + 1}"
+        if kind == "int":
+            return "int64_t"
+        found = self.static(annotation, {})
+        if not isinstance(found, StructType):
+            raise self.error(annotation, f"`{kind}` is not a type of a struct's field")
+        return found
 
     def static(self, node: ast.expr, names: Mapping[str, Any]) -> Any:
         """Evaluate an expression of constants. Raises KernelError for any other."""
@@ -273,10 +273,6 @@ class Module:
 
     def _called(self, node: ast.Call, names: Mapping[str, Any]) -> Any:
         called = self.static(node.func, names)
-        if isinstance(called, Builtin) and called.name == "reader" and len(node.args) == 1:
-            struct = self.static(node.args[0], names)
-            if isinstance(struct, Struct):
-                return Reader(struct)
         arguments = [self.static(each, names) for each in node.args]
         if isinstance(called, Builtin) and called.name == "part" and isinstance(arguments[0], KernelFunction):
             return replace(arguments[0], marked=True)
@@ -344,39 +340,9 @@ class Sources:
         if statement.module is None or statement.level:
             raise importer.error(statement, "write the module's whole name")
         module = self.module(statement.module)
-        if module is None or module.path.stem in ("compiling", "bundles", "arrays"):
+        if module is None or module.path.stem in ("compiling", "structs", "arrays"):
             return Builtin(name)
         return module.value(name, statement)
-
-    def execute(self, module: Module) -> dict[str, Any]:
-        """Execute the constants of a module, and of the layouts that it imports."""
-        body: list[ast.stmt] = []
-        names: dict[str, Any] = {"__name__": module.name}
-        for statement in module.tree.body:
-            if isinstance(statement, ast.ImportFrom):
-                other = self.module(statement.module or "")
-                if other is not None and other.path.stem.endswith("layout"):
-                    found = self.execute(other)
-                    names |= {each.asname or each.name: found[each.name] for each in statement.names}
-            elif isinstance(statement, ast.Assign | ast.AnnAssign) or (
-                isinstance(statement, ast.FunctionDef) and statement.name == "_field"
-            ):
-                body.append(statement)
-        for statement in body:
-            with _ignored():
-                exec(compile(ast.Module([statement], []), str(module.path), "exec"), names)
-        return names
-
-
-class _ignored:
-    """Leave out a statement that needs what was left out before it."""
-
-    def __enter__(self) -> None:
-        """Begin."""
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
-        """Say that such an error is no error."""
-        return kind is not None and issubclass(kind, NameError | AttributeError | TypeError)
 
 
 def _named(value: Any, name: str) -> Any:
@@ -395,11 +361,3 @@ def _names_bound(statement: ast.stmt) -> list[str]:
         targets = [each for target in statement.targets for each in ast.walk(target)]
         return [each.id for each in targets if isinstance(each, ast.Name)]
     return []
-
-
-def _array_kind(annotation: ast.expr) -> tuple[str, int]:
-    """Return f or i and the dimensions of `Floats`, `Integers` or `Annotated[Floats, "rows", "columns"]`."""
-    dimensions = 1
-    if isinstance(annotation, ast.Subscript) and isinstance(annotation.slice, ast.Tuple):
-        dimensions, annotation = len(annotation.slice.elts) - 1, annotation.slice.elts[0]
-    return ("f" if ast.unparse(annotation) == "Floats" else "i"), dimensions

@@ -6,7 +6,8 @@ variable and writes one C function for each function and combination of argument
 operations is that of the source, so both give the same bits. What is not in the subset raises `KernelError`
 with file, line and column; nothing is guessed.
 
-Types: int is int64_t, float is double, bool is bool; arrays are views, of a pointer and lengths.
+Types: int is int64_t, float is double, bool is bool; arrays are views, of a pointer and lengths; structs
+(structs.py) are pointers to structs of these.
 """
 
 from __future__ import annotations
@@ -17,15 +18,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from linkwork.multibody.kernels.library import entry_name
+from linkwork.multibody.kernels.library import entry_name, fingerprint
 from linkwork.multibody.kernels.sources import (
     Builtin,
     KernelError,
     KernelFunction,
     Module,
-    Reader,
     Sources,
-    Struct,
+    StructType,
 )
 
 __all__ = ["Instance", "Translator", "Type"]
@@ -52,6 +52,8 @@ class Type:
     def __str__(self) -> str:
         """Name it as Python does."""
         names = {"double": "float", "int64_t": "int", "void": "None"}
+        if self.struct is not None:
+            return str(self.struct.name)
         if self.items:
             return f"tuple[{', '.join(map(str, self.items))}]"
         if self.dimensions:
@@ -66,6 +68,11 @@ _NUMBERS = (BOOL, INT, FLOAT)
 def array(kind: str, dimensions: int) -> Type:
     """Return the type of an array: kind f, i or b."""
     return Type(f"{kind}{dimensions}")
+
+
+def pointer(struct: StructType) -> Type:
+    """Return the type of a struct."""
+    return Type(f"const s_{struct.name} *", (), struct)
 
 
 def tuple_of(items: Sequence[Type]) -> Type:
@@ -97,6 +104,7 @@ class Instance:
     body: list[str] = field(default_factory=list)
     calls: dict[Instance, None] = field(default_factory=dict)
     tuples: dict[str, Type] = field(default_factory=dict)
+    structs: dict[str, StructType] = field(default_factory=dict)
     writes: bool = False
 
     @property
@@ -117,7 +125,7 @@ class Translator:
         self._under_way: list[KernelFunction] = []
 
     def kernel(self, function: KernelFunction) -> Instance:
-        """Return the instance of a kernel for the types that its decorator declares."""
+        """Return the instance of a kernel for the types that its annotations declare."""
         return self.instance(function, signature_of(function))
 
     def instance(self, function: KernelFunction, arguments: tuple[Any, ...]) -> Instance:
@@ -163,9 +171,13 @@ class Translator:
         for each in own:
             visit(each)
         tuples: dict[str, Type] = {}
+        structs: dict[str, StructType] = {}
         for each in (*outside, *order):
             tuples |= each.tuples
+            for struct in each.structs.values():
+                _with_its_structs(struct, structs)
         lines = [f"/* Generated from {module.name}. */", '#include "kernels.h"']
+        lines += [_struct_declaration(each) for each in structs.values()]
         lines += [_tuple_declaration(each) for each in sorted(tuples.values(), key=lambda each: len(each.c))]
         lines += [f"{each.prototype};" for each in outside]
         lines += [f"{each.prototype};" for each in order if each.function.is_kernel]
@@ -191,9 +203,13 @@ def _entry(kernel: Instance) -> list[str]:
     lines += [f"    {kind.c} v{i};" for i, (_, kind) in enumerate(kernel.parameters)]
     lines.append(f'    if (count != {count}) return linkwork_refuse("{text}");')
     for i, (argument, (_, kind)) in enumerate(zip(function.node.args.args, kernel.parameters, strict=True)):
-        text = f"{function.name}: `{argument.arg}` must be a contiguous {kind}"
-        refused = f'linkwork_refuse("{text}")' if kind.dimensions else "0"
-        lines.append(f"    if (!take_{kind.c}(given[{i}], &v{i})) return {refused};")
+        words = f"a contiguous {kind}" if kind.dimensions else f"a {kind}"
+        text = f"{function.name}: `{argument.arg}` must be {words}"
+        refused = f'linkwork_refuse("{text}")' if kind.dimensions or kind.struct else "0"
+        take = f"take_{kind.c}(given[{i}], "
+        if kind.struct is not None:
+            take = f"take_struct(given[{i}], INT64_C({_fingerprint(kind.struct)}), (const void **)"
+        lines.append(f"    if (!{take}&v{i})) return {refused};")
     call = f"{kernel.name}({', '.join(f'v{i}' for i in range(count))})"
     before: list[str] = []
     after: list[str] = []
@@ -219,72 +235,63 @@ def _tuple_declaration(kind: Type) -> str:
     )
 
 
+def _with_its_structs(struct: StructType, found: dict[str, StructType]) -> None:
+    """Add a struct, after those that it contains."""
+    for each in struct.fields.values():
+        if isinstance(each, StructType):
+            _with_its_structs(each, found)
+    found.setdefault(struct.name, struct)
+
+
+def _struct_declaration(struct: StructType) -> str:
+    fields = " ".join(f"{_field_type(each).c} {name};" for name, each in struct.fields.items())
+    return f"typedef struct {{ int64_t fingerprint; {fields} }} s_{struct.name};"
+
+
+def _fingerprint(struct: StructType) -> int:
+    kinds = {
+        name: each.name if isinstance(each, StructType) else each for name, each in struct.fields.items()
+    }
+    return fingerprint(struct.name, kinds)
+
+
+def _field_type(kind: str | StructType) -> Type:
+    return pointer(kind) if isinstance(kind, StructType) else Type(kind)
+
+
 def _key(value: Any) -> Any:
     return (value.node, id(value.closed)) if isinstance(value, KernelFunction) else value
 
 
 _TYPES: dict[str, Type] = {
-    "float64": FLOAT,
-    "int64": INT,
-    "boolean": BOOL,
-    "VECTOR": array("f", 1),
-    "BUFFER": array("f", 1),
-    "PARAMETERS": array("f", 1),
-    "MATRIX": array("f", 2),
-    "INTEGERS": array("i", 1),
-    "TOPOLOGY": array("i", 1),
-    "BUNDLE": array("i", 1),
-    "FLAGS": array("b", 1),
-    "THREE": tuple_of((FLOAT,) * 3),
+    "float": FLOAT,
+    "int": INT,
+    "bool": BOOL,
+    "Floats": array("f", 1),
+    "Integers": array("i", 1),
+    "Flags": array("b", 1),
+    "Matrix": array("f", 2),
+    "Table": array("i", 2),
+    "Vector": tuple_of((FLOAT,) * 3),
 }
 
 
 def signature_of(function: KernelFunction) -> tuple[Type, ...]:
-    """Return the types of a kernel's arguments, as its decorator declares them."""
-    decorator = function.decorator
-    assert isinstance(decorator, ast.Call)
-    signature: ast.expr = decorator.args[0]
-    module = function.module
-    if isinstance(signature, ast.Name) and signature.id not in _TYPES:
-        if signature.id == "ON_MECHANISM":
-            return (_TYPES["PARAMETERS"], _TYPES["TOPOLOGY"], _TYPES["BUFFER"])
-        module, signature = _defined(module, signature)
-    if not isinstance(signature, ast.Call):
-        raise module.error(signature, "a signature is a call, such as `float64(VECTOR)`")
-
-    def types_in(node: ast.expr) -> list[Type]:
-        if isinstance(node, ast.Name):
-            return [_TYPES[node.id]] if node.id in _TYPES else types_in(_defined(module, node)[1])
-        if isinstance(node, ast.Starred):
-            return types_in(node.value)
-        if isinstance(node, ast.Tuple):
-            return [kind for each in node.elts for kind in types_in(each)]
-        if isinstance(node, ast.BinOp) and isinstance(node.right, ast.Constant):
-            return types_in(node.left) * int(str(node.right.value))
-        if isinstance(node, ast.Subscript):
-            dimensions = len(node.slice.elts) if isinstance(node.slice, ast.Tuple) else 1
-            return [
-                array({"float64": "f", "int64": "i", "boolean": "b"}[ast.unparse(node.value)], dimensions)
-            ]
-        raise module.error(node, f"`{ast.unparse(node)}` is not a type of an argument")
-
-    return tuple(kind for each in signature.args for kind in types_in(each))
-
-
-def _defined(module: Module, name: ast.Name) -> tuple[Module, ast.expr]:
-    """Return the expression that a name of a signature stands for, and its module."""
-    for statement in module.tree.body:
-        if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == name.id:
-            return module, statement.value
-        if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Tuple):
-            names = [ast.unparse(each) for each in statement.targets[0].elts]
-            if name.id in names and isinstance(statement.value, ast.Tuple):
-                return module, statement.value.elts[names.index(name.id)]
-        if isinstance(statement, ast.ImportFrom) and any(each.name == name.id for each in statement.names):
-            other = module.sources.module(statement.module or "")
-            if other is not None:
-                return _defined(other, name)
-    raise module.error(name, f"`{name.id}` is not a signature")
+    """Return the types of a kernel's arguments, as its annotations declare them."""
+    found, module = [], function.module
+    for each in function.node.args.args:
+        name = ast.unparse(each.annotation) if each.annotation is not None else ""
+        kind = _TYPES.get(name)
+        if kind is None:
+            if each.annotation is None:
+                raise module.error(each, f"`{each.arg}` has no type")
+            struct = module.static(each.annotation, {})
+            if not isinstance(struct, StructType):
+                allowed = f"{', '.join(_TYPES)} or a struct"
+                raise module.error(each, f"`{name}` is not a type of an argument; allowed: {allowed}")
+            kind = pointer(struct)
+        found.append(kind)
+    return tuple(found)
 
 
 _MATH = frozenset(
@@ -366,7 +373,7 @@ class _Body:
 
     def _once(self, node: ast.FunctionDef) -> None:
         self.lines, self.count, self.depth = [], 0, 1
-        self.instance.calls, self.instance.tuples = {}, {}
+        self.instance.calls, self.instance.tuples, self.instance.structs = {}, {}, {}
         for kind in self.types.values():
             self._noted(kind)
         annotated = ast.unparse(node.returns) if node.returns is not None else ""
@@ -378,6 +385,8 @@ class _Body:
             self._noted(each)
         if kind.items:
             self.instance.tuples[kind.c] = kind
+        if kind.struct is not None:
+            self.instance.structs[kind.c] = kind.struct
         return kind
 
     def error(self, at: ast.AST, text: str) -> KernelError:
@@ -686,31 +695,26 @@ class _Body:
         return self.module.static(node, names)
 
     def _of_attribute(self, node: ast.Attribute) -> Value:
-        if isinstance(node.value, ast.Name) and node.value.id in self.types:
-            owner = self._expression(node.value)
-            struct = owner.type.struct
-            if isinstance(struct, Struct):
-                return self._field(owner, struct, node)
-            if node.attr == "size" and owner.type.dimensions == 1:
-                return Value(f"({owner.c}).n", INT)
-            if node.attr == "shape" and owner.type.dimensions:
-                kind = self._noted(tuple_of([INT] * owner.type.dimensions))
-                lengths = ", ".join(f"{owner.c}.{each}" for each in "nml"[: owner.type.dimensions])
-                return Value(f"(({kind.c}){{{lengths}}})", kind)
-            raise self.error(node, f"`{ast.unparse(node.value)}` is {owner.type} and has no `{node.attr}`")
-        return self._constant(self._static(node), node)
-
-    def _field(self, owner: Value, struct: Struct, node: ast.Attribute) -> Value:
-        if node.attr not in struct.arrays:
-            raise self.error(node, f"`{struct.name}` has no `{node.attr}`; it has {', '.join(struct.arrays)}")
-        at = 0
-        for name, (kind, dimensions) in struct.arrays.items():
-            if name == node.attr:
-                found = array(kind, dimensions)
-                lengths = ", ".join(f"{owner.c}[{at + 1 + i}]" for i in range(dimensions))
-                return Value(f"(({found.c}){{({found.element.c} *){owner.c}[{at}], {lengths}}})", found)
-            at += 1 + dimensions
-        raise AssertionError
+        root = node.value
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if isinstance(root, ast.Name) and root.id not in self.types and root.id not in self.local:
+            return self._constant(self._static(node), node)
+        owner = self._expression(node.value)
+        struct = owner.type.struct
+        if struct is not None:
+            if node.attr not in struct.fields:
+                raise self.error(
+                    node, f"`{struct.name}` has no `{node.attr}`; it has {', '.join(struct.fields)}"
+                )
+            return Value(f"{owner.c}->{node.attr}", self._noted(_field_type(struct.fields[node.attr])))
+        if node.attr == "size" and owner.type.dimensions == 1:
+            return Value(f"({owner.c}).n", INT)
+        if node.attr == "shape" and owner.type.dimensions:
+            kind = self._noted(tuple_of([INT] * owner.type.dimensions))
+            lengths = ", ".join(f"({owner.c}).{each}" for each in "nml"[: owner.type.dimensions])
+            return Value(f"(({kind.c}){{{lengths}}})", kind)
+        raise self.error(node, f"`{ast.unparse(node.value)}` is {owner.type} and has no `{node.attr}`")
 
     def _of_tuple(self, node: ast.Tuple) -> Value:
         items = [self._expression(each) for each in node.elts]
@@ -899,9 +903,6 @@ class _Body:
         if node.keywords:
             raise self.error(node, "arguments of kernels have no keywords")
         called = self._static(node.func)
-        if isinstance(called, Reader):
-            (words,) = [self._expression(each) for each in node.args]
-            return Value(f"(words)({words.c}).p", Type("words", (), called.struct))
         if isinstance(called, KernelFunction):
             return self._call(called, node)
         if isinstance(called, Builtin):
@@ -916,7 +917,7 @@ class _Body:
             static = None
             if isinstance(each, ast.Name) and each.id not in self.types:
                 static = self._static(each)
-            values.append(None if isinstance(static, KernelFunction | Reader) else self._expression(each))
+            values.append(None if isinstance(static, KernelFunction) else self._expression(each))
         if called.is_kernel:
             wanted: tuple[Any, ...] = signature_of(called)
             if len(wanted) != len(values):
@@ -943,14 +944,16 @@ class _Body:
         return Value(f"{instance.name}({', '.join(given)})", instance.result)
 
     def _builtin(self, name: str, node: ast.Call) -> Value:
-        if name in ("floats_from", "integers_from"):
-            letter = name[0]
-            source, start = self._expression(node.args[0]), self._integer(node.args[1])
-            shape = node.args[2]
-            assert isinstance(shape, ast.Tuple)
-            lengths = ", ".join(self._integer(each).c for each in shape.elts)
-            found = array(letter, len(shape.elts))
-            return Value(f"(({found.c}){{({source.c}).p + {start.c}, {lengths}}})", found)
+        if name in ("block", "flat"):
+            source = self._expression(node.args[0])
+            if not source.type.dimensions:
+                raise self.error(node, f"`{ast.unparse(node.args[0])}` is {source.type}, must be an array")
+            letter, start, lengths = source.type.c[0], "0", f"size_{source.type.c}({source.c})"
+            if name == "block":
+                start, *sizes = (self._integer(each).c for each in node.args[1:])
+                lengths = ", ".join(sizes)
+            found = array(letter, 2 if name == "block" else 1)
+            return Value(f"(({found.c}){{({source.c}).p + {start}, {lengths}}})", found)
         if name == "np.empty":
             return self._allocated(node)
         values = [self._expression(each) for each in node.args]

@@ -5,13 +5,13 @@ Sizes follow from the arrays. These are faster than LAPACK below about thirty ro
 
 import math
 
-from linkwork.arrays import Floats, Integers
-from linkwork.multibody.kernels.compiling import INTEGERS, MATRIX, VECTOR, float64, kernel, part, void
+from linkwork.arrays import Floats, Integers, Matrix
+from linkwork.multibody.kernels.compiling import kernel, part
 from linkwork.multibody.kernels.views import fill, fill_matrix
 
 
-@kernel(float64(MATRIX, MATRIX))
-def cholesky(a: Floats, factor: Floats) -> float:
+@kernel
+def cholesky(a: Matrix, factor: Matrix) -> float:
     """Lower triangle L of `factor` with L L' = a, from the lower triangle of a (n × n); may be in place.
 
     Returns the smallest ratio of a squared pivot to its diagonal entry: 1 for a diagonal matrix, of the size
@@ -38,8 +38,8 @@ def cholesky(a: Floats, factor: Floats) -> float:
     return smallest
 
 
-@kernel(void(MATRIX, VECTOR))
-def lower_solve(factor: Floats, x: Floats) -> None:
+@kernel
+def lower_solve(factor: Matrix, x: Floats) -> None:
     """Solve L x = b in place for the lower triangle L of `factor` (n × n): x (n) holds b on entry."""
     for i in range(factor.shape[0]):
         for k in range(i):
@@ -47,8 +47,8 @@ def lower_solve(factor: Floats, x: Floats) -> None:
         x[i] /= factor[i, i]
 
 
-@kernel(void(MATRIX, VECTOR))
-def upper_solve(factor: Floats, x: Floats) -> None:
+@kernel
+def upper_solve(factor: Matrix, x: Floats) -> None:
     """Solve L' x = b in place for the lower triangle L of `factor` (n × n): x (n) holds b on entry."""
     n = factor.shape[0]
     for i in range(n - 1, -1, -1):
@@ -57,8 +57,8 @@ def upper_solve(factor: Floats, x: Floats) -> None:
         x[i] /= factor[i, i]
 
 
-@kernel(void(MATRIX, VECTOR))
-def cholesky_solve(factor: Floats, x: Floats) -> None:
+@kernel
+def cholesky_solve(factor: Matrix, x: Floats) -> None:
     """Solve L L' x = b in place: x (n) holds b on entry. L is the lower triangle of `factor` (n × n)."""
     lower_solve(factor, x)
     upper_solve(factor, x)
@@ -81,8 +81,8 @@ def _rows_product(a: Floats, i: int, j: int, begin: int, end: int) -> float:
     return (one + two) + (three + four)
 
 
-@kernel(void(MATRIX, VECTOR))
-def envelope_cholesky(a: Floats, begin: Floats) -> None:
+@kernel
+def envelope_cholesky(a: Matrix, begin: Floats) -> None:
     """Replace the lower triangle of a (n × n) by L with L L' = a, within the envelope.
 
     begin (n): the column of the first nonzero entry of each row. Where a is not positive definite, L is not a
@@ -136,8 +136,8 @@ def envelope_lower_solve(factor: Floats, begin: Floats, x: Floats) -> None:
         x[i] /= factor[i, i]
 
 
-@kernel(void(MATRIX, VECTOR, VECTOR))
-def envelope_solve(factor: Floats, begin: Floats, x: Floats) -> None:
+@kernel
+def envelope_solve(factor: Matrix, begin: Floats, x: Floats) -> None:
     """Solve L L' x = b in place after `envelope_cholesky`: x (n) holds b on entry."""
     n = factor.shape[0]
     for i in range(n):
@@ -150,8 +150,8 @@ def envelope_solve(factor: Floats, begin: Floats, x: Floats) -> None:
             x[k] -= factor[i, k] * x[i]
 
 
-@kernel(float64(MATRIX, INTEGERS))
-def lu_factor(a: Floats, pivots: Integers) -> float:
+@kernel
+def lu_factor(a: Matrix, pivots: Integers) -> float:
     """Replace a (n × n) by its factors L (unit diagonal) and U; `pivots` (n) receives the exchanges of rows.
 
     Returns the ratio of the smallest pivot to the largest: of the size of round-off for a singular matrix,
@@ -181,8 +181,8 @@ def lu_factor(a: Floats, pivots: Integers) -> float:
     return smallest / largest if n > 0 else 1.0
 
 
-@kernel(void(MATRIX, INTEGERS, VECTOR))
-def lu_apply(factors: Floats, pivots: Integers, x: Floats) -> None:
+@kernel
+def lu_apply(factors: Matrix, pivots: Integers, x: Floats) -> None:
     """Solve a x = b in place after `lu_factor` (n × n; pivots n): x (n) holds b on entry."""
     n = factors.shape[0]
     for i in range(n):
@@ -196,8 +196,8 @@ def lu_apply(factors: Floats, pivots: Integers, x: Floats) -> None:
         x[i] /= factors[i, i]
 
 
-@kernel(float64(MATRIX, INTEGERS, VECTOR))
-def lu_solve(a: Floats, pivots: Integers, x: Floats) -> float:
+@kernel
+def lu_solve(a: Matrix, pivots: Integers, x: Floats) -> float:
     """Solve a x = b in place by elimination with row exchanges: x holds b on entry, a receives its factors.
 
     `pivots` (n) is scratch. Returns the smallest pivot ratio of `lu_factor`; where that is 0, x is NaN.

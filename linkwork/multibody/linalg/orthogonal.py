@@ -8,8 +8,8 @@ round-off.
 
 import math
 
-from linkwork.arrays import Floats
-from linkwork.multibody.kernels.compiling import MATRIX, VECTOR, float64, int64, kernel, part, void
+from linkwork.arrays import Floats, Matrix
+from linkwork.multibody.kernels.compiling import kernel, part
 from linkwork.multibody.kernels.views import fill
 
 
@@ -26,8 +26,8 @@ def _longest_column(a: Floats) -> tuple[int, float]:
     return best, longest
 
 
-@kernel(int64(MATRIX, VECTOR, VECTOR, float64))
-def pivoted_qr(a: Floats, exchanges: Floats, left: Floats, tolerance: float) -> int:
+@kernel
+def pivoted_qr(a: Matrix, exchanges: Floats, left: Floats, tolerance: float) -> int:
     """Rank of a (m × n), which is overwritten by R (upper trapezoid) and by the reflections (below it).
 
     `exchanges` and `left` (min(m, n) or longer) receive the column exchanged with column k at step k, and the
@@ -38,8 +38,8 @@ def pivoted_qr(a: Floats, exchanges: Floats, left: Floats, tolerance: float) -> 
     return rank
 
 
-@kernel(int64(MATRIX, VECTOR, VECTOR, float64, int64))
-def leading_qr(a: Floats, exchanges: Floats, left: Floats, tolerance: float, most: int) -> int:
+@kernel
+def leading_qr(a: Matrix, exchanges: Floats, left: Floats, tolerance: float, most: int) -> int:
     """`pivoted_qr` of a (m × n) that ends after `most` columns at the latest."""
     m, n = a.shape
     best, longest = _longest_column(a)
@@ -73,8 +73,8 @@ def leading_qr(a: Floats, exchanges: Floats, left: Floats, tolerance: float, mos
     return int(min(m, n, most))
 
 
-@kernel(void(MATRIX, VECTOR, int64))
-def complete(a: Floats, right: Floats, rank: int) -> None:
+@kernel
+def complete(a: Matrix, right: Floats, rank: int) -> None:
     """After `pivoted_qr` of a (m × n): reflect the trapezoid [R1 R2] onto the triangle [T 0] from the right.
 
     T replaces R1, the reflections replace R2, and `right` (rank or longer) receives their factors.
@@ -104,9 +104,9 @@ def complete(a: Floats, right: Floats, rank: int) -> None:
                 a[i, j] -= share * a[k, j]
 
 
-@kernel(void(MATRIX, VECTOR, VECTOR, VECTOR, int64, VECTOR, VECTOR))
+@kernel
 def minimum_norm(
-    a: Floats, exchanges: Floats, left: Floats, right: Floats, rank: int, b: Floats, x: Floats
+    a: Matrix, exchanges: Floats, left: Floats, right: Floats, rank: int, b: Floats, x: Floats
 ) -> None:
     """After `pivoted_qr` and `complete` of a (m × n): x (n) = a⁺ b, of least |a x - b| and least |x|.
 
@@ -140,8 +140,8 @@ def minimum_norm(
         x[k], x[best] = x[best], x[k]
 
 
-@kernel(int64(MATRIX, VECTOR, float64, VECTOR, VECTOR))
-def least_squares(a: Floats, b: Floats, tolerance: float, scratch: Floats, x: Floats) -> int:
+@kernel
+def least_squares(a: Matrix, b: Floats, tolerance: float, scratch: Floats, x: Floats) -> int:
     """x = a⁺ b (n) and the rank of a (m × n); a and b (m) are destroyed, `scratch` holds 3 min(m, n) numbers.
 
     Directions of a shorter than `tolerance` count as zero.

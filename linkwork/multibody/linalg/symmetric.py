@@ -2,8 +2,8 @@
 
 import math
 
-from linkwork.arrays import Floats
-from linkwork.multibody.kernels.compiling import MATRIX, float64, kernel, part
+from linkwork.arrays import Floats, Matrix
+from linkwork.multibody.kernels.compiling import kernel, part
 
 SWEEPS = 30
 """Most sweeps; matrices of the size of a machine's degrees of freedom need three to six."""
@@ -28,8 +28,8 @@ def _rotate(a: Floats, vectors: Floats, i: int, j: int) -> None:
         vectors[i, k], vectors[j, k] = c * x - s * y, s * x + c * y
 
 
-@kernel(float64(MATRIX, MATRIX))
-def symmetric_eigen(a: Floats, vectors: Floats) -> float:
+@kernel
+def symmetric_eigen(a: Matrix, vectors: Matrix) -> float:
     """Turn the symmetric a (n × n) into a diagonal of its eigenvalues, in no order.
 
     Row i of `vectors` (n × n) receives the unit eigenvector of a[i, i]. Returns the smallest eigenvalue, 0

@@ -10,28 +10,28 @@ of which the last keeps the classical step of Runge and Kutta stable up to 2.7. 
 lengths.
 """
 
-from linkwork.arrays import Floats, Integers
-from linkwork.multibody.kernels.compiling import BUFFER, PARAMETERS, TOPOLOGY, float64, int64, kernel, void
+from linkwork.multibody.kernels.compiling import kernel
 from linkwork.multibody.steps.divided_steps import divided_rk4
 from linkwork.multibody.steps.integrate import rk4, semi_implicit
 from linkwork.multibody.steps.touch_search import begin_parts, judge_part, next_part
+from linkwork.multibody.workspace import Model, Workspace
 
 
-@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, int64, float64))
-def compliant_step(p: Floats, t: Integers, w: Floats, classical: int, dt: float) -> None:
+@kernel
+def compliant_step(m: Model, w: Workspace, classical: int, dt: float) -> None:
     """One step of dt seconds without constraints; there must be sides.
 
     `classical` is 0 for the semi-implicit step, 1 for that of Runge and Kutta, 2 where that divides itself.
     """
-    begin_parts(t, w, dt)
+    begin_parts(w, dt)
     while True:
-        h = next_part(p, t, w, dt)
+        h = next_part(m, w, dt)
         if h == 0.0:
             break
         if classical == 2:
-            divided_rk4(p, t, w, h)
+            divided_rk4(m, w, h)
         elif classical == 1:
-            rk4(p, t, w, h)
+            rk4(m, w, h)
         else:
-            semi_implicit(p, t, w, h)
-        judge_part(p, t, w, dt, h)
+            semi_implicit(m, w, h)
+        judge_part(m, w, dt, h)

@@ -11,35 +11,19 @@ back and divided. Elsewhere the result is that of the plain step, bit for bit.
 
 import math
 
-from linkwork.arrays import Floats, Integers
-from linkwork.multibody.kernels.compiling import BUFFER, PARAMETERS, TOPOLOGY, float64, kernel, part, void
-from linkwork.multibody.kernels.layout import (
-    CLOCK,
-    DRIVEN_WORK,
-    KEPT,
-    LOSSES,
-    NV,
-    RANKING,
-    RANKING_SIZE,
-    SECOND,
-    START_Q,
-    START_V,
-    VDOT,
-    M,
-    Q,
-    V,
-)
-from linkwork.multibody.kernels.views import copy, matrix, vector
+from linkwork.arrays import Floats
+from linkwork.multibody.kernels.compiling import kernel, part
+from linkwork.multibody.kernels.layout import RANKING_SIZE
+from linkwork.multibody.kernels.views import copy
 from linkwork.multibody.steps.constrained_steps import constrained_rk4
 from linkwork.multibody.steps.integrate import rk4
+from linkwork.multibody.workspace import Model, Workspace
 
 FASTEST = 0.025
 """L dt of a step that is short enough: over ten seconds its errors stay below 1e-6 of the energy."""
 MOST = 64
 """Parts of a step at most, so that it always ends soon."""
 REACH = 0.05
-
-_STEP = void(PARAMETERS, TOPOLOGY, BUFFER, float64)
 
 
 @part
@@ -53,25 +37,22 @@ def _length(mass: Floats, a: Floats, b: Floats, share: float) -> float:
 
 
 @part
-def _pace(t: Integers, w: Floats, dt: float) -> float:
+def _pace(m: Model, w: Workspace, dt: float) -> float:
     """L dt after a step of dt; 0 at rest."""
-    nv = t[NV]
-    mass, second = matrix(t, w, M, nv), vector(t, w, SECOND)
-    start, v, vdot = vector(t, w, START_V), vector(t, w, V), vector(t, w, VDOT)
-    size = _length(mass, v, vdot, 0.0) + REACH * _length(mass, vdot, v, 0.0)
+    nv = m.nv
+    size = _length(w.M, w.v, w.vdot, 0.0) + REACH * _length(w.M, w.vdot, w.v, 0.0)
     for k in range(nv):
-        second[k] = v[k] - start[k] - dt * second[k]
-    gap: float = _length(mass, second, v, 0.0)
+        w.second[k] = w.v[k] - w.start_v[k] - dt * w.second[k]
+    gap: float = _length(w.M, w.second, w.v, 0.0)
     return (6.0 * gap / size) ** (1.0 / 3.0) if size > 0.0 else 0.0
 
 
 @part
-def keep_step(t: Integers, w: Floats) -> None:
+def keep_step(w: Workspace) -> None:
     """Save the state that a step changes besides q and v."""
-    kept, ranking = vector(t, w, KEPT), vector(t, w, RANKING)
-    copy(ranking, kept)
-    kept[RANKING_SIZE], kept[RANKING_SIZE + 1] = vector(t, w, CLOCK)[0], vector(t, w, DRIVEN_WORK)[0]
-    kept[RANKING_SIZE + 2] = vector(t, w, LOSSES)[2]
+    copy(w.ranking, w.kept)
+    w.kept[RANKING_SIZE], w.kept[RANKING_SIZE + 1] = w.clock[0], w.driven_work[0]
+    w.kept[RANKING_SIZE + 2] = w.losses[2]
 
 
 def divide(left: float, parts: float, pace: float) -> tuple[bool, float, float]:
@@ -94,35 +75,34 @@ _divide = part(divide)
 
 
 @part
-def judge_step(t: Integers, w: Floats, left: float, parts: float, dt: float) -> tuple[float, float]:
+def judge_step(m: Model, w: Workspace, left: float, parts: float, dt: float) -> tuple[float, float]:
     """After a step over `left` / `parts` of dt: keep it or take it back; return new `left` and `parts`."""
-    counts, left, parts = _divide(left, parts, _pace(t, w, left / parts * dt) / FASTEST)
+    counts, left, parts = _divide(left, parts, _pace(m, w, left / parts * dt) / FASTEST)
     if not counts:
-        kept, ranking = vector(t, w, KEPT), vector(t, w, RANKING)
-        copy(vector(t, w, START_Q), vector(t, w, Q))
-        copy(vector(t, w, START_V), vector(t, w, V))
+        copy(w.start_q, w.q)
+        copy(w.start_v, w.v)
         for k in range(RANKING_SIZE):
-            ranking[k] = kept[k]
-        vector(t, w, CLOCK)[0], vector(t, w, DRIVEN_WORK)[0] = kept[RANKING_SIZE], kept[RANKING_SIZE + 1]
-        vector(t, w, LOSSES)[2] = kept[RANKING_SIZE + 2]
+            w.ranking[k] = w.kept[k]
+        w.clock[0], w.driven_work[0] = w.kept[RANKING_SIZE], w.kept[RANKING_SIZE + 1]
+        w.losses[2] = w.kept[RANKING_SIZE + 2]
     return left, parts
 
 
-@kernel(_STEP)
-def divided_rk4(p: Floats, t: Integers, w: Floats, dt: float) -> None:
+@kernel
+def divided_rk4(m: Model, w: Workspace, dt: float) -> None:
     """`rk4` in as many parts as the motion needs, dt in seconds."""
     left, parts = 1.0, 1.0
     while left > 0.0:
-        keep_step(t, w)
-        rk4(p, t, w, left / parts * dt)
-        left, parts = judge_step(t, w, left, parts, dt)
+        keep_step(w)
+        rk4(m, w, left / parts * dt)
+        left, parts = judge_step(m, w, left, parts, dt)
 
 
-@kernel(_STEP)
-def divided_constrained_rk4(p: Floats, t: Integers, w: Floats, dt: float) -> None:
+@kernel
+def divided_constrained_rk4(m: Model, w: Workspace, dt: float) -> None:
     """`constrained_rk4` in as many parts as the motion needs, dt in seconds."""
     left, parts = 1.0, 1.0
     while left > 0.0:
-        keep_step(t, w)
-        constrained_rk4(p, t, w, left / parts * dt)
-        left, parts = judge_step(t, w, left, parts, dt)
+        keep_step(w)
+        constrained_rk4(m, w, left / parts * dt)
+        left, parts = judge_step(m, w, left, parts, dt)

@@ -8,63 +8,33 @@ The integrator asks for the next length and reports when it has moved (compliant
         judge_part(p, t, w, dt, h)
 
 Where a side changes within a part, the part is taken back and its end is sought at that very time by the rule
-of false position after Illinois, from the side beyond; `SEARCH` in the workspace has the state of the search.
+of false position after Illinois, from the side beyond; `search` in the workspace has the state of the search.
 """
 
 import math
 
-from linkwork.arrays import Floats, Integers
+from linkwork.arrays import Floats
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.contact.compliance import DAMPER, RUBBING, SPRING
 from linkwork.multibody.contact.compliant_forces import compliant_forces
 from linkwork.multibody.contact.surfaces import surface_at
 from linkwork.multibody.formulations.rank import admitted, factor_rows
 from linkwork.multibody.formulations.reduced_mass import reduce_mass
-from linkwork.multibody.kernels.compiling import BUFFER, PARAMETERS, TOPOLOGY, float64, kernel, part, void
+from linkwork.multibody.kernels.compiling import block, kernel, part
 from linkwork.multibody.kernels.layout import (
     AFTER,
-    BACKUP,
-    BASIS,
     BEFORE,
-    CLOCK,
-    CONTACT_FORCE,
-    CONTACT_LAW,
-    CONTACTS,
-    DRIVEN_WORK,
-    FREE_MOTION,
-    HELD,
     HIGH,
-    LINKS,
-    LOSSES,
     LOW,
-    N_ROWS,
-    NQ,
-    NV,
     PART,
     PARTS,
     PHASE,
-    POINT_POSITION,
-    POINTS,
-    PRESSURE,
     RANK,
-    RANKING,
     RANKING_SIZE,
-    REDUCED,
-    REFERENCE,
     REST,
-    SCREW_ANGULAR,
-    SCREW_LINEAR,
-    SEARCH,
-    STOP_LAW,
-    STOPS,
-    SUM_V,
-    SURFACES,
-    TOUCHING,
     TRIALS,
-    Q,
-    V,
 )
-from linkwork.multibody.kernels.views import block, copy, fill, matrix, table, vector
+from linkwork.multibody.kernels.views import copy, fill
 from linkwork.multibody.linalg.linear import lower_solve
 from linkwork.multibody.linalg.vectors import (
     add,
@@ -75,6 +45,7 @@ from linkwork.multibody.linalg.vectors import (
 )
 from linkwork.multibody.tree.dynamics import dynamics, factor_mass, solve_mass_root
 from linkwork.multibody.tree.kinematics import kinematics
+from linkwork.multibody.workspace import Model, Workspace
 
 MOST_PARTS = 2000
 """Most parts of one step; the rest of the step is one part without event location."""
@@ -84,33 +55,32 @@ _GO, _SEEK, _END = 0.0, 1.0, 2.0
 
 
 @part
-def _save(t: Integers, w: Floats) -> None:
-    backup, nq, nv, ranking = vector(t, w, BACKUP), t[NQ], t[NV], vector(t, w, RANKING)
-    copy(vector(t, w, Q), backup)
-    copy(vector(t, w, V), backup[nq:])
-    backup[nq + nv] = vector(t, w, CLOCK)[0]
-    copy(vector(t, w, LOSSES)[2:4], backup[nq + nv + 1 :])
-    backup[nq + nv + 3] = vector(t, w, DRIVEN_WORK)[0]
-    copy(ranking, backup[nq + nv + 4 :])
+def _save(m: Model, w: Workspace) -> None:
+    nq, nv = m.nq, m.nv
+    copy(w.q, w.backup)
+    copy(w.v, w.backup[nq:])
+    w.backup[nq + nv] = w.clock[0]
+    copy(w.losses[2:4], w.backup[nq + nv + 1 :])
+    w.backup[nq + nv + 3] = w.driven_work[0]
+    copy(w.ranking, w.backup[nq + nv + 4 :])
 
 
 @part
-def _restore(t: Integers, w: Floats) -> None:
-    backup, nq, nv = vector(t, w, BACKUP), t[NQ], t[NV]
-    copy(backup[:nq], vector(t, w, Q))
-    copy(backup[nq : nq + nv], vector(t, w, V))
-    vector(t, w, CLOCK)[0], vector(t, w, LOSSES)[2] = backup[nq + nv], backup[nq + nv + 1]
-    vector(t, w, DRIVEN_WORK)[0] = backup[nq + nv + 3]
-    copy(backup[nq + nv + 4 : nq + nv + 4 + RANKING_SIZE], vector(t, w, RANKING))
+def _restore(m: Model, w: Workspace) -> None:
+    nq, nv = m.nq, m.nv
+    copy(w.backup[:nq], w.q)
+    copy(w.backup[nq : nq + nv], w.v)
+    w.clock[0], w.losses[2] = w.backup[nq + nv], w.backup[nq + nv + 1]
+    w.driven_work[0] = w.backup[nq + nv + 3]
+    copy(w.backup[nq + nv + 4 : nq + nv + 4 + RANKING_SIZE], w.ranking)
 
 
 @part
-def beyond_touch(t: Integers, w: Floats) -> float:
+def beyond_touch(w: Workspace) -> float:
     """Distance of the first side beyond the limit of the held force (N or N m), after `compliant_forces`."""
-    touching, pressure = vector(t, w, TOUCHING), vector(t, w, PRESSURE)
     beyond = -math.inf
-    for i in range(touching.shape[0]):
-        beyond = max(beyond, -pressure[i] if touching[i] != 0.0 else pressure[i])
+    for i in range(w.touching.shape[0]):
+        beyond = max(beyond, -w.pressure[i] if w.touching[i] != 0.0 else w.pressure[i])
     return beyond
 
 
@@ -123,116 +93,113 @@ def _quickness(mobility: float, stiffness: float, damping: float, rubbing: float
 
 
 @part
-def _factor_inertia(p: Floats, t: Integers, w: Floats) -> int:
+def _factor_inertia(m: Model, w: Workspace) -> int:
     """After `dynamics`: factor the inertia of the admitted velocities; return their number, -1: all."""
-    if t[N_ROWS] == 0:
-        factor_mass(p, t, w)
+    if m.n_rows == 0:
+        factor_mass(m, w)
         return -1
-    constraint_rows(p, t, w)
-    factor_rows(p, t, w)
-    admitted(p, t, w)
-    free: int = t[NV] - int(vector(t, w, RANKING)[RANK])
-    reduce_mass(t, w, free)
+    constraint_rows(m, w)
+    factor_rows(m, w)
+    admitted(m, w)
+    free: int = m.nv - int(w.ranking[RANK])
+    reduce_mass(m, w, free)
     return free
 
 
 @part
-def _mobility(t: Integers, w: Floats, free: int, x: Floats) -> float:
+def _mobility(m: Model, w: Workspace, free: int, x: Floats) -> float:
     """x' Λ (Λ' M Λ)⁻¹ Λ' x, Λ a basis of the admitted velocities; x' M⁻¹ x for free = -1. x is scratch."""
     total = 0.0
     if free < 0:
-        solve_mass_root(t, w, x)
-        for k in range(t[NV]):
+        solve_mass_root(m, w, x)
+        for k in range(m.nv):
             total += x[k] * x[k]
         return total
-    basis, z = matrix(t, w, BASIS, t[NV]), vector(t, w, FREE_MOTION)
     for i in range(free):
-        z[i] = 0.0
-        for k in range(t[NV]):
-            z[i] += basis[i, k] * x[k]
-    lower_solve(block(w, t[REDUCED], free, free), z[:free])
+        w.free_motion[i] = 0.0
+        for k in range(m.nv):
+            w.free_motion[i] += w.basis[i, k] * x[k]
+    lower_solve(block(w.reduced, 0, free, free), w.free_motion[:free])
     for i in range(free):
-        total += z[i] * z[i]
+        total += w.free_motion[i] * w.free_motion[i]
     return total
 
 
-@kernel(float64(PARAMETERS, TOPOLOGY, BUFFER))
-def quickest(p: Floats, t: Integers, w: Floats) -> float:
+@kernel
+def quickest(m: Model, w: Workspace) -> float:
     """One over the longest part that follows the pressing contacts (1/s), 0 without contact; after
     `dynamics`.
 
     A contact has the mobility that the constraints leave it (inverse operational-space inertia).
     """
-    touching, forces = vector(t, w, TOUCHING), matrix(t, w, CONTACT_FORCE, 3)
-    stops, contacts = table(t, STOPS, 1), table(t, CONTACTS, 1)
-    stop_laws, laws = matrix(t, p, STOP_LAW, 2), matrix(t, p, CONTACT_LAW, 5)
-    points, position, links = table(t, POINTS, 1), matrix(t, w, POINT_POSITION, 3), table(t, LINKS, 3)
-    x = vector(t, w, SUM_V)
-    reference = load(matrix(t, w, REFERENCE, 3), 0)
-    screw_angular, screw_linear = matrix(t, w, SCREW_ANGULAR, 3), matrix(t, w, SCREW_LINEAR, 3)
-    sides, free, most = 2 * stops.shape[0], -2, 0.0
-    for i in range(touching.shape[0]):
-        if touching[i] == 0.0:
+    reference = load(w.reference, 0)
+    sides, free, most = 2 * m.stop_at.shape[0], -2, 0.0
+    for i in range(w.touching.shape[0]):
+        if w.touching[i] == 0.0:
             continue
         if free == -2:
-            free = _factor_inertia(p, t, w)
+            free = _factor_inertia(m, w)
         mobility = 0.0
         if i < sides:
-            fill(x, 0.0)
-            x[stops[i // 2, 0]] = 1.0
-            mobility = _mobility(t, w, free, x)
-            stiffness, damping, rubbing = stop_laws[i // 2, 0], stop_laws[i // 2, 1], 0.0
+            fill(w.sum_v, 0.0)
+            w.sum_v[m.stop_at[i // 2]] = 1.0
+            mobility = _mobility(m, w, free, w.sum_v)
+            stiffness, damping, rubbing = m.stop_law[i // 2, 0], m.stop_law[i // 2, 1], 0.0
         else:
             c = i - sides
-            point = contacts[c, 0]
-            place = load(position, point)
-            if laws[c, 4] > 0.0:
-                _, normal = surface_at(matrix(t, p, SURFACES, 7), c, place)
-                place = subtract(place, times(laws[c, 4], normal))
+            point = m.contact_point[c]
+            place = load(w.point_position, point)
+            if m.contact_law[c, 4] > 0.0:
+                _, normal = surface_at(m.surfaces, c, place)
+                place = subtract(place, times(m.contact_law[c, 4], normal))
             r = subtract(place, reference)
             for axis in range(3):
-                fill(x, 0.0)
-                link = points[point, 0]
+                fill(w.sum_v, 0.0)
+                link = m.point_link[point]
                 while link >= 0:
-                    motion = add(load(screw_linear, link), cross(load(screw_angular, link), r))
-                    x[links[link, 2]] = motion[0] if axis == 0 else (motion[1] if axis == 1 else motion[2])
-                    link = links[link, 0]
-                mobility += _mobility(t, w, free, x)
-            f = load(forces, c)
+                    motion = add(load(w.screw_linear, link), cross(load(w.screw_angular, link), r))
+                    w.sum_v[m.in_v[link]] = (
+                        motion[0] if axis == 0 else (motion[1] if axis == 1 else motion[2])
+                    )
+                    link = m.parent[link]
+                mobility += _mobility(m, w, free, w.sum_v)
+            f = load(w.contact_force, c)
             size = math.sqrt(f[0] * f[0] + f[1] * f[1] + f[2] * f[2])
-            stiffness, damping, rubbing = laws[c, 0], laws[c, 1], laws[c, 2] * size / laws[c, 3]
+            stiffness, damping, rubbing = (
+                m.contact_law[c, 0],
+                m.contact_law[c, 1],
+                m.contact_law[c, 2] * size / m.contact_law[c, 3],
+            )
         most = max(most, _quickness(mobility, stiffness, damping, rubbing))
     return most
 
 
 @part
-def begin_parts(t: Integers, w: Floats, dt: float) -> None:
+def begin_parts(w: Workspace, dt: float) -> None:
     """Begin a step of dt seconds."""
-    search = vector(t, w, SEARCH)
-    fill(search, 0.0)
-    search[REST] = dt
+    fill(w.search, 0.0)
+    w.search[REST] = dt
 
 
-@kernel(float64(PARAMETERS, TOPOLOGY, BUFFER, float64))
-def next_part(p: Floats, t: Integers, w: Floats, dt: float) -> float:
+@kernel
+def next_part(m: Model, w: Workspace, dt: float) -> float:
     """Return the length of the next move (s) from the workspace's state; 0 where all is done."""
-    search, held = vector(t, w, SEARCH), vector(t, w, HELD)
-    if search[PHASE] != _GO:
-        _restore(t, w)
-        margin = 0.1 * _FOUND * search[PART]
-        found: float = search[HIGH] if search[PHASE] == _END else trial_length(search, margin)
+    if w.search[PHASE] != _GO:
+        _restore(m, w)
+        margin = 0.1 * _FOUND * w.search[PART]
+        found: float = w.search[HIGH] if w.search[PHASE] == _END else trial_length(w.search, margin)
         return found
-    held[0] = 0.0
-    rest: float = search[REST]
+    w.held[0] = 0.0
+    rest: float = w.search[REST]
     if not rest > 1e-12 * dt:
         return 0.0
-    dynamics(p, t, w)
-    quick = quickest(p, t, w)
-    if search[PARTS] < MOST_PARTS and quick * rest > 1.0:
+    dynamics(m, w)
+    quick = quickest(m, w)
+    if w.search[PARTS] < MOST_PARTS and quick * rest > 1.0:
         rest /= math.ceil(min(quick * rest, 1.0 * MOST_PARTS))
-    search[PARTS] += 1.0
-    _save(t, w)
-    held[0] = 1.0
+    w.search[PARTS] += 1.0
+    _save(m, w)
+    w.held[0] = 1.0
     return rest
 
 
@@ -246,30 +213,29 @@ def trial_length(search: Floats, margin: float) -> float:
     return trial
 
 
-@kernel(void(PARAMETERS, TOPOLOGY, BUFFER, float64, float64))
-def judge_part(p: Floats, t: Integers, w: Floats, dt: float, h: float) -> None:
+@kernel
+def judge_part(m: Model, w: Workspace, dt: float, h: float) -> None:
     """After a move of h: whether the part is done, or where its end is to be sought."""
-    search, losses = vector(t, w, SEARCH), vector(t, w, LOSSES)
-    kinematics(p, t, w)
-    compliant_forces(p, t, w)
-    losses[2] += vector(t, w, BACKUP)[t[NQ] + t[NV] + 2] - losses[3]
-    beyond, phase = beyond_touch(t, w), search[PHASE]
+    kinematics(m, w)
+    compliant_forces(m, w)
+    w.losses[2] += w.backup[m.nq + m.nv + 2] - w.losses[3]
+    beyond, phase = beyond_touch(w), w.search[PHASE]
     if not math.isfinite(beyond):
-        search[REST], search[PHASE] = 0.0, _GO
+        w.search[REST], w.search[PHASE] = 0.0, _GO
     elif phase == _SEEK:
-        narrow(search, beyond, h)
-        _end_search(search, dt)
-    elif phase == _GO and beyond > 0.0 and search[PARTS] < MOST_PARTS and h > _SHORTEST * dt:
-        search[PART] = search[HIGH] = h
-        search[AFTER], search[LOW], search[TRIALS], search[PHASE] = beyond, 0.0, 0.0, _SEEK
-        _restore(t, w)
-        kinematics(p, t, w)
-        compliant_forces(p, t, w)
-        search[BEFORE] = beyond_touch(t, w)
-        _end_search(search, dt)
+        narrow(w.search, beyond, h)
+        _end_search(w.search, dt)
+    elif phase == _GO and beyond > 0.0 and w.search[PARTS] < MOST_PARTS and h > _SHORTEST * dt:
+        w.search[PART] = w.search[HIGH] = h
+        w.search[AFTER], w.search[LOW], w.search[TRIALS], w.search[PHASE] = beyond, 0.0, 0.0, _SEEK
+        _restore(m, w)
+        kinematics(m, w)
+        compliant_forces(m, w)
+        w.search[BEFORE] = beyond_touch(w)
+        _end_search(w.search, dt)
     else:
-        search[REST] -= h
-        search[PHASE] = _GO
+        w.search[REST] -= h
+        w.search[PHASE] = _GO
 
 
 @part

@@ -68,8 +68,8 @@ def moment_of(placed: Placed, formula: Expression) -> Triple:
 def coordinates(tree: SymbolicTree) -> SymbolicCoordinates:
     """θ, J and J̇ v of all coordinates of interest. Angles have no gradient where the pitch is ±90°."""
     mechanism = tree.mechanism
-    t = mechanism.topology
-    kinds = t[t[layout.COORDINATES] : t[layout.COORDINATES + 1]].reshape(-1, 2).tolist()
+    m = mechanism.model
+    kinds = zip(m.coordinate_kind.tolist(), m.coordinate_of.tolist(), strict=True)
     found = SymbolicCoordinates([], [], [])
     for coordinate, (kind, index) in enumerate(kinds):
         row = [ZERO] * mechanism.nv
@@ -94,8 +94,7 @@ def point_seat(tree: SymbolicTree, index: int) -> BodyPlacement:
 
 def _direction(tree: SymbolicTree, coordinate: int) -> list[float]:
     """Direction and offset of a coordinate along a line; place and offset of a distance."""
-    p, t = tree.mechanism.parameters, tree.mechanism.topology
-    rows = p[t[layout.DIRECTIONS] : t[layout.DIRECTIONS + 1]].reshape(-1, 4)
+    rows = tree.mechanism.model.directions
     found: list[float] = rows[coordinate].tolist()
     return found
 

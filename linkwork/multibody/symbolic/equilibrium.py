@@ -19,7 +19,6 @@ from linkwork.arrays import Floats
 from linkwork.multibody.expressions.text import words_in
 from linkwork.multibody.forces import AppliedForce
 from linkwork.multibody.formulations.assembly import AssemblyError, assemble, decide_rank
-from linkwork.multibody.kernels import layout
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.symbolic.evaluate import Numbers, numeric
 from linkwork.multibody.symbolic.operation_tape import ONE, Expression
@@ -134,8 +133,7 @@ def _direction(model: SymbolicModel, k: int) -> dict[Expression, Expression]:
 
 def _at(function: Numbers, mechanism: Mechanism, q: Floats) -> EquilibriumTerms:
     M, g, A, J, g_slope, A_slope = function(q, np.zeros(mechanism.nv))
-    t = mechanism.topology
-    columns = mechanism.parameters[t[layout.COLUMN_SCALE] : t[layout.COLUMN_SCALE + 1]]
+    columns = mechanism.model.column_scale
     directions = decide_rank(mechanism, q).basis if len(A) else np.eye(len(g))
     return EquilibriumTerms(M, g, A, J, g_slope, A_slope, columns[:, None] * directions)
 
@@ -163,7 +161,7 @@ def _moved(
         step = -_SINKING * (free @ free.T @ left) / np.abs(left).max()
         size = 0.0
     moved = q.copy()
-    move_by(mechanism.topology, moved, terms.basis @ step, min(1.0, 0.5 / max(size, 0.5)))
+    move_by(mechanism.model, moved, terms.basis @ step, min(1.0, 0.5 / max(size, 0.5)))
     if not mechanism.constraints:
         return moved
     try:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import sympy as sp
 
-from linkwork.multibody.kernels import layout
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.symbolic.operation_tape import Definition, Expression, exact
 from linkwork.multibody.symbolic.symbolic_model import NamedResult, SymbolicModel
@@ -75,11 +74,8 @@ class GeneratedProgram:
 
     def scales(self) -> tuple[list[float], list[float]]:
         """Scale factors of the rows and columns of A (kernels/parameters.py)."""
-        p, t = self.model.mechanism.parameters, self.model.mechanism.topology
-        rows, columns = (
-            p[t[field] : t[field + 1]].tolist() for field in (layout.ROW_SCALE, layout.COLUMN_SCALE)
-        )
-        return rows, columns
+        model = self.model.mechanism.model
+        return model.row_scale.tolist(), model.column_scale.tolist()
 
 
 _ABOUT = {
@@ -156,12 +152,8 @@ def moves_with_time(model: SymbolicModel) -> bool:
 
 def friction(mechanism: Mechanism, model: SymbolicModel) -> list[Expression]:
     """Generalized force of friction, nv: -viscous v - coulomb tanh(v / coulomb_speed)."""
-    p, t = mechanism.parameters, mechanism.topology
-    fields = (layout.VISCOUS, layout.COULOMB, layout.COULOMB_SPEED)
-    found = []
-    for speed, viscous, coulomb, scale in zip(
-        model.v, *(p[t[field] : t[field + 1]] for field in fields), strict=True
-    ):
+    m, found = mechanism.model, []
+    for speed, viscous, coulomb, scale in zip(model.v, m.viscous, m.coulomb, m.coulomb_speed, strict=True):
         force = -exact(float(viscous)) * speed
         if coulomb != 0.0:
             force -= exact(float(coulomb)) * sp.tanh(speed / exact(float(scale)))

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from linkwork.arrays import Floats
-from linkwork.multibody.kernels import layout
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.symbolic.equilibrium import Equilibrium, NoEquilibrium, equilibrium
 from linkwork.multibody.tree.dynamics import dynamics
@@ -160,11 +159,8 @@ def _independent(J: Floats, choices: Sequence[str], first: Sequence[str]) -> tup
 
 def _damping(mechanism: Mechanism, q: Floats) -> Floats:
     """The slope at rest of viscous and dry friction, and of dampers and applied forces, nv × nv."""
-    p, t = mechanism.parameters, mechanism.topology
-    viscous, coulomb, speed = (
-        p[t[field] : t[field + 1]] for field in (layout.VISCOUS, layout.COULOMB, layout.COULOMB_SPEED)
-    )
-    return np.diag(viscous + coulomb / speed) + _slope_of_elements(mechanism, q)
+    m = mechanism.model
+    return np.diag(m.viscous + m.coulomb / m.coulomb_speed) + _slope_of_elements(mechanism, q)
 
 
 def _slope_of_elements(mechanism: Mechanism, q: Floats) -> Floats:

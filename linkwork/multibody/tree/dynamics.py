@@ -7,53 +7,10 @@ those of Kwatny & Blankenship 1995, section 5, with p = v and without the transf
 
 import math
 
-from linkwork.arrays import Floats, Integers
+from linkwork.arrays import Floats
 from linkwork.multibody.contact.compliant_forces import compliant_forces
 from linkwork.multibody.forces.element_forces import element_forces
-from linkwork.multibody.kernels.compiling import ON_MECHANISM, kernel, part
-from linkwork.multibody.kernels.layout import (
-    ANGULAR,
-    ANGULAR_BIAS,
-    ARMATURE,
-    AXES,
-    COM,
-    COMPLIANT,
-    COMPOSITE_FIRST,
-    COMPOSITE_MASS,
-    COMPOSITE_SECOND,
-    COULOMB,
-    COULOMB_SPEED,
-    DAMPERS,
-    EFFORT,
-    ELEMENTS,
-    ENERGY,
-    FACTOR,
-    FORCE,
-    FRICTION,
-    GRAVITY,
-    INERTIA,
-    LINEAR,
-    LINEAR_BIAS,
-    LINKS,
-    LOSSES,
-    MASS,
-    MOMENT,
-    N_LINKS,
-    NV,
-    ORIGIN,
-    REFERENCE,
-    SCREW_ANGULAR,
-    SCREW_LINEAR,
-    SLIPPING,
-    STUCK_COUNT,
-    TOUCHING,
-    VDOT,
-    VISCOUS,
-    H,
-    M,
-    V,
-)
-from linkwork.multibody.kernels.views import matrix, table, vector
+from linkwork.multibody.kernels.compiling import kernel, part
 from linkwork.multibody.linalg.vectors import (
     Vector,
     add,
@@ -69,6 +26,7 @@ from linkwork.multibody.linalg.vectors import (
 )
 from linkwork.multibody.steps.sticking import accelerate_others
 from linkwork.multibody.tree.kinematics import kinematics
+from linkwork.multibody.workspace import Model, Workspace
 
 
 @part
@@ -87,200 +45,170 @@ def _second_moment(
     out[i, 5] = d[2] + mass * (c[0] * c[0] + c[1] * c[1])
 
 
-@kernel(ON_MECHANISM)
-def dynamics(p: Floats, t: Integers, w: Floats) -> None:
+@kernel
+def dynamics(m: Model, w: Workspace) -> None:
     """From q and v: `kinematics`, then M, h, friction, and the forces of stops and contacts.
 
     h contains springs and applied forces (forces/element_forces.py). Of M only entries of links that carry
     one another are written; all others stay 0.
     """
-    kinematics(p, t, w)
-    links = table(t, LINKS, 3)
-    gravity = load(matrix(t, p, GRAVITY, 3), 0)
-    own_mass, com, inertia = vector(t, p, MASS), matrix(t, p, COM, 3), matrix(t, p, INERTIA, 6)
-    axes, origin, reference = (
-        matrix(t, w, AXES, 3),
-        matrix(t, w, ORIGIN, 3),
-        load(matrix(t, w, REFERENCE, 3), 0),
-    )
-    angular, linear = matrix(t, w, ANGULAR, 3), matrix(t, w, LINEAR, 3)
-    angular_bias, linear_bias = matrix(t, w, ANGULAR_BIAS, 3), matrix(t, w, LINEAR_BIAS, 3)
-    moment, force = matrix(t, w, MOMENT, 3), matrix(t, w, FORCE, 3)
-    mass, first, second = (
-        vector(t, w, COMPOSITE_MASS),
-        matrix(t, w, COMPOSITE_FIRST, 3),
-        matrix(t, w, COMPOSITE_SECOND, 6),
-    )
+    kinematics(m, w)
+    gravity = load(m.gravity, 0)
+    reference = load(w.reference, 0)
 
-    for i in range(t[N_LINKS]):
-        x, y, z = load(axes, 3 * i), load(axes, 3 * i + 1), load(axes, 3 * i + 2)
-        m = own_mass[i]
-        c = subtract(add(load(origin, i), combine(x, y, z, load(com, i))), reference)
-        mc = times(m, c)
-        _second_moment(x, y, z, inertia, i, m, c, second)
-        mass[i] = m
-        store(first, i, mc)
+    for i in range(m.n_links):
+        x, y, z = load(w.axes, 3 * i), load(w.axes, 3 * i + 1), load(w.axes, 3 * i + 2)
+        own = m.mass[i]
+        c = subtract(add(load(w.origin, i), combine(x, y, z, load(m.com, i))), reference)
+        mc = times(own, c)
+        _second_moment(x, y, z, m.inertia, i, own, c, w.composite_second)
+        w.composite_mass[i] = own
+        store(w.composite_first, i, mc)
 
         # wrench = I V̇ + V ×* (I V), gravity as an acceleration of the world
-        w_i, u_i = load(angular, i), load(linear, i)
-        wd, ud = load(angular_bias, i), subtract(load(linear_bias, i), gravity)
-        momentum = add(times(m, u_i), cross(w_i, mc))
-        spin = add(apply(second, i, w_i), cross(mc, u_i))
-        store(force, i, add(add(times(m, ud), cross(wd, mc)), cross(w_i, momentum)))
-        turning = add(apply(second, i, wd), cross(mc, ud))
-        store(moment, i, add(turning, add(cross(w_i, spin), cross(u_i, momentum))))
+        w_i, u_i = load(w.angular, i), load(w.linear, i)
+        wd, ud = load(w.angular_bias, i), subtract(load(w.linear_bias, i), gravity)
+        momentum = add(times(own, u_i), cross(w_i, mc))
+        spin = add(apply(w.composite_second, i, w_i), cross(mc, u_i))
+        store(w.force, i, add(add(times(own, ud), cross(wd, mc)), cross(w_i, momentum)))
+        turning = add(apply(w.composite_second, i, wd), cross(mc, ud))
+        store(w.moment, i, add(turning, add(cross(w_i, spin), cross(u_i, momentum))))
 
-    mass_matrix, h = matrix(t, w, M, t[NV]), vector(t, w, H)
-    screw_angular, screw_linear = matrix(t, w, SCREW_ANGULAR, 3), matrix(t, w, SCREW_LINEAR, 3)
-    for i in range(t[N_LINKS] - 1, -1, -1):
-        parent, k = links[i, 0], links[i, 2]
-        s_w, s_u = load(screw_angular, i), load(screw_linear, i)
+    for i in range(m.n_links - 1, -1, -1):
+        parent, k = m.parent[i], m.in_v[i]
+        s_w, s_u = load(w.screw_angular, i), load(w.screw_linear, i)
         # h_k = S_k' (sum of the wrenches carried);  M_jk = S_j' I_k S_k, with I_k the composite inertia
-        h[k] = dot(s_w, load(moment, i)) + dot(s_u, load(force, i))
-        f = add(times(mass[i], s_u), cross(s_w, load(first, i)))
-        n = add(apply(second, i, s_w), cross(load(first, i), s_u))
-        mass_matrix[k, k] = dot(s_w, n) + dot(s_u, f)
+        w.h[k] = dot(s_w, load(w.moment, i)) + dot(s_u, load(w.force, i))
+        f = add(times(w.composite_mass[i], s_u), cross(s_w, load(w.composite_first, i)))
+        n = add(apply(w.composite_second, i, s_w), cross(load(w.composite_first, i), s_u))
+        w.M[k, k] = dot(s_w, n) + dot(s_u, f)
         a = parent
         while a >= 0:
-            j = links[a, 2]
-            mass_matrix[j, k] = dot(load(screw_angular, a), n) + dot(load(screw_linear, a), f)
-            mass_matrix[k, j] = mass_matrix[j, k]
-            a = links[a, 0]
+            j = m.in_v[a]
+            w.M[j, k] = dot(load(w.screw_angular, a), n) + dot(load(w.screw_linear, a), f)
+            w.M[k, j] = w.M[j, k]
+            a = m.parent[a]
         if parent >= 0:
-            increase(moment, parent, load(moment, i))
-            increase(force, parent, load(force, i))
-            mass[parent] += mass[i]
-            increase(first, parent, load(first, i))
+            increase(w.moment, parent, load(w.moment, i))
+            increase(w.force, parent, load(w.force, i))
+            w.composite_mass[parent] += w.composite_mass[i]
+            increase(w.composite_first, parent, load(w.composite_first, i))
             for b in range(6):
-                second[parent, b] += second[i, b]
+                w.composite_second[parent, b] += w.composite_second[i, b]
 
-    v, friction = vector(t, w, V), vector(t, w, FRICTION)
-    armature, viscous = vector(t, p, ARMATURE), vector(t, p, VISCOUS)
-    coulomb, coulomb_speed = vector(t, p, COULOMB), vector(t, p, COULOMB_SPEED)
-    dampers, slipping = vector(t, w, DAMPERS), vector(t, w, SLIPPING)
-    losses = vector(t, w, LOSSES)
-    losses[0] = losses[1] = 0.0
-    for k in range(t[NV]):
-        mass_matrix[k, k] += armature[k]
-        friction[k] = -(viscous[k] + dampers[k]) * v[k]
-        if slipping[k] != 0.0:
-            friction[k] += slipping[k]
-        if coulomb[k] != 0.0:
-            friction[k] -= coulomb[k] * math.tanh(v[k] / coulomb_speed[k])
-        losses[0] -= friction[k] * v[k]
-    if t[ELEMENTS + 1] > t[ELEMENTS]:
-        element_forces(p, t, w)
-    if t[TOUCHING + 1] > t[TOUCHING]:
-        compliant_forces(p, t, w)
+    w.losses[0] = w.losses[1] = 0.0
+    for k in range(m.nv):
+        w.M[k, k] += m.armature[k]
+        w.friction[k] = -(m.viscous[k] + w.dampers[k]) * w.v[k]
+        if w.slipping[k] != 0.0:
+            w.friction[k] += w.slipping[k]
+        if m.coulomb[k] != 0.0:
+            w.friction[k] -= m.coulomb[k] * math.tanh(w.v[k] / m.coulomb_speed[k])
+        w.losses[0] -= w.friction[k] * w.v[k]
+    if m.n_elements > 0:
+        element_forces(m, w)
+    if m.n_stops + m.n_contacts > 0:
+        compliant_forces(m, w)
 
 
 @part
-def mass_times(t: Integers, w: Floats, x: Floats, y: Floats) -> None:
+def mass_times(m: Model, w: Workspace, x: Floats, y: Floats) -> None:
     """y := M x, for x and y (nv), by the entries of links that carry one another."""
-    links, mass_matrix = table(t, LINKS, 3), matrix(t, w, M, t[NV])
-    for i in range(t[N_LINKS]):
-        k, a = links[i, 2], links[i, 0]
-        total = mass_matrix[k, k] * x[k]
+    for i in range(m.n_links):
+        k, a = m.in_v[i], m.parent[i]
+        total = w.M[k, k] * x[k]
         while a >= 0:
-            j = links[a, 2]
-            total += mass_matrix[k, j] * x[j]
-            y[j] += mass_matrix[k, j] * x[k]
-            a = links[a, 0]
+            j = m.in_v[a]
+            total += w.M[k, j] * x[j]
+            y[j] += w.M[k, j] * x[k]
+            a = m.parent[a]
         y[k] = total
 
 
-@kernel(ON_MECHANISM)
-def factor_mass(p: Floats, t: Integers, w: Floats) -> None:  # noqa: ARG001  the arguments of every kernel
-    """After `dynamics`: `FACTOR` := L with M = L'L, in the entries of links that carry one another.
+@kernel
+def factor_mass(m: Model, w: Workspace) -> None:
+    """After `dynamics`: `factor` := L with M = L'L, in the entries of links that carry one another.
 
     No others appear, so that the cost grows with the depth of the tree (Featherstone 2005, Efficient
     factorization of the joint-space inertia matrix for branched kinematic trees). Where M is singular, L is
     not a number.
     """
-    links, mass, root = table(t, LINKS, 3), matrix(t, w, M, t[NV]), matrix(t, w, FACTOR, t[NV])
-    for i in range(t[N_LINKS]):
-        k, a = links[i, 2], i
+    for i in range(m.n_links):
+        k, a = m.in_v[i], i
         while a >= 0:
-            root[k, links[a, 2]] = mass[k, links[a, 2]]
-            a = links[a, 0]
-    for i in range(t[N_LINKS] - 1, -1, -1):
-        k = links[i, 2]
-        pivot = math.sqrt(root[k, k]) if root[k, k] > 0.0 else math.nan
-        root[k, k] = pivot
-        a = links[i, 0]
+            w.factor[k, m.in_v[a]] = w.M[k, m.in_v[a]]
+            a = m.parent[a]
+    for i in range(m.n_links - 1, -1, -1):
+        k = m.in_v[i]
+        pivot = math.sqrt(w.factor[k, k]) if w.factor[k, k] > 0.0 else math.nan
+        w.factor[k, k] = pivot
+        a = m.parent[i]
         while a >= 0:
-            root[k, links[a, 2]] /= pivot
-            a = links[a, 0]
-        a = links[i, 0]
+            w.factor[k, m.in_v[a]] /= pivot
+            a = m.parent[a]
+        a = m.parent[i]
         while a >= 0:
-            j, b = links[a, 2], a
-            share = root[k, j]
+            j, b = m.in_v[a], a
+            share = w.factor[k, j]
             while b >= 0:
-                root[j, links[b, 2]] -= share * root[k, links[b, 2]]
-                b = links[b, 0]
-            a = links[a, 0]
+                w.factor[j, m.in_v[b]] -= share * w.factor[k, m.in_v[b]]
+                b = m.parent[b]
+            a = m.parent[a]
 
 
 @part
-def solve_mass_root(t: Integers, w: Floats, x: Floats) -> None:
+def solve_mass_root(m: Model, w: Workspace, x: Floats) -> None:
     """After `factor_mass`: solve L'x = b in place; x (nv) holds b on entry. Then x'x = b'M⁻¹b."""
-    links, root = table(t, LINKS, 3), matrix(t, w, FACTOR, t[NV])
-    for i in range(t[N_LINKS] - 1, -1, -1):
-        k, a = links[i, 2], links[i, 0]
-        x[k] /= root[k, k]
+    for i in range(m.n_links - 1, -1, -1):
+        k, a = m.in_v[i], m.parent[i]
+        x[k] /= w.factor[k, k]
         while a >= 0:
-            x[links[a, 2]] -= root[k, links[a, 2]] * x[k]
-            a = links[a, 0]
+            x[m.in_v[a]] -= w.factor[k, m.in_v[a]] * x[k]
+            a = m.parent[a]
 
 
 @part
-def solve_mass(t: Integers, w: Floats, x: Floats) -> None:
+def solve_mass(m: Model, w: Workspace, x: Floats) -> None:
     """After `factor_mass`: solve M x = b in place; x (nv) holds b on entry."""
-    solve_mass_root(t, w, x)
-    links, root = table(t, LINKS, 3), matrix(t, w, FACTOR, t[NV])
-    for i in range(t[N_LINKS]):
-        k, a = links[i, 2], links[i, 0]
+    solve_mass_root(m, w, x)
+    for i in range(m.n_links):
+        k, a = m.in_v[i], m.parent[i]
         while a >= 0:
-            x[k] -= root[k, links[a, 2]] * x[links[a, 2]]
-            a = links[a, 0]
-        x[k] /= root[k, k]
+            x[k] -= w.factor[k, m.in_v[a]] * x[m.in_v[a]]
+            a = m.parent[a]
+        x[k] /= w.factor[k, k]
 
 
-@kernel(ON_MECHANISM)
-def forward_dynamics(p: Floats, t: Integers, w: Floats) -> None:
+@kernel
+def forward_dynamics(m: Model, w: Workspace) -> None:
     """`dynamics`, then v̇ = M⁻¹ (effort + friction + compliant - h); NaN where M is singular.
 
     Stuck velocities are held (sticking.py).
     """
-    dynamics(p, t, w)
-    effort, friction, h = vector(t, w, EFFORT), vector(t, w, FRICTION), vector(t, w, H)
-    compliant, vdot = vector(t, w, COMPLIANT), vector(t, w, VDOT)
-    for k in range(t[NV]):
-        vdot[k] = effort[k] + friction[k] + compliant[k] - h[k]
-    if vector(t, w, STUCK_COUNT)[0] > 0.0:
-        accelerate_others(p, t, w)
+    dynamics(m, w)
+    for k in range(m.nv):
+        w.vdot[k] = w.effort[k] + w.friction[k] + w.compliant[k] - w.h[k]
+    if w.stuck_count[0] > 0.0:
+        accelerate_others(m, w)
         return
-    factor_mass(p, t, w)
-    solve_mass(t, w, vdot)
+    factor_mass(m, w)
+    solve_mass(m, w, w.vdot)
 
 
-@kernel(ON_MECHANISM)
-def energy(p: Floats, t: Integers, w: Floats) -> None:
+@kernel
+def energy(m: Model, w: Workspace) -> None:
     """After `dynamics`: kinetic energy v' M v / 2 (with armature), and potential -Σ m g'c + springs (J)."""
-    v, mass_matrix, result = vector(t, w, V), matrix(t, w, M, t[NV]), vector(t, w, ENERGY)
-    gravity, own_mass, com = load(matrix(t, p, GRAVITY, 3), 0), vector(t, p, MASS), matrix(t, p, COM, 3)
-    axes, origin = matrix(t, w, AXES, 3), matrix(t, w, ORIGIN, 3)
+    gravity = load(m.gravity, 0)
     kinetic = 0.0
-    links = table(t, LINKS, 3)
-    for i in range(t[N_LINKS]):
-        k, a = links[i, 2], links[i, 0]
-        share = 0.5 * mass_matrix[k, k] * v[k]
+    for i in range(m.n_links):
+        k, a = m.in_v[i], m.parent[i]
+        share = 0.5 * w.M[k, k] * w.v[k]
         while a >= 0:
-            share += mass_matrix[k, links[a, 2]] * v[links[a, 2]]
-            a = links[a, 0]
-        kinetic += share * v[k]
-    potential = vector(t, w, LOSSES)[1]
-    for i in range(t[N_LINKS]):
-        x, y, z = load(axes, 3 * i), load(axes, 3 * i + 1), load(axes, 3 * i + 2)
-        potential -= own_mass[i] * dot(gravity, add(load(origin, i), combine(x, y, z, load(com, i))))
-    result[0], result[1] = kinetic, potential
+            share += w.M[k, m.in_v[a]] * w.v[m.in_v[a]]
+            a = m.parent[a]
+        kinetic += share * w.v[k]
+    potential = w.losses[1]
+    for i in range(m.n_links):
+        x, y, z = load(w.axes, 3 * i), load(w.axes, 3 * i + 1), load(w.axes, 3 * i + 2)
+        potential -= m.mass[i] * dot(gravity, add(load(w.origin, i), combine(x, y, z, load(m.com, i))))
+    w.energy[0], w.energy[1] = kinetic, potential

@@ -13,25 +13,24 @@ taken as independent and the others follow.
 
 import math
 
-from linkwork.arrays import Floats, Integers
+from linkwork.arrays import Floats
 from linkwork.multibody.kernels.compiling import part
-from linkwork.multibody.kernels.layout import BALLS
-from linkwork.multibody.kernels.views import copy, table
+from linkwork.multibody.kernels.views import copy
 from linkwork.multibody.linalg.vectors import (
     add,
     cross,
     dot,
     times,
 )
+from linkwork.multibody.workspace import Model
 
 
 @part
-def chart_rates(t: Integers, x: Floats, v: Floats, rates: Floats) -> None:
+def chart_rates(m: Model, x: Floats, v: Floats, rates: Floats) -> None:
     """Write the rates x˙ (nv) for v (nv) at x (nv): x˙ = J⁻¹ v for rotations, v for other joints."""
     copy(v, rates)
-    balls = table(t, BALLS, 2)
-    for i in range(balls.shape[0]):
-        k = balls[i, 0]
+    for i in range(m.n_balls):
+        k = m.ball_vector[i]
         turn, w = (x[k], x[k + 1], x[k + 2]), (v[k], v[k + 1], v[k + 2])
         square = dot(turn, turn)
         c = 1.0 / 12.0 + square / 720.0
@@ -43,12 +42,11 @@ def chart_rates(t: Integers, x: Floats, v: Floats, rates: Floats) -> None:
 
 
 @part
-def chart_row(t: Integers, x: Floats, row: Floats, turned: Floats) -> None:
+def chart_row(m: Model, x: Floats, row: Floats, turned: Floats) -> None:
     """Transform a Jacobian's row (nv) against v to `turned` (nv), the row against x˙ at x (nv): row' J."""
     copy(row, turned)
-    balls = table(t, BALLS, 2)
-    for i in range(balls.shape[0]):
-        k = balls[i, 0]
+    for i in range(m.n_balls):
+        k = m.ball_vector[i]
         turn, a = (x[k], x[k + 1], x[k + 2]), (row[k], row[k + 1], row[k + 2])
         square = dot(turn, turn)
         first, second = 0.5 - square / 24.0, 1.0 / 6.0 - square / 120.0

@@ -8,9 +8,7 @@ All kernels accept quaternions that are not quite of unit length, and take their
 import math
 
 from linkwork.arrays import Floats, Integers
-from linkwork.multibody.kernels.compiling import INTEGERS, TOPOLOGY, VECTOR, float64, kernel, part, void
-from linkwork.multibody.kernels.layout import BALLS
-from linkwork.multibody.kernels.views import table
+from linkwork.multibody.kernels.compiling import kernel, part
 from linkwork.multibody.linalg.vectors import (
     Vector,
     add,
@@ -20,6 +18,7 @@ from linkwork.multibody.linalg.vectors import (
     subtract,
     times,
 )
+from linkwork.multibody.workspace import Model
 
 
 @part
@@ -35,26 +34,24 @@ def turned(x: Vector, y: Vector, z: Vector, s: float, u: Vector) -> tuple[Vector
 
 
 @part
-def coordinate_rates(t: Integers, q: Floats, v: Floats, rates: Floats) -> None:
+def coordinate_rates(m: Model, q: Floats, v: Floats, rates: Floats) -> None:
     """Write q̇ to `rates` (nq) for q (nq) and v (nv): equal, except for quaternions."""
     for k in range(len(v)):
         rates[k] = v[k]
-    balls = table(t, BALLS, 2)
-    for i in range(balls.shape[0]):
-        k, scalar = balls[i, 0], balls[i, 1]
+    for i in range(m.n_balls):
+        k, scalar = m.ball_vector[i], m.ball_scalar[i]
         s, u, w = q[scalar], (q[k], q[k + 1], q[k + 2]), (v[k], v[k + 1], v[k + 2])
         rates[scalar] = -0.5 * dot(u, w)
         rates[k], rates[k + 1], rates[k + 2] = times(0.5, add(times(s, w), cross(u, w)))
 
 
 @part
-def velocities(t: Integers, q: Floats, rates: Floats, v: Floats) -> None:
+def velocities(m: Model, q: Floats, rates: Floats, v: Floats) -> None:
     """Write v (nv) for q (nq) and its `rates` (nq), of which a part along the quaternion is ignored."""
     for k in range(len(v)):
         v[k] = rates[k]
-    balls = table(t, BALLS, 2)
-    for i in range(balls.shape[0]):
-        k, scalar = balls[i, 0], balls[i, 1]
+    for i in range(m.n_balls):
+        k, scalar = m.ball_vector[i], m.ball_scalar[i]
         s, u = q[scalar], (q[k], q[k + 1], q[k + 2])
         sd, ud = rates[scalar], (rates[k], rates[k + 1], rates[k + 2])
         v[k], v[k + 1], v[k + 2] = times(
@@ -93,58 +90,55 @@ def quaternion_of(turn: Vector) -> tuple[float, Vector]:
 
 
 @part
-def way_between(t: Integers, q: Floats, q2: Floats, way: Floats) -> None:
+def way_between(m: Model, q: Floats, q2: Floats, way: Floats) -> None:
     """Write the way (nv; rad, m) for which `move` takes q (nq) to q2 (nq), with rotation vectors."""
     for k in range(len(way)):
         way[k] = q2[k] - q[k]
-    balls = table(t, BALLS, 2)
-    for i in range(balls.shape[0]):
-        k, scalar = balls[i, 0], balls[i, 1]
+    for i in range(m.n_balls):
+        k, scalar = m.ball_vector[i], m.ball_scalar[i]
         way[k], way[k + 1], way[k + 2] = turn_between(
             q[scalar], (q[k], q[k + 1], q[k + 2]), q2[scalar], (q2[k], q2[k + 1], q2[k + 2])
         )
 
 
 @part
-def ball_of(t: Integers, dof: int) -> int:
+def ball_of(m: Model, dof: int) -> int:
     """The number of the quaternion that a degree of freedom turns, −1 where it has a coordinate."""
-    balls = table(t, BALLS, 2)
-    for i in range(balls.shape[0]):
-        if balls[i, 0] <= dof < balls[i, 0] + 3:
+    for i in range(m.n_balls):
+        if m.ball_vector[i] <= dof < m.ball_vector[i] + 3:
             return i
     return -1
 
 
 @part
-def reading_at(t: Integers, q: Floats, dof: int) -> float:
+def reading_at(m: Model, q: Floats, dof: int) -> float:
     """Return the reading (rad or m) at q (nq) of a sensor on a degree of freedom.
 
     It is the coordinate, or a component of the rotation vector.
     """
-    i = ball_of(t, dof)
+    i = ball_of(m, dof)
     if i < 0:
         coordinate: float = q[dof]
         return coordinate
-    k, scalar = table(t, BALLS, 2)[i, 0], table(t, BALLS, 2)[i, 1]
+    k, scalar = m.ball_vector[i], m.ball_scalar[i]
     turn = rotation_vector(q[scalar], (q[k], q[k + 1], q[k + 2]))
     return turn[0] if dof == k else turn[1] if dof == k + 1 else turn[2]
 
 
-@kernel(void(TOPOLOGY, VECTOR, INTEGERS, VECTOR))
-def readings_at(t: Integers, q: Floats, dofs: Integers, readings: Floats) -> None:
+@kernel
+def readings_at(m: Model, q: Floats, dofs: Integers, readings: Floats) -> None:
     """Write the readings (n; rad or m) at q (nq) of sensors on the degrees of freedom `dofs` (n, places in
     v).
     """
     for i in range(len(dofs)):
-        readings[i] = reading_at(t, q, dofs[i])
+        readings[i] = reading_at(m, q, dofs[i])
 
 
 @part
-def normalise(t: Integers, q: Floats) -> None:
+def normalise(m: Model, q: Floats) -> None:
     """Scale every quaternion in q (nq) to unit length."""
-    balls = table(t, BALLS, 2)
-    for i in range(balls.shape[0]):
-        k, scalar = balls[i, 0], balls[i, 1]
+    for i in range(m.n_balls):
+        k, scalar = m.ball_vector[i], m.ball_scalar[i]
         square = q[scalar] * q[scalar]
         for j in range(k, k + 3):
             square += q[j] * q[j]
@@ -155,13 +149,12 @@ def normalise(t: Integers, q: Floats) -> None:
 
 
 @part
-def move(t: Integers, q: Floats, shift: Floats, reach: float) -> None:
+def move(m: Model, q: Floats, shift: Floats, reach: float) -> None:
     """Move q (nq) along the constant `shift` (nv) times `reach`, exactly."""
     for k in range(len(shift)):
         q[k] += reach * shift[k]
-    balls = table(t, BALLS, 2)
-    for i in range(balls.shape[0]):
-        k, scalar = balls[i, 0], balls[i, 1]
+    for i in range(m.n_balls):
+        k, scalar = m.ball_vector[i], m.ball_scalar[i]
         turn = times(reach, (shift[k], shift[k + 1], shift[k + 2]))
         u = subtract((q[k], q[k + 1], q[k + 2]), turn)
         half = 0.5 * math.sqrt(dot(turn, turn))
@@ -170,26 +163,25 @@ def move(t: Integers, q: Floats, shift: Floats, reach: float) -> None:
         s = q[scalar]
         q[scalar] = s * c - dot(u, a)
         q[k], q[k + 1], q[k + 2] = add(add(times(c, u), times(s, a)), cross(u, a))
-    normalise(t, q)
+    normalise(m, q)
 
 
 @part
-def go(t: Integers, q: Floats, v: Floats, rate: Floats, mean: Floats, seconds: float) -> None:
+def go(m: Model, q: Floats, v: Floats, rate: Floats, mean: Floats, seconds: float) -> None:
     """Advance q (nq) by `seconds` at the mean velocity `mean` (nv), which is overwritten.
 
     Velocity v (nv) and acceleration `rate` (nv) at the beginning: rotations do not commute, so seconds²/12 v
     × v̇ is added to the mean angular velocity.
     """
-    balls = table(t, BALLS, 2)
-    for i in range(balls.shape[0]):
-        k = balls[i, 0]
+    for i in range(m.n_balls):
+        k = m.ball_vector[i]
         turn = cross((v[k], v[k + 1], v[k + 2]), (rate[k], rate[k + 1], rate[k + 2]))
         own = (mean[k], mean[k + 1], mean[k + 2])
         mean[k], mean[k + 1], mean[k + 2] = add(own, times(seconds * seconds / 12.0, turn))
-    move(t, q, mean, seconds)
+    move(m, q, mean, seconds)
 
 
-@kernel(void(TOPOLOGY, VECTOR, VECTOR, float64))
-def move_by(t: Integers, q: Floats, shift: Floats, reach: float) -> None:
+@kernel
+def move_by(m: Model, q: Floats, shift: Floats, reach: float) -> None:
     """`move` for callers in Python: q (nq), `shift` (nv)."""
-    move(t, q, shift, reach)
+    move(m, q, shift, reach)

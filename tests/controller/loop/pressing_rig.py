@@ -14,7 +14,6 @@ from linkwork.controller.planning.planner_start import Start
 from linkwork.machine import Machine, load
 from linkwork.machine.catalogue import shipped_path
 from linkwork.multibody.contact.compliance import Plane
-from linkwork.multibody.kernels import layout
 from linkwork.protocol.laws import LawKind
 from tests.controller.loop.in_process import InProcess, Sample
 
@@ -70,11 +69,11 @@ class PressingRig(InProcess):
     def carry_away(self, by_m: np.ndarray) -> None:
         """The surface of the first contact is elsewhere of a sudden (3, in the world), and felt no more."""
         simulator, work = self.simulator, self.simulator.work
-        parameters, at = work.parameters.copy(), int(work.topology[layout.SURFACES])
-        parameters[at : at + 3] += by_m
-        simulator._arguments = (parameters, *simulator._arguments[1:])
+        model = work.model.with_parameters(writable=True)
+        model.surfaces[0, :3] += by_m
+        simulator._arguments = (model, *simulator._arguments[1:])
         simulator._force_sensing.measured[:] = 0.0
-        work.parameters = parameters
+        work.model = model
 
     def to_the_end(self, most_s: float = 20.0) -> tuple[list[Sample], np.ndarray]:
         """Ticks until the goal ends: samples, and the true force at each."""

@@ -56,7 +56,7 @@ def to_the_end(rig: InProcess) -> list[Sample]:
         share = smooth(min(1.0, (tick + 1) * rig.period_s / LOAD_RAMP_S))
         if share <= 1.0:
             part = (LOAD[0] * share, *LOAD[1:])
-            heavier = loaded(rig.machine, {"tool": part}).mechanism.parameters
+            heavier = loaded(rig.machine, {"tool": part}).mechanism.model
             rig.simulator._arguments = (heavier, *rig.simulator._arguments[1:])
         samples.append(rig.tick())
         if samples[-1]["goal_status"] in ENDED:

@@ -18,7 +18,6 @@ from linkwork.machine import Machine, load, shipped_path
 from linkwork.machine.payloads import carrying, loaded
 from linkwork.multibody.formulations.reactions import joint_reactions
 from linkwork.multibody.functions import potential_energy
-from linkwork.multibody.kernels.layout import GRAVITY
 from linkwork.multibody.mechanism import Mechanism
 from tests.controller.loop.in_process import InProcess, Sample, with_controller
 from tests.controller.loop.pressing_rig import PressingRig, polisher
@@ -39,12 +38,10 @@ def entry(rig: InProcess, sample: Sample, name: str) -> Floats:
 
 def first_moment(mechanism: Mechanism, q: Floats) -> Floats:
     """Σ m c (kg m) of all bodies, from the potential energy in three fields of 1 m/s²."""
-    at = int(mechanism.topology[GRAVITY])
     found = []
     for axis in range(3):
-        parameters = mechanism.parameters.copy()
-        parameters[at : at + 3] = np.eye(3)[axis]
-        found.append(-potential_energy(replace(mechanism, parameters=parameters), q))
+        model = mechanism.model.changed({"gravity": np.eye(3)[axis]})
+        found.append(-potential_energy(replace(mechanism, model=model), q))
     return np.array(found)
 
 
@@ -98,7 +95,7 @@ def test_a_payload_is_carried_by_the_joints_below_it() -> None:
     assert rig.order(SetPayload(point.index, carried[0], carried[1:4], carried[4:]))["order_outcome"] == 1
     for tick in range(1000):  # the plant takes it up as the model does
         part = (carried[0] * smooth(min(1.0, (tick + 1) * rig.period_s / LOAD_RAMP_S)), *carried[1:])
-        heavier = loaded(rig.machine, {"tool": part}).mechanism.parameters
+        heavier = loaded(rig.machine, {"tool": part}).mechanism.model
         rig.simulator._arguments = (heavier, *rig.simulator._arguments[1:])
         sample = rig.tick()
     weight = 9.81 * (total_mass(machine.mechanism) + carried[0])

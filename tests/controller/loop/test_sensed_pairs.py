@@ -98,7 +98,7 @@ def once_around(machine: Machine, step: float = 0.01) -> Floats:
         tangent = admitted_velocities(mechanism, q)[:, 0]
         way = tangent * math.copysign(1.0, float(tangent @ way)) / float(np.linalg.norm(tangent))
         q = q.copy()
-        move_by(mechanism.topology, q, way, step)
+        move_by(mechanism.model, q, way, step)
         q = assemble(mechanism, q).q
         poses.append(q)
         off = np.angle(np.exp(1j * (q - machine.initial_q)))

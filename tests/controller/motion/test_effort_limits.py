@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linkwork.controller.motion.effort_limits import EffortLimits, Limited, filter_share, limit_effort
-from linkwork.multibody.kernels.bundles import Bundle
 
 ANY = st.floats(allow_nan=True, allow_infinity=True)
 MODERATE = st.floats(-1e3, 1e3)
@@ -19,11 +18,10 @@ def limit(
     n = len(force)
     nothing, wanted, sent, out = np.zeros((4, n))
     limits = EffortLimits(
-        np.array(force), np.arange(n), np.full(n, most), np.full(n, 1e-3 * rate),
-        nothing, nothing, np.ones(n), wanted,
+        force=np.array(force), motor=np.arange(n), most=np.full(n, most), step=np.full(n, 1e-3 * rate),
+        disturbance=nothing, level=nothing, lead=np.ones(n), wanted=wanted,
     )  # fmt: skip
-    given = Bundle(limits)
-    done = limit_effort(given.words, 1.0, 0.0, blend, nothing, np.array(last), sent, out)
+    done = limit_effort(limits, 1.0, 0.0, blend, nothing, np.array(last), sent, out)
     np.testing.assert_array_equal(sent, out)
     return done, sent
 
