@@ -15,7 +15,7 @@ SHOWN_IN: Final = {
 """Factor and unit in which a quantity is shown."""
 _NUMBER = r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?"
 _QUANTITY: Final = re.compile(
-    rf"(?<![\w.])({_NUMBER})(?:(, allowed )({_NUMBER}))? ((?:rad|m)(?:/s[²³]?)?)(?![\w/])"
+    rf"(?<![\w.])({_NUMBER})(?:(, allowed | to )({_NUMBER}))? ((?:rad|m)(?:/s[²³]?)?)(?![\w/])"
 )
 
 

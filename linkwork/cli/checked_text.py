@@ -8,7 +8,6 @@ from typing import Any
 from rich.table import Table
 
 from linkwork.cli.path_text import planned_lines
-from linkwork.display_units import SHOWN_IN, in_display_units
 from linkwork.protocol.results import Checked
 from linkwork.terminal.output import number, table
 
@@ -25,7 +24,7 @@ def lines(found: Checked) -> Iterator[str]:
         yield f"would be refused: {what}"
     for violation in found["violations"]:
         where = f"on the way to point {violation['point']}: " if violation["point"] is not None else ""
-        yield f"  {where}{in_display_units(violation['text'])}{_span(violation)}"
+        yield f"  {where}{violation['text']}{_span(violation)}"
     if not found["feasible"]:
         stretch = found["min_time_stretch"]
         yield (f"stretch its time by {stretch:.4g} at least" if stretch else "no longer duration would help")
@@ -61,9 +60,9 @@ def limits_table(found: Checked) -> Table | None:
         (
             quantity,
             name,
-            number(entry["value"] * SHOWN_IN.get(entry["unit"], (1.0, ""))[0]),
-            number(entry["limit"] * SHOWN_IN.get(entry["unit"], (1.0, ""))[0]),
-            SHOWN_IN.get(entry["unit"], (1.0, entry["unit"]))[1],
+            number(entry["value"]),
+            number(entry["limit"]),
+            entry["unit"],
             f"{entry['used']:.0%}",
             f"{entry['time_s']:.3f}",
         )

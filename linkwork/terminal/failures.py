@@ -35,7 +35,8 @@ def run(main: Callable[[], Any], *, as_json: bool) -> int:
     except Exception as error:
         status, content = explain(error)
         text = content["message"]
-        complain(in_display_units(text) if status in (GOAL_FAILED, REFUSED) else text)
+        typed = status == USAGE or content.get("path", [])[:1] == ["trajectory"]
+        complain(text if typed else in_display_units(text))  # a file's own numbers stay as they are
         if as_json:
             emit({"error": content})
     return int(status or DONE)

@@ -18,9 +18,9 @@ from linkwork.cli.path_text import result_lines
 from linkwork.cli.status_commands import positions
 from linkwork.demos import DEMOS
 from linkwork.display_units import in_display_units, shown
-from linkwork.protocol.codes import RequestCode
+from linkwork.protocol.codes import RequestCode, ResultCode
 from linkwork.protocol.errors import RequestError
-from linkwork.terminal.failures import explain
+from linkwork.terminal.failures import explain, run
 from tests.command import linkwork
 
 
@@ -84,12 +84,26 @@ def test_a_result_names_the_largest_error_of_each_unit() -> None:
             "cannot reach left = 2.82428 rad, x = -0.02 m at 0.187 s",
             "left = 161.819 °, x = -20 mm at 0.187 s",
         ),
+        ("from 0.1 to 0.2 m/s of the frame", "from 100 to 200 mm/s of the frame"),
         ("jerk 5e+03 rad/s³, 1e-3 m", "jerk 286479 °/s³, 1 mm"),
         ("4.9 N m, 3 ms, 2 kg m², 5 rad/Nm, shoulder2 m", "4.9 N m, 3 ms, 2 kg m², 5 rad/Nm, shoulder2 m"),
     ],
 )
 def test_sentences_are_in_degrees_and_millimetres(text: str, told: str) -> None:
     assert in_display_units(text).endswith(told)
+
+
+@pytest.mark.parametrize(
+    ("path", "told"), [(("target", "x"), "500 mm"), (("trajectory", "points", 1), "0.5 m")]
+)
+def test_refusals_of_a_file_keep_its_numbers(
+    path: tuple[str | int, ...], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse() -> None:
+        raise RequestError(ResultCode.INVALID_GOAL, "x: 0.5 m is too far", path)
+
+    assert run(refuse, as_json=False) == 3
+    assert capsys.readouterr().err == f"INVALID_GOAL: x: {told} is too far\n"
 
 
 def test_a_refusal_does_not_repeat_its_name() -> None:
