@@ -179,6 +179,8 @@ def simulate(
     if accuracy is not None:
         if rtol is not None or atol is not None:
             raise ValueError("accuracy chooses the tolerances: leave rtol and atol out")
+        if method == "adaptive_rk4":  # halved steps that divide themselves may have the same parts
+            method = integrator = "rk4"
 
         def simulated(dt: float, every: int, rtol: float | None, atol: float | None) -> Motion:
             return simulate(

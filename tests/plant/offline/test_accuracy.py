@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from linkwork.machine import MachineError, load
@@ -38,6 +38,8 @@ def swing(folder: Path, stiffness: float) -> Path:
 
 
 @settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@example(accuracy=1e-8, rate=19.0, integrator=None)
+@example(accuracy=1e-7, rate=18.0, integrator=None)
 @given(
     accuracy=st.floats(-11.0, -3.0).map(lambda x: 10.0**x),
     rate=st.floats(0.1, 60.0),
