@@ -74,7 +74,6 @@ def controller(
     twin: Annotated[
         bool, typer.Option("--twin", help="Run a digital twin, and report how it differs from the machine.")
     ] = False,
-    shadow: Annotated[bool, typer.Option("--shadow", hidden=True, help="Old name of --twin.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Log lines as JSON objects.")] = False,
 ) -> None:
     """Run a machine: handle requests, plan, log, and supervise the real-time loop.
@@ -104,10 +103,8 @@ def controller(
         allowed=allowed,
         plant_key=plant_key,
         as_json=as_json,
-        twin=twin or shadow,
+        twin=twin,
     )
-    if shadow:
-        _complain("--shadow was renamed: use --twin")
     if keys is None and (allowed is not None or plant_key is not None):
         _complain("--allowed and --plant-key need --keys: this controller's own secret file")
         raise typer.Exit(int(ExitCode.USAGE))

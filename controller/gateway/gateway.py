@@ -40,7 +40,7 @@ from linkwork.protocol.results import FaultState
 from linkwork.timing.memory import give_back
 
 if TYPE_CHECKING:
-    from linkwork.controller.gateway.twin.twin_interface import Companion
+    from linkwork.controller.gateway.twin.twin_watch import TwinWatch
 
 GIVE_BACK_EVERY_NS = 10_000_000_000
 """Wall time after which memory that was freed goes back to the system."""
@@ -100,7 +100,7 @@ class Gateway:
         self.latest: np.void | None = None
         self.records = RecordIntake(self)
         self.loops_started = 0
-        self.twin_watch: Companion | None = None
+        self.twin_watch: TwinWatch | None = None
         self.leaving = False
         """A shutdown is under way: new motions are refused."""
         self.now_ns = time.monotonic_ns()

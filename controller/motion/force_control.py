@@ -162,11 +162,6 @@ class ForceControl:
         self._releasing = True
 
     @property
-    def releasing(self) -> bool:
-        """Whether the forces are being released."""
-        return self._releasing
-
-    @property
     def released(self) -> bool:
         """Whether they have gone."""
         return self._releasing and not np.any(self.forces.wanted[self.forces.grip == Grip.PRESS])

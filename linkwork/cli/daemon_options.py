@@ -15,7 +15,7 @@ from linkwork.plant.__main__ import plant
 _BOTH: Final = ("realtime", "cpu")
 _PLANT: Final = ("plant_set", "driver", "driver_set", "seed", "truth", "faults", "inject")
 _CONTROLLER: Final = (
-    "pace", "lockstep", "law", "log", "no_log", "twin", "shadow", "telemetry", "endpoint", "keys", "allowed",
+    "pace", "lockstep", "law", "log", "no_log", "twin", "telemetry", "endpoint", "keys", "allowed",
 )  # fmt: skip
 
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from linkwork.cli.choices import RoleChoice
 from linkwork.cli.connected import AsJson
-from linkwork.terminal.output import complain, emit, say
+from linkwork.terminal.output import emit, say
 
 _ABOUT = "Keys for connections between computers, and what each client may do."
 Allowed = Annotated[
@@ -20,18 +18,7 @@ Allowed = Annotated[
 _FOLDER = Path("allowed")
 
 
-class _Keys(TyperGroup):
-    """The command group, which also accepts the former spelling `linkwork keys NAME`."""
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the command, `make` for a word that is no command and resembles none."""
-        if args and not args[0].startswith("-") and not get_close_matches(args[0], self.commands):
-            complain(f"`linkwork keys NAME` was renamed: use `linkwork keys make {args[0]}`")
-            args = ["make", *args]
-        return super().resolve_command(ctx, args)
-
-
-keys = typer.Typer(cls=_Keys, no_args_is_help=True, help=_ABOUT)
+keys = typer.Typer(no_args_is_help=True, help=_ABOUT)
 
 
 @keys.callback(help=_ABOUT)

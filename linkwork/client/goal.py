@@ -5,11 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import NobodyThere
 from linkwork.protocol.results import GoalAccepted, GoalProgress, GoalResult, StateResult, StatusResult
+
+if TYPE_CHECKING:
+    from linkwork.client.robot import Robot
 
 _SLICE_S = 0.1
 _REST_S = 0.001
@@ -28,21 +31,11 @@ class GoalFailed(Exception):
         self.name = result["name"]
 
 
-class Asker(Protocol):
-    """The part of the robot's interface that a goal uses."""
-
-    def request(self, method: str, **params: Any) -> Any:
-        """Ask the controller."""
-
-    def listen(self, timeout_s: float) -> None:
-        """Process the events that have arrived, waiting at most this long for the first."""
-
-
 @dataclass(repr=False)
 class Goal:
     """One goal. `accepted` is the controller's answer: number, planned length, what admission found."""
 
-    robot: Asker
+    robot: Robot
     accepted: GoalAccepted
     gateway_pid: int
     _progress: GoalProgress | None = None

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING
 
-from linkwork.protocol.results import DescribeResult, InputEdge
+from linkwork.protocol.results import InputEdge
+
+if TYPE_CHECKING:
+    from linkwork.client.robot import Robot
 
 LOOK_S = 0.01
 """Time between two looks for a part."""
 SHORT_S = 0.05
 """Over less time the mean speed of the frame would be too uncertain."""
-
-
-class EdgeSource(Protocol):
-    """The part of the robot's interface that is used here."""
-
-    def edges(self, signal: str, after: int = 0) -> Sequence[InputEdge]:
-        """Return the changes of a digital input with a number above `after`."""
-
-    def describe(self) -> DescribeResult:
-        """Return the machine."""
-
-    def pass_time(self, seconds: float) -> None:
-        """Let machine time pass."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +52,7 @@ class PassingParts:
     """
 
     def __init__(
-        self, robot: EdgeSource, barrier: str, position: str, *, at_m: float, m_per_unit: float = 1.0
+        self, robot: Robot, barrier: str, position: str, *, at_m: float, m_per_unit: float = 1.0
     ) -> None:
         self._robot, self._barrier, self._position = robot, barrier, position
         self._at_m, self._m_per_unit = at_m, m_per_unit

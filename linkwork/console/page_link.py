@@ -8,11 +8,14 @@ import math
 import time
 from collections import deque
 from dataclasses import asdict, dataclass
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from linkwork.console.held_jog import HeldControl
+
+if TYPE_CHECKING:
+    from linkwork.console.console_service import ConsoleService
 
 MOST_UNSEEN: Final = 4
 """Pictures under way to a page; further ones wait until it has drawn these, and only the newest is sent."""
@@ -30,19 +33,6 @@ class StopAnswer:
 
     confirmed: bool
     text: str
-
-
-class Commands(Protocol):
-    """Commands that a page may give over its connection."""
-
-    def hold(self, hold: HeldControl, picture_age_s: float) -> str:
-        """Jog; return why it moves nothing, else ''."""
-
-    def release(self, page: str, press: int) -> None:
-        """End the jog of a page."""
-
-    async def stop(self) -> StopAnswer:
-        """Stop the machine; return the controller's answer."""
 
 
 class PictureLink:
@@ -127,7 +117,7 @@ class PictureLink:
 class PageLink(PictureLink):
     """The connection of a page that shows and moves a machine."""
 
-    def __init__(self, socket: WebSocket, page: str, commands: Commands) -> None:
+    def __init__(self, socket: WebSocket, page: str, commands: ConsoleService) -> None:
         super().__init__(socket, page)
         self._commands = commands
         self._tasks: set[asyncio.Task[None]] = set()

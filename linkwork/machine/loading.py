@@ -35,7 +35,6 @@ from linkwork.machine.checks.controllability import refusal_problems
 from linkwork.machine.checks.goal_coordinates import dependent_warnings, goal_coordinates
 from linkwork.machine.checks.holding import holding_warnings
 from linkwork.machine.checks.references import check_references
-from linkwork.machine.checks.renamed_keys import renamed_key_warnings, with_new_keys
 from linkwork.machine.checks.schema_validation import validate
 from linkwork.machine.checks.warnings import warnings_of
 from linkwork.machine.description import Machine, interface_of
@@ -66,7 +65,7 @@ def load(source: str | Path, plant_set: Sequence[str] = (), *, offline: bool = F
 
 def machine_in(document: Document, plant_set: Sequence[str] = (), *, offline: bool = False) -> Machine:
     """Build the machine of a document that has been read; see `load`."""
-    document = without_aliases(with_new_keys(expanded(document)))
+    document = without_aliases(expanded(document))
     file = _checked(document.data, document)
     mechanism = _built(file, document)
     plant_file, plant_mechanism = _plant(file, mechanism, document, plant_set)
@@ -123,7 +122,6 @@ def machine_in(document: Document, plant_set: Sequence[str] = (), *, offline: bo
         plant_model_hash=fingerprint(building.physics(plant_file, plant=True)),
         config_hash=fingerprint([building.everything(file), building.everything(plant_file)]),
         warnings=(
-            *renamed_key_warnings(document),
             *warnings_of(file, document),
             *unkept_warnings(document, file, assembly, mechanism),
             *branch_warnings(document, assembly),
@@ -166,7 +164,7 @@ def drawable(text: str) -> Drawable:
 
     Raises MachineError with every problem found.
     """
-    document = without_aliases(with_new_keys(parse_machine(text)))
+    document = without_aliases(parse_machine(text))
     file = _checked(document.data, document)
     return Drawable(_built(file, document), _visuals(file), regions(file))
 

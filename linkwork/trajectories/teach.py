@@ -8,25 +8,17 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from linkwork.trajectories.time_stretch import stretched
+
+if TYPE_CHECKING:
+    from linkwork.client.robot import Robot
 
 SAME_PLACE = 1e-6
 """rad or m between two captures below which the second one is none."""
 LEAST_LEG_S = 0.5
 _LEAD_S = 1.0
-
-
-class TeachableRobot(Protocol):
-    """Methods of a robot that teaching needs."""
-
-    @property
-    def state(self) -> Any:
-        """State of the machine."""
-
-    def check(self, trajectory: Mapping[str, Any], /) -> Any:
-        """Whether a trajectory would be accepted."""
 
 
 @dataclass
@@ -102,7 +94,7 @@ class Lesson:
         return longest
 
 
-def finished(robot: TeachableRobot, lesson: Lesson, *, as_shown: bool) -> tuple[dict[str, Any], float]:
+def finished(robot: Robot, lesson: Lesson, *, as_shown: bool) -> tuple[dict[str, Any], float]:
     """The trajectory as the machine can follow it from where it is, and by how much it was slowed down.
 
     Times as shown that swing a spline out of the limits, however slow, give way to those that the limits
@@ -144,7 +136,7 @@ def lesson_text(trajectory: Mapping[str, Any], machine: str) -> str:
 
 
 def capture_every(
-    robot: TeachableRobot,
+    robot: Robot,
     lesson: Lesson,
     every_s: float,
     ended: Callable[[float], bool],

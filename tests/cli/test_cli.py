@@ -203,13 +203,11 @@ def test_keys_are_made_allowed_listed_and_revoked(runtime: str, tmp_path: Path) 
     assert "no client 'anna'" in gone.stderr
 
 
-def test_the_old_spelling_makes_keys_with_a_notice_and_a_slip_does_not(runtime: str, tmp_path: Path) -> None:
-    ran = linkwork(runtime, "keys", "anna", "--folder", str(tmp_path), "--json")
-    assert Path(only_object(ran.stdout)["secret"]).exists()
-    assert "use `linkwork keys make anna`" in ran.stderr
-    slip = linkwork(runtime, "keys", "lst", "--folder", str(tmp_path))
-    assert slip.returncode == 2
-    assert not (tmp_path / "lst.secret").exists()
+@pytest.mark.parametrize("word", ["anna", "lst"])
+def test_a_word_that_is_no_command_makes_no_keys(runtime: str, tmp_path: Path, word: str) -> None:
+    ran = linkwork(runtime, "keys", word, "--folder", str(tmp_path))
+    assert ran.returncode == 2
+    assert not list(tmp_path.iterdir())
 
 
 def test_every_command_explains_itself(runtime: str) -> None:

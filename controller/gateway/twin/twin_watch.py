@@ -48,7 +48,7 @@ class TwinWatch:
     def records(
         self, words: NDArray[np.float64], *, last: bool
     ) -> tuple[NDArray[np.float64], NDArray[Any] | None]:
-        """See `Companion.records`."""
+        """Return the records (records × words) that may be published now; in lockstep with comparisons."""
         if not self.twin.in_step:
             self.twin.offer(words)
             return words, None
