@@ -29,7 +29,7 @@ class PaceChoice(StrEnum):
     LOCKSTEP = "lockstep"
 
 
-Config = Annotated[str, typer.Argument(help="Machine file, or the name of a machine of linkwork.")]
+Config = Annotated[str, typer.Argument(metavar="MACHINE", help="A machine file, or a machine of linkwork.")]
 Law = Annotated[MotionLawName | None, typer.Option(help="Law of motion. Default: the machine file's.")]
 Realtime = Annotated[
     RealtimeChoice, typer.Option(help="Refuse to start, warn, or stay silent when real time is not granted.")

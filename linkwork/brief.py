@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
-_LONGEST = 60
-"""Characters of a value that is shown whole."""
-_MOST = 8
-"""Values that are shown."""
+_LONGEST, _MOST = 60, 8
+"""Characters of a value that is shown whole, and values that are shown."""
 
 
 class Brief:

@@ -51,7 +51,7 @@ class PlantArguments:
 
 
 def plant(
-    config: Annotated[str, typer.Argument(help="Machine file, or the name of a machine of linkwork.")],
+    config: Annotated[str, typer.Argument(metavar="MACHINE", help="A file, or a machine of linkwork.")],
     endpoint: Annotated[
         str | None, typer.Option(help="Endpoint to listen on. Default: in the runtime folder.")
     ] = None,

@@ -8,6 +8,7 @@ import typer
 
 from linkwork.cli.connected import AsJson
 from linkwork.cli.driver_commands import show, sum_up
+from linkwork.cli.file_commands import Config
 
 conformance = typer.Typer(no_args_is_help=True, help="Test whether your own programs follow the protocol.")
 
@@ -19,11 +20,11 @@ def suites() -> None:
 
 @conformance.command()
 def controller(
-    config: Annotated[str, typer.Argument(help="Machine file, or the name of a machine of linkwork.")],
+    config: Config,
     command: Annotated[
         list[str] | None,
         typer.Argument(
-            help="After --: the command that starts the controller; {endpoint} and {interface} are replaced."
+            metavar="COMMAND...", help="After --: the controller; {endpoint}, {interface} are replaced."
         ),
     ] = None,
     endpoint: Annotated[

@@ -24,7 +24,7 @@ def console(
     machine: Annotated[
         str | None,
         typer.Argument(
-            metavar="[MACHINE|FILE.mcap]", help="A running machine, as --robot; or a recording, or a log."
+            metavar="MACHINE|FILE.mcap", help="A running machine, as --robot; or a recording, or a log."
         ),
     ] = None,
     beside: Annotated[

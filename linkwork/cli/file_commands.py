@@ -19,7 +19,7 @@ from linkwork.terminal.output import complain, console, emit, say
 if TYPE_CHECKING:
     from linkwork.machine import Problem
 
-Config = Annotated[str, typer.Argument(help="Machine file, or the name of a machine of linkwork.")]
+Config = Annotated[str, typer.Argument(metavar="MACHINE", help="A machine file, or a machine of linkwork.")]
 
 
 def check(config: Config, show_all: ShowAll = False, as_json: AsJson = False) -> int:
@@ -124,7 +124,7 @@ def robots(as_json: AsJson = False) -> None:
 
 def schema(
     what: Annotated[
-        SchemaChoice, typer.Argument(help="Schema of machine files, fault timelines or campaigns.")
+        SchemaChoice, typer.Argument(metavar="WHAT", help="Of machine files, timelines or campaigns.")
     ] = (SchemaChoice.MACHINE),
 ) -> None:
     """Print the JSON schema of machine files or time lines, for completion in editors."""
@@ -140,7 +140,7 @@ def schema(
 
 def latency(
     for_seconds: Annotated[
-        float | None, typer.Argument(min=0.1, metavar="[SECONDS]", help="The same as --seconds.")
+        float | None, typer.Argument(min=0.1, metavar="SECONDS", help="The same as --seconds.")
     ] = None,
     seconds: Annotated[
         float, typer.Option(min=0.1, metavar="SECONDS", help="Duration of the measurement, s.")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Config = Annotated[
     str, typer.Argument(metavar="MACHINE", help="Machine file, or the name of one of linkwork's.")
 ]
-Name = Annotated[str | None, typer.Argument(metavar="[NAME]", help="Which machine, where several are up.")]
+Name = Annotated[str | None, typer.Argument(metavar="NAME", help="Which machine, where several are up.")]
 _LOOK_S = 0.05
 _ENDS_WITHIN_S = 180.0
 _CONSOLE_WITHIN_S, _MOST_SAID = 60.0, 1 << 20

@@ -23,7 +23,7 @@ _STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 
 def inject(
     file: Annotated[
-        str | None, typer.Argument(metavar="[FILE]", help="A fault timeline; none: list injected faults.")
+        str | None, typer.Argument(metavar="FILE", help="A fault timeline; none: list injected faults.")
     ] = None,
     fault: Annotated[
         list[str] | None,

@@ -28,7 +28,7 @@ def group() -> None:
 
 @keys.command()
 def make(
-    name: Annotated[str, typer.Argument(help="Key name: NAME.secret and NAME.public are created.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="NAME.secret and NAME.public are created.")],
     folder: Annotated[Path, typer.Option(help="Folder for the keys.")] = Path(),
     as_json: AsJson = False,
 ) -> None:
@@ -66,7 +66,7 @@ def allow(
 
 @keys.command()
 def revoke(
-    name: Annotated[str, typer.Argument(help="Name of the client, as `linkwork keys list` shows it.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Client, as `linkwork keys list` shows it.")],
     folder: Allowed = _FOLDER,
     as_json: AsJson = False,
 ) -> None:

@@ -29,7 +29,7 @@ def model(
     values: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[JOINT=VALUE]...",
+            metavar="JOINT=VALUE...",
             help="With --assemblies: values of joints, as leg_1_m=0.8 or crank_deg=30. "
             "Default: the motors' initial ones.",
         ),

@@ -66,7 +66,7 @@ def move(
 @connected
 def send(
     link: ControllerConnection,
-    file: Annotated[Path, typer.Argument(help="Trajectory: YAML, or CSV of way-points.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="YAML, or CSV of way-points.")],
     check: Annotated[bool, typer.Option("--check", help="Only check whether it would be accepted.")] = False,
     replace: Replace = False,
     approach: Annotated[bool, typer.Option("--approach", help="Move to its beginning first.")] = False,
@@ -102,7 +102,7 @@ def jog(
     link: ControllerConnection,
     velocity: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[NAME=VELOCITY...]", help="shoulder_deg_s=5; also _rad_s and _m_s."),
+        typer.Argument(metavar="NAME=VELOCITY...", help="shoulder_deg_s=5; also _rad_s and _m_s."),
     ] = None,
     seconds: Annotated[
         float | None,

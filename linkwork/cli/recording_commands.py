@@ -87,7 +87,7 @@ def replay(
     file: File,
     against: Annotated[
         str | None,
-        typer.Option("--against", metavar="CONFIG", help="Machine file or name. Default: the recorded file."),
+        typer.Option("--against", metavar="MACHINE", help="Machine file or name. Default: the recorded one."),
     ] = None,
     tolerance: Annotated[
         float | None, typer.Option(min=0.0, help="Tolerance for differences. Default: bit for bit.")

@@ -57,9 +57,8 @@ def _parameter(name: str, field: Any) -> inspect.Parameter:
         assigned = Annotated[list[str], typer.Argument(metavar="NAME=VALUE...")]
         return inspect.Parameter(name, kind, annotation=assigned)
     if field.is_required():
-        return inspect.Parameter(
-            name, kind, annotation=Annotated[bare, typer.Argument(help=field.description)]
-        )
+        argument = typer.Argument(metavar=name.upper(), help=field.description)
+        return inspect.Parameter(name, kind, annotation=Annotated[bare, argument])
     default = field.get_default(call_default_factory=True)
     if default is None:
         bare = bare | None

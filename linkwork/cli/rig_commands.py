@@ -41,12 +41,12 @@ def commands() -> None:
 def run_rig_tests(
     path: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[PATH]…", help="Test files, folders, FILE::TEST. Default: the suite."),
+        typer.Argument(metavar="PATH...", help="Test files, folders, FILE::TEST. Default: the suite."),
     ] = None,
     config: Annotated[
         list[str] | None,
         typer.Option(
-            "--rig", metavar="CONFIG", help="Machine file, or the name of one of linkwork's; repeatable."
+            "--rig", metavar="MACHINE", help="Machine file, or the name of one of linkwork's; repeatable."
         ),
     ] = None,
     all_machines: Annotated[

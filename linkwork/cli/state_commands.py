@@ -15,12 +15,13 @@ AtTick = Annotated[
     int | None,
     typer.Option("--at-tick", min=0, help="Device tick at which it takes effect. Default: at once."),
 ]
+Ticks = Annotated[int, typer.Argument(metavar="TICKS", min=1, max=10**9)]
 
 
 @connected
 def speed(
     link: ControllerConnection,
-    fraction: Annotated[float, typer.Argument(min=0.0, max=2.0, help="Fraction of the goal's speed.")],
+    fraction: Annotated[float, typer.Argument(metavar="FRACTION", min=0.0, max=2.0, help="Of its speed.")],
     limit: Annotated[
         bool, typer.Option("--limit", help="Use the largest feasible speed, if it is less.")
     ] = False,
@@ -44,7 +45,7 @@ def confirm_branch(
     positions: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[NAME=VALUE...]",
+            metavar="NAME=VALUE...",
             help="Positions in the mode of the machine, coupler_deg=40, if `state` shows another one.",
         ),
     ] = None,
@@ -66,7 +67,7 @@ def confirm_branch(
 def switch(
     link: ControllerConnection,
     constraint: Annotated[
-        str, typer.Argument(help="A constraint with `switchable: true` in the machine file.")
+        str, typer.Argument(metavar="NAME", help="A constraint with `switchable: true` in the file.")
     ],
     to: Annotated[OnOff, typer.Argument(metavar="on|off", help="on: close it; off: open it.")],
     at_tick: AtTick = None,
@@ -118,7 +119,7 @@ def wait(
 @connected
 def edges(
     link: ControllerConnection,
-    signal: Annotated[str, typer.Argument(help="A digital input.")],
+    signal: Annotated[str, typer.Argument(metavar="NAME", help="A digital input.")],
     after: Annotated[int, typer.Option(min=0, help="Only those with a larger number.")] = 0,
 ) -> None:
     """List the latest changes of a digital input, with the analog inputs at that tick."""
@@ -135,7 +136,7 @@ def edges(
 
 
 @connected
-def advance(link: ControllerConnection, ticks: Annotated[int, typer.Argument(min=1, max=10**9)]) -> None:
+def advance(link: ControllerConnection, ticks: Ticks) -> None:
     """Run lockstep time by this many ticks."""
     link.effect("advance", timeout_s=1.0e6, ticks=ticks)
 
@@ -154,8 +155,8 @@ def gain(
 @connected
 def payload(
     link: ControllerConnection,
-    point: Annotated[str, typer.Argument(help="Payload point of the machine file.")],
-    mass_kg: Annotated[float, typer.Argument(min=0.0, help="Mass in kg; 0: no payload.")],
+    point: Annotated[str, typer.Argument(metavar="POINT", help="Payload point of the file.")],
+    mass_kg: Annotated[float, typer.Argument(metavar="KG", min=0.0, help="Mass; 0: no payload.")],
     com_m: Annotated[
         tuple[float, float, float],
         typer.Option("--com", metavar="X Y Z", help="Centre of mass relative to the point, in m."),

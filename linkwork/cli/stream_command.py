@@ -29,7 +29,7 @@ def stream(
     link: ControllerConnection,
     source: Annotated[
         str,
-        typer.Argument(help="CSV with the columns time_s, NAME…, NAME_velocity…; `-`: standard input."),
+        typer.Argument(metavar="FILE", help="CSV: time_s, NAME…, NAME_velocity…; `-`: standard input."),
     ] = "-",
     leader: Annotated[
         str | None, typer.Option("--from", metavar="MACHINE", help="Follow a running machine instead.")

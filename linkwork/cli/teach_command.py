@@ -24,7 +24,7 @@ _CAPTURE = (" ", "\r", "\n")
 @connected
 def teach(
     link: ControllerConnection,
-    file: Annotated[Path, typer.Argument(help="Trajectory file to write.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Trajectory file to write.")],
     by_jog: Annotated[
         bool, typer.Option("--jog", help="Jog with keys. Default: the machine floats and is moved by hand.")
     ] = False,

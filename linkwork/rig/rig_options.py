@@ -68,7 +68,7 @@ def add_options(parser: pytest.Parser) -> None:
         "--rig",
         action="append",
         default=[],
-        metavar="CONFIG",
+        metavar="MACHINE",
         help="Machine under test: a machine file, or the name of one of linkwork's. May be given several"
         " times.",
     )

@@ -117,6 +117,14 @@ def test_an_unknown_demo_is_answered_with_the_list() -> None:
     assert all(name in ran.stderr for name in DEMOS)
 
 
+def test_arguments_have_placeholders_in_capitals_and_no_brackets() -> None:
+    for words, command in _commands(typer.main.get_command(build())):
+        for argument in command.params:
+            if argument.param_type_name == "argument":
+                assert argument.metavar, (words, argument.name)
+                assert not argument.metavar.startswith("["), (words, argument.name)
+
+
 def test_placeholders_have_one_spelling_and_connections_a_panel() -> None:
     ran = linkwork("preload", "--help")
     assert "NAME=VALUE..." in ran.stdout
