@@ -16,9 +16,6 @@ import numpy as np
 from linkwork.machine import Machine
 from linkwork.plant.simulator import Simulator
 
-BUFFER_BYTES = 4096
-"""Largest buffer before a write to the file."""
-
 
 class RecordedSimulator(Simulator):
     """A simulator that writes such a file. Raises OSError when it cannot be opened."""
@@ -34,7 +31,7 @@ class RecordedSimulator(Simulator):
         self._of_q, self._of_v = self._row[1 : 1 + nq], self._row[1 + nq : 1 + nq + nv]
         self._of_effort = self._row[1 + nq + nv : 1 + nq + 2 * nv]
         self._of_parts = self._row[1 + nq + 2 * nv :].reshape(-1, 3)
-        self._file = path.open("wb", buffering=BUFFER_BYTES)
+        self._file = path.open("wb", buffering=0)
         head = {"machine": machine.name, "period_s": machine.plant.period_s, "columns": columns}
         self._file.write(json.dumps(head).encode() + b"\n")
 
@@ -50,6 +47,6 @@ class RecordedSimulator(Simulator):
             self._file.write(self._row.data)
 
     def close(self) -> None:
-        """Write the rest of the buffer."""
+        """Close the file."""
         self._file.close()
         super().close()

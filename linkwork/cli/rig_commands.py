@@ -83,6 +83,7 @@ def run_rig_tests(
     Exit status: 0 all passed, 1 some did not, 2 wrong usage or file, 3 refused, 4 no daemon.
     """
     from linkwork.launch.daemons import stamp
+    from linkwork.rig.report.index import write_index
     from linkwork.rig.rig_tests import RigTests, run_all
     from linkwork.rig.running import RigRun
 
@@ -103,6 +104,8 @@ def run_rig_tests(
     tests = RigTests(run, machines, folder)
     try:
         done = run_all(tests, console, sys.argv[1:], lambda: time.monotonic() - begun)
+        if out is None:
+            write_index(folder.parent)
     except OSError as error:
         raise Misuse(f"{error.filename or folder}: {error.strerror}") from None
     if as_json:
@@ -110,6 +113,20 @@ def run_rig_tests(
     else:
         _show(done.report, done.written)
     return done.status
+
+
+@rig.command()
+def index(
+    folder: Annotated[Path, typer.Argument(metavar="[DIR]", help="Folder of the reports.")] = Path(
+        "linkwork-out"
+    ),
+) -> None:
+    """Write index.html in a folder: a page that lists all reports of rig tests below it, newest first."""
+    from linkwork.rig.report.index import write_index
+
+    if not folder.is_dir():
+        raise Misuse(f"{folder}: no such folder of reports")
+    say(f"index: {shlex.quote(str(write_index(folder)))}")
 
 
 @rig.command()
@@ -215,6 +232,8 @@ def _show(report: RigReport, written: Written) -> None:
         for found in machine.tests:
             if found.verdict in BAD and found.verdict != "not run":
                 console.print(f"{machine.name}: {found.node} {found.verdict}", markup=False, style="red")
+                for line in found.explained:
+                    console.print(f"    {line}", markup=False, highlight=False)
         if machine.problem:
             console.print(f"{machine.name}: {machine.problem}", markup=False, style="red")
         elif machine.passed and not machine.counts["passed"]:

@@ -10,12 +10,15 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Verdict = Literal["passed", "failed", "error", "skipped", "not run"]
-Relation = Literal["<", "<=", ">", ">=", "=="]
+Relation = Literal["<", "<=", ">", ">=", "==", ""]
+KILL = "kill"
+"""Kind of the entry of a daemon that a test killed, among the injected faults."""
 
 
 @dataclass(frozen=True)
 class Number:
-    """A number that was compared with a limit: `value relation limit` held, or did not.
+    """A number that was compared with a limit: `value relation limit` held, or did not. relation: "" for a
+    number that was only noted.
 
     name: the measured quantity, as an expression of the record: "tracking_error(x).max". unit: of both
     numbers.
@@ -66,7 +69,8 @@ class Span:
     """Ticks of a log that a test is about; the report draws them.
 
     log: a segment of the run. first_tick, last_tick: of the channel `tick`, both included. tracked:
-    coordinates whose errors were asked for, with the limit they were held against, or none (rad, m).
+    coordinates whose errors were asked for, with the limit they were held against, or none (rad, m). loop:
+    which loop of the log, from 0; ticks are counted from 0 by a loop that follows one that was killed.
     """
 
     log: str
@@ -74,6 +78,7 @@ class Span:
     last_tick: int
     title: str = ""
     tracked: Mapping[str, float | None] = field(default_factory=dict)
+    loop: int = 0
 
 
 @dataclass
@@ -99,6 +104,37 @@ class TestFindings:
     tolerated: list[Tolerated] = field(default_factory=list)
     injected: list[dict[str, Any]] = field(default_factory=list)
     spans: list[Span] = field(default_factory=list)
+
+    @property
+    def why(self) -> str:
+        """The reason of a skip, or the assertion that failed; else the numbers beyond their limits."""
+        lines = self.text.splitlines()
+        said = [at for at, line in enumerate(lines) if line.startswith("E ")]
+        last = [at for number, at in enumerate(said) if at - number == said[-1] - len(said) + 1]
+        words = [lines[at][1:].strip() for at in last]
+        shown = words[:1] + [line for line in words[1:] if not line.startswith("+")]
+        return self.reason or "\n".join(shown) or ", ".join(self.figures) or self.verdict
+
+    @property
+    def explained(self) -> list[str]:
+        """The assertion and the figures, line by line."""
+        return [*self.why.splitlines(), *(line for line in self.figures if line not in self.why)]
+
+    @property
+    def figures(self) -> list[str]:
+        """Numbers beyond their limits, and faults that were not detected as expected, each as one line."""
+        numbers = [
+            f"{one.name} = {one.value:.6g} {one.unit}".strip() + f", not {one.relation} {one.limit:.6g}"
+            for one in self.numbers
+            if not one.holds
+        ]
+        return numbers + [
+            f"{one.injected.get('kind', 'fault')} {one.injected.get('of') or ''}".strip()
+            + (f": {one.found} after {one.delay_ticks} ticks" if one.found else ": not detected")
+            + ("" if one.allowed_ticks is None else f", {one.allowed_ticks} allowed")
+            for one in self.faults
+            if not one.holds
+        ]
 
 
 @dataclass

@@ -10,6 +10,9 @@ from linkwork.machine.nearest_name import nearest
 from linkwork.rig.collected import FaultSeen
 from linkwork.rig.happened import VIOLATIONS, Happened
 
+_QUIET = ("name", "state", "applied", "text", "time_s", "braked_after_ticks")
+"""Keys of an injected fault that a message leaves out."""
+
 
 class FaultWatch:
     """Codes of which one is expected after the newest injected fault of a record began.
@@ -33,7 +36,7 @@ class FaultWatch:
         reads the first wrong state has a delay of 0 ticks.
         """
         if ticks is None and seconds is None:
-            raise TypeError("give within_ticks or within_s")
+            raise TypeError("give ticks or seconds")
         period_s = self._record.period_s
         allowed = ticks if ticks is not None else round((seconds or 0.0) / period_s)
         seen = self._seen(allowed)
@@ -46,7 +49,9 @@ class FaultWatch:
     @property
     def came(self) -> bool:
         """Whether one of the codes was latched."""
-        return any(name in self._names for _, name in self._record.incidents)
+        watchdog = any(one["braked_after_ticks"] is not None for one in self._record.kills)
+        names = [name for _, name in self._record.incidents] + ["DEVICE_WATCHDOG"] * watchdog
+        return any(name in self._names for name in names)
 
     def _begin(self) -> tuple[dict[str, Any], int]:
         """The newest injected fault, and its first device tick."""
@@ -60,11 +65,20 @@ class FaultWatch:
         record = self._record
         injected, begin = self._begin()
         found = [(row, name) for row, name in record.incidents if record.device_tick[row] >= begin]
-        if not found:
+        braked = injected.get("braked_after_ticks")
+        if braked is not None:
+            name, delay, reaction = FaultCode.DEVICE_WATCHDOG.name, int(braked), "brake"
+            detected_s = injected["time_s"] + delay * record.period_s
+        elif found:
+            row, name = next((each for each in found if each[1] in self._names), found[0])
+            delay = int(record.device_tick[row]) - begin
+            reaction, detected_s = (
+                State(int(record.table["state"][row])).name.lower(),
+                float(record.time_s[row]),
+            )
+        else:
             return FaultSeen(injected, self._names, None, "", None, None, allowed, "", None, {}, holds=False)
-        row, name = next((each for each in found if each[1] in self._names), found[0])
-        delay = int(record.device_tick[row]) - begin
-        stopping_s, distance = self._stop(row)
+        stopping_s, distance = self._stop(detected_s)
         return FaultSeen(
             injected=injected,
             expected=self._names,
@@ -73,7 +87,7 @@ class FaultWatch:
             delay_ticks=delay,
             delay_s=delay * record.period_s,
             allowed_ticks=allowed,
-            reaction=State(int(record.table["state"][row])).name.lower(),
+            reaction=reaction,
             stopping_s=stopping_s,
             stopping_distance=distance,
             holds=name in self._names and delay <= allowed,
@@ -82,21 +96,26 @@ class FaultWatch:
     def _result_text(self) -> str:
         return str(self._record.result["text"]) if self._record.result is not None else ""
 
-    def _stop(self, first: int) -> tuple[float | None, dict[str, float]]:
-        """Time to rest and way of each joint from row `first` on; None where the record ends before."""
+    def _stop(self, begin_s: float) -> tuple[float | None, dict[str, float]]:
+        """Time to rest and way of each joint from then on; None where the record ends before."""
         record = self._record
         try:
-            part = record.rest_after(first)
+            part = record.until_rest(begin_s)
         except AssertionError:
             return None, {}
         joints = record.machine.mechanism.joint_names
         ways = record.ways(part)
-        took = float(record.time_s[part.stop - 1] - record.time_s[part.start])
+        time_s = record.motion[0][part]
+        took = float(time_s[-1] - time_s[0])
         return took, dict(zip(joints, ways.tolist(), strict=True))
 
     def _instead(self, seen: FaultSeen, allowed: int) -> str:
         wanted = " or ".join(self._names)
-        injected = ", ".join(f"{key} {value}" for key, value in seen.injected.items() if value is not None)
+        injected = ", ".join(
+            f"{key} {value}"
+            for key, value in seen.injected.items()
+            if value is not None and key not in _QUIET
+        )
         asked = f"after {injected}, {wanted} was expected within {allowed} ticks"
         if seen.found is None:
             result = self._record.result

@@ -16,11 +16,9 @@ from linkwork.controller.gateway.records.logged_orders import GoalWords
 from linkwork.controller.motion.reference import GoalStatus
 from linkwork.machine import Machine
 from linkwork.recordings.log_file import Ticks
-from linkwork.rig.collected import TestFindings
-from linkwork.rig.plant_truth import PlantTruth
+from linkwork.rig.collected import KILL, TestFindings
+from linkwork.rig.plant_truth import AT_REST, PlantTruth
 
-AT_REST = 2e-3
-"""rad/s or m/s: a joint that is slower counts as at rest."""
 VIOLATIONS = (
     "PATH_TOLERANCE_VIOLATED",
     "GOAL_TOLERANCE_VIOLATED",
@@ -79,19 +77,28 @@ class Happened:
                 ticks[row] = ticks[row - 1] + 1
         return ticks
 
-    def rest_after(self, first: int) -> slice:
-        """The rows from `first` to rest. Raises AssertionError when the record ends before."""
-        moving = np.max(np.abs(self._speeds[first:]), axis=1, initial=0.0) > AT_REST
-        at_rest = np.flatnonzero(~moving)
+    def until_rest(self, begin_s: float) -> slice:
+        """The instants of `motion` from a device time to rest. Raises AssertionError where it ends before."""
+        time_s, speeds, _ = self.motion
+        first = int(np.searchsorted(time_s, begin_s - 0.5 * self.machine.plant.period_s))
+        at_rest = np.flatnonzero(np.max(np.abs(speeds[first:]), axis=1, initial=0.0) <= AT_REST)
         if not len(at_rest):
-            raise AssertionError("the record ends before the machine is at rest")
+            dead = any(one["of"] == "plant" for one in self.kills)
+            why = ": a simulated machine ends with its plant" if dead else ""
+            raise AssertionError(f"the record ends before the machine is at rest{why}")
         return slice(first, first + int(at_rest[0]) + 1)
 
     def ways(self, part: slice) -> Floats:
-        """Return the way of each joint in these rows (nv,), rad or m."""
-        steps = np.abs(self._speeds[part][:-1]) * np.diff(self.time_s[part])[:, None]
+        """Return the way of each joint in this part of `motion` (nv,), rad or m."""
+        time_s, speeds, _ = self.motion
+        steps = np.abs(speeds[part][:-1]) * np.diff(time_s[part])[:, None]
         way: Floats = steps.sum(axis=0)
         return way
+
+    @property
+    def kills(self) -> list[Mapping[str, Any]]:
+        """Deaths of daemons, as `injected` has them."""
+        return [one for one in self.injected if one.get("kind") == KILL]
 
     @property
     def fault_names(self) -> list[str]:
@@ -119,12 +126,11 @@ class Happened:
         return mine
 
     @cached_property
-    def _speeds(self) -> Floats:
-        """Velocities of all joints (n, nv): true ones where they are known."""
-        if self.truth is None:
-            speeds: Floats = self.table["v"]
-            return speeds
-        return np.nan_to_num(self._true("v"))
+    def motion(self) -> tuple[Floats, Floats, Floats]:
+        """Times (n,), joint velocities (n, nv) and coordinates (n, nc): true ones where they are known."""
+        if self.truth is not None:
+            return self.truth.time_s, self.truth.v, self.truth.coordinates
+        return self.time_s, self.table["v"], self.table["coordinate"]
 
     def _true(self, what: str) -> Floats:
         """An array of the truth at the times of the ticks; NaN where there is none."""

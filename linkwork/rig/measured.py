@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from linkwork.rig.collected import Number, Relation, TestFindings
 
 
@@ -16,6 +18,7 @@ class MeasuredValue(float):
     unit: str
     findings: TestFindings | None
     tracked: tuple[dict[str, float | None], str] | None
+    _noted: Number | None
 
     def __new__(
         cls,
@@ -28,6 +31,14 @@ class MeasuredValue(float):
         """Make one."""
         self = super().__new__(cls, value)
         self.name, self.unit, self.findings, self.tracked = name, unit, findings, tracked
+        self._noted = None
+        return self
+
+    def note(self) -> MeasuredValue:
+        """Note the number for the report, also where it is compared with nothing."""
+        if self.findings is not None:
+            self._noted = Number(self.name, float(self), self.unit, "", math.nan, holds=True)
+            self.findings.numbers.append(self._noted)
         return self
 
     def judged(self, relation: Relation, limit: float) -> Number:
@@ -39,9 +50,11 @@ class MeasuredValue(float):
             ">": value > bound,
             ">=": value >= bound,
             "==": value == bound,
+            "": True,
         }[relation]
         number = Number(self.name, value, self.unit, relation, bound, holds)
         if self.findings is not None:
+            self.findings.numbers = [each for each in self.findings.numbers if each is not self._noted]
             self.findings.numbers.append(number)
         if self.tracked is not None and relation in ("<", "<="):
             limits, coordinate = self.tracked

@@ -11,6 +11,9 @@ from linkwork.arrays import Floats
 from linkwork.machine import Machine
 from linkwork.multibody.mechanism import Mechanism
 
+AT_REST = 2e-3
+"""rad/s or m/s: a joint that is slower counts as at rest."""
+
 
 @dataclass(frozen=True, eq=False)
 class PlantTruth:

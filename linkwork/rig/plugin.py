@@ -192,6 +192,17 @@ def _reason(report: pytest.TestReport) -> str:
     return text.removeprefix("Skipped: ")
 
 
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Why each rig test failed: its assertion, and the figures that missed their limits."""
+    failed = [test for test in config.stash[COLLECTION].tests.values() if test.verdict in ("failed", "error")]
+    if failed:
+        terminalreporter.section("rig tests")
+    for test in failed:
+        terminalreporter.write_line(f"{test.node} {test.verdict}", red=True)
+        for line in test.explained:
+            terminalreporter.write_line(f"    {line}")
+
+
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """The end is written down."""
     if COLLECTING in session.config.stash:

@@ -134,20 +134,26 @@ class RigRecord(Brief, Happened):
         where = np.flatnonzero(stopping & self._now)
         if not len(where):
             raise AssertionError("nothing stopped in this record")
-        return self.rest_after(int(where[0]))
+        first = int(where[0])
+        ends_s = self.motion[0][self.until_rest(float(self.time_s[first])).stop - 1]
+        return slice(first, int(np.searchsorted(self.time_s, ends_s - 0.5 * self.period_s)) + 1)
+
+    @property
+    def _stop(self) -> slice:
+        """The part of `motion` from the first tick of any stop, or a daemon's death, to rest."""
+        deaths = [one["time_s"] for one in self.kills if one["of"] != "plant"]
+        return self.until_rest(deaths[0] if deaths else float(self.time_s[self.stopping.start]))
 
     @property
     def stopping_time(self) -> MeasuredValue:
-        """From the first tick of the stop to rest, s."""
-        part = self.stopping
-        return self._measured("stopping_time", self.time_s[part.stop - 1] - self.time_s[part.start], "s")
+        """From the first tick of the stop, or from the death of a daemon, to rest, s."""
+        time_s = self.motion[0][self._stop]
+        return self._measured("stopping_time", time_s[-1] - time_s[0], "s")
 
     def stopping_distance(self, coordinate: str) -> MeasuredValue:
-        """Way of a coordinate from the first tick of the stop to rest."""
+        """Way of a coordinate meanwhile."""
         at = self._names.coordinate(coordinate)
-        values = self.table["coordinate"] if self.truth is None else self._true("coordinates")
-        known = values[self.stopping, at]
-        way = float(np.nansum(np.abs(np.diff(known))))
+        way = float(np.nansum(np.abs(np.diff(self.motion[2][self._stop, at]))))
         return self._measured(f"stopping_distance({coordinate})", way, self._names.unit(at))
 
     def stopped_within(self, seconds: float) -> None:
@@ -217,8 +223,8 @@ class RigRecord(Brief, Happened):
         assert judged.holds, f"{bound!r}, at most {limit:g} is allowed"
 
     def noted(self, name: str, value: float, unit: str) -> MeasuredValue:
-        """A number of a test's own, noted for the report with the limit that it is compared with."""
-        return self._measured(name, value, unit)
+        """A number of a test's own for the report, with the limit that it is compared with, if any."""
+        return self._measured(name, value, unit).note()
 
     # -- time --------------------------------------------------------------------------------------------
 

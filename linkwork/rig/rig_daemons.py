@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from linkwork.launch.daemons import Rig
 from linkwork.machine import Machine
@@ -133,7 +133,16 @@ class Daemons:
     @property
     def alive(self) -> bool:
         """Whether everything that was started here still runs."""
-        return self._rig is not None and all(child.alive for child in self._rig.children.values())
+        return self._rig is not None and not any(map(self.ended, self._rig.children))
+
+    def ended(self, role: str) -> bool:
+        """Whether a daemon ("plant" or "controller") that was started here runs no more."""
+        child = None if self._rig is None else self._rig.children.get(role)
+        return child is not None and not child.alive
+
+    def plant_events(self) -> list[dict[str, Any]]:
+        """Everything that the plants started here have reported so far."""
+        return self._rig.said("plant") if self._rig is not None and self.owns_plant else []
 
     def seat(self) -> MachineEndpoints:
         """Runtime folder of the started daemons."""

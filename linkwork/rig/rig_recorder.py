@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from linkwork.controller.gateway.records import idle_ticks
 from linkwork.controller.gateway.records.log_segment import CHUNK_BYTES
 from linkwork.controller.records import layout_for
-from linkwork.plant.truth import BUFFER_BYTES
 from linkwork.protocol.errors import NobodyThere
 from linkwork.protocol.results import StateResult
+from linkwork.recordings.log_file import Ticks
 from linkwork.rig.attached import AttachedRig
 from linkwork.rig.collected import Span
+from linkwork.rig.kills import Kill
+from linkwork.rig.plant_truth import PlantTruth
 from linkwork.rig.quantity_names import Names
 from linkwork.rig.record import RigRecord
+from linkwork.rig.rig_daemons import PATIENCE_S, Role
 from linkwork.rig.tap import LogTap, TruthTap
 
 _STEP_S: Final = 0.01
@@ -26,6 +30,8 @@ _REST_S: Final = 10.0
 """Wall-clock time within which lockstep time stops."""
 _RECONNECT_S: Final = 3.0
 """Wall-clock time in which a link comes back that is not cut for good."""
+_REACTION_S: Final = 3.0
+"""Wall-clock time for which a record waits, at its end, for the reaction to a daemon's death."""
 
 
 class Recorder:
@@ -36,24 +42,27 @@ class Recorder:
         self._rig = rig
         self._log: LogTap | None = None
         self._truth: TruthTap | None = None
-        self._first = 0
+        self._path = Path()
+        self._begun: StateResult | None = None
+        self._kills: list[Kill] = []
         layout = layout_for(rig.machine)
-        columns = 1 + len(rig.machine.mechanism.position_names) + 2 * len(rig.machine.mechanism.joint_names)
-        self._flush_ticks = 2 + max(
-            CHUNK_BYTES // layout.deterministic_bytes, BUFFER_BYTES // (8 * columns), idle_ticks.MOST
-        )
+        self._flush_ticks = 2 + max(CHUNK_BYTES // layout.deterministic_bytes, idle_ticks.MOST)
         self.reopen()
 
     def reopen(self) -> None:
-        """Open the files of daemons that were restarted."""
-        self.close()
+        """Open the files of daemons that were restarted. A record under way continues in them."""
         path = self._rig.robot.status["log"]
         if path is None or not Path(path).exists():
             text = f"the controller's log {path or '(none)'} cannot be read here: records are made from it"
             raise FileNotFoundError(f"{text}; start the controller on this computer, without --no-log")
-        self._log = LogTap(Path(path))
-        if self._rig.daemons.truth is not None:
-            self._truth = TruthTap(self._rig.daemons.truth)
+        if self._log is None:
+            self._log = LogTap(Path(path))
+        elif Path(path) != self._path:
+            self._log.continue_in(Path(path))
+        self._path = Path(path)
+        truth = self._rig.daemons.truth
+        if truth is not None and (self._truth is None or self._truth.path != truth):
+            self._truth = TruthTap(truth)
 
     @property
     def _open_log(self) -> LogTap:
@@ -70,45 +79,82 @@ class Recorder:
         self._open_log.forget()
         if self._truth is not None:
             self._truth.forget()
-        now = self._rig.state
-        self._first = now["tick"] + 1
-        return now
+        self._kills, self._begun = [], self._rig.state
+        return self._begun
+
+    def kill(self, role: Role) -> None:
+        """Kill a daemon; the record under way has the death and the reaction to it."""
+        rig = self._rig
+        loop_pid = rig.robot.status["loop_pid"]
+        kill = Kill(role, rig.state, len(rig.daemons.plant_events()), self._truth)
+        rig.daemons.kill("gateway" if role == "controller" else role, loop_pid)
+        if role == "controller":
+            rig.daemons.kill("loop", loop_pid)
+        elif role == "loop":
+            self._open_log.expect_another_loop()
+        self._kills.append(kill)
 
     def end(self, title: str, result: Mapping[str, Any] | None = None, last: int | None = None) -> RigRecord:
-        """The record up to tick `last`; None: up to now."""
-        rig, log = self._rig, self._open_log
-        if last is None:
-            last = rig.state["tick"]
-        self._pass_until(last)
-        if self.lockstep:
-            self.come_to_rest()
-            rig.robot.advance(self._flush_ticks)
-        log.wait_until(last, lambda: rig.daemons.alive)
-        ticks = log.ticks(self._first, last)
-        truth = None
-        if self._truth is not None:
-            period_s = rig.machine.plant.period_s
-            from_tick, to_tick = (round(float(ticks.table["time_s"][at]) / period_s) for at in (0, -1))
-            if self._truth.wait_until(to_tick, lambda: rig.daemons.alive):
-                truth = self._truth.truth(rig.machine, from_tick, to_tick)
+        """The record up to tick `last`; None: up to now, and to the reaction to a daemon's death."""
+        rig, log, now = self._rig, self._open_log, self._begun
+        assert now is not None, "no record was begun"
+        for kill in self._kills:
+            timeout_s = rig.machine.plant.peer_timeout_s if self.lockstep else 0.0
+            kill.wait_for_reaction(rig, _REACTION_S + timeout_s)
+        if rig.daemons.ended("controller"):
+            log.read()
+        else:
+            last = rig.state["tick"] if last is None else last
+            self._pass_until(last)
+            if self.lockstep:
+                self._revive_plant()
+                self.come_to_rest()
+                rig.robot.advance(self._flush_ticks)
+            log.wait_until(last, lambda: not rig.daemons.ended("controller"))
+        ticks, spans = log.ticks(now["tick"] + 1, last)
         tracked: dict[str, float | None] = {}
-        span = Span(str(log.path), self._first, last, title or "run", tracked)
+        kills = [
+            kill.entry(rig.machine.plant.period_s, ticks, rig.daemons.plant_events()) for kill in self._kills
+        ]
         record = RigRecord(
             machine=rig.machine,
             ticks=ticks,
             result=result,
-            events=[event for event in log.events if self._first <= int(event.get("tick", -1)) <= last],
-            injected=tuple(rig.injected),
-            truth=truth,
+            events=[each for each in log.events if spans and _within(int(each.get("tick", -1)), spans)],
+            injected=(*rig.injected, *kills),
+            truth=self._truth_of(now, ticks),
             goal=None if result is None else log.goals.get(int(result["goal"])),
             real_time=not self.lockstep,
             findings=rig.findings,
             tracked=tracked,
         )
         if rig.findings is not None:
-            rig.findings.spans.append(span)
+            rig.findings.spans += [replace(span, title=title or "run", tracked=tracked) for span in spans]
             rig.findings.injected += [dict(one) for one in record.injected]
         return record
+
+    def _revive_plant(self) -> None:
+        """Restart a plant that was killed in lockstep: without it no time passes, and no tick is logged."""
+        if not self._rig.daemons.ended("plant"):
+            return
+        self._rig.daemons.restart("plant")
+        deadline = time.monotonic() + PATIENCE_S
+        while not self._rig.state["device"]["connected"] and time.monotonic() < deadline:
+            time.sleep(_LOOK_S)
+        self.reopen()
+
+    def _truth_of(self, begun: StateResult, ticks: Ticks) -> PlantTruth | None:
+        """The true motion during a record: to its last tick, or to all that is known where daemons died."""
+        machine, daemons = self._rig.machine, self._rig.daemons
+        tap = next((kill.truth for kill in self._kills if kill.role == "plant"), self._truth)
+        if tap is None:
+            return None
+        period_s = machine.plant.period_s
+        if self._kills:
+            tap.read()
+            return tap.truth(machine, round(begun["time_s"] / period_s) + 1, None)
+        first, last = (round(float(ticks.table["time_s"][at]) / period_s) for at in (0, -1))
+        return tap.truth(machine, first, last) if tap.wait_until(last, lambda: daemons.alive) else None
 
     def true_positions(self) -> dict[str, float]:
         """True position of every joint with one degree of freedom (rad or m); empty for hardware."""
@@ -129,6 +175,9 @@ class Recorder:
 
     def pass_time(self, seconds: float) -> None:
         """Pass a time (s) of the machine; in lockstep after the time that it runs by itself."""
+        if self._rig.daemons.ended("controller"):
+            time.sleep(seconds)  # no controller counts ticks
+            return
         ticks = max(1, round(seconds / self._rig.period_s))
         if self.lockstep:
             if self._rig.state["goal"] is None:
@@ -142,7 +191,7 @@ class Recorder:
         if self.lockstep:
             self.come_to_rest()
             now = self._rig.state["tick"]
-            if now < tick:
+            if now < tick and self._rig.state["device"]["connected"]:
                 self._rig.robot.advance(tick - now)
             return
         while self._rig.state["tick"] < tick:
@@ -224,3 +273,7 @@ class Recorder:
             self._log.close()
             self._log = None
         self._truth = None
+
+
+def _within(tick: int, spans: Sequence[Span]) -> bool:
+    return any(span.first_tick <= tick <= span.last_tick for span in spans)

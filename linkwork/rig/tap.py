@@ -16,7 +16,8 @@ from linkwork.controller.gateway.records.logged_orders import GoalWords
 from linkwork.machine import Machine
 from linkwork.recordings.log_file import Ticks, ticks_of
 from linkwork.recordings.log_follower import LogFollower, first_segment
-from linkwork.rig.plant_truth import PlantTruth
+from linkwork.rig.collected import Span
+from linkwork.rig.plant_truth import AT_REST, PlantTruth
 
 PATIENCE_S = 60.0
 _LOOK_S = 0.005
@@ -30,11 +31,16 @@ class LogTap:
 
     def __init__(self, path: Path) -> None:
         """Follow the log from this segment on. Raises OSError."""
-        self.path = first_segment(path)
-        """The run's oldest segment that is left."""
+        self._log, self._loop = first_segment(path), 0
         self._follower = LogFollower(path)
         self._rows: list[tuple[Schema, bytes]] = []
         self._numbers: list[int] = []
+        self._places: list[tuple[Path, int]] = []
+        """Of each row: the run's oldest segment that is left, and which of its loops wrote the row."""
+        self._loops_ended = 0
+        self._begun = self._log, 0
+        self._example: list[tuple[Schema, bytes]] = []
+        """A row, which says what a record without ticks would hold."""
         self.events: list[dict[str, Any]] = []
         self.goals: dict[int, GoalWords] = {}
         """The goals begun, by their numbers."""
@@ -51,7 +57,9 @@ class LogTap:
         topic = channel.topic
         if topic == "tick":
             self._rows.append((self._follower.schemas[channel.schema_id], message.data))
+            self._loop += message.sequence < self.last
             self._numbers.append(message.sequence)
+            self._places.append((self._log, self._loop))
             self.last = message.sequence
         elif topic == "events":
             self.events.append(json.loads(message.data))
@@ -62,26 +70,55 @@ class LogTap:
     def forget(self) -> None:
         """Drop the data received so far."""
         self.read()
-        self._rows, self._numbers, self.events, self.goals = [], [], [], {}
+        self._example = self._rows[-1:] or self._example
+        self._rows, self._numbers, self._places, self.events, self.goals = [], [], [], [], {}
+        self._begun = self._log, max(self._loop, self._loops_ended)
+
+    def continue_in(self, path: Path) -> None:
+        """Read this log to its end, then follow that of a controller that was restarted. Raises OSError."""
+        self.read()
+        self._follower.close()
+        self._follower = LogFollower(path)
+        self._log, self._loop, self._loops_ended, self.last = first_segment(path), 0, 0, -1
+
+    def expect_another_loop(self) -> None:
+        """Ticks of a loop that was killed do not count for `wait_until`."""
+        self._loops_ended += 1
 
     def wait_until(self, tick: int, alive: Callable[[], bool]) -> None:
         """Wait until this tick has come. Raises TimeoutError, also when no process is `alive` any more."""
         deadline = time.monotonic() + PATIENCE_S
         while True:
             self.read()
-            if self.last >= tick:
+            if self.last >= tick and self._loop >= self._loops_ended:
                 return
             if time.monotonic() > deadline or not alive() or self._follower.damage:
                 why = self._follower.damage or f"the log ends with tick {self.last}"
                 raise TimeoutError(f"{why}; tick {tick} is missing")
             time.sleep(_LOOK_S)
 
-    def ticks(self, first: int, last: int) -> Ticks:
-        """The ticks from number `first` to `last`. Raises ValueError when there are none."""
-        low, high = np.searchsorted(self._numbers, [first, last + 1])
-        if low == high:
-            raise ValueError(f"the log holds none of the ticks {first} … {last}")
-        return ticks_of(self._rows[low:high])
+    def ticks(self, first: int, last: int | None) -> tuple[Ticks, list[Span]]:
+        """The ticks from number `first` to `last` of the latest loop, and where they are logged.
+
+        Raises ValueError when there are none; last: None for a log that has ended, which may hold none.
+        """
+        numbers, places, begun = self._numbers, self._places, self._begun
+        rows = [
+            row
+            for row, (number, place) in enumerate(zip(numbers, places, strict=True))
+            if (place[0] != begun[0] or place[1] > begun[1] or (place == begun and number >= first))
+            and (last is None or number <= last or place != places[-1])
+        ]
+        if not rows:
+            if last is not None:
+                raise ValueError(f"the log holds none of the ticks {first} … {last}")
+            none = ticks_of(self._rows[-1:] or self._example)
+            return Ticks(none.table[:0], none.names), []
+        spans = []
+        for place in dict.fromkeys(places[row] for row in rows):
+            mine = [numbers[row] for row in rows if places[row] == place]
+            spans.append(Span(str(place[0]), mine[0], mine[-1], loop=place[1]))
+        return ticks_of([self._rows[row] for row in rows]), spans
 
     def close(self) -> None:
         """Close the log."""
@@ -93,16 +130,16 @@ class TruthTap:
 
     def __init__(self, path: Path) -> None:
         """Follow the file, which may not be there yet."""
-        self._path, self._at = path, 0
+        self.path, self._at = path, 0
         self._columns: list[str] = []
         self._period_s = 0.0
         self._rows: list[NDArray[np.float64]] = []
 
     def read(self) -> None:
         """Read the data written since the last call."""
-        if not self._path.exists():
+        if not self.path.exists():
             return
-        with self._path.open("rb") as file:
+        with self.path.open("rb") as file:
             if not self._columns:
                 line = file.readline()
                 if not line.endswith(b"\n"):
@@ -134,12 +171,21 @@ class TruthTap:
                 return False
             time.sleep(_LOOK_S)
 
-    def truth(self, machine: Machine, first: int, last: int) -> PlantTruth | None:
-        """The plant's ticks from `first` to `last`; None where none are there."""
+    def rests_after(self, time_s: float) -> bool:
+        """Whether the newest state is later than this device time, and at rest."""
+        self.read()
+        if not self._rows:
+            return False
+        newest = self._rows[-1][-1]
+        speeds = [abs(value) for name, value in zip(self._columns, newest, strict=True) if name[:2] == "v."]
+        return newest[0] * self._period_s > time_s and max(speeds, default=0.0) <= AT_REST
+
+    def truth(self, machine: Machine, first: int, last: int | None) -> PlantTruth | None:
+        """The plant's ticks from `first` to `last` (None: the newest); None where none are there."""
         if not self._rows:
             return None
         rows = np.concatenate(self._rows)
-        rows = rows[(rows[:, 0] >= first) & (rows[:, 0] <= last)]
+        rows = rows[(rows[:, 0] >= first) & (rows[:, 0] <= (np.inf if last is None else last))]
         if not len(rows):
             return None
         kinds = np.array([name.partition(".")[0] for name in self._columns])

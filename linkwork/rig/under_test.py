@@ -93,13 +93,7 @@ class RigUnderTest(ReadyRig):
 
     def kill(self, role: Role) -> None:
         """End a daemon as a power cut would: "plant", "loop", "gateway", or "controller": both of those."""
-        if role in ("loop", "controller"):
-            pid = self.robot.status["loop_pid"]
-            if role == "controller":
-                self.daemons.kill("gateway")
-            self.daemons.kill("loop", pid)
-        else:
-            self.daemons.kill(role)
+        self.recorder.kill(role)
 
     def restart(self, role: Role) -> None:
         """Restart a daemon ("plant", or "controller") and waits until it is ready."""

@@ -11,7 +11,7 @@ import numpy as np
 from linkwork.arrays import Floats
 from linkwork.controller.supervision.state_machine import State
 from linkwork.machine import Machine
-from linkwork.rig.collected import FaultSeen, TestFindings
+from linkwork.rig.collected import KILL, FaultSeen, TestFindings
 from linkwork.rig.happened import Happened
 from linkwork.rig.report.logs import Logs
 
@@ -64,7 +64,7 @@ def _window(
     machine: Machine, test: TestFindings, injected: Mapping[str, Any], seen: FaultSeen | None, logs: Logs
 ) -> FaultWindow | None:
     begin = injected.get("from_tick")
-    if begin is None:
+    if begin is None or (injected.get("kind") == KILL and injected.get("of") != "plant"):
         return None
     for span in test.spans:
         ticks = logs.span(span)

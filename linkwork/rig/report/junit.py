@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from linkwork.reports.quantities import amount
 from linkwork.rig.collected import TestFindings
 from linkwork.rig.report.report_data import MachineReport, RigReport
 
@@ -48,9 +47,9 @@ def _case(suite: Element, machine: str, test: TestFindings) -> None:
     if test.verdict == "skipped":
         SubElement(case, "skipped", {"type": "pytest.skip", "message": _clean(test.reason)})
     elif test.verdict == "failed":
-        SubElement(case, "failure", {"message": _message(test)}).text = text
+        SubElement(case, "failure", {"message": _clean(test.why)}).text = text
     elif test.verdict in ("error", "not run"):
-        SubElement(case, "error", {"message": _message(test)}).text = text
+        SubElement(case, "error", {"message": _clean(test.why)}).text = text
 
 
 def _properties_of(test: TestFindings) -> list[tuple[str, Any]]:
@@ -58,7 +57,8 @@ def _properties_of(test: TestFindings) -> list[tuple[str, Any]]:
     named: list[tuple[str, Any]] = [("requirement", test.requirement)]
     for number in test.numbers:
         unit = f" {number.unit}" if number.unit else ""
-        named.append((number.name, f"{number.value:.9g}{unit} {number.relation} {number.limit:.9g}{unit}"))
+        limit = f" {number.relation} {number.limit:.9g}{unit}" if number.relation else ""
+        named.append((number.name, f"{number.value:.9g}{unit}{limit}"))
     for fault in test.faults:
         after = "" if fault.delay_ticks is None else f" after {fault.delay_ticks} ticks"
         named.append((_fault(fault.injected), f"{fault.found or 'nothing'}{after}"))
@@ -68,14 +68,6 @@ def _properties_of(test: TestFindings) -> list[tuple[str, Any]]:
 
 def _fault(injected: Mapping[str, Any]) -> str:
     return f"fault {injected.get('kind', '')} {injected.get('of') or ''}".strip()
-
-
-def _message(test: TestFindings) -> str:
-    last = next((line[1:].strip() for line in test.text.splitlines() if line.startswith("E ")), "")
-    missed = [
-        f"{number.name} = {amount(number.value, number.unit)}" for number in test.numbers if not number.holds
-    ]
-    return _clean(test.reason or last or ", ".join(missed) or test.verdict)
 
 
 def _properties(parent: Element, named: Sequence[tuple[str, Any]]) -> None:

@@ -38,9 +38,10 @@ class Logs:
         ticks = self.whole(span.log)
         if ticks is None:
             return None
-        numbers = ticks.table["tick"]
-        first, last = np.searchsorted(numbers, [span.first_tick, span.last_tick + 1])
-        return Ticks(ticks.table[first:last], ticks.names) if last > first else None
+        loops = np.split(ticks.table, 1 + np.flatnonzero(np.diff(ticks.table["tick"]) < 0))
+        table = loops[min(span.loop, len(loops) - 1)]
+        first, last = np.searchsorted(table["tick"], [span.first_tick, span.last_tick + 1])
+        return Ticks(table[first:last], ticks.names) if last > first else None
 
 
 def has_clock(ticks: Ticks) -> bool:

@@ -30,7 +30,12 @@ def write_report(report: RigReport, folder: Path) -> Written:
         there.json: json.dumps(finite(as_data(report)), ensure_ascii=False, indent=1) + "\n",
     }
     for path, text in texts.items():
-        beside = path.with_name(path.name + ".part")
-        beside.write_text(text, encoding="utf-8")
-        beside.replace(path)
+        write_whole(path, text)
     return there
+
+
+def write_whole(path: Path, text: str) -> Path:
+    """Write a file whole or not at all; return its path. Raises OSError."""
+    beside = path.with_name(path.name + ".part")
+    beside.write_text(text, encoding="utf-8")
+    return beside.replace(path)

@@ -26,7 +26,7 @@ _UNITS: Final = {
 """Ends of keys, and the units they say."""
 _SHOWN: Final = frozenset(
     {"kind", "of", "from_tick", "to_tick", "state", "applied", "text", "id", "seed", "name"}
-    | {"wire", "sensor", "actuator", "mechanism", "processor"}
+    | {"wire", "sensor", "actuator", "mechanism", "processor", "time_s", "braked_after_ticks"}
 )
 """Keys whose values are shown elsewhere, or describe the present state."""
 
@@ -53,13 +53,15 @@ def requirements(tests: Sequence[TestFindings]) -> Markup:
 
 def _requirement(test: TestFindings) -> list[Markup | str]:
     parts: list[Markup | str] = [prose(test.requirement), element("small", test.node, class_="mono")]
-    if test.reason:
+    if test.verdict in ("failed", "error"):
+        parts.append(element("p", test.why, class_="assertion bad"))
+    elif test.reason:
         parts.append(element("p", test.reason, class_="reason"))
     if test.numbers:
         parts.append(numbers(test.numbers))
     if test.text:
         heading = element("summary", "output of pytest" + (f" ({test.stage})" if test.stage else ""))
-        parts.append(element("details", heading, element("pre", test.text), open=""))
+        parts.append(element("details", heading, element("pre", test.text)))
     return parts
 
 
@@ -70,13 +72,17 @@ def numbers(given: Sequence[Number]) -> Markup:
             "tr",
             element("td", plain(number.name), class_="name"),
             element("td", amount(number.value, number.unit), class_="n"),
-            element("td", f"{_SIGNS[number.relation]} {amount(number.limit, number.unit)}", class_="quiet n"),
+            element("td", _limit(number), class_="quiet n"),
             element("td", _share(number), class_="bar"),
             element("td", None if number.holds else element("span", "✕", class_="bad")),
         )
         for number in given
     ]
     return element("table", *rows, class_="numbers")
+
+
+def _limit(number: Number) -> str:
+    return f"{_SIGNS[number.relation]} {amount(number.limit, number.unit)}" if number.relation else ""
 
 
 def plain(name: str) -> str:
