@@ -10,7 +10,6 @@ from linkwork.rig.collecting import Collecting
 from linkwork.rig.rig_options import RigOptions
 
 if TYPE_CHECKING:
-    from linkwork.rig.attached import AttachedRig
     from linkwork.rig.under_test import RigUnderTest
 
 
@@ -31,7 +30,7 @@ class Bench:
             self._rig = RigUnderTest(options, self._introduce)
         return self._rig
 
-    def _introduce(self, rig: AttachedRig) -> None:
+    def _introduce(self, rig: RigUnderTest) -> None:
         """Note the provenance of a rig that has been started or restarted."""
         facts = self._collection.rigs[rig.name] = _provenance(rig)
         if self._collecting is not None:
@@ -44,7 +43,7 @@ class Bench:
             self._rig = None
 
 
-def _provenance(rig: AttachedRig) -> dict[str, Any]:
+def _provenance(rig: RigUnderTest) -> dict[str, Any]:
     """Return as plain data, for reports: version, hashes, pace, seed, real-time means, endpoints, system."""
     machine, options = rig.machine, rig.options
     status, described = rig.robot.status, rig.robot.describe()

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from linkwork.machine.nearest_name import nearest
-from linkwork.rig.readied import ReadyRig
 from linkwork.rig.rig_options import NONE
 
 if TYPE_CHECKING:
     import pytest
+
+    from linkwork.rig.under_test import RigUnderTest
 
 
 FAULT_KINDS = ("wire", "sensor", "actuator", "signal", "mechanism", "processor")
@@ -28,88 +29,88 @@ class Can:
         return not self.why
 
 
-def _motors(rig: ReadyRig) -> str:
+def _motors(rig: RigUnderTest) -> str:
     return "" if rig.machine.motors else f"{rig.name} has no motors"
 
 
-def _controller(rig: ReadyRig) -> str:
+def _controller(rig: RigUnderTest) -> str:
     if rig.options.controller == NONE:
         return "the controller under test is not linkwork's (--controller none)"
     return _motors(rig)
 
 
-def _closures(rig: ReadyRig) -> str:
+def _closures(rig: RigUnderTest) -> str:
     return "" if rig.machine.is_constrained else f"{rig.name} has no closures: its joints form a tree"
 
 
-def _redundant(rig: ReadyRig) -> str:
+def _redundant(rig: RigUnderTest) -> str:
     motors, dof = len(rig.machine.motors), rig.machine.dof
     return "" if motors > dof else f"{rig.name} has {motors} motors for {dof} degrees of freedom"
 
 
-def _extra_sensors(rig: ReadyRig) -> str:
+def _extra_sensors(rig: RigUnderTest) -> str:
     sensors, dof = len(rig.machine.sensors), rig.machine.dof
     return "" if sensors > dof else f"{rig.name} has {sensors} sensors for {dof} degrees of freedom"
 
 
-def _passive(rig: ReadyRig) -> str:
+def _passive(rig: RigUnderTest) -> str:
     driven = {motor.index for motor in rig.machine.motors}
     return "" if len(driven) < rig.machine.mechanism.nv else f"every joint of {rig.name} has a motor"
 
 
-def _gravity(rig: ReadyRig) -> str:
+def _gravity(rig: RigUnderTest) -> str:
     return "" if rig.holds_effort else f"{rig.name} needs no holding effort at home"
 
 
-def _brakes(rig: ReadyRig) -> str:
+def _brakes(rig: RigUnderTest) -> str:
     braked = all(motor.brake_effort > 0.0 for motor in rig.machine.motors)
     return _motors(rig) or ("" if braked else f"not every motor of {rig.name} has a brake")
 
 
-def _contacts(rig: ReadyRig) -> str:
+def _contacts(rig: RigUnderTest) -> str:
     return "" if rig.machine.mechanism.contacts else f"{rig.name} has no contacts"
 
 
-def _force_sensors(rig: ReadyRig) -> str:
+def _force_sensors(rig: RigUnderTest) -> str:
     return "" if rig.machine.force_sensors else f"{rig.name} has no force sensor"
 
 
-def _signals(rig: ReadyRig) -> str:
+def _signals(rig: RigUnderTest) -> str:
     return "" if rig.machine.signals else f"{rig.name} has no signals"
 
 
-def _limits(rig: ReadyRig) -> str:
+def _limits(rig: RigUnderTest) -> str:
     goals = rig.machine.controller.goal_coordinates
     limited = [each for each in rig.machine.coordinates if each.name in goals]
     finite = any(abs(bound) < float("inf") for each in limited for bound in each.position)
     return "" if finite else f"no goal coordinate of {rig.name} has limits of position"
 
 
-def _task(rig: ReadyRig) -> str:
+def _task(rig: RigUnderTest) -> str:
     return _controller(rig) or ("" if rig.motions.task else f"no set of task coordinates moves {rig.name}")
 
 
-def _lockstep(rig: ReadyRig) -> str:
+def _lockstep(rig: RigUnderTest) -> str:
     return "" if rig.pace == "lockstep" else f"the rig runs at pace {rig.pace}, not in lockstep"
 
 
-def _real_time(rig: ReadyRig) -> str:
+def _real_time(rig: RigUnderTest) -> str:
     return "" if rig.pace != "lockstep" else "lockstep has no clock"
 
 
-def _truth(rig: ReadyRig) -> str:
+def _truth(rig: RigUnderTest) -> str:
     return "" if rig.daemons.owns_plant else "the true state is known only for linkwork's simulator"
 
 
-def _own(role: str) -> Callable[[ReadyRig], str]:
-    def why(rig: ReadyRig) -> str:
+def _own(role: str) -> Callable[[RigUnderTest], str]:
+    def why(rig: RigUnderTest) -> str:
         ours = rig.daemons.owns_plant if role == "plant" else rig.daemons.owns_controller
         return "" if ours else f"the {role} was not started by these tests and is not stopped by them"
 
     return why
 
 
-CAPABILITIES: dict[str, Callable[[ReadyRig], str]] = {
+CAPABILITIES: dict[str, Callable[[RigUnderTest], str]] = {
     "motors": _motors,
     "controller": _controller,
     "closures": _closures,
@@ -134,7 +135,7 @@ CAPABILITIES: dict[str, Callable[[ReadyRig], str]] = {
 """Name → why a rig cannot, "" when it can. Beside these: "inject", and "inject:KIND" of faults."""
 
 
-def can(rig: ReadyRig, name: str) -> Can:
+def can(rig: RigUnderTest, name: str) -> Can:
     """Whether a rig has a capability, with the reason if not. Raises KeyError for an unknown name."""
     if name == "inject" or name.startswith("inject:"):
         return Can(name, rig.cannot_inject(name.partition(":")[2]))
@@ -146,7 +147,7 @@ def can(rig: ReadyRig, name: str) -> Can:
     return Can(name, CAPABILITIES[name](rig))
 
 
-def unmet(rig: ReadyRig, markers: Iterable[pytest.Mark]) -> str:
+def unmet(rig: RigUnderTest, markers: Iterable[pytest.Mark]) -> str:
     """Why a test with these `rig` markers cannot run on this rig; "" when it can.
 
     `@pytest.mark.rig("scara", "delta", pace="lockstep", closures=True, needs=["inject:sensor"])`: only these
@@ -168,7 +169,7 @@ def _words(wanted: Any) -> tuple[str, ...]:
     return (wanted,) if isinstance(wanted, str) else tuple(wanted)
 
 
-def _unmet(rig: ReadyRig, name: str, wanted: object) -> str:
+def _unmet(rig: RigUnderTest, name: str, wanted: object) -> str:
     if name == "pace":
         paces = _words(wanted)
         return (

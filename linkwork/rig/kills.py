@@ -17,7 +17,7 @@ from linkwork.rig.rig_daemons import Role
 from linkwork.rig.tap import TruthTap
 
 if TYPE_CHECKING:
-    from linkwork.rig.attached import AttachedRig
+    from linkwork.rig.under_test import RigUnderTest
 
 _LOOK_S: Final = 0.02
 
@@ -34,13 +34,13 @@ class Kill:
     told: int
     truth: TruthTap | None
 
-    def wait_for_reaction(self, rig: AttachedRig, seconds: float) -> None:
+    def wait_for_reaction(self, rig: RigUnderTest, seconds: float) -> None:
         """Wait until the other daemons have reacted and the machine rests, at most so long."""
         deadline = time.monotonic() + seconds
         while not self._reacted(rig) and time.monotonic() < deadline:
             time.sleep(_LOOK_S)
 
-    def _reacted(self, rig: AttachedRig) -> bool:
+    def _reacted(self, rig: RigUnderTest) -> bool:
         if self.role == "plant":
             return rig.state["state"] != "active"
         trips = [event for event in rig.daemons.plant_events()[self.told :] if event["event"] == "watchdog"]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from linkwork.client.goal import GoalFailed
 from linkwork.protocol.codes import RequestCode
 from linkwork.protocol.errors import NobodyThere, RequestError
-from linkwork.rig.recorded import RecordedRig
+
+if TYPE_CHECKING:
+    from linkwork.rig.under_test import RigUnderTest
 
 AT_HOME: Final = 1e-4
 """rad or m: so near a coordinate counts as at home."""
@@ -23,7 +25,7 @@ class NotReady(RuntimeError):
     """A rig cannot be made ready; the text says why."""
 
 
-def make_ready(rig: RecordedRig) -> None:
+def make_ready(rig: RigUnderTest) -> None:
     """Bring the rig to this state. Daemons started by the tests are restarted as a last resort.
 
     Raises NotReady.
@@ -41,7 +43,7 @@ def make_ready(rig: RecordedRig) -> None:
         raise NotReady(f"{rig.name}, restarted, cannot be made ready: {error}") from error
 
 
-def _bring(rig: RecordedRig) -> None:
+def _bring(rig: RigUnderTest) -> None:
     rig.start()
     if rig.daemons.requests is None:
         rig.clear()
@@ -60,7 +62,7 @@ def _bring(rig: RecordedRig) -> None:
         raise NotReady(f"it is at home in another assembly mode: {rig.elsewhere} differs")
 
 
-def _clear(rig: RecordedRig) -> None:
+def _clear(rig: RigUnderTest) -> None:
     """End injected faults with brakes engaged, so that the machine does not follow sudden sensor changes."""
     if rig.injected:
         _brake(rig)
@@ -68,13 +70,13 @@ def _clear(rig: RecordedRig) -> None:
     rig.clear()
 
 
-def _brake(rig: RecordedRig) -> None:
+def _brake(rig: RigUnderTest) -> None:
     rig.recorder.come_to_rest()
     with suppress(RequestError):  # in fault or emergency stop it is braked already
         rig.robot.disable()
 
 
-def _activate(rig: RecordedRig) -> None:
+def _activate(rig: RigUnderTest) -> None:
     """Change from any state to active."""
     deadline, refused = time.monotonic() + _PATIENCE_S, 0
     while time.monotonic() < deadline and refused < _MOST_REFUSALS:
@@ -94,7 +96,7 @@ def _activate(rig: RecordedRig) -> None:
     raise NotReady(f"it remains {state['state']}{why}")
 
 
-def _step(rig: RecordedRig, state: str) -> None:
+def _step(rig: RigUnderTest, state: str) -> None:
     """One step from a state towards active."""
     robot = rig.robot
     if state == "active":
@@ -111,7 +113,7 @@ def _step(rig: RecordedRig, state: str) -> None:
         robot.reset()
 
 
-def _go_home(rig: RecordedRig) -> None:
+def _go_home(rig: RigUnderTest) -> None:
     """Back to the outputs, and to where the goal coordinates were, when the rig was found."""
     home, here = rig.home, rig.positions
     outputs = rig.changed_outputs

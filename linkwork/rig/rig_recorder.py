@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from linkwork.controller.gateway.records import idle_ticks
 from linkwork.controller.gateway.records.log_segment import CHUNK_BYTES
@@ -14,7 +14,6 @@ from linkwork.controller.records import layout_for
 from linkwork.protocol.errors import NobodyThere
 from linkwork.protocol.results import StateResult
 from linkwork.recordings.log_file import Ticks
-from linkwork.rig.attached import AttachedRig
 from linkwork.rig.collected import Span
 from linkwork.rig.kills import Kill
 from linkwork.rig.plant_truth import PlantTruth
@@ -22,6 +21,9 @@ from linkwork.rig.quantity_names import Names
 from linkwork.rig.record import RigRecord
 from linkwork.rig.rig_daemons import PATIENCE_S, Role
 from linkwork.rig.tap import LogTap, TruthTap
+
+if TYPE_CHECKING:
+    from linkwork.rig.under_test import RigUnderTest
 
 _STEP_S: Final = 0.01
 """Of the machine's time, between two looks at its state."""
@@ -37,7 +39,7 @@ _REACTION_S: Final = 3.0
 class Recorder:
     """The ticks, events and truth of one rig, from where its controller's log lies."""
 
-    def __init__(self, rig: AttachedRig) -> None:
+    def __init__(self, rig: RigUnderTest) -> None:
         """Open what there is. Raises FileNotFoundError when the controller keeps no log on this computer."""
         self._rig = rig
         self._log: LogTap | None = None
@@ -207,7 +209,7 @@ class Recorder:
         raise AssertionError(f"the controller is {now['state']}{why} after {within_s:g} s, not {state}")
 
     def wait_for_signals(self, values: Mapping[str, bool | float | str], within_s: float) -> StateResult:
-        """Wait for values of signals. See `RecordedRig.wait`."""
+        """Wait for values of signals. See `RigUnderTest.wait`."""
         names, machine = Names(self._rig.machine), self._rig.machine
         for name in values:
             names.signal(name)

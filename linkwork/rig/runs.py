@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from linkwork.client.goal import Goal, GoalFailed
 from linkwork.protocol.results import GoalResult
-from linkwork.rig.readied import ReadyRig
 from linkwork.rig.record import RigRecord
 from linkwork.rig.rig_faults import Entries, listed
+
+if TYPE_CHECKING:
+    from linkwork.rig.under_test import RigUnderTest
 
 During = Mapping[float, str | tuple[str, Mapping[str, Any]]]
 LINK = ("LINK_LOST", "LINK_LOSS_RATIO", "DEVICE_WATCHDOG")
@@ -20,7 +22,7 @@ _PATIENCE_S = 100.0
 
 
 def run(
-    rig: ReadyRig,
+    rig: RigUnderTest,
     goal: Mapping[str, Any] | str | Path | None,
     during: During,
     inject: Entries,
@@ -43,7 +45,7 @@ def run(
     return record
 
 
-def _stalled(rig: ReadyRig, record: RigRecord, inject: Entries) -> bool:
+def _stalled(rig: RigUnderTest, record: RigRecord, inject: Entries) -> bool:
     """Whether the link was lost without an injected fault that explains it."""
     if rig.pace == "lockstep" or not rig.daemons.owns_plant:
         return False
@@ -52,7 +54,7 @@ def _stalled(rig: ReadyRig, record: RigRecord, inject: Entries) -> bool:
 
 
 def _once(
-    rig: ReadyRig,
+    rig: RigUnderTest,
     goal: Mapping[str, Any] | str | Path | None,
     during: During,
     inject: Entries,
@@ -70,7 +72,8 @@ def _once(
     wanted = _wanted(rig, goal)
     if recorder.lockstep:
         begin = now["tick"] + 1 + len(during) + bool(during)
-        rig.inject_from(inject, now["device_tick"] + begin - now["tick"])
+        if inject:
+            rig.faults.give(listed(inject), now["device_tick"] + begin - now["tick"])
         _let_time_run(rig, during, begin)
         _order(rig, during, begin)
         accepted = _begin(rig, wanted)
@@ -78,14 +81,15 @@ def _once(
         accepted = _begin(rig, wanted)
         begin = accepted.accepted["tick"]
         now = rig.state
-        rig.inject_from(inject, now["device_tick"] + begin - now["tick"])
+        if inject:
+            rig.faults.give(listed(inject), now["device_tick"] + begin - now["tick"])
         _order(rig, during, begin)
     result = _end(accepted)
     settled = result["tick"] + round(settle_s / rig.period_s)
     return recorder.end(title, result, settled)
 
 
-def _wanted(rig: ReadyRig, goal: Mapping[str, Any] | str | Path | None) -> dict[str, Any]:
+def _wanted(rig: RigUnderTest, goal: Mapping[str, Any] | str | Path | None) -> dict[str, Any]:
     if goal is None:
         return rig.motions.slow
     if isinstance(goal, Mapping):
@@ -95,21 +99,21 @@ def _wanted(rig: ReadyRig, goal: Mapping[str, Any] | str | Path | None) -> dict[
     return read_trajectory_file(goal).trajectory.model_dump(exclude_none=True, by_alias=True)
 
 
-def _begin(rig: ReadyRig, wanted: Mapping[str, Any]) -> Goal:
+def _begin(rig: RigUnderTest, wanted: Mapping[str, Any]) -> Goal:
     if "target" in wanted:
         given = dict(wanted)
         return rig.robot.move(given.pop("target"), wait=False, **given)
     return rig.robot.send(wanted)
 
 
-def _order(rig: ReadyRig, during: During, begin: int) -> None:
+def _order(rig: RigUnderTest, during: During, begin: int) -> None:
     """Requests at ticks counted from the goal's first."""
     for after_s, what in sorted(during.items()):
         method, params = (what, {}) if isinstance(what, str) else what
         rig.robot.request(method, at_tick=begin + round(after_s / rig.period_s), **params)
 
 
-def _let_time_run(rig: ReadyRig, during: During, begin: int) -> None:
+def _let_time_run(rig: RigUnderTest, during: During, begin: int) -> None:
     """Keep lockstep time, which stops while a goal is paused, running until the last of these requests."""
     if during:
         ticks = round(max(during) / rig.period_s) + 1

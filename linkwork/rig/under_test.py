@@ -2,26 +2,235 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import math
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from linkwork.protocol.results import RequestEffect
+from linkwork.client.robot import Robot
+from linkwork.machine import Machine, load
+from linkwork.protocol.errors import NobodyThere, RequestError
+from linkwork.protocol.results import RequestEffect, StateResult
 from linkwork.rig.capabilities import Can, can
 from linkwork.rig.collected import TestFindings
-from linkwork.rig.readied import ReadyRig
+from linkwork.rig.motions import Motions
+from linkwork.rig.readiness import make_ready
 from linkwork.rig.record import RigRecord
-from linkwork.rig.rig_daemons import Role
-from linkwork.rig.rig_faults import Entries
+from linkwork.rig.rig_daemons import Daemons, Role
+from linkwork.rig.rig_faults import Entries, FaultDesk, listed
+from linkwork.rig.rig_options import NONE, RigOptions
+from linkwork.rig.rig_recorder import Recorder
 from linkwork.rig.runs import During, run
 
+ELSEWHERE = 0.05
+"""rad or m: so far from its place at home a joint is in another assembly."""
 JOG_EVERY_S = 0.1
 """How often a jog is renewed: a dead man's comes to rest after 0.2 s."""
 
 
-class RigUnderTest(ReadyRig):
-    """Plant and controller of one machine. A test gets it ready: no fault, at home, enabled."""
+class RigUnderTest:
+    """Plant and controller of one machine. A test gets it ready: no fault, at home, enabled.
+
+    machine: the file, loaded. options: how the session was asked for. findings: of the test under way.
+    record: of the latest run. `daemons`, `faults` and `recorder` are its parts. `introduce` is called when
+    daemons are there for the first time.
+    """
+
+    def __init__(self, options: RigOptions, introduce: Callable[[RigUnderTest], None]) -> None:
+        self.options = options
+        self.machine: Machine = load(options.config)
+        self.daemons = Daemons(self.machine, options)
+        self.findings: TestFindings | None = None
+        self.record: RigRecord | None = None
+        self.renewals: list[str] = []
+        """Why daemons were restarted, each time."""
+        self._introduce = introduce
+        self._robot: Robot | None = None
+        self._faults: FaultDesk | None = None
+        self._recorder: Recorder | None = None
+        self._home: dict[str, float] = {}
+        self._pose: dict[str, float] = {}
+        self._outputs: dict[str, bool | float] = {}
+
+    # -- the machine -------------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """The machine's name."""
+        return self.machine.name
+
+    @property
+    def period_s(self) -> float:
+        """The controller's period."""
+        return self.machine.controller.period_s
+
+    @cached_property
+    def pace(self) -> str:
+        """Pace: lockstep, device or host."""
+        if self.daemons.owns_controller or self.options.controller == NONE:
+            return self.options.pace
+        return self.robot.describe()["pace"]
+
+    @property
+    def robot(self) -> Robot:
+        """The client of the controller, with the lease and every request of the protocol."""
+        if self._robot is None:
+            self.start()
+        assert self._robot is not None, "this rig has no linkwork controller"
+        return self._robot
+
+    @property
+    def state(self) -> StateResult:
+        """State of the machine."""
+        return self.robot.state
+
+    @property
+    def positions(self) -> dict[str, float]:
+        """Return the positions of all coordinates, rad or m, as the controller knows them."""
+        state = self.state
+        return {**state["q"], **state["coordinates"]}
+
+    @property
+    def home(self) -> dict[str, float]:
+        """Home positions of the goal coordinates, rad or m: those at which the rig was found."""
+        if not self._home:
+            state, positions = self.state, self.positions
+            self._pose = dict(state["q"])
+            self._outputs = {each.name: state["signals"][each.name] for each in self.machine.outputs}
+            self._home = {name: positions[name] for name in self.machine.controller.goal_coordinates}
+        return dict(self._home)
+
+    @property
+    def changed_outputs(self) -> dict[str, bool | float]:
+        """Outputs that are not as they were when the rig was found, with the values that they had then."""
+        now = self.state["signals"] if self._outputs else {}
+        return {name: value for name, value in self._outputs.items() if now[name] != value}
+
+    def unit(self, coordinate: str) -> str:
+        """rad or m."""
+        at = self.machine.mechanism.coordinate_names.index(coordinate)
+        return "rad" if self.machine.coordinates[at].is_angle else "m"
+
+    def cannot_inject(self, kind: str = "") -> str:
+        """Why faults of this kind cannot be injected; "" where they can."""
+        if self.daemons.plant is None and not self.daemons.owns_plant:
+            return "faults are injected at the plant, whose endpoint is unknown: add --plant ENDPOINT"
+        return "" if self.daemons.owns_plant else self.faults.cannot(kind)
+
+    def inject(self, entries: Entries = (), /, **entry: Any) -> list[str]:
+        """Put faults into the plant, from the next tick on or as they say; return their names.
+
+        Entries of a time line, or one in keywords: `rig.inject(sensor="bias", of="left", by_rad=0.01)`.
+        `run(inject=…)` counts their `after_s` from the goal's beginning. Raises InjectionRefused.
+        """
+        return self.faults.give([*listed(entries), *([entry] if entry else [])], None)
+
+    @property
+    def injected(self) -> list[dict[str, Any]]:
+        """Faults injected since `clear`, as reported by the plant, oldest first."""
+        return self.faults.reports() if self._faults is not None else []
+
+    def clear(self) -> None:
+        """End all injected faults and forget them."""
+        if self._faults is not None or (not self.daemons.owns_plant and self.daemons.plant is not None):
+            self.faults.clear()
+
+    @property
+    def faults(self) -> FaultDesk:
+        """The way to the plant for injected faults."""
+        if self._faults is None:
+            self.start()
+            assert self.daemons.plant is not None, self.cannot_inject()
+            self._faults = FaultDesk(self.daemons.plant, self.machine.plant.period_s, self.options.seed)
+        return self._faults
+
+    def start(self) -> None:
+        """Start and connect what is missing. Raises RigFailed, NobodyThere."""
+        if not self.daemons.started:
+            self.daemons.start()
+        if self._robot is None and self.daemons.requests is not None:
+            robot = Robot(endpoint=self.daemons.requests)
+            robot.__enter__()
+            self._robot = robot
+            self._introduce(self)
+
+    def disconnect(self) -> None:
+        """End the client; the daemons stay."""
+        if self._robot is not None:
+            with suppress(NobodyThere, RequestError):
+                self._robot.__exit__(None, None, None)
+            self._robot = None
+
+    def renew(self, why: str) -> None:
+        """End the daemons that the rig started; they are started again when needed. why: for the report."""
+        self.renewals.append(why)
+        self.close()
+        self.daemons = Daemons(self.machine, self.options)
+
+    @property
+    def recorder(self) -> Recorder:
+        """Recorder of ticks, events and truth."""
+        if self._recorder is None:
+            self.start()
+            self._recorder = Recorder(self)
+        return self._recorder
+
+    def pass_time(self, seconds: float) -> None:
+        """Pass a time (s) of the machine: advance lockstep time, or wait in real time."""
+        self.recorder.pass_time(seconds)
+
+    def wait_for(self, *, state: str, within_s: float) -> StateResult:
+        """Wait for a state ("active", "fault" …), so much of the machine's time. Raises AssertionError."""
+        return self.recorder.wait_for(state, within_s)
+
+    def set(
+        self, signals: Mapping[str, bool | float | str] | None = None, /, **outputs: Any
+    ) -> RequestEffect:
+        """Set output signals, all at one tick: `rig.set(gripper=True)`."""
+        self.recorder.come_to_rest()
+        return self.robot.set(signals, **outputs)
+
+    def wait(self, *, within_s: float = 1.0, **signals: bool | float | str) -> StateResult:
+        """Wait until these signals have these values, at most so much of the machine's time, s.
+
+        Checks each tick in lockstep, every 10 ms in real time. Raises KeyError for
+        an unknown signal, AssertionError with the values that they had instead.
+        """
+        return self.recorder.wait_for_signals(signals, within_s)
+
+    @contextmanager
+    def recording(self, title: str = "") -> Iterator[None]:
+        """Record the ticks of the block; afterwards they are in `rig.record`."""
+        self.recorder.come_to_rest()
+        self.recorder.begin()
+        yield
+        self.record = self.recorder.end(title)
+
+    def enable(self) -> None:
+        """Brakes off, in the assembly that `state` shows; in lockstep at the same tick in every run."""
+        self.recorder.come_to_rest()
+        self.robot.confirm_branch()
+        self.recorder.come_to_rest()
+        self.robot.enable()
+
+    def ready(self) -> None:
+        """Make the rig ready: no injected faults, no fault, at home, enabled. Starts missing daemons."""
+        make_ready(self)
+
+    @cached_property
+    def motions(self) -> Motions:
+        """Small feasible motions of this machine: `slow`, `fast`, `of(coordinate)`, `task`."""
+        self.ready()
+        return Motions(self.machine, self.positions | self.home, lambda motion: self.robot.check(motion))
+
+    @cached_property
+    def holds_effort(self) -> bool:
+        """Whether it needs effort to rest at home."""
+        self.ready()
+        self.pass_time(0.01)
+        return any(abs(effort) > 1e-6 for effort in self.state["effort"].values())
 
     # -- what it can do ----------------------------------------------------------------------------------
 
@@ -113,3 +322,38 @@ class RigUnderTest(ReadyRig):
             yield
         finally:
             self.findings = None
+
+    @property
+    def elsewhere(self) -> str:
+        """A joint that is not where it was at home, though the goal coordinates are: another assembly.
+
+        As the controller knows it, or in truth: a machine that coasts unobserved may come to rest in another
+        assembly in which its sensors say the same.
+        """
+        told = self._away_from_home(self.state["q"])
+        if told or not self.machine.is_constrained:
+            return told
+        return self._away_from_home(self.recorder.true_positions())
+
+    def _away_from_home(self, here: Mapping[str, float]) -> str:
+        """The first joint that is not where it was at home, "" where none is."""
+        for limits in self.machine.joints:
+            if limits.name not in here:
+                continue
+            away = here[limits.name] - self._pose.get(limits.name, here[limits.name])
+            if limits.is_angle:
+                away -= 2.0 * math.pi * round(away / (2.0 * math.pi))
+            if abs(away) > ELSEWHERE:
+                return limits.name
+        return ""
+
+    def close(self) -> None:
+        """End the daemons that were started."""
+        if self._recorder is not None:
+            self._recorder.close()
+            self._recorder = None
+        self.disconnect()
+        if self._faults is not None:
+            self._faults.close()
+            self._faults = None
+        self.daemons.close()

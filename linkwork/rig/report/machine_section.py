@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.reports.chart import Chart, ChartLine, Limit, Moment, figure
+from linkwork.reports.document import plain_table
 from linkwork.reports.histogram import histogram
 from linkwork.reports.markup import Markup, element
 from linkwork.reports.quantities import amount, digits, scale
@@ -198,19 +199,14 @@ def _timing(timing: TimingEvidence | None, facts: dict[str, Any]) -> list[Markup
             return []
         note = "Lockstep: no clock. The plant advances one period with each command, as fast as it comes."
         return [element("h3", "Timing"), element("p", note, class_="quiet")]
-    rows = []
     measured = {"period": timing.period_us, "latency, state to command": timing.latency_us}
     measured |= {f"phase {name}": values for name, values in timing.phases_us.items()}
-    for name, values in measured.items():
-        found = quantiles(values)
-        cells = [element("td", f"{found[key]:.1f}", class_="n") for key in found]
-        rows.append(element("tr", element("td", name), *cells))
-    head = [
-        element("th", title, class_="n" if title != "µs" else None) for title in ("µs", "p50", "p99", "max")
+    rows = [
+        (name, *(f"{each:.1f}" for each in quantiles(values).values()))
+        for name, values in measured.items()
+        if len(values)
     ]
-    table = element(
-        "table", element("thead", element("tr", *head)), element("tbody", *rows), class_="numbers"
-    )
+    table = plain_table(("µs", "p50", "p99", "max"), rows, (1, 2, 3))
     period_us = 1e6 * float(facts["period_s"]) if "period_s" in facts else None
     charts = [
         histogram("Period", timing.period_us, "µs", period_us),

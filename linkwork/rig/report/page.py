@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from linkwork.reports.document import definitions, document
+from linkwork.reports.document import definitions, document, plain_table
 from linkwork.reports.markup import Markup, element, join
+from linkwork.rig.collected import Verdict
 from linkwork.rig.report.machine_section import section
-from linkwork.rig.report.report_data import BAD, VERDICTS, Counts, MachineReport, RigReport
+from linkwork.rig.report.report_data import BAD, VERDICTS, RigReport
 
 
 def page(report: RigReport) -> str:
@@ -25,11 +26,7 @@ def page(report: RigReport) -> str:
 def _summary(report: RigReport) -> Markup:
     machines = report.machines
     title = machines[0].name if len(machines) == 1 else f"{len(machines)} machines"
-    verdict = element(
-        "b",
-        "✓ passed" if report.passed else "✕ not passed",
-        class_="good" if report.passed else "bad",
-    )
+    verdict = _verdict(report.passed, "b")
     counts = [
         element("span", f"{number} {name}")
         for name, number in report.counts.items()
@@ -43,6 +40,10 @@ def _summary(report: RigReport) -> Markup:
         _strip(report),
         _machines(report) if len(machines) > 1 else None,
     )
+
+
+def _verdict(passed: bool, tag: str) -> Markup:
+    return element(tag, "✓ passed" if passed else "✕ not passed", class_="good" if passed else "bad")
 
 
 def _strip(report: RigReport) -> Markup:
@@ -60,23 +61,20 @@ def _strip(report: RigReport) -> Markup:
 
 def _machines(report: RigReport) -> Markup:
     shown = [name for name in VERDICTS if name == "passed" or report.counts[name]]
-    titles = [element("th", "machine"), *(element("th", name, class_="n") for name in shown), element("th")]
-    rows = [_machine(each, each.counts, shown) for each in report.machines]
-    return element(
-        "div",
-        element("h3", "Machines"),
-        element("table", element("thead", element("tr", *titles)), element("tbody", *rows)),
-    )
-
-
-def _machine(machine: MachineReport, counts: Counts, shown: list[Any]) -> Markup:
-    link = element("a", machine.name, href=f"#machine-{machine.name}")
-    cells = [
-        element("td", str(counts[name]), class_="n bad" if name in BAD and counts[name] else "n")
-        for name in shown
+    rows = [
+        (
+            element("a", each.name, href=f"#machine-{each.name}"),
+            *(_count(name, each.counts[name]) for name in shown),
+            _verdict(each.passed, "span"),
+        )
+        for each in report.machines
     ]
-    verdict = ("✓ passed", "good") if machine.passed else ("✕ not passed", "bad")
-    return element("tr", element("td", link), *cells, element("td", verdict[0], class_=f"mark {verdict[1]}"))
+    table = plain_table(("machine", *shown, ""), rows, range(1, 1 + len(shown)))
+    return element("div", element("h3", "Machines"), table)
+
+
+def _count(verdict: Verdict, number: int) -> Markup:
+    return element("span", str(number), class_="bad" if verdict in BAD and number else None)
 
 
 def _provenance(report: RigReport) -> Markup:
