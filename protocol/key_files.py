@@ -9,6 +9,7 @@ from typing import Final
 
 from linkwork.protocol.codes import Role
 from linkwork.protocol.errors import EndpointError
+from linkwork.regular_files import check_regular
 
 PUBLIC: Final = ".public"
 _KEY = r"[0-9a-zA-Z.\-:+=^!/*?&<>()\[\]{}@%$#]{40}"
@@ -102,6 +103,7 @@ def _create(path: Path, text: str, mode: int) -> None:
 
 def _text(path: Path) -> str:
     try:
+        check_regular(path)
         with path.open(encoding="ascii") as file:
             return file.read(_MOST_BYTES)
     except (OSError, UnicodeDecodeError) as error:

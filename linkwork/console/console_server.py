@@ -21,6 +21,7 @@ from nicegui import ui
 
 from linkwork.console.entrance_guard import Entrance, EntranceGuard
 from linkwork.protocol.errors import EndpointError
+from linkwork.regular_files import check_regular
 from linkwork.timing.children import Lifeline
 
 PORT: Final = 8720
@@ -101,6 +102,7 @@ def _is_loopback(host: str) -> bool:
 
 def _password(path: Path) -> str:
     try:
+        check_regular(path)
         mode, password = path.stat().st_mode, path.read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise EndpointError(f"{path}: the password cannot be read: {error}") from None

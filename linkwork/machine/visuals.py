@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from linkwork.arrays import Floats
+from linkwork.regular_files import check_regular
 
 MESH_FORMATS = (".stl", ".obj", ".gltf", ".glb")
 
@@ -49,6 +50,7 @@ def mesh_hashes(machine_file: str, shapes: Iterable[VisualShape]) -> dict[str, s
 def file_hash(path: Path) -> str | None:
     """Return the hex SHA-256 of a file; None where it cannot be read. An unchanged file is read once."""
     try:
+        check_regular(path)
         stat = path.stat()
         return _hash(path, stat.st_mtime_ns, stat.st_size)
     except OSError:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import stat
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -17,6 +15,7 @@ from ruamel.yaml.reader import ReaderError
 
 from linkwork.brief import Brief
 from linkwork.machine.problems import MachineError, Place, Problem, dotted, shown
+from linkwork.regular_files import check_regular
 
 LARGEST_FILE_BYTES = 16 * 1024 * 1024
 MOST_VALUES = 300_000
@@ -88,13 +87,6 @@ def read_yaml(path: str | Path) -> Document:
         reason = getattr(error, "strerror", None) or str(error)
         raise _refusal(file, f"the file cannot be read: {reason}") from None
     return parse_yaml(raw, file)
-
-
-def check_regular(path: Path) -> None:
-    """Raise OSError for a pipe, a socket or a device: reading it may never end. Standard input is allowed."""
-    mode, given = path.stat().st_mode, str(path).startswith(("/dev/stdin", "/dev/fd/", "/proc/self/fd/"))
-    if not (given or stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-        raise OSError(errno.EINVAL, "this is a pipe, a socket or a device, not a file")
 
 
 def parse_yaml(source: str | bytes, file: str = "<text>") -> Document:

@@ -22,7 +22,7 @@ from mcap.stream_reader import StreamReader, breakup_chunk
 from mcap.writer import MCAP0_MAGIC
 
 from linkwork.controller.gateway.records.idle_ticks import unpack_idle
-from linkwork.machine.yaml import check_regular
+from linkwork.regular_files import check_regular
 
 _HEAD = struct.Struct("<BQ")
 _LENGTH = struct.Struct("<I")

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from linkwork.arrays import Floats
 from linkwork.brief import Brief
+from linkwork.regular_files import check_regular
 
 
 @dataclass(frozen=True, repr=False)
@@ -39,6 +40,7 @@ class Truth(Brief):
 
 def read_truth(path: Path) -> Truth:
     """The record written by `linkwork plant --truth`. An incomplete end after a crash is left out."""
+    check_regular(path)
     with path.open("rb") as file:
         head = json.loads(file.readline())
         content = file.read()

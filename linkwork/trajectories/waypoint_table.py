@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from linkwork.machine.problems import MachineError, Problem
-from linkwork.machine.yaml import check_regular
+from linkwork.regular_files import check_regular
 
 TIME = "time_from_start_s"
 RATES = {"velocities": "_velocity", "accelerations": "_acceleration"}

@@ -9,6 +9,11 @@ import pytest
 import typer
 
 from linkwork.__main__ import run_app
+from linkwork.machine.visuals import file_hash
+from linkwork.protocol.errors import EndpointError
+from linkwork.protocol.key_files import read_public
+from linkwork.recordings.truth_file import read_truth
+from linkwork.rig.report.compare import NoReport, read_report
 from linkwork.terminal.failures import run
 from tests.command import linkwork
 
@@ -46,3 +51,20 @@ def test_a_pipe_in_place_of_a_recording_is_refused(tmp_path: Path, command: str)
     ran = linkwork(command, str(pipe))
     assert ran.returncode == 2
     assert "a pipe, a socket or a device" in " ".join((ran.stdout + ran.stderr).split())
+
+
+def test_pipes_in_place_of_keys_reports_truths_and_sheets_are_refused(tmp_path: Path) -> None:
+    pipe = tmp_path / "client.public"
+    os.mkfifo(pipe)
+    expected = "a pipe, a socket or a device"
+    with pytest.raises(EndpointError, match=expected):
+        read_public(pipe)
+    with pytest.raises(NoReport, match=expected):
+        read_report(pipe)
+    with pytest.raises(OSError, match=expected):
+        read_truth(pipe)
+    assert file_hash(pipe) is None
+    robot = tmp_path / "arm.urdf"
+    robot.write_text('<robot name="arm"><link name="base"/></robot>')
+    os.mkfifo(tmp_path / "robot.yaml")
+    assert linkwork("import", str(robot), "--json").returncode in (0, 2)

@@ -134,7 +134,7 @@ def _expanded(path: Path, options: ImportOptions) -> XmlFile:
 def _sheet(robot: RobotModel, path: Path, options: ImportOptions) -> Path | None:
     """Return the sheet of a URDF: the given one, or the one beside it that is of this robot."""
     beside = path.with_name("robot.yaml")
-    if options.closures is not None or not beside.exists():
+    if options.closures is not None or not beside.is_file():
         return options.closures
     if is_of(robot, beside):
         robot.remarks.append(f"closures and motors are those of {beside.name} beside the file")

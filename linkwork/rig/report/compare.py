@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from linkwork.regular_files import check_regular
 from linkwork.rig.report.report_data import FORMAT
 
 LEFT_OUT: Final = frozenset({"provenance", "timing", "text"})
@@ -37,6 +38,7 @@ class ChangedNumber:
 def read_report(path: Path) -> dict[str, Any]:
     """A report.json. Raises NoReport."""
     try:
+        check_regular(path)
         found = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise NoReport(f"{path} cannot be read: {error.strerror}") from None
