@@ -11,9 +11,8 @@ from linkwork.machine.description import Machine, Motor
 from linkwork.machine.nearest_name import listed
 from linkwork.machine.problems import Problem
 from linkwork.multibody.mechanism import Mechanism
-from linkwork.multibody.model import WORLD, Body, Joint
+from linkwork.multibody.model import WORLD, Joint
 
-_STEP = 1e-5
 _NOTHING = 1e-6
 _WEAK = 1e-6
 """Effort (N m or N) that a motor without a brake counts with when the load is shared."""
@@ -131,32 +130,27 @@ def _shares(ways: Floats, loads: Floats, places: list[int], strengths: Floats) -
 def gravity_load(mechanism: Mechanism, q: Floats) -> Floats:
     """Return the effort (nv; N m or N) that holds each joint at rest at q: the gradient of the potential.
 
-    This is done by central differences, so that a file can be checked without compiling any kernel.
+    A file can so be checked without compiling any kernel.
     """
-    steps = _STEP * np.eye(len(q))
-    slopes = [
-        (_potential(mechanism, q + step) - _potential(mechanism, q - step)) / (2 * _STEP) for step in steps
-    ]
-    return np.array(slopes)
-
-
-def _potential(mechanism: Mechanism, q: Floats) -> float:
-    """Return −Σ m g·c in J."""
     values = dict(zip(mechanism.joint_names, q.tolist(), strict=True))
     carriers = {joint.child: joint for joint in mechanism.joints}
     poses: dict[str, Pose] = {WORLD: (np.eye(3), np.zeros(3))}
-    return -sum(
-        body.mass_kg * float(mechanism.gravity_m_s2 @ _centre(body, carriers, values, poses))
-        for body in mechanism.bodies
-    )
-
-
-def _centre(
-    body: Body, carriers: dict[str, Joint], values: dict[str, float], poses: dict[str, Pose]
-) -> Floats:
-    axes, origin = _pose(body.name, carriers, values, poses)
-    centre: Floats = origin + axes @ np.asarray(body.com_m)
-    return centre
+    masses, moments = {WORLD: 0.0}, {WORLD: np.zeros(3)}  # of what each body carries, itself included
+    for body in mechanism.bodies:
+        axes, origin = _pose(body.name, carriers, values, poses)
+        masses[body.name] = body.mass_kg
+        moments[body.name] = body.mass_kg * (origin + axes @ np.asarray(body.com_m))
+    loads: dict[str, float] = {}
+    for name in list(poses)[:0:-1]:  # poses begin with the world; parents stand before children
+        joint, (axes, origin) = carriers[name], poses[name]
+        axis, mass, moment = axes @ np.asarray(joint.axis), masses[name], moments[name]
+        travel = 1.0 if joint.kind == "prismatic" else joint.pitch_m_per_rad
+        turn = 1.0 if joint.kind in ("revolute", "screw") else 0.0
+        force = travel * mass * axis + turn * np.cross(axis, moment - mass * origin)
+        loads[joint.name] = -float(mechanism.gravity_m_s2 @ force)
+        masses[joint.parent] += mass
+        moments[joint.parent] += moment
+    return np.array([loads[name] for name in mechanism.joint_names])
 
 
 def _pose(name: str, carriers: dict[str, Joint], values: dict[str, float], poses: dict[str, Pose]) -> Pose:
