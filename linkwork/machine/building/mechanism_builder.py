@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import asdict, replace
 from typing import Any, cast
 
@@ -197,20 +197,22 @@ def everything(file: MachineFile) -> dict[str, Any]:
 
 def limits_of(file: MachineFile) -> tuple[Limits, ...]:
     """Return the limits of every coordinate, in the order of the mechanism's."""
-    return tuple(_limits(file, name, is_angle) for name, is_angle in coordinates(file).items())
+    known = degrees_of_freedom(file)
+    return tuple(_limits(file, name, is_angle, known) for name, is_angle in coordinates(file).items())
 
 
 def joint_limits_of(file: MachineFile) -> tuple[Limits, ...]:
     """Return the limits of every degree of freedom, in the order of v."""
-    return tuple(_limits(file, name, is_angle) for name, is_angle in degrees_of_freedom(file).items())
+    known = degrees_of_freedom(file)
+    return tuple(_limits(file, name, is_angle, known) for name, is_angle in known.items())
 
 
-def _limits(file: MachineFile, name: str, is_angle: bool) -> Limits:
+def _limits(file: MachineFile, name: str, is_angle: bool, known: Container[str]) -> Limits:
     task = file.task.get(name)
     if task is not None:
         own: AngleLimits | LengthLimits | None = task.limits
     else:
-        own = joint_limits(file, name) if name in degrees_of_freedom(file) else None
+        own = joint_limits(file, name) if name in known else None
     own = AngleLimits() if own is None else own
     return Limits(name, is_angle, own.position(), *own.rates())
 

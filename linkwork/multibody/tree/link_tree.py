@@ -281,6 +281,7 @@ def _mass_matrix(links: Sequence[Link], parents: Sequence[int], angles: Floats) 
     matrix = np.diag([link.joint.armature for link in links]).astype(np.float64)
     axes: list[Floats] = []
     origins: list[Floats] = []
+    masses, firsts, seconds = list[float](), list[Floats](), list[Floats]()  # about each link's origin
     jacobians: list[tuple[list[int], Floats, Floats]] = []  # by the links that carry each one, itself last:
     # angular and linear (at the link's origin), 3 × these
     for i, (link, parent) in enumerate(zip(links, parents, strict=True)):
@@ -302,13 +303,25 @@ def _mass_matrix(links: Sequence[Link], parents: Sequence[int], angles: Floats) 
         rotation = fixed
         if link.scalar == SCREW:
             rotation = fixed @ elementary(np.eye(6)[2], float(turn * angles[i]))[0]
-        first, second = rotation @ link.first, rotation @ link.second @ rotation.T
-        coupling = angular.T @ _cross_matrix(first) @ linear
-        share = angular.T @ second @ angular + link.mass * linear.T @ linear + coupling + coupling.T
-        matrix[np.ix_(carriers, carriers)] += share
+        masses.append(link.mass)
+        firsts.append(rotation @ link.first)
+        seconds.append(rotation @ link.second @ rotation.T)
         axes.append(rotation)
         origins.append(origin)
         jacobians.append((carriers, angular, linear))
+    for i, parent in reversed(list(enumerate(parents))):
+        (carriers, angular, linear), mass, first = jacobians[i], masses[i], firsts[i]
+        spin, speed = angular[:, -1], linear[:, -1]
+        momentum = mass * speed + np.cross(spin, first)
+        row = (seconds[i] @ spin + np.cross(first, speed)) @ angular + momentum @ linear
+        matrix[i, carriers[:-1]] = matrix[carriers[:-1], i] = row[:-1]
+        matrix[i, i] += row[-1]
+        if parent >= 0:  # which carries it
+            arm = _cross_matrix(origins[i] - origins[parent])
+            mixed = arm @ _cross_matrix(first)
+            masses[parent] += mass
+            firsts[parent] = firsts[parent] + first + mass * (origins[i] - origins[parent])
+            seconds[parent] = seconds[parent] + seconds[i] - mixed - mixed.T - mass * arm @ arm
     return matrix
 
 
