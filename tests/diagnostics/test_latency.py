@@ -119,9 +119,8 @@ def test_a_real_run(runtime: Path) -> None:
     for histogram in (*report.late.values(), *report.trips.values()):
         assert histogram.count == 500
     assert all(histogram.min_ns > 0 for histogram in report.trips.values())
-    assert all(
-        histogram.max_ns > 0 for histogram in report.late.values()
-    )  # two readings of a clock may agree
+    for histogram in report.late.values():
+        assert 0 <= histogram.min_ns < histogram.max_ns  # a wake-up may meet its deadline to the nanosecond
     assert report.realtime.startswith("real time (ignore)")
     assert report_text(report)
     assert list(runtime.iterdir()) == []

@@ -93,8 +93,10 @@ def report_rows(
     verdicts: dict[bool | None, Verdict] = {True: "good" if proof.of_source else "", False: "bad", None: ""}
     rows += [ImportFinding("agreement", line, verdicts[proof.agrees]) for line in proof.lines()]
     if not proof.complete:
-        reason = "because of what is left out" if robot.left_out else "FOR AN UNKNOWN REASON"
+        reason = "because of what is left out" if robot.left_out else "though nothing is left out"
         text = f"masses and forces agree with the whole file to {digits(proof.whole)} digits only, {reason}"
+        if not robot.left_out:
+            text += ": an error of the import; do not use this machine, and report the file"
         rows.append(ImportFinding("agreement", text, "bad"))
     return [*rows, *_simplified(moved)]
 
