@@ -20,7 +20,7 @@ from linkwork.controller.laws.feedback import lag
 from linkwork.machine import Machine
 from linkwork.multibody.formulations.projection import correct_position
 from linkwork.multibody.kernels.layout import RANK
-from linkwork.multibody.steps.constrained_steps import constrained_rk4
+from linkwork.multibody.steps.integrate import rk4
 from linkwork.multibody.tree.coordinates import coordinates
 from linkwork.multibody.tree.rotations import move_by
 
@@ -144,7 +144,7 @@ class Alone:
         work.effort[:] = 0.0
         work.effort[self._motor] = effort
         for _ in range(2):
-            constrained_rk4(*work.arguments, 0.5 * seconds)
+            rk4(*work.arguments, 0.5 * seconds)
         coordinates(*work.arguments)
         return np.concatenate([work.theta[self._index], work.J[self._index] @ work.v])
 

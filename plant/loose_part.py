@@ -21,8 +21,8 @@ from linkwork.machine.scene import ScenePart, ScenePlane
 from linkwork.multibody.contact.compliance import Contact, Plane
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import Body, Joint, Point
-from linkwork.multibody.steps.compliant_steps import compliant_step
 from linkwork.multibody.steps.integrate import rk4
+from linkwork.multibody.steps.step import RK4, step
 from linkwork.plant.moving_planes import MovingPlane
 
 SINKS_M: Final = 2e-5
@@ -33,7 +33,6 @@ REST_SPEED: Final = 2e-3
 """Speed (m/s, of the centre and of the corners) below which a part may come to rest."""
 REST_S: Final = 0.02
 _STANDARD_GRAVITY: Final = 9.80665
-_RK4: Final = 1
 
 
 LOST_M: Final = 1.0
@@ -159,7 +158,7 @@ class LoosePart:
             if turned is not None:
                 work.v[3:] -= self.axes.T @ spin
         if self._touched:
-            compliant_step(*work.arguments, _RK4, period_s)
+            step(*work.arguments, RK4, period_s)
         else:
             rk4(*work.arguments, period_s)
         speed = max(float(np.abs(work.v[:3]).max()), self.model.radius_m * float(np.abs(work.v[3:]).max()))

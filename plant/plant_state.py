@@ -9,17 +9,13 @@ import numpy as np
 from linkwork.arrays import Floats, Integers
 from linkwork.multibody.kernels.layout import RANKING_SIZE, SEARCH_SIZE
 from linkwork.multibody.kernels.structs import Struct
+from linkwork.multibody.steps.step import METHODS
 
 if TYPE_CHECKING:
     from linkwork.machine import Machine
 
 BRAKE, ZERO, EFFORTS, DAMP = range(4)
 """What acts on the motors: a command's modes (protocol.codes.Mode), and damping, the watchdog's alone."""
-
-RK4, SEMI_IMPLICIT, ADAPTIVE_RK4, GAUSS = range(4)
-METHODS = {"rk4": RK4, "semi_implicit": SEMI_IMPLICIT, "adaptive_rk4": ADAPTIVE_RK4, "gauss": GAUSS}
-CLASSICAL = (1, 0, 2)
-"""Of each method but `gauss`, which cannot see touch: what `multibody.steps.compliant_steps` calls it."""
 
 
 class PlantState(Struct):
@@ -71,28 +67,23 @@ class PlantState(Struct):
     noise_q: Annotated[Floats, "n_sensors", "standard deviations"]
     noise_v: Annotated[Floats, "n_sensors"]
     has_velocity: Annotated[Floats, "n_sensors", "1 or 0"]
-    scratch: Annotated[Floats, "n_scratch", "of minimal coordinates (partition.py), else empty"]
     drawn: Annotated[Floats, "2 * n_sensors", "standard normal numbers for the next sample"]
     measured_q: Annotated[Floats, "n_sensors"]
     measured_v: Annotated[Floats, "n_sensors", "0 where there is none"]
 
     motor_at: Annotated[Integers, "n_motors", "index in v"]
     sensor_at: Annotated[Integers, "n_sensors", "index in v"]
-    partition: Annotated[Integers, "n_partition", "of the coordinates where they are minimal, else empty"]
 
     def __init__(self, machine: Machine) -> None:
         """Lay out the numbers of a machine, constants filled in."""
         model, motors, sensors = machine.plant_mechanism.model, machine.motors, machine.sensors
-        partition, scratch = _minimal(machine)
-        sizes = {"nq": model.nq, "nv": model.nv, "n_scratch": scratch, "n_partition": len(partition)}
         super().__init__(
-            {**sizes, "RANKING_SIZE": RANKING_SIZE, "SEARCH_SIZE": SEARCH_SIZE},
+            {"nq": model.nq, "nv": model.nv, "RANKING_SIZE": RANKING_SIZE, "SEARCH_SIZE": SEARCH_SIZE},
             n_motors=len(motors),
             n_sensors=len(sensors),
             substeps=machine.plant.substeps,
             method=METHODS[machine.plant.integrator],
         )
-        self.partition[:] = partition
         self.motor_at[:] = [motor.index for motor in motors]
         self.sensor_at[:] = [sensor.index for sensor in sensors]
         self.rows[np.arange(len(motors)), self.motor_at] = 1.0
@@ -106,26 +97,3 @@ class PlantState(Struct):
         self.noise_q[:] = [sensor.noise for sensor in sensors]
         self.noise_v[:] = [sensor.velocity_noise for sensor in sensors]
         self.has_velocity[:] = [float(sensor.velocity) for sensor in sensors]
-
-
-def _minimal(machine: Machine) -> tuple[Integers, int]:
-    """The partition that `formulation: minimal` begins with, and the size of its scratch memory."""
-    mechanism = machine.plant_mechanism
-    if not is_minimal(machine):
-        return np.zeros(0, np.int64), 0
-    from linkwork.multibody.formulations.partition import (
-        COUNT,
-        LISTS,
-        UNDECIDED,
-        partition_size,
-        scratch_size,
-    )  # has kernels
-
-    partition = np.zeros(partition_size(mechanism.nv), np.int64)
-    partition[COUNT:LISTS] = UNDECIDED
-    return partition, scratch_size(mechanism.nq, mechanism.nv, mechanism.model.n_rows)
-
-
-def is_minimal(machine: Machine) -> bool:
-    """Whether the plant integrates minimal coordinates; joint coordinates of a tree already are minimal."""
-    return machine.plant.formulation == "minimal" and bool(machine.chain.minimal_period)

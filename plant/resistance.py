@@ -25,7 +25,6 @@ is one first-order step of `response`, which is stable with any brake and damper
 """
 
 import math
-from collections.abc import Callable
 
 from linkwork.arrays import Floats
 from linkwork.multibody.formulations.other_formulations import constrained_forward_dynamics
@@ -49,11 +48,10 @@ from linkwork.multibody.kernels.layout import (
 from linkwork.multibody.kernels.views import copy, fill
 from linkwork.multibody.steps.sticking import hold_stuck
 from linkwork.multibody.steps.touch_search import narrow, trial_length
-from linkwork.multibody.tree.dynamics import forward_dynamics
 from linkwork.multibody.workspace import Model, Workspace
 from linkwork.plant.impulses import bounded_impulses
 from linkwork.plant.plant_state import BRAKE, DAMP, PlantState
-from linkwork.plant.response import implicit_constrained_step, implicit_step, respond, respond_constrained
+from linkwork.plant.response import implicit_step, respond
 
 MOST_PARTS = 64
 """Of one step; the rest of it is one first-order step."""
@@ -176,18 +174,13 @@ def _by_force(w: Workspace, s: PlantState) -> None:
 
 
 @part
-def _all_stick(m: Model, w: Workspace, dt: float) -> bool:  # noqa: ARG001  as `_stick_closed`
-    """Whether the sticking rows fix a machine without constraints."""
-    count: float = w.stuck_count[0]
-    return count > 0.0 and count == m.nv
-
-
-@part
-def _stick_closed(m: Model, w: Workspace, dt: float) -> bool:
+def _fixed(m: Model, w: Workspace, dt: float) -> bool:
     """Whether the sticking rows fix the machine, which is then at rest. Velocities agree with that."""
     nv = m.nv
     if w.stuck_count[0] == 0.0:
         return False
+    if m.n_rows == 0:
+        return bool(w.stuck_count[0] == nv)
     free = nv - int(w.ranking[RANK])
     copy(w.vdot, w.sum_v)
     fixed = hold_stuck(m, w, free, w.sum_v) == 0
@@ -284,143 +277,101 @@ def _accept(w: Workspace, s: PlantState, beyond: float, h: float) -> None:
             s.progress[DECIDED] = 0.0
 
 
-def _resisted(
-    accelerations: Callable[..., None],
-    answer: Callable[..., None],
-    fixed: Callable[..., bool],
-    step: Callable[..., None],
-) -> tuple[Callable[..., float], Callable[..., None]]:
-    """Return `next_resisted` and `judge_resisted` by the functions of an open or of a closed chain.
-
-    accelerations: of the state now; answer: of motors to forces (`respond`); fixed: whether brakes that stick
-    fix the machine; step: a first-order step.
-    """
-
-    @part
-    def decide(m: Model, w: Workspace, s: PlantState, mode: int, dt: float) -> bool:
-        """Decide every status; return whether the brakes fix the machine, which is then exactly at rest."""
-        relax(s)
-        s.progress[DECIDED], s.progress[QUICK] = 1.0, 0.0
-        waits = _by_speed(w.v, s, mode)
-        apply(w, s)
-        if not waits:
-            return False
-        answer(m, w, s)
-        if mode == BRAKE:
-            _by_force(w, s)
-            apply(w, s)
-            return fixed(m, w, dt)
-        for i in range(s.n_motors):
-            if s.status[i] == FOLLOWS:
-                s.progress[QUICK] += s.damping[i] * s.delassus[i, i] / STIFF
+@part
+def _decide(m: Model, w: Workspace, s: PlantState, mode: int, dt: float) -> bool:
+    """Decide every status; return whether the brakes fix the machine, which is then exactly at rest."""
+    relax(s)
+    s.progress[DECIDED], s.progress[QUICK] = 1.0, 0.0
+    waits = _by_speed(w.v, s, mode)
+    apply(w, s)
+    if not waits:
         return False
-
-    @part
-    def finish(m: Model, w: Workspace, s: PlantState, mode: int, rest: float) -> None:
-        """One first-order step over the rest; brakes and dampers then count with their mean over it."""
-        relax(s)
-        release(w)
-        step(m, w, s, mode, rest)
-        for i in range(s.n_motors):
-            s.constant[i] = s.impulse[i] / rest
-
-    @part
-    def next_move(m: Model, w: Workspace, s: PlantState, mode: int) -> float:
-        """Return the length of the next move (s); 0 where the step is done."""
-        if s.progress[PHASE] != _GO:
-            _restore(m, w, s)
-            margin = 0.1 * _FOUND * s.progress[PART]
-            again: float = s.progress[HIGH] if s.progress[PHASE] == _END else trial_length(s.progress, margin)
-            return again
-        rest: float = s.progress[REST]
-        if not rest > 0.0:
-            return 0.0
-        if s.progress[DECIDED] == 0.0 and decide(m, w, s, mode, rest):
-            w.clock[0] += rest
-            s.progress[REST], s.progress[DECIDED] = 0.0, 0.0
-            return 0.0
-        parts = max(1.0, math.ceil(min(s.progress[QUICK] * rest, 2.0 * MOST_PARTS)))
-        if s.progress[PARTS] + parts > MOST_PARTS:
-            finish(m, w, s, mode, rest)
-            s.progress[REST], s.progress[DECIDED] = 0.0, 0.0
-            return 0.0
-        s.progress[PARTS] += 1.0
-        _save(m, w, s)
-        length: float = rest / parts
-        return length
-
-    @part
-    def beyond_limit(m: Model, w: Workspace, s: PlantState) -> float:
-        """`_excess` of the first of all brakes and dampers, at the state now."""
-        if w.stuck_count[0] > 0.0:
-            accelerations(m, w)
-        first = -1.0
-        for i in range(s.n_motors):
-            if s.holds[i] != 0.0:
-                s.load[i] = abs(w.sticking[s.motor_at[i]]) / (STATIC * s.brake_effort[i])
-            excess = _excess(s, i, w.v[s.motor_at[i]])
-            first = excess if not excess <= first else first  # one that is no number stays
-        first_excess: float = first
-        return first_excess
-
-    @part
-    def judge(m: Model, w: Workspace, s: PlantState, h: float) -> None:
-        """After a move of h: whether the part is done, or where its end is to be sought."""
-        if s.progress[PHASE] == _GO:
-            _measure(m, w, s)
-        beyond = beyond_limit(m, w, s)
-        if not math.isfinite(beyond):
-            s.progress[REST], s.progress[PHASE], s.progress[DECIDED] = 0.0, _GO, 0.0
-        elif s.progress[PHASE] == _SEEK:
-            narrow(s.progress, beyond, h)
-            if _found(w, s, beyond):
-                _accept(w, s, beyond, h)
-            elif (
-                s.progress[HIGH] - s.progress[LOW] <= _FOUND * s.progress[PART]
-                or abs(s.progress[TRIALS]) >= _MOST_TRIALS
-            ):
-                s.progress[PHASE] = _END
-        elif s.progress[PHASE] == _GO and beyond > _CLOSE:
-            s.progress[PART] = s.progress[HIGH] = h
-            s.progress[AFTER], s.progress[LOW], s.progress[TRIALS], s.progress[PHASE] = (
-                beyond,
-                0.0,
-                0.0,
-                _SEEK,
-            )
-        else:
-            _accept(w, s, beyond, h)
-
-    return next_move, judge
+    respond(m, w, s)
+    if mode == BRAKE:
+        _by_force(w, s)
+        apply(w, s)
+        return _fixed(m, w, dt)
+    for i in range(s.n_motors):
+        if s.status[i] == FOLLOWS:
+            s.progress[QUICK] += s.damping[i] * s.delassus[i, i] / STIFF
+    return False
 
 
-_next, _judge = _resisted(forward_dynamics, respond, _all_stick, implicit_step)
-_next_constrained, _judge_constrained = _resisted(
-    constrained_forward_dynamics, respond_constrained, _stick_closed, implicit_constrained_step
-)
+@part
+def _finish(m: Model, w: Workspace, s: PlantState, mode: int, rest: float) -> None:
+    """One first-order step over the rest; brakes and dampers then count with their mean over it."""
+    relax(s)
+    release(w)
+    implicit_step(m, w, s, mode, rest)
+    for i in range(s.n_motors):
+        s.constant[i] = s.impulse[i] / rest
 
 
 @kernel
 def next_resisted(m: Model, w: Workspace, s: PlantState, mode: int) -> float:
-    """Return the length of the next move (s) from the workspace's state; 0 where the step is done."""
-    length: float = _next(m, w, s, mode)
+    """Return the length of the next move (s); 0 where the step is done."""
+    if s.progress[PHASE] != _GO:
+        _restore(m, w, s)
+        margin = 0.1 * _FOUND * s.progress[PART]
+        again: float = s.progress[HIGH] if s.progress[PHASE] == _END else trial_length(s.progress, margin)
+        return again
+    rest: float = s.progress[REST]
+    if not rest > 0.0:
+        return 0.0
+    if s.progress[DECIDED] == 0.0 and _decide(m, w, s, mode, rest):
+        w.clock[0] += rest
+        s.progress[REST], s.progress[DECIDED] = 0.0, 0.0
+        return 0.0
+    parts = max(1.0, math.ceil(min(s.progress[QUICK] * rest, 2.0 * MOST_PARTS)))
+    if s.progress[PARTS] + parts > MOST_PARTS:
+        _finish(m, w, s, mode, rest)
+        s.progress[REST], s.progress[DECIDED] = 0.0, 0.0
+        return 0.0
+    s.progress[PARTS] += 1.0
+    _save(m, w, s)
+    length: float = rest / parts
     return length
+
+
+@part
+def _beyond_limit(m: Model, w: Workspace, s: PlantState) -> float:
+    """`_excess` of the first of all brakes and dampers, at the state now."""
+    if w.stuck_count[0] > 0.0:
+        constrained_forward_dynamics(m, w)
+    first = -1.0
+    for i in range(s.n_motors):
+        if s.holds[i] != 0.0:
+            s.load[i] = abs(w.sticking[s.motor_at[i]]) / (STATIC * s.brake_effort[i])
+        excess = _excess(s, i, w.v[s.motor_at[i]])
+        first = excess if not excess <= first else first  # one that is no number stays
+    first_excess: float = first
+    return first_excess
 
 
 @kernel
 def judge_resisted(m: Model, w: Workspace, s: PlantState, h: float) -> None:
-    """After a move of h without constraints."""
-    _judge(m, w, s, h)
-
-
-@kernel
-def next_resisted_constrained(m: Model, w: Workspace, s: PlantState, mode: int) -> float:
-    """`next_resisted` under constraints."""
-    length: float = _next_constrained(m, w, s, mode)
-    return length
-
-
-@kernel
-def judge_resisted_constrained(m: Model, w: Workspace, s: PlantState, h: float) -> None:
-    """`judge_resisted` under constraints."""
-    _judge_constrained(m, w, s, h)
+    """After a move of h: whether the part is done, or where its end is to be sought."""
+    if s.progress[PHASE] == _GO:
+        _measure(m, w, s)
+    beyond = _beyond_limit(m, w, s)
+    if not math.isfinite(beyond):
+        s.progress[REST], s.progress[PHASE], s.progress[DECIDED] = 0.0, _GO, 0.0
+    elif s.progress[PHASE] == _SEEK:
+        narrow(s.progress, beyond, h)
+        if _found(w, s, beyond):
+            _accept(w, s, beyond, h)
+        elif (
+            s.progress[HIGH] - s.progress[LOW] <= _FOUND * s.progress[PART]
+            or abs(s.progress[TRIALS]) >= _MOST_TRIALS
+        ):
+            s.progress[PHASE] = _END
+    elif s.progress[PHASE] == _GO and beyond > _CLOSE:
+        s.progress[PART] = s.progress[HIGH] = h
+        s.progress[AFTER], s.progress[LOW], s.progress[TRIALS], s.progress[PHASE] = (
+            beyond,
+            0.0,
+            0.0,
+            _SEEK,
+        )
+    else:
+        _accept(w, s, beyond, h)

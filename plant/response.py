@@ -15,7 +15,7 @@ from linkwork.multibody.kernels.compiling import block, kernel, part
 from linkwork.multibody.kernels.layout import RANK
 from linkwork.multibody.kernels.views import fill
 from linkwork.multibody.linalg.linear import cholesky_solve
-from linkwork.multibody.tree.dynamics import forward_dynamics, mass_times, solve_mass
+from linkwork.multibody.tree.dynamics import mass_times, solve_mass
 from linkwork.multibody.tree.rotations import move
 from linkwork.multibody.workspace import Model, Workspace
 from linkwork.plant.impulses import bounded_impulses
@@ -34,18 +34,6 @@ def _couple(s: PlantState, nv: int) -> None:
             s.delassus[i, j] = s.delassus[j, i] = coupling
 
 
-@kernel
-def respond(m: Model, w: Workspace, s: PlantState) -> None:
-    """v̇ without stuck brakes, the motors' responses and their Delassus matrix, without constraints."""
-    forward_dynamics(m, w)
-    nv = m.nv
-    for i in range(s.n_motors):
-        for k in range(nv):
-            s.response[i, k] = s.rows[i, k]
-        solve_mass(m, w, s.response[i])
-    _couple(s, nv)
-
-
 @part
 def _along(basis: Floats, reduced: Floats, z: Floats, motion: Floats) -> None:
     """The admitted motion (nv) with these momenta z along the basis; z is overwritten."""
@@ -57,10 +45,17 @@ def _along(basis: Floats, reduced: Floats, z: Floats, motion: Floats) -> None:
 
 
 @kernel
-def respond_constrained(m: Model, w: Workspace, s: PlantState) -> None:
-    """`respond` under constraints."""
+def respond(m: Model, w: Workspace, s: PlantState) -> None:
+    """v̇ without stuck brakes, the motors' responses and their Delassus matrix."""
     constrained_forward_dynamics(m, w)
     nv = m.nv
+    if m.n_rows == 0:
+        for i in range(s.n_motors):
+            for k in range(nv):
+                s.response[i, k] = s.rows[i, k]
+            solve_mass(m, w, s.response[i])
+        _couple(s, nv)
+        return
     free = nv - int(w.ranking[RANK])
     basis, reduced = w.basis[:free], block(w.reduced, 0, free, free)
     for i in range(s.n_motors):
@@ -103,33 +98,23 @@ def _impede(v: Floats, s: PlantState, mode: int, dt: float) -> None:
 
 @kernel
 def implicit_step(m: Model, w: Workspace, s: PlantState, mode: int, dt: float) -> None:
-    """One first-order step of dt seconds with brakes or damping motors, without constraints."""
+    """One first-order step of dt seconds with brakes or damping motors."""
     respond(m, w, s)
-    for k in range(m.nv):
-        w.v[k] += dt * w.vdot[k]
-    _impede(w.v, s, mode, dt)
-    move(m, w.q, w.v, dt)
-    w.clock[0] += dt
-
-
-@kernel
-def implicit_constrained_step(m: Model, w: Workspace, s: PlantState, mode: int, dt: float) -> None:
-    """See `implicit_step`; under constraints."""
-    respond_constrained(m, w, s)
     nv = m.nv
-    free = nv - int(w.ranking[RANK])
-    basis, reduced = w.basis[:free], block(w.reduced, 0, free, free)
     for k in range(nv):
         w.v[k] += dt * w.vdot[k]
-    mass_times(m, w, w.v, w.sum_v)
-    for j in range(free):
-        w.free_motion[j] = 0.0
-        for k in range(nv):
-            w.free_motion[j] += basis[j, k] * w.sum_v[k]
-    _along(
-        basis, reduced, w.free_motion[:free], w.v
-    )  # without the part of the step that the closures do not admit
+    if m.n_rows > 0:
+        free = nv - int(w.ranking[RANK])
+        mass_times(m, w, w.v, w.sum_v)
+        basis, reduced = w.basis[:free], block(w.reduced, 0, free, free)
+        for j in range(free):
+            w.free_motion[j] = 0.0
+            for k in range(nv):
+                w.free_motion[j] += basis[j, k] * w.sum_v[k]
+        # without the part of the step that the closures do not admit
+        _along(basis, reduced, w.free_motion[:free], w.v)
     _impede(w.v, s, mode, dt)
     move(m, w.q, w.v, dt)
     w.clock[0] += dt
-    onto_manifold(m, w)
+    if m.n_rows > 0:
+        onto_manifold(m, w)

@@ -10,14 +10,14 @@ import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.machine import Machine
-from linkwork.machine.chains import resolved
 from linkwork.multibody.formulations.switching import SwitchRefused, switch
+from linkwork.multibody.steps.step import MINIMAL
 from linkwork.multibody.workspace import Model
 from linkwork.plant.machinery import MachineryFailed
 from linkwork.plant.plant_state import BRAKE, DAMP, ZERO, PlantState
 from linkwork.plant.signal_switches import Switches
 from linkwork.plant.start_values import put_together
-from linkwork.plant.stepping import latch, measure
+from linkwork.plant.stepping import advance, latch, measure
 from linkwork.protocol.codes import DeviceStatus
 from linkwork.protocol.link import Measurements
 
@@ -35,17 +35,6 @@ STANDSTILL: Final = 1e-6
 
 class SimulationDiverged(MachineryFailed):
     """The integration left the finite numbers; the text says where and what to change in the machine file."""
-
-
-def _period_name(machine: Machine) -> str:
-    """Return the kernel of a period of the simulated plant, as `module:name`."""
-    chain, compliant = machine.chain, bool(machine.plant_mechanism.stops or machine.plant_mechanism.contacts)
-    if machine.plant.integrator == "gauss":
-        return "linkwork.plant.gauss_stepping:advance_gauss"
-    minimal = chain.compliant_minimal_period if compliant else chain.minimal_period
-    if machine.plant.formulation == "minimal" and minimal:
-        return minimal
-    return chain.compliant_period if compliant else chain.period
 
 
 class Simulator:
@@ -70,6 +59,7 @@ class Simulator:
         self.tick = 0
         self.mode = BRAKE
         self.work = machine.plant_mechanism.workspace()
+        self.work.choice[MINIMAL] = float(machine.plant.formulation == "minimal")
         self.state = PlantState(machine)
         self._arguments = (*self.work.arguments, self.state)
         self.q, self.v = self.work.q, self.work.v
@@ -78,7 +68,6 @@ class Simulator:
         self._drawn = self.state.drawn
         self._noise = np.random.default_rng(seed)
         self._noisy = any(sensor.noise or sensor.velocity_noise for sensor in machine.sensors)
-        self._advance = resolved(_period_name(machine))
         self._switches = Switches(machine)
         self._force_sensing = _force_sensing(machine, self._noise)
         self.measured = Measurements(
@@ -125,7 +114,7 @@ class Simulator:
         for _ in range(periods):
             if self._noisy:
                 self._noise.standard_normal(out=self._drawn)
-            fastest = self._advance(*self._arguments, self.mode)
+            fastest = advance(*self._arguments, self.mode)
             self.tick += 1
             if fastest == math.inf:
                 raise SimulationDiverged(self._diverged())

@@ -6,16 +6,14 @@ sticks leaves its joint's speed exactly zero, so that a braked machine keeps its
 """
 
 import math
-from collections.abc import Callable
 
 from linkwork.arrays import Floats
 from linkwork.multibody.kernels.compiling import kernel, part
 from linkwork.multibody.kernels.views import copy, fill
-from linkwork.multibody.steps.divided_steps import divided_rk4
-from linkwork.multibody.steps.integrate import rk4, semi_implicit
+from linkwork.multibody.steps.step import step
 from linkwork.multibody.tree.rotations import reading_at, way_between
 from linkwork.multibody.workspace import Model, Workspace
-from linkwork.plant.plant_state import ADAPTIVE_RK4, DAMP, RK4, ZERO, PlantState
+from linkwork.plant.plant_state import DAMP, ZERO, PlantState
 from linkwork.plant.resistance import (
     begin_resisted,
     forget,
@@ -104,59 +102,22 @@ def look_back(m: Model, w: Workspace, s: PlantState, mode: int, dt: float) -> fl
 
 
 @kernel
-def free_step(m: Model, w: Workspace, s: PlantState, dt: float) -> None:
-    """One step of dt seconds by the machine's integrator, without constraints."""
-    if s.method == RK4:
-        rk4(m, w, dt)
-    elif s.method == ADAPTIVE_RK4:
-        divided_rk4(m, w, dt)
-    else:
-        semi_implicit(m, w, dt)
-
-
-def period_by(
-    step: Callable[[Model, Workspace, PlantState, float], None],
-    next_part: Callable[[Model, Workspace, PlantState, int], float],
-    judge_part: Callable[[Model, Workspace, PlantState, float], None],
-) -> Callable[[Model, Workspace, PlantState, int], float]:
-    """Return `advance` by these steps: step(p, t, w, s, b, seconds).
-
-    next_part and judge_part: those of resistance.py, for the parts that brakes and damping motors ask for.
-    """
-
-    @part
-    def period(m: Model, w: Workspace, s: PlantState, mode: int) -> float:
-        dt = take_up(w, s, mode)
-        for _ in range(s.substeps):
-            if resists(s, mode):
-                begin_resisted(s, dt)
-                while True:
-                    h = next_part(m, w, s, mode)
-                    if h == 0.0:
-                        break
-                    step(m, w, s, h)
-                    judge_part(m, w, s, h)
-            else:
-                step(m, w, s, dt)
-        fastest: float = look_back(m, w, s, mode, dt)
-        return fastest
-
-    return period
-
-
-@part
-def _step(m: Model, w: Workspace, s: PlantState, dt: float) -> None:
-    free_step(m, w, s, dt)
-
-
-_period = period_by(_step, next_resisted, judge_resisted)
-
-
-@kernel
 def advance(m: Model, w: Workspace, s: PlantState, mode: int) -> float:
     """Advance by one period with the latched command, then `measure`. Returns the largest speed, infinite
     after divergence.
 
     Zero means that the machine rests; the state after a divergence is worthless.
     """
-    return _period(m, w, s, mode)
+    dt = take_up(w, s, mode)
+    for _ in range(s.substeps):
+        if not resists(s, mode):
+            step(m, w, s.method, dt)
+            continue
+        begin_resisted(s, dt)
+        while True:
+            h = next_resisted(m, w, s, mode)
+            if h == 0.0:
+                break
+            step(m, w, s.method, h)
+            judge_resisted(m, w, s, h)
+    return look_back(m, w, s, mode, dt)

@@ -16,7 +16,7 @@ from linkwork.machine import load
 from linkwork.multibody import Mechanism, functions
 from linkwork.multibody.formulations.acceleration import acceleration
 from linkwork.multibody.formulations.assembly import assemble
-from linkwork.multibody.steps.constrained_steps import constrained_rk4
+from linkwork.multibody.steps.integrate import rk4
 
 LENGTHS = Lengths(1.0, 0.8, 0.7, 0.6)
 STEP = 5e-4
@@ -182,7 +182,7 @@ def _projected(mechanism: Mechanism, start: Floats, duration: float, dt: float) 
     q = np.empty((round(duration / dt) + 1, 3))
     for row in q:
         row[:] = w.q
-        constrained_rk4(*w.arguments, dt)
+        rk4(*w.arguments, dt)
     return q
 
 

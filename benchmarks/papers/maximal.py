@@ -12,7 +12,7 @@ from linkwork.machine import load
 from linkwork.multibody import Body, Mechanism, Point, functions
 from linkwork.multibody.constraints import PointClosure
 from linkwork.multibody.kernels.layout import ORDINARY
-from linkwork.multibody.steps.constrained_steps import constrained_rk4
+from linkwork.multibody.steps.integrate import rk4
 from linkwork.multibody.taylor import Connection, JointFrame, MaximalModel, Pose, TaylorStepper
 from linkwork.multibody.tree.joint_map import hat
 from linkwork.multibody.tree.orientations import about_z
@@ -116,7 +116,7 @@ def driven(tree: Mechanism, duration: float, dt: float) -> tuple[Floats, Floats,
     for k in range(count + 1):
         place[k] = functions.point_position(tree, "centre", w.q)
         velocity[k] = functions.point_velocity(tree, "centre", w.q, w.v)
-        constrained_rk4(*w.arguments, dt)
+        rk4(*w.arguments, dt)
     return np.arange(count + 1, dtype=np.float64) * dt, place, velocity
 
 

@@ -17,7 +17,7 @@ from linkwork.multibody import Mechanism, Workspace, functions
 from linkwork.multibody.formulations.constrained_dynamics import projected
 from linkwork.multibody.formulations.projector import projector, pseudo_inverse
 from linkwork.multibody.kernels.layout import RANK, REPLACED
-from linkwork.multibody.steps.constrained_steps import constrained_rk4
+from linkwork.multibody.steps.integrate import rk4
 
 G = 9.81
 TANGENT = np.array([1.0, -2.0])
@@ -53,7 +53,7 @@ def _free(crank: Mechanism, phase: float, speed: float, duration: float, dt: flo
     for k in range(count + 1):
         projected(*w.arguments)
         run.q[k], run.v[k], run.force[k], run.sigma[k] = w.q, w.v, w.multipliers[0], np.linalg.norm(w.A)
-        constrained_rk4(*w.arguments, dt)
+        rk4(*w.arguments, dt)
     return run
 
 

@@ -16,7 +16,7 @@ from linkwork.multibody import Mechanism, Workspace, functions
 from linkwork.multibody.constraints import CoordinateConstraint
 from linkwork.multibody.formulations.acceleration import acceleration
 from linkwork.multibody.formulations.other_formulations import UDWADIA_KALABA, constrained_forward_dynamics
-from linkwork.multibody.steps.constrained_steps import constrained_rk4
+from linkwork.multibody.steps.integrate import rk4
 
 TASK = ("x", "y", "z", "angle")
 OMEGA, RADIUS, CENTRE_Y, CLIMB = 0.4 * np.pi, 0.05, 0.35, 0.02
@@ -78,7 +78,7 @@ def led(
         _aim(w, k * dt)
         constrained_forward_dynamics(*w.arguments)
         run.q[k], run.torque[k], run.error[k] = w.q, w.constraint_force, w.phi
-        constrained_rk4(*w.arguments, dt)
+        rk4(*w.arguments, dt)
     return run
 
 

@@ -38,7 +38,7 @@ from linkwork.multibody.kernels.layout import LOST, RANK
 from linkwork.multibody.kernels.structs import Struct
 from linkwork.multibody.kernels.views import copy, fill
 from linkwork.multibody.linalg.linear import cholesky_solve
-from linkwork.multibody.steps.constrained_steps import constrained_rk4
+from linkwork.multibody.steps.integrate import rk4
 from linkwork.multibody.tree.dynamics import dynamics, mass_times
 from linkwork.multibody.tree.rotations import go
 from linkwork.multibody.workspace import Model
@@ -169,4 +169,4 @@ def predict_closed(
 ) -> None:
     """Advance `now` by a time (s) under the efforts sent and the measured contact forces (nv)."""
     act(now, motor, sent, felt)
-    constrained_rk4(m, now, seconds)
+    rk4(m, now, seconds)

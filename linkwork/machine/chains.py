@@ -33,14 +33,6 @@ class Chain:
     """Kernel: the beginning of a streamed reference."""
     stream_step: str
     """Kernel: one step of it."""
-    period: str
-    """Kernel: a period of the simulated plant."""
-    compliant_period: str
-    """The same with stops or contacts."""
-    minimal_period: str
-    """A period in minimal coordinates, where joint coordinates are not minimal."""
-    compliant_minimal_period: str
-    """The same with stops or contacts."""
     twin: str
     """Kernel of the digital twin: the evaluation before two states are compared."""
     twin_residual: str
@@ -59,10 +51,6 @@ OPEN_CHAIN: Final = Chain(
     contact_force="",
     begin_stream="linkwork.controller.motion.stream_steps:begin_stream",
     stream_step="linkwork.controller.motion.stream_steps:stream_step",
-    period="linkwork.plant.stepping:advance",
-    compliant_period="linkwork.plant.compliant_stepping:advance_compliant",
-    minimal_period="",
-    compliant_minimal_period="",
     twin="linkwork.plant.twin.twin_comparison:evaluate",
     twin_residual="",
     warnings=(),
@@ -77,10 +65,6 @@ CLOSED_CHAIN: Final = Chain(
     contact_force="linkwork.controller.estimation.closed_chain_force_sensing:FeltThroughClosures",
     begin_stream="linkwork.controller.motion.closed_stream_steps:begin_stream",
     stream_step="linkwork.controller.motion.closed_stream_steps:stream_step",
-    period="linkwork.plant.constrained_stepping:advance_constrained",
-    compliant_period="linkwork.plant.compliant_constrained_stepping:advance_compliant_constrained",
-    minimal_period="linkwork.plant.minimal_stepping:advance_minimal",
-    compliant_minimal_period="linkwork.plant.compliant_minimal_stepping:advance_compliant_minimal",
     twin="linkwork.plant.twin.closed_chain_residual:evaluate_closed",
     twin_residual="linkwork.plant.twin.closed_chain_residual",
     warnings=(

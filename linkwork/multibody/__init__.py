@@ -6,7 +6,7 @@ acceleration.py, assembly.py, projector.py), or take a `Workspace` and run kerne
 
     of the tree         kinematics.py, dynamics.py, coordinates.py, integrate.py
     of the constraints  rows.py (Φ, A, b), rank.py (one decision on the rank, basis of admitted velocities)
-    under constraints   constrained.py, formulations.py (accelerations), projection.py, constrained_steps.py
+    under constraints   constrained.py, formulations.py (accelerations), projection.py, step.py
     minimal coordinates partition.py, minimal.py; in closed form closed_form.py, four_bar.py
     for people          evaluation.py (Φ, A, P and their rates), reactions.py (joints and closures)
     on plain matrices   linear.py, orthogonal.py, udwadia_kalaba.py

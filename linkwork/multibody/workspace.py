@@ -220,7 +220,9 @@ class Workspace(Struct):
     multipliers: Annotated[Floats, "n_rows", "those of minimum norm, in scaled rows"]
     basis: Annotated[Floats, "nv, nv", "its first nv - rank rows span the velocities that A admits"]
     ranking: Annotated[Floats, "RANKING_SIZE", "the decision on the rank (rank.py); layout names its entries"]
-    choice: Annotated[Floats, "2", "formulation of a step (formulations.py); 1: it corrects, 0: not"]
+    choice: Annotated[
+        Floats, "3", "formulation of a step (formulations.py); 1: it corrects, 0: not; 1: minimal coordinates"
+    ]
     compliant: Annotated[Floats, "nv", "generalized force of stops and contacts"]
     contact_force: Annotated[Floats, "n_contacts, 3", "N, on the point"]
     contact_gap: Annotated[Floats, "n_contacts", "distance from the surface (m), negative inside"]
@@ -331,12 +333,26 @@ class Workspace(Struct):
     stamps: Annotated[Floats, "nv + n_rows if n_fronts > 1 else 0", "scratch of elimination.py"]
     column_squares: Annotated[Floats, "nv if n_fronts > 1 else 0", "squared lengths of the scaled columns"]
 
+    partition: Annotated[Integers, "4 + 2 * nv", "dependent and independent coordinates (partition.py)"]
+    chart: Annotated[Floats, "nv", "minimal.py: way since the start of a step"]
+    chart_rate: Annotated[Floats, "nv"]
+    chart_sum: Annotated[Floats, "nv", "weighted sum of stages"]
+    speed_sum: Annotated[Floats, "nv"]
+    began_q: Annotated[Floats, "nq", "state at the start of a step"]
+    began_v: Annotated[Floats, "nv"]
+    solution: Annotated[Floats, "nv", "shift of the dependent coordinates"]
+    exchanged: Annotated[Floats, "nv"]
+    reflections: Annotated[Floats, "nv"]
+    dependent_side: Annotated[Floats, "n_rows", "right side of the dependent coordinates' equations"]
+    dependent: Annotated[Floats, "n_rows * nv", "their scaled columns of A, and the QR of these"]
+
     def __init__(self, model: Model) -> None:
         """Allocate for a mechanism; at rest at the zero pose."""
         super().__init__({**model.counts, "RANKING_SIZE": RANKING_SIZE, "SEARCH_SIZE": SEARCH_SIZE})
         self.model = model
         self.on[:] = model.on_given
         self.choice[1] = 1.0
+        self.partition[2:4] = -1  # not decided
         self.target[:, 0] = model.target_given
         self.baumgarte[:] = model.baumgarte_given
         self.q[model.ball_scalar] = 1.0

@@ -1,6 +1,6 @@
 """Steps with one of Aghili's three assemblies K v̇ = k of the projected equations, in plain numpy.
 
-The classical Runge-Kutta step of `multibody.steps.constrained_steps`, with accelerations by `plain`,
+The classical Runge-Kutta step of `multibody.steps.integrate`, with accelerations by `plain`,
 `symmetric` or `scaled` (formulations/projector.py). In a stage at a branch pose, where A loses rank, v̇ is
 that of `projected`, which replaces the lost row by its next derivative.
 """

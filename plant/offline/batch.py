@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from numbers import Real
 from typing import Any, SupportsIndex
@@ -18,11 +18,11 @@ from linkwork.machine import Machine
 from linkwork.machine.building.contact_parameters import refuse_long_steps
 from linkwork.machine.parameter_sets import ParameterSets
 from linkwork.multibody.mechanism import Mechanism
-from linkwork.multibody.workspace import Model, Workspace, touches
-from linkwork.plant.offline.batch_kernels import open_by, opens_at, sampled_steps
+from linkwork.multibody.steps.step import METHODS
+from linkwork.multibody.workspace import Model
 from linkwork.plant.offline.efforts import known_motors
+from linkwork.plant.offline.run_kernels import open_by, opens_at, sampled_steps
 from linkwork.plant.offline.start_state import StartState, begin
-from linkwork.plant.plant_state import METHODS
 
 OPEN = 1e-6
 """Largest closure residual of an initial state, relative to the machine's typical length, and of its speeds,
@@ -86,7 +86,6 @@ def simulate_batch(
     cases = _cases({"states": starts, "effort": efforts, **given})
     models = _models(machine, given, cases)
     found = np.full((cases, steps // between, starts.shape[1]), np.nan)
-    kernel = _kernel(mechanism.workspace())
     template = begin(machine, StartState())
     places = [motor.index for motor in machine.motors]
 
@@ -99,7 +98,7 @@ def simulate_batch(
             work.effort[:] = 0.0
             np.add.at(work.effort, places, efforts[case % len(efforts)])
             model = models[case % len(models)]
-            done = kernel(model, work, METHODS[method], dt, between, found[case])
+            done = sampled_steps(model, work, METHODS[method], dt, between, found[case])
             found[case, done:] = np.nan
 
     _refuse_open(mechanism, models, starts, cases)
@@ -108,14 +107,6 @@ def simulate_batch(
         for future in [pool.submit(advance, range(k, cases, count)) for k in range(count)]:
             future.result()
     return found[:, -1] if every is None else found
-
-
-def _kernel(work: Workspace) -> Callable[..., int]:
-    if touches(work):
-        from linkwork.plant.offline.compliant_batch_kernels import sampled_compliant_steps
-
-        return sampled_compliant_steps
-    return sampled_steps
 
 
 def _seconds(name: str, value: Any) -> float:

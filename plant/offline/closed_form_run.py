@@ -8,9 +8,9 @@ from linkwork.arrays import Floats
 from linkwork.multibody.formulations.closed_form import ClosedFormMotion
 from linkwork.multibody.formulations.closed_form_search import CLOSED_FORMS
 from linkwork.multibody.mechanism import Mechanism
+from linkwork.multibody.steps.step import ADAPTIVE_RK4, SEMI_IMPLICIT
 from linkwork.multibody.workspace import Model, Workspace
 from linkwork.plant.offline.run_kernels import look
-from linkwork.plant.plant_state import ADAPTIVE_RK4, SEMI_IMPLICIT
 
 
 class ClosedFormSteps:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Final, Protocol
 
 import numpy as np
@@ -11,10 +10,17 @@ import numpy as np
 from linkwork.arrays import Floats
 from linkwork.machine import Machine
 from linkwork.multibody.formulations import other_formulations as formulations
+from linkwork.multibody.formulations.partition import (
+    COUNT,
+    LISTS,
+    SWITCHES,
+    UNDECIDED,
+)
 from linkwork.multibody.formulations.projector import ASSEMBLIES
+from linkwork.multibody.steps.step import METHODS
+from linkwork.multibody.steps.step import MINIMAL as MINIMAL_COORDINATES
 from linkwork.multibody.workspace import Model, Workspace, touches
-from linkwork.plant.offline import run_kernels as kernels
-from linkwork.plant.plant_state import METHODS
+from linkwork.plant.offline.run_kernels import steps
 
 OWN_STEPS: Final = ("minimal", "taylor")
 FORMULATIONS: Final = (*formulations.FORMULATIONS, *ASSEMBLIES, *OWN_STEPS)
@@ -60,27 +66,29 @@ class Steps(Protocol):
 
 
 class KernelSteps:
-    """Steps by one compiled call."""
+    """Steps by one compiled call; minimal: in minimal coordinates."""
 
-    switches: int | None = None
     stopped: str = ""
 
-    def __init__(self, run: Callable[..., int]) -> None:
-        """Take the kernel."""
-        self._run = run
+    def __init__(self, work: Workspace, minimal: bool = False) -> None:
+        """Set what the steps integrate."""
+        work.choice[MINIMAL_COORDINATES] = float(minimal)
+        self._work, self._minimal = work, minimal
+
+    def restart(self) -> None:
+        """Choose the independent coordinates again: constraints have been switched."""
+        self._work.partition[COUNT:LISTS] = UNDECIDED
 
     def __call__(
-        self,
-        m: Model,
-        w: Workspace,
-        method: int,
-        dt: float,
-        count: int,
-        rows: Floats,
-        figures: Floats,
+        self, m: Model, w: Workspace, method: int, dt: float, count: int, rows: Floats, figures: Floats
     ) -> int:
         """Advance by `count` steps of dt; return how many came out finite."""
-        return int(self._run(m, w, method, dt, count, rows, figures))
+        return steps(m, w, method, dt, count, rows, figures)
+
+    @property
+    def switches(self) -> int | None:
+        """Number of changes of the independent coordinates."""
+        return int(self._work.partition[SWITCHES]) if self._minimal else None
 
 
 def integrator_of(machine: Machine, formulation: str, asked: str | None) -> str:
@@ -159,26 +167,9 @@ def steps_by(
         from linkwork.plant.offline.closed_form_run import ClosedFormSteps
 
         return ClosedFormSteps(machine.plant_mechanism, work, machine.closed_form)
-    if formulation == "minimal":
-        from linkwork.plant.offline.minimal_run import MinimalSteps
-
-        return MinimalSteps(work)
-    if method == "gauss":
-        if touches(work):
-            raise ValueError("gauss does not detect stops and contacts: use integrator adaptive_rk4")
-        from linkwork.plant.offline.gauss_run import gauss_steps
-
-        return KernelSteps(gauss_steps)
-    constrained = len(work.phi) > 0
-    if touches(work):
-        from linkwork.plant import (
-            compliant_kernels as compliant,  # compiled for machines that touch something alone
-        )
-
-        return KernelSteps(
-            compliant.constrained_compliant_steps if constrained else compliant.free_compliant_steps
-        )
-    return KernelSteps(kernels.constrained_steps if constrained else kernels.free_steps)
+    if method == "gauss" and touches(work):
+        raise ValueError("gauss does not detect stops and contacts: use integrator adaptive_rk4")
+    return KernelSteps(work, formulation == "minimal")
 
 
 def _assembled_steps(

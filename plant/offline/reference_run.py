@@ -7,7 +7,7 @@ projected state. Neither short samples nor constraints shorten the steps.
 
 Where a stop or contact begins or ceases to press, the time is found on the method's own interpolation, and
 the integration restarts there and at each sample; until then what presses is held, as in
-compliant_steps.py. The methods assume a smooth right side: friction that changes sign within a step, or a
+step.py. The methods assume a smooth right side: friction that changes sign within a step, or a
 pose where branches meet, costs them many steps. They stop where they hardly advance.
 """
 

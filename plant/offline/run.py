@@ -21,6 +21,7 @@ from linkwork.multibody.formulations.other_formulations import FORMULATIONS as A
 from linkwork.multibody.formulations.reactions import Reaction
 from linkwork.multibody.kernels.layout import PASSAGES, RANK
 from linkwork.multibody.mechanism import Mechanism
+from linkwork.multibody.steps.step import METHODS
 from linkwork.multibody.tree.dynamics import dynamics, energy
 from linkwork.multibody.workspace import Workspace
 from linkwork.plant.constraint_switching import Switch, SwitchedAt, perform, refuse_switches, schedule
@@ -47,7 +48,6 @@ from linkwork.plant.offline.outputs import (
 )
 from linkwork.plant.offline.reaction_samples import ReactionRecorder, ReactionRequest, place_in_step
 from linkwork.plant.offline.start_state import StartState, begin, refuse_start
-from linkwork.plant.plant_state import METHODS
 from linkwork.plant.simulator import SimulationDiverged
 
 MOST_STEPS: Final = 100_000_000
@@ -358,7 +358,7 @@ def _known(what: str, name: str, there: Iterable[str]) -> None:
 
 
 def _choose(work: Workspace, formulation: str, stabilisation: str) -> None:
-    work.choice[:] = ACCELERATIONS.get(formulation, 0), stabilisation == "projection"
+    work.choice[:2] = ACCELERATIONS.get(formulation, 0), stabilisation == "projection"
     if stabilisation == "baumgarte":
         work.baumgarte[~work.baumgarte.any(axis=1)] = _SETTLED
     else:

@@ -7,6 +7,7 @@ import math
 from linkwork.arrays import Floats, Matrix
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.formulations.passages import count_passages, forget_passages
+from linkwork.multibody.formulations.projection import position_residual
 from linkwork.multibody.formulations.rank import factor
 from linkwork.multibody.kernels.compiling import kernel, part
 from linkwork.multibody.kernels.layout import RANK, SMALLEST
@@ -14,13 +15,10 @@ from linkwork.multibody.kernels.views import copy, fill
 from linkwork.multibody.linalg.vectors import (
     dot,
 )
-from linkwork.multibody.steps.constrained_steps import constrained_rk4, constrained_semi_implicit
-from linkwork.multibody.steps.divided_steps import divided_constrained_rk4, divided_rk4
-from linkwork.multibody.steps.integrate import rk4, semi_implicit
+from linkwork.multibody.steps.step import step
 from linkwork.multibody.tree.dynamics import dynamics, energy
 from linkwork.multibody.tree.rotations import ball_of, turn_between
 from linkwork.multibody.workspace import Model, Workspace
-from linkwork.plant.plant_state import ADAPTIVE_RK4, RK4
 
 (
     POSITION,  # largest |Φ|, m or rad
@@ -104,52 +102,32 @@ def _look_at_constraints(m: Model, w: Workspace, figures: Floats) -> None:
         figures[SIGMA] = min(figures[SIGMA], w.ranking[SMALLEST])
 
 
-@part
-def free_step(m: Model, w: Workspace, method: int, dt: float) -> None:
-    """Make one step of dt (s) by a method of `plant_state.METHODS`."""
-    if method == RK4:
-        rk4(m, w, dt)
-    elif method == ADAPTIVE_RK4:
-        divided_rk4(m, w, dt)
-    else:
-        semi_implicit(m, w, dt)
-
-
-@part
-def constrained_step(m: Model, w: Workspace, method: int, dt: float) -> None:
-    """Make one step of dt (s) under constraints, see `free_step`."""
-    if method == RK4:
-        constrained_rk4(m, w, dt)
-    elif method == ADAPTIVE_RK4:
-        divided_constrained_rk4(m, w, dt)
-    else:
-        constrained_semi_implicit(m, w, dt)
-
-
 @kernel
-def free_steps(
-    m: Model, w: Workspace, method: int, dt: float, count: int, rows: Matrix, figures: Floats
-) -> int:
-    """Make `count` steps of dt (s), writing [q, v] to `rows` (steps × (nq + nv)); return those finite."""
-    for step in range(count):
-        free_step(m, w, method, dt)
-        if not recorded(m, w, rows[step]):
-            return step
+def steps(m: Model, w: Workspace, method: int, dt: float, count: int, rows: Matrix, figures: Floats) -> int:
+    """Make `count` steps of dt (s), writing [q, v] to `rows` (steps × (nq + nv)); return those finite.
+
+    method: of `step.METHODS`. figures (flat array): see `look`.
+    """
+    for i in range(count):
+        step(m, w, method, dt)
+        if not recorded(m, w, rows[i]):
+            return i
         look(m, w, dt, figures)
     return count
 
 
-@kernel
-def constrained_steps(
-    m: Model, w: Workspace, method: int, dt: float, count: int, rows: Matrix, figures: Floats
-) -> int:
-    """See `free_steps`; under constraints, by formulation and corrections that the workspace names."""
-    for step in range(count):
-        constrained_step(m, w, method, dt)
-        if not recorded(m, w, rows[step]):
-            return step
-        look(m, w, dt, figures)
-    return count
+@kernel(concurrent=True)
+def sampled_steps(m: Model, w: Workspace, method: int, dt: float, every: int, samples: Matrix) -> int:
+    """Make `every` steps of dt (s) before each row of `samples` (samples × (nq + nv)), which gets [q, v].
+
+    Return the number of rows with finite states.
+    """
+    for row in range(samples.shape[0]):
+        for _ in range(every):
+            step(m, w, method, dt)
+        if not recorded(m, w, samples[row]):
+            return row
+    return int(samples.shape[0])
 
 
 @part
@@ -163,3 +141,28 @@ def recorded(m: Model, w: Workspace, row: Floats) -> bool:
         row[m.nq + k] = w.v[k]
         total += w.v[k]
     return math.isfinite(total)
+
+
+@kernel
+def open_by(m: Model, w: Workspace) -> float:
+    """Return the largest closure residual of a state, in scaled rows (1: a typical length of the machine)."""
+    if m.n_rows == 0:
+        return 0.0
+    dynamics(m, w)
+    constraint_rows(m, w)
+    residual: float = position_residual(m, w)
+    return residual
+
+
+@kernel
+def opens_at(m: Model, w: Workspace) -> float:
+    """After `open_by`: return the largest rate of a closure's residual, in parts of the largest speed.
+
+    Both are scaled; speeds below 1 (a typical length, or a radian, per second) count as 1.
+    """
+    largest, fastest = 0.0, 1.0
+    for i in range(m.n_rows):
+        largest = max(largest, abs(m.row_scale[i] * w.phi_rate[i]))
+    for k in range(m.nv):
+        fastest = max(fastest, abs(w.v[k] / m.column_scale[k]))
+    return largest / fastest

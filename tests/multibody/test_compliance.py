@@ -12,9 +12,8 @@ from linkwork.multibody import Body, Joint, Mechanism, ModelError, Point
 from linkwork.multibody.constraints import CouplingConstraint, DistanceClosure, Frame
 from linkwork.multibody.contact.compliance import Contact, JointStop, Plane, Sphere
 from linkwork.multibody.kernels.layout import PARTS
-from linkwork.multibody.steps.compliant_constrained_steps import compliant_constrained_step
-from linkwork.multibody.steps.compliant_steps import compliant_step
 from linkwork.multibody.steps.integrate import rk4
+from linkwork.multibody.steps.step import RK4, step
 from linkwork.multibody.steps.touch_search import quickest
 from linkwork.multibody.taylor.taylor_model import MaximalModel
 from linkwork.multibody.tree.dynamics import dynamics, energy, forward_dynamics
@@ -51,11 +50,11 @@ def total(w: Workspace) -> float:
     return float(w.energy.sum() + w.losses[2])
 
 
-def go(w: Workspace, duration: float, dt: float = 1e-3, classical: int = 1) -> float:
+def go(w: Workspace, duration: float, dt: float = 1e-3, method: int = RK4) -> float:
     """Steps; returns the largest difference between energy and losses."""
     start, worst = total(w), 0.0
     for _ in range(round(duration / dt)):
-        compliant_step(*w.arguments, classical, dt)
+        step(*w.arguments, method, dt)
         worst = max(worst, abs(total(w) - start))
     return worst
 
@@ -189,7 +188,7 @@ def test_a_ball_rolls_off_a_sphere_where_it_must() -> None:
     worst = 0.0
     begin = total(w)
     for _ in range(5000):
-        compliant_step(*w.arguments, 1, 1e-3)
+        step(*w.arguments, RK4, 1e-3)
         worst = max(worst, abs(total(w) - begin))
         if not w.contact_force.any():
             break
@@ -258,7 +257,7 @@ def test_under_constraints_too() -> None:
     w.q[:] = 0.8, 0.0
     start, worst = total(w), 0.0
     for _ in range(1500):
-        compliant_constrained_step(*w.arguments, 1, 1e-3)
+        step(*w.arguments, RK4, 1e-3)
         worst = max(worst, abs(total(w) - start))
     assert worst < 1e-6
     assert w.losses[2] > 1.0
@@ -296,7 +295,7 @@ def test_what_touches_is_as_heavy_as_what_it_is_geared_to(helper: float, stop: b
     w = geared(helper, stop=stop)
     bounce, steps = math.pi * math.sqrt(inertia / 4e4), 5
     for _ in range(steps):
-        compliant_constrained_step(*w.arguments, 1, bounce / steps / 2)
+        step(*w.arguments, RK4, bounce / steps / 2)
         assert w.search[PARTS] <= 1 + math.ceil(math.pi / steps / 2 / 0.2)
     np.testing.assert_allclose(w.q[1], -math.sqrt(inertia / 4e4), rtol=1e-5)  # deepest after half the bounce
     assert abs(w.v[1]) < 1e-5
@@ -320,11 +319,11 @@ def test_what_constraints_hold_fast_needs_no_short_parts() -> None:
 def test_steep_friction_is_followed_where_a_plain_step_chatters() -> None:
     """μ m g / (m v_s) = 5 per step: beyond the 2.7 that the plain step bears."""
     ends = []
-    for step in (lambda w: compliant_step(*w.arguments, 1, 1e-3), lambda w: rk4(*w.arguments, 1e-3)):
+    for made in (lambda w: step(*w.arguments, RK4, 1e-3), lambda w: rk4(*w.arguments, 1e-3)):
         w = ball(Contact("floor", "centre", Plane(), 1e4, 200.0, 0.5, 9.81e-4)).workspace()
         w.q[2], w.v[0] = -G / 1e4, 0.5
         for _ in range(400):
-            step(w)
+            made(w)
         ends.append(abs(w.v[0]))
     assert ends[0] < 1e-12
     assert ends[1] > 1e-5

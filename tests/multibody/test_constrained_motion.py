@@ -18,7 +18,6 @@ from linkwork.multibody.formulations.assembly import AssemblyError, assemble, as
 from linkwork.multibody.formulations.passages import count_passages
 from linkwork.multibody.formulations.rank import factor
 from linkwork.multibody.kernels import layout
-from linkwork.multibody.steps.constrained_steps import constrained_rk4, constrained_semi_implicit
 from linkwork.multibody.steps.integrate import rk4, semi_implicit
 from linkwork.multibody.tree.dynamics import dynamics, energy
 from linkwork.multibody.tree.kinematics import kinematics
@@ -56,13 +55,13 @@ def test_a_four_bar_keeps_energy_and_closure(closure):
     worst = np.zeros(2)
     for _ in range(10):
         for _ in range(300):
-            constrained_rk4(*w.arguments, 1e-3)
+            rk4(*w.arguments, 1e-3)
         worst = np.maximum(worst, _residuals(w))
     assert abs(_energy(w) - before) < 1e-7 * kinetic
     assert (worst < 1e-12).all()
 
 
-@pytest.mark.parametrize(("step", "order"), [(constrained_rk4, 4), (constrained_semi_implicit, 1)])
+@pytest.mark.parametrize(("step", "order"), [(rk4, 4), (semi_implicit, 1)])
 def test_order_of_convergence(step, order):
     mechanism = four_bar()
 
@@ -80,7 +79,7 @@ def test_order_of_convergence(step, order):
 def _reference(mechanism: Mechanism, duration: float) -> Floats:
     w = _start(mechanism, [1.0, -0.5, -2.0], [2.0, 0.0, 0.0])
     for _ in range(3000):
-        constrained_rk4(*w.arguments, duration / 3000)
+        rk4(*w.arguments, duration / 3000)
     return np.concatenate([w.q, w.v])
 
 
@@ -90,7 +89,7 @@ def test_every_formulation_moves_alike(choice):
     w = _start(mechanism, *on_branch(0.3, 2.0))
     w.choice[0] = choice
     for _ in range(200):
-        constrained_rk4(*w.arguments, 1e-3)
+        rk4(*w.arguments, 1e-3)
     q1 = _one_dof(0.3, 2.0, 0.2)
     assert np.abs(w.q - on_branch(q1, 0.0)[0]).max() < 1e-9
 
@@ -109,7 +108,7 @@ def _one_dof(q1: float, speed: float, duration: float) -> float:
 def _counted(w: Workspace, steps: int) -> None:
     """Steps of 1 ms, after each of which passages of branch poses are counted."""
     for _ in range(steps):
-        constrained_rk4(*w.arguments, 1e-3)
+        rk4(*w.arguments, 1e-3)
         constraint_rows(*w.arguments)
         factor(*w.arguments)
         count_passages(*w.arguments)
@@ -151,7 +150,7 @@ def test_a_parallelogram_that_lies_flat_starts_on_the_branch_of_its_velocity():
     assert np.abs(w.v - [3.0, -3.0, 3.0]).max() < 1e-12
     before = _energy(w)
     for _ in range(300):
-        constrained_rk4(*w.arguments, 1e-3)
+        rk4(*w.arguments, 1e-3)
     assert abs(np.sin(w.q[0] + w.q[1])) < 1e-9
     assert abs(_energy(w) - before) < 1e-8 * before
 
@@ -167,7 +166,7 @@ def test_a_prescribed_motion_is_followed():
         w.target[0] = [omega**n * np.sin(omega * t + 0.5 * n * np.pi) for n in range(6)]
         if k == 0:
             assemble_workspace(mechanism, w)
-        constrained_rk4(*w.arguments, dt)
+        rk4(*w.arguments, dt)
     assert w.clock[0] == pytest.approx(0.5)
     place = mechanism.joint_index("joint0")
     assert w.q[place] == pytest.approx(np.sin(2.5), abs=1e-13)
@@ -180,7 +179,7 @@ def test_baumgarte_brings_a_gap_to_nothing_as_its_oscillator():
     w = mechanism.workspace()
     w.q[:], w.choice[1], w.baumgarte[:] = (0.8 + gap, 0.0), 0.0, (alpha, beta)
     for _ in range(500):
-        constrained_rk4(*w.arguments, 1e-3)
+        rk4(*w.arguments, 1e-3)
     constraint_rows(*w.arguments)
     phi, _ = _residuals(w)
     fast, slow = np.roots([1.0, alpha, beta])
@@ -192,7 +191,7 @@ def test_without_correction_residuals_only_grow_slowly():
     w = _start(four_bar(), [1.0, -0.5, -2.0], [3.0, 0.0, 0.0])
     w.choice[1] = 0.0
     for _ in range(500):
-        constrained_rk4(*w.arguments, 1e-3)
+        rk4(*w.arguments, 1e-3)
     phi, _ = _residuals(w)
     assert 1e-14 < phi < 1e-7
 
@@ -213,7 +212,7 @@ def test_a_wheel_rolls_down_a_slope():
     w = _start(wheel, [0.1, 0.2, 0.0], np.zeros(3))
     assert w.q[1] == pytest.approx(radius)
     for _ in range(1000):
-        constrained_rk4(*w.arguments, 1e-3)
+        rk4(*w.arguments, 1e-3)
     travelled = 0.5 * G * np.sin(slope) / (1.0 + moment / (mass * radius**2))
     assert w.q == pytest.approx([0.1 + travelled, radius, travelled / radius], rel=1e-9)
 
@@ -226,7 +225,7 @@ def test_switching_a_wire_on_takes_the_energy_of_the_impulse():
     assert switch(mechanism, w, "wire", True) == pytest.approx(0.5 * 1.7 * 1.5**2)
     assert np.abs(w.v - [0.0, 2.0]).max() < 1e-14
     assert switch(mechanism, w, "wire", False) == pytest.approx(0.0)
-    constrained_rk4(*w.arguments, 0.1)
+    rk4(*w.arguments, 0.1)
     assert np.abs(w.q - [0.8, 0.2 - 0.5 * G * 0.01]).max() < 1e-12
 
 
@@ -254,23 +253,9 @@ def test_assembly_with_balls():
     assemble_workspace(mechanism, w)
     before = _energy(w)
     for _ in range(500):
-        constrained_rk4(*w.arguments, 1e-3)
+        rk4(*w.arguments, 1e-3)
     assert abs(_energy(w) - before) < 1e-6 * max(1.0, abs(before))
     assert max(_residuals(w)) < 1e-12
-
-
-def test_without_constraints_a_step_is_the_step_of_the_tree():
-    mechanism = random_tree(np.random.default_rng(1), 4, ("spherical", "revolute"))
-    v = np.random.default_rng(2).normal(size=mechanism.nv)
-    ends = []
-    for step in (rk4, constrained_rk4, semi_implicit, constrained_semi_implicit):
-        w = mechanism.workspace()
-        w.v[:] = v
-        for _ in range(20):
-            step(*w.arguments, 1e-3)
-        ends.append(np.concatenate([w.q, w.v]))
-    assert np.abs(ends[0] - ends[1]).max() < 1e-12
-    assert np.abs(ends[2] - ends[3]).max() < 1e-12
 
 
 def test_constraints_that_are_switched_by_hand_are_no_branch_pose():
@@ -291,5 +276,5 @@ def test_every_passage_of_a_branch_pose_is_counted():
 
 def test_steps_allocate_nothing(allocations):
     w = _start(four_bar(), [1.0, -0.5, -2.0], [3.0, 0.0, 0.0])
-    for step in (constrained_rk4, constrained_semi_implicit):
+    for step in (rk4, semi_implicit):
         assert allocations(step, *w.arguments, 1e-3) == 0

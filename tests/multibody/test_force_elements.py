@@ -21,7 +21,6 @@ from linkwork.multibody.forces import (
 )
 from linkwork.multibody.formulations.reactions import ReactionTable
 from linkwork.multibody.functions import bias, kinetic_energy, potential_energy
-from linkwork.multibody.steps.constrained_steps import constrained_rk4
 from linkwork.multibody.steps.integrate import rk4
 from linkwork.multibody.symbolic.linear_model import linearize
 from linkwork.multibody.tree.coordinates import coordinates
@@ -188,7 +187,7 @@ def test_a_slider_crank_with_a_spring_damper_follows_its_one_equation() -> None:
     work = mechanism.workspace()
     work.q[:] = 0.7, slide(0.7)
     for _ in range(4000):
-        constrained_rk4(*work.arguments, 2.5e-4)
+        rk4(*work.arguments, 2.5e-4)
     assert (work.q[0], work.v[0]) == pytest.approx(tuple(found.y[:, -1]), abs=1e-9)
 
 

@@ -10,28 +10,21 @@ from linkwork.multibody.formulations.assembly import assemble
 from linkwork.multibody.formulations.minimal import minimal_rk4
 from linkwork.multibody.formulations.partition import (
     COUNT,
-    LISTS,
     POSITIONS,
     PROJECTED_STEPS,
-    UNDECIDED,
     VELOCITIES,
-    partition_size,
-    scratch_size,
 )
-from linkwork.multibody.steps.constrained_steps import constrained_rk4
+from linkwork.multibody.steps.integrate import rk4
 from tests.multibody.machines import (
     random_tree,
 )
 
 
-def _run(mechanism: Mechanism, w: Workspace, dt: float, count: int) -> tuple[Floats, np.ndarray]:
+def _run(w: Workspace, dt: float, count: int) -> tuple[Floats, np.ndarray]:
     """q at the end by minimal coordinates, and the partition."""
-    partition = np.zeros(partition_size(mechanism.nv), dtype=np.int64)
-    partition[COUNT:LISTS] = UNDECIDED
-    z = np.zeros(scratch_size(mechanism.nq, mechanism.nv, len(w.phi)))
     for _ in range(count):
-        minimal_rk4(*w.arguments, dt, partition, z)
-    return w.q.copy(), partition
+        minimal_rk4(*w.arguments, dt)
+    return w.q.copy(), w.partition
 
 
 def _rolling() -> tuple[Mechanism, Floats, Floats]:
@@ -69,11 +62,11 @@ def test_it_is_of_fourth_order_and_ends_where_projection_ends(make):
 
     exact = begin()
     for _ in range(1600):
-        constrained_rk4(*exact.arguments, 0.3 / 1600)
+        rk4(*exact.arguments, 0.3 / 1600)
     errors = []
     for count in (100, 200):
         w = begin()
-        found, partition = _run(mechanism, w, 0.3 / count, count)
+        found, partition = _run(w, 0.3 / count, count)
         errors.append(np.abs(found - exact.q).max())
         assert partition[PROJECTED_STEPS] == 0
         assert np.abs(w.phi).max() < 1e-12
@@ -85,7 +78,7 @@ def test_rolling_takes_velocities_but_one_position_only():
     mechanism, q, v = _rolling()
     w = mechanism.workspace()
     w.q[:], w.v[:] = q, v
-    _, partition = _run(mechanism, w, 1e-3, 1)
+    _, partition = _run(w, 1e-3, 1)
     assert partition[COUNT + VELOCITIES] == 3
     assert partition[COUNT + POSITIONS] == 1
 
@@ -101,10 +94,10 @@ def test_a_target_that_moves_is_followed():
         w.target[0, :3] = 0.3, 1.0, 2.0
         w.v[mechanism.joint_index("joint1")] = 1.0
         if minimal:
-            _run(mechanism, w, 1e-3, 200)
+            _run(w, 1e-3, 200)
         else:
             for _ in range(200):
-                constrained_rk4(*w.arguments, 1e-3)
+                rk4(*w.arguments, 1e-3)
         ends.append(w.q.copy())
     assert abs(ends[0][mechanism.joint_index("joint1")] - (0.3 + 0.2 + 0.04)) < 1e-12
     assert np.abs(ends[0] - ends[1]).max() < 1e-7

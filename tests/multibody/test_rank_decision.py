@@ -17,7 +17,7 @@ from linkwork.multibody.formulations.assembly import (
 from linkwork.multibody.formulations.passages import count_passages
 from linkwork.multibody.formulations.rank import factor, factor_without
 from linkwork.multibody.kernels import layout
-from linkwork.multibody.steps.constrained_steps import constrained_rk4
+from linkwork.multibody.steps.integrate import rk4
 from linkwork.multibody.tree.dynamics import dynamics, energy
 from linkwork.multibody.tree.rotations import move_by
 
@@ -106,7 +106,7 @@ def test_a_stiff_frame_does_not_move(beside_deg):
     state = assemble_workspace(mechanism, w)
     assert (state.rank, state.ordinary_rank) == (6, 6)
     for _ in range(300):
-        constrained_rk4(*w.arguments, 1e-3)
+        rk4(*w.arguments, 1e-3)
     assert np.abs(w.q - q).max() < 1e-9
     assert np.abs(w.v).max() < 1e-9
 
@@ -122,7 +122,7 @@ def test_a_stiff_frame_turns_with_what_carries_it():
     turned = w.q[mechanism.joint_index("turn")]
     rate = w.v[mechanism.joint_index("turn")]
     for _ in range(500):
-        constrained_rk4(*w.arguments, 1e-3)
+        rk4(*w.arguments, 1e-3)
         assert w.ranking[layout.LOST] == 0.0
     assert w.v[mechanism.joint_index("turn")] == pytest.approx(rate, rel=1e-6)
     assert w.q[mechanism.joint_index("turn")] == pytest.approx(turned + 0.5 * rate, rel=1e-6)
@@ -164,7 +164,7 @@ def assert_holds_1_s(mechanism: Mechanism, q: Floats) -> None:
     w.q[:] = q
     assemble_workspace(mechanism, w)
     for _ in range(1000):
-        constrained_rk4(*w.arguments, 1e-3)
+        rk4(*w.arguments, 1e-3)
     assert np.abs(w.q - q).max() < 1e-9
     assert np.abs(w.v).max() < 1e-9
 
@@ -243,7 +243,7 @@ def test_passing_the_flat_pose_beside_a_stiff_frame_moves_the_parallelogram_alon
     w = stiff_beside_parallelogram(1e-4, -0.3)
     still = w.q.copy()
     for _ in range(200):
-        constrained_rk4(*w.arguments, 1e-3)
+        rk4(*w.arguments, 1e-3)
     moved = np.flatnonzero(np.abs(w.q - still) > 1e-9)
     assert [w.q[k] for k in moved] == pytest.approx([0.3, 0.3, -0.3], abs=1e-9)
 
@@ -308,7 +308,7 @@ def test_passages_are_counted_for_any_number_of_loops(couplers):
     before, turns = total(w), 2
     steps = int(turns * 2.0 * np.pi / 6.0 / 1e-3)
     for _ in range(steps):
-        constrained_rk4(*w.arguments, 1e-3)
+        rk4(*w.arguments, 1e-3)
         constraint_rows(*w.arguments)
         factor(*w.arguments)
         count_passages(*w.arguments)
@@ -369,7 +369,7 @@ def driven(couplers: int, middle: float, reach: float, omega: float, steps: int)
             signs = np.array([1.0 if name.startswith("rod") else -1.0 for name in mechanism.joint_names])
             w.q[:] = signs * (middle + reach)
             assemble_workspace(mechanism, w)
-        constrained_rk4(*w.arguments, 1e-3)
+        rk4(*w.arguments, 1e-3)
         constraint_rows(*w.arguments)
         factor(*w.arguments)
         count_passages(*w.arguments)

@@ -14,7 +14,7 @@ from linkwork.multibody.constraints import (
 )
 from linkwork.multibody.formulations.assembly import assemble
 from linkwork.multibody.formulations.reactions import joint_reactions
-from linkwork.multibody.steps.constrained_steps import constrained_rk4
+from linkwork.multibody.steps.integrate import rk4
 from linkwork.multibody.tree.dynamics import dynamics, energy
 from tests.multibody.machines import (
     G,
@@ -39,7 +39,7 @@ def _run(mechanism: Mechanism, q: Floats, v: Floats, steps: int, dt: float = 1e-
     w.q[:], w.v[:] = q, v
     states, energies = [w.q.copy()], []
     for _ in range(steps):
-        constrained_rk4(*w.arguments, dt)
+        rk4(*w.arguments, dt)
         states.append(w.q.copy())
         dynamics(*w.arguments)
         energy(*w.arguments)
@@ -151,7 +151,7 @@ def test_guide_and_skate_in_one_line_are_redundant_and_hold_together():
     w = sleigh.workspace()
     w.v[0] = 3.0
     for _ in range(1000):
-        constrained_rk4(*w.arguments, 1e-3)
+        rk4(*w.arguments, 1e-3)
     assert w.q == pytest.approx([3.0, 0.0, 0.0], abs=1e-12)
 
 

@@ -33,7 +33,7 @@ def made(
 
 def counters(plant: Simulator) -> tuple[int, int]:
     """Switches of the independent set, and steps made by projection."""
-    partition = plant.state.partition
+    partition = plant.work.partition
     return int(partition[SWITCHES]), int(partition[PROJECTED_STEPS])
 
 

@@ -4,7 +4,7 @@ Both push with a spring and a damper, and never pull. With the depth d inside th
     N = max(0, stiffness d + damping ḋ)     where d > 0, else 0
 A contact rubs, too, by Coulomb's law made smooth, against the slip u (tangential velocity where it touches),
     F = -friction N tanh(|u| / slip_speed) u / |u|
-compliant_forces.py evaluates them; compliant_steps.py keeps steps of time exact where touch begins and ends.
+compliant_forces.py evaluates them; step.py keeps steps of time exact where touch begins and ends.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from linkwork.multibody.model import (
 from linkwork.multibody.tree.link_tree import check_names
 
 SPRING, DAMPER, RUBBING = 0.2, 0.1, 0.5
-"""Longest parts of a step that follow springs, dampers and friction well (compliant_steps.py)."""
+"""Longest parts of a step that follow springs, dampers and friction well (step.py)."""
 
 
 @dataclass(frozen=True)

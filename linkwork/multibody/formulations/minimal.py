@@ -10,12 +10,11 @@ velocities from A v + Φ_t = 0, so that the motion does not leave the manifold a
 Changes of the partition happen between steps; q and v are continuous there.
 
 Near poses where branches of the closure meet no choice of coordinates is independent. There, and where
-Newton's method does not converge, a step is made by projection (constrained_steps.py) and counted.
+Newton's method does not converge, a step is made by projection (integrate.py) and counted.
 
-`partition` (integers) and `z` (numbers), the scratch memory, are those of partition.py; dt is in seconds.
+The partition and its scratch are fields of the workspace; dt is in seconds.
 """
 
-from linkwork.arrays import Floats, Integers
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.formulations.constrained_dynamics import (
     constrained_terms,
@@ -27,28 +26,18 @@ from linkwork.multibody.formulations.partition import (
     LISTS,
     POSITIONS,
     PROJECTED_STEPS,
-    SOLUTION,
-    START_V,
-    V_SUM,
     VELOCITIES,
-    X_RATE,
-    X_SUM,
-    X,
     choose,
     factor_dependent,
-    of_z,
-    right_side,
     solve_dependent,
-    start_q,
 )
 from linkwork.multibody.formulations.projection import TOLERANCE, position_residual
 from linkwork.multibody.formulations.reduced_mass import motion_in_basis
 from linkwork.multibody.kernels.compiling import kernel, part
 from linkwork.multibody.kernels.layout import LOST, NEAR
 from linkwork.multibody.kernels.views import copy, fill
-from linkwork.multibody.steps.constrained_steps import constrained_rk4, constrained_semi_implicit
 from linkwork.multibody.steps.divided_steps import judge_step, keep_step
-from linkwork.multibody.steps.integrate import driving_power
+from linkwork.multibody.steps.integrate import driving_power, rk4, semi_implicit
 from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.multibody.tree.local_coordinates import chart_rates
 from linkwork.multibody.tree.rotations import move
@@ -60,17 +49,15 @@ _ITERATIONS = 12
 
 
 @kernel
-def recover(m: Model, w: Workspace, partition: Integers, z: Floats) -> bool:
+def recover(m: Model, w: Workspace) -> bool:
     """q from the start and x, whose dependent entries are corrected, then the dependent velocities.
 
     Returns whether the closures could be met.
     """
-    x, start = of_z(m, z, X), start_q(m, z)
-    right, y = right_side(m, z), of_z(m, z, SOLUTION)
     before = 0.0
     for iteration in range(_ITERATIONS):
-        copy(start, w.q)
-        move(m, w.q, x, 1.0)
+        copy(w.began_q, w.q)
+        move(m, w.q, w.chart, 1.0)
         kinematics(m, w)
         constraint_rows(m, w)
         residual = position_residual(m, w)
@@ -80,117 +67,109 @@ def recover(m: Model, w: Workspace, partition: Integers, z: Floats) -> bool:
                 return False
             break
         before = residual
-        if factor_dependent(m, w, partition, z, POSITIONS) == 0.0:
+        if factor_dependent(m, w, POSITIONS) == 0.0:
             return False
         for i in range(m.n_rows):
-            right[i] = -m.row_scale[i] * w.phi[i]
-        solve_dependent(m, w, partition, z, POSITIONS)
-        for j in range(partition[COUNT + POSITIONS]):
-            x[partition[LISTS + m.nv + j]] += y[j]
-    if partition[COUNT + VELOCITIES] > 0 and factor_dependent(m, w, partition, z, VELOCITIES) == 0.0:
+            w.dependent_side[i] = -m.row_scale[i] * w.phi[i]
+        solve_dependent(m, w, POSITIONS)
+        for j in range(w.partition[COUNT + POSITIONS]):
+            w.chart[w.partition[LISTS + m.nv + j]] += w.solution[j]
+    if w.partition[COUNT + VELOCITIES] > 0 and factor_dependent(m, w, VELOCITIES) == 0.0:
         return False
     for i in range(m.n_rows):
-        right[i] = -m.row_scale[i] * w.phi_rate[i]
-    solve_dependent(m, w, partition, z, VELOCITIES)
-    for j in range(partition[COUNT + VELOCITIES]):
-        w.v[partition[LISTS + j]] += y[j]
+        w.dependent_side[i] = -m.row_scale[i] * w.phi_rate[i]
+    solve_dependent(m, w, VELOCITIES)
+    for j in range(w.partition[COUNT + VELOCITIES]):
+        w.v[w.partition[LISTS + j]] += w.solution[j]
     return True
 
 
 @kernel
-def minimal_acceleration(m: Model, w: Workspace, partition: Integers, z: Floats) -> bool:
+def minimal_acceleration(m: Model, w: Workspace) -> bool:
     """After `constrained_terms`: v̇ by the partition; return whether A_D could be solved."""
-    n, count = m.nv, partition[COUNT + VELOCITIES]
-    right, y = right_side(m, z), of_z(m, z, SOLUTION)
-    if count > 0 and factor_dependent(m, w, partition, z, VELOCITIES) == 0.0:
+    n, count = m.nv, w.partition[COUNT + VELOCITIES]
+    if count > 0 and factor_dependent(m, w, VELOCITIES) == 0.0:
         return False
     for i in range(m.n_rows):
-        right[i] = m.row_scale[i] * w.b[i]
-    solve_dependent(m, w, partition, z, VELOCITIES)
+        w.dependent_side[i] = m.row_scale[i] * w.b[i]
+    solve_dependent(m, w, VELOCITIES)
     fill(w.vdot, 0.0)
     for j in range(count):
-        w.vdot[partition[LISTS + j]] = y[j]
+        w.vdot[w.partition[LISTS + j]] = w.solution[j]
     for free in range(n - count):
-        k = partition[LISTS + count + free]
+        k = w.partition[LISTS + count + free]
         for i in range(m.n_rows):
-            right[i] = -m.row_scale[i] * w.A[i, k] * m.column_scale[k]
-        solve_dependent(m, w, partition, z, VELOCITIES)
+            w.dependent_side[i] = -m.row_scale[i] * w.A[i, k] * m.column_scale[k]
+        solve_dependent(m, w, VELOCITIES)
         fill(w.basis[free], 0.0)
         w.basis[free, k] = m.column_scale[k]
         for j in range(count):
-            w.basis[free, partition[LISTS + j]] = y[j]
+            w.basis[free, w.partition[LISTS + j]] = w.solution[j]
     free_forces(m, w, w.shift)
     motion_in_basis(m, w, n - count, w.shift, w.vdot)
     return True
 
 
 @kernel
-def minimal_rk4(m: Model, w: Workspace, dt: float, partition: Integers, z: Floats) -> bool:
+def minimal_rk4(m: Model, w: Workspace, dt: float) -> bool:
     """The classical step of Runge and Kutta for the independent ones; False where projection made it."""
-    if _rk4(m, w, dt, partition, z):
+    if _rk4(m, w, dt):
         return True
-    partition[PROJECTED_STEPS] += 1
+    w.partition[PROJECTED_STEPS] += 1
     w.choice[1] = 1.0
-    constrained_rk4(m, w, dt)
+    rk4(m, w, dt)
     return False
 
 
 @kernel
-def divided_minimal_rk4(m: Model, w: Workspace, dt: float, partition: Integers, z: Floats) -> bool:
+def divided_minimal_rk4(m: Model, w: Workspace, dt: float) -> bool:
     """`minimal_rk4` in as many parts as the motion needs (divided_steps.py)."""
     left, parts, own = 1.0, 1.0, True
     while left > 0.0:
         keep_step(w)
-        own = minimal_rk4(m, w, left / parts * dt, partition, z) and own
+        own = minimal_rk4(m, w, left / parts * dt) and own
         left, parts = judge_step(m, w, left, parts, dt)
     return own
 
 
 @kernel
-def _rk4(m: Model, w: Workspace, dt: float, partition: Integers, z: Floats) -> bool:
+def _rk4(m: Model, w: Workspace, dt: float) -> bool:
     """The step, or False and the state as it was."""
     n = m.nv
     lost = 0.0
-    x, rate, sum_x, sum_v, began_v = (
-        of_z(m, z, X),
-        of_z(m, z, X_RATE),
-        of_z(m, z, X_SUM),
-        of_z(m, z, V_SUM),
-        of_z(m, z, START_V),
-    )
-    if not begin_minimal(m, w, partition, z):
+    if not begin_minimal(m, w):
         return False
     began, good, work = w.clock[0], True, 0.0
-    fill(sum_x, 0.0)
-    fill(sum_v, 0.0)
+    fill(w.chart_sum, 0.0)
+    fill(w.speed_sum, 0.0)
     for stage in range(4):
         if stage > 0:
             constrained_terms(m, w)
             good = w.ranking[LOST] == 0.0
-        good = good and minimal_acceleration(m, w, partition, z)
+        good = good and minimal_acceleration(m, w)
         if not good:
             break
         if stage == 1:
             copy(w.vdot, w.second)
-        chart_rates(m, x, w.v, rate)
+        chart_rates(m, w.chart, w.v, w.chart_rate)
         weight = 1.0 / 3.0 if stage in (1, 2) else 1.0 / 6.0
         work += weight * dt * _driven(m, w)
         lost += weight * dt * w.losses[0]
         reach = dt if stage >= 2 else 0.5 * dt
         w.clock[0] = began + reach
         for k in range(n):
-            sum_x[k] += weight * rate[k]
-            sum_v[k] += weight * w.vdot[k]
-            x[k] = dt * sum_x[k] if stage == 3 else reach * rate[k]
-            w.v[k] = began_v[k] + (dt * sum_v[k] if stage == 3 else reach * w.vdot[k])
-        good = recover(m, w, partition, z)
+            w.chart_sum[k] += weight * w.chart_rate[k]
+            w.speed_sum[k] += weight * w.vdot[k]
+            w.chart[k] = dt * w.chart_sum[k] if stage == 3 else reach * w.chart_rate[k]
+            w.v[k] = w.began_v[k] + (dt * w.speed_sum[k] if stage == 3 else reach * w.vdot[k])
+        good = recover(m, w)
         if not good:
             break
     if good:
         w.driven_work[0] += work
         w.losses[2] += lost
     else:
-        restore(m, w, z, began)
+        restore(w, began)
     return good
 
 
@@ -207,52 +186,51 @@ def _driven(m: Model, w: Workspace) -> float:
 
 
 @kernel
-def minimal_semi_implicit(m: Model, w: Workspace, dt: float, partition: Integers, z: Floats) -> bool:
+def minimal_semi_implicit(m: Model, w: Workspace, dt: float) -> bool:
     """The first-order step v_I += dt v̇_I, x_I += dt v_I; False where projection made it."""
-    x = of_z(m, z, X)
     began = w.clock[0]
-    if begin_minimal(m, w, partition, z):
-        good = minimal_acceleration(m, w, partition, z)
+    if begin_minimal(m, w):
+        good = minimal_acceleration(m, w)
         work = dt * _driven(m, w) if good else 0.0
         lost = dt * w.losses[0]
         if good:
             for k in range(m.nv):
                 w.v[k] += dt * w.vdot[k]
-            good = recover(m, w, partition, z)
+            good = recover(m, w)
         if good:
             for k in range(m.nv):
-                x[k] = dt * w.v[k]
+                w.chart[k] = dt * w.v[k]
             w.clock[0] = began + dt
-            good = recover(m, w, partition, z)
+            good = recover(m, w)
         if good:
             w.driven_work[0] += work
             w.losses[2] += lost
             return True
-        restore(m, w, z, began)
-    partition[PROJECTED_STEPS] += 1
+        restore(w, began)
+    w.partition[PROJECTED_STEPS] += 1
     w.choice[1] = 1.0
-    constrained_semi_implicit(m, w, dt)
+    semi_implicit(m, w, dt)
     return False
 
 
 @kernel
-def begin_minimal(m: Model, w: Workspace, partition: Integers, z: Floats) -> bool:
+def begin_minimal(m: Model, w: Workspace) -> bool:
     """Begin a step: all terms, and the partition. Returns False near a pose where branches meet."""
     constrained_terms(m, w)
     if w.ranking[LOST] > 0.0 or w.ranking[NEAR] > 0.0:
         return False
-    choose(m, w, partition, z)
-    fill(of_z(m, z, X), 0.0)
-    copy(w.q, start_q(m, z))
-    copy(w.v, of_z(m, z, START_V))
+    choose(m, w)
+    fill(w.chart, 0.0)
+    copy(w.q, w.began_q)
+    copy(w.v, w.began_v)
     copy(w.q, w.start_q)
     copy(w.v, w.start_v)
     return True
 
 
 @kernel
-def restore(m: Model, w: Workspace, z: Floats, began: float) -> None:
+def restore(w: Workspace, began: float) -> None:
     """Restore q, v and the clock (s) as they were after `begin_minimal`."""
-    copy(start_q(m, z), w.q)
-    copy(of_z(m, z, START_V), w.v)
+    copy(w.began_q, w.q)
+    copy(w.began_v, w.v)
     w.clock[0] = began

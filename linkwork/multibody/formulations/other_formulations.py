@@ -21,6 +21,7 @@ from linkwork.multibody.kernels.layout import RANK, REPLACED
 from linkwork.multibody.kernels.views import copy, fill
 from linkwork.multibody.linalg.linear import cholesky, cholesky_solve, lower_solve, upper_solve
 from linkwork.multibody.linalg.reflections import exchange_back, reflect
+from linkwork.multibody.tree.dynamics import forward_dynamics
 from linkwork.multibody.workspace import Model, Workspace
 
 PROJECTED, UDWADIA_KALABA, LAGRANGE = range(3)
@@ -100,7 +101,13 @@ def lagrange(m: Model, w: Workspace) -> None:
 
 @kernel
 def constrained_forward_dynamics(m: Model, w: Workspace) -> None:
-    """From q, v and effort: v̇, Fc, λ and the rank by the formulation that `choice` names."""
+    """From q, v and effort: v̇, Fc, λ and the rank by the formulation that `choice` names.
+
+    Without constraints, v̇ by `forward_dynamics`.
+    """
+    if m.n_rows == 0:
+        forward_dynamics(m, w)
+        return
     choice = int(w.choice[0])
     if choice == UDWADIA_KALABA:
         udwadia_kalaba(m, w)

@@ -15,7 +15,6 @@ from linkwork.arrays import Floats
 from linkwork.multibody.kernels.compiling import kernel, part
 from linkwork.multibody.kernels.layout import RANKING_SIZE
 from linkwork.multibody.kernels.views import copy
-from linkwork.multibody.steps.constrained_steps import constrained_rk4
 from linkwork.multibody.steps.integrate import rk4
 from linkwork.multibody.workspace import Model, Workspace
 
@@ -95,14 +94,4 @@ def divided_rk4(m: Model, w: Workspace, dt: float) -> None:
     while left > 0.0:
         keep_step(w)
         rk4(m, w, left / parts * dt)
-        left, parts = judge_step(m, w, left, parts, dt)
-
-
-@kernel
-def divided_constrained_rk4(m: Model, w: Workspace, dt: float) -> None:
-    """`constrained_rk4` in as many parts as the motion needs, dt in seconds."""
-    left, parts = 1.0, 1.0
-    while left > 0.0:
-        keep_step(w)
-        constrained_rk4(m, w, left / parts * dt)
         left, parts = judge_step(m, w, left, parts, dt)

@@ -33,9 +33,8 @@ from linkwork.multibody.formulations.rank import factor, scaled_right_side
 from linkwork.multibody.kernels.compiling import kernel, part
 from linkwork.multibody.kernels.layout import LOST, RANKING_SIZE
 from linkwork.multibody.kernels.views import copy, fill
-from linkwork.multibody.steps.constrained_steps import constrained_rk4
 from linkwork.multibody.steps.integrate import driving_power, rk4
-from linkwork.multibody.tree.dynamics import dynamics, factor_mass, forward_dynamics, mass_times, solve_mass
+from linkwork.multibody.tree.dynamics import dynamics, factor_mass, mass_times, solve_mass
 from linkwork.multibody.tree.rotations import coordinate_rates, move, normalise
 from linkwork.multibody.workspace import Model, Workspace
 
@@ -50,7 +49,7 @@ _OFF = math.sqrt(3.0) / 6.0
 
 
 @part
-def _stage(m: Model, w: Workspace, constrained: int | None, one: int, h: float) -> tuple[float, float]:
+def _stage(m: Model, w: Workspace, one: int, h: float) -> tuple[float, float]:
     """Renew a stage's rates; return how much they changed, and how large they are."""
     nq, nv = m.nq, m.nv
     size = m.nq + m.nv
@@ -62,10 +61,7 @@ def _stage(m: Model, w: Workspace, constrained: int | None, one: int, h: float) 
         w.v[k] = w.start_v[k] + h * (0.25 * own[nq + k] + aside * other[nq + k])
     began = w.clock[0]
     w.clock[0] += h * (0.5 + (2 * one - 1) * _OFF)
-    if constrained is None:
-        forward_dynamics(m, w)
-    else:
-        constrained_forward_dynamics(m, w)
+    constrained_forward_dynamics(m, w)
     w.clock[0] = began
     coordinate_rates(m, w.q, w.v, w.rates)
     change = largest = 0.0
@@ -81,7 +77,7 @@ def _stage(m: Model, w: Workspace, constrained: int | None, one: int, h: float) 
 
 
 @part
-def _gauss(m: Model, w: Workspace, constrained: int | None, h: float, again: bool) -> bool:
+def _gauss(m: Model, w: Workspace, h: float, again: bool) -> bool:
     """One step, not yet back on the manifold; False, and the state as it was, where stages do not settle.
 
     again: begin the repetition from the last stages.
@@ -96,8 +92,8 @@ def _gauss(m: Model, w: Workspace, constrained: int | None, h: float, again: boo
     for _ in range(_MOST):
         for k in range(RANKING_SIZE):
             w.ranking[k] = w.kept[k]
-        first, at_first = _stage(m, w, constrained, 0, h)
-        second, at_second = _stage(m, w, constrained, 1, h)
+        first, at_first = _stage(m, w, 0, h)
+        second, at_second = _stage(m, w, 1, h)
         change, largest = first + second, max(at_first, at_second)
         good = change <= _TOLERABLE * largest
         if change <= _SETTLED * largest or not math.isfinite(change):
@@ -115,13 +111,6 @@ def _gauss(m: Model, w: Workspace, constrained: int | None, h: float, again: boo
     w.losses[2] += 0.5 * h * (w.stages[2 * size] + w.stages[2 * size + 1])
     w.driven_work[0] += 0.5 * h * (w.stages[2 * size + 2] + w.stages[2 * size + 3])
     return True
-
-
-@kernel
-def gauss(m: Model, w: Workspace, dt: float) -> None:
-    """One step without constraints, dt in seconds."""
-    if not _gauss(m, w, None, dt, False):
-        rk4(m, w, dt)
 
 
 @part
@@ -217,20 +206,20 @@ def _balance(m: Model, w: Workspace) -> bool:
 
 
 @kernel
-def constrained_gauss(m: Model, w: Workspace, dt: float) -> None:
-    """One step under constraints, with a projection onto the manifold that is the same at both ends."""
-    if w.choice[1] == 0.0:
-        if not _gauss(m, w, 1, dt, False):
-            constrained_rk4(m, w, dt)
+def gauss(m: Model, w: Workspace, dt: float) -> None:
+    """One step; under constraints with a projection onto the manifold that is the same at both ends."""
+    if m.n_rows == 0 or w.choice[1] == 0.0:
+        if not _gauss(m, w, dt, False):
+            rk4(m, w, dt)
         return
     _begin_from(m, w)
     for count in range(_MOST_PUSHES):
         if count > 0:
             _begin_again(m, w)
             _push(m, w)
-        if not _gauss(m, w, 1, dt, count > 0):
+        if not _gauss(m, w, dt, count > 0):
             _begin_again(m, w)
-            constrained_rk4(m, w, dt)
+            rk4(m, w, dt)
             return
         _pull(m, w)
         one_sided = w.ranking[LOST] > 0.0 or w.stuck_count[0] > 0.0

@@ -1,12 +1,16 @@
-"""One step of time for the state (q, v) in a workspace, effort held; friction and forces at each stage.
+"""One step of time for the state (q, v) in a workspace, effort held; under constraints, where there are any.
 
-After a step only q, v and the clock are new: everything else in the workspace belongs to the last stage (the
-energy lost so far, and the work of applied forces, are added up over the stages, with their weights).
+Friction and forces are taken at each stage. The clock in the workspace advances, so that prescribed values
+move; their stages are taken at the stages' times. The formulation of the accelerations and whether the end of
+a step is brought back onto the manifold follow `choice`. After a step only q, v and the clock are new: all
+else in the workspace belongs to the last stage. The energy lost so far (`losses`) and the work of applied
+forces and moving constraints (`driven_work`) are added up over the stages, with their weights.
 """
 
+from linkwork.multibody.formulations.other_formulations import constrained_forward_dynamics
+from linkwork.multibody.formulations.projection import onto_manifold
 from linkwork.multibody.kernels.compiling import kernel, part
 from linkwork.multibody.kernels.views import copy, fill
-from linkwork.multibody.tree.dynamics import forward_dynamics
 from linkwork.multibody.tree.rotations import coordinate_rates, move, normalise
 from linkwork.multibody.workspace import Model, Workspace
 
@@ -23,6 +27,13 @@ def driving_power(m: Model, w: Workspace) -> float:
     return power
 
 
+@part
+def _close(m: Model, w: Workspace) -> None:
+    """Back onto the manifold, where that is wanted."""
+    if m.n_rows > 0 and w.choice[1] != 0.0:
+        onto_manifold(m, w)
+
+
 @kernel
 def rk4(m: Model, w: Workspace, dt: float) -> None:
     """The classical fourth-order step of Runge and Kutta, dt in seconds."""
@@ -33,7 +44,7 @@ def rk4(m: Model, w: Workspace, dt: float) -> None:
     fill(w.sum_q, 0.0)
     fill(w.sum_v, 0.0)
     for stage in range(4):
-        forward_dynamics(m, w)
+        constrained_forward_dynamics(m, w)
         if stage == 1:
             copy(w.vdot, w.second)
         coordinate_rates(m, w.q, w.v, w.rates)
@@ -53,15 +64,17 @@ def rk4(m: Model, w: Workspace, dt: float) -> None:
     for k in range(nv):
         w.v[k] = w.start_v[k] + dt * w.sum_v[k]
     normalise(m, w.q)
+    _close(m, w)
 
 
 @kernel
 def semi_implicit(m: Model, w: Workspace, dt: float) -> None:
-    """The symplectic first-order step: v += dt v̇(q, v), then q += dt v, dt in seconds."""
-    forward_dynamics(m, w)
+    """The symplectic first-order step: v += dt v̇(q, v), then q moves along the new v; dt in seconds."""
+    constrained_forward_dynamics(m, w)
     w.losses[2] += dt * w.losses[0]
     w.driven_work[0] += dt * driving_power(m, w)
     for k in range(m.nv):
         w.v[k] += dt * w.vdot[k]
     move(m, w.q, w.v, dt)
     w.clock[0] += dt
+    _close(m, w)

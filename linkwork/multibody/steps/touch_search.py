@@ -1,6 +1,6 @@
 """A step in parts: the length of the next part, and event location where contact begins or ends.
 
-The integrator asks for the next length and reports when it has moved (compliant_steps.py):
+The integrator asks for the next length and reports when it has moved (step.py):
 
     begin_parts(t, w, dt)
     while (h := next_part(p, t, w, dt)) > 0.0:
