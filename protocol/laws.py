@@ -114,6 +114,15 @@ class LawKind(IntEnum):
         ),
     )
 
+    CUSTOM = (
+        7,
+        LawSpec(
+            "a law of another package (controller.law_class)",
+            follows="position",
+            chosen="in the file",
+        ),
+    )
+
     @property
     def label(self) -> str:
         """Its name in files, requests and logs."""

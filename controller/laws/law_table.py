@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
 from linkwork.arrays import Floats
 from linkwork.controller.laws.law import (
     Law,
@@ -22,7 +26,8 @@ def laws_of(
     """The laws that serve this kind of machine.
 
     report: what all of them write to; preload (motors): what redundant motors' efforts stay near. Laws of one
-    factory share one object. Raises LawRefused for a machine without closures where joints carry no motor.
+    factory share one object. Raises LawRefused where joints of an open chain carry no motor, and
+    for a `law_class` that is not there.
     """
     report = LawReport() if report is None else report
     shared = resolved(machine.chain.law_setup)(machine, report, preload)
@@ -30,12 +35,29 @@ def laws_of(
     found: dict[LawKind, Law] = {}
     for kind in LawKind:
         factory: str = getattr(kind.spec, machine.chain.law_factory)
+        if kind is LawKind.CUSTOM and machine.controller.law == kind.label:
+            factory = machine.controller.law_class
         if not factory or (kind.spec.follows == "force" and not machine.force_rows):
             continue
         if factory not in made:
-            made[factory] = resolved(factory)(machine, shared)
+            made[factory] = _class(factory)(machine, shared)
         found[kind] = made[factory]
     return found
+
+
+def _class(name: str) -> Callable[..., Law]:
+    """Import a law. Raises LawRefused for one of another package that is not there."""
+    if name.startswith("linkwork."):
+        return resolved(name)  # type: ignore[no-any-return]
+    here = str(Path.cwd())
+    if here not in sys.path:  # at the end, so that no file there can shadow linkwork's modules
+        sys.path.append(here)
+    try:
+        return resolved(name)  # type: ignore[no-any-return]
+    except (ImportError, AttributeError) as error:
+        raise LawRefused(
+            f"controller.law_class {name}: {error}; check that it is installed or in this folder"
+        ) from error
 
 
 def law_of(kind: LawKind, machine: Machine) -> Law:

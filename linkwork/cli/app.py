@@ -44,6 +44,7 @@ _PANELS: dict[str, dict[str, str]] = {
         "cli.simulate_command": "simulate",
         "cli.key_commands": "keys",
         "cli.driver_commands": "driver",
+        "cli.kernels_command": "build_kernels",
         "cli.conformance_command": "conformance",
     },
 }
@@ -65,7 +66,8 @@ tune gains.yaml --out tuned; service scara --user; check my_arm.yaml; schema > s
 import robot.urdf --out robot.yaml; convert delta --to mjcf --out delta.xml; model delta --draw delta.png
 symbolic scara --show inertia; codegen scara --out generated; simulate scara --duration 1 --plot motion.png
 keys make anna; keys allow anna.public --role operate; keys revoke anna; keys list
-driver check my_arm:Arm --config my_arm.yaml; conformance controller scara -- ./my_controller
+driver check my_arm:Arm --config my_arm.yaml; build-kernels my_law
+conformance controller scara -- ./my_controller
 """
 """Examples for the end of each command's help, by its first words; one without any has its name alone."""
 _AFTER_FAULTS = ("recover", "estop", "reset")

@@ -34,7 +34,7 @@ class Soft(ProjectedInverseDynamics):
         self._omega /= 2.0
 '''
 LAW_ENTRY = """
-    SOFT = 7, LawSpec(
+    SOFT = 8, LawSpec(
         "inverse dynamics with half the bandwidth",
         open_chain=_LAWS + "soft:Soft",
         follows="position",

@@ -13,7 +13,7 @@ from linkwork.machine.nearest_name import listed
 from linkwork.machine.problems import REFUSES, MachineError, Problem
 from linkwork.multibody.constraints import ExpressionConstraint, RollingConstraint, VelocityConstraint
 from linkwork.multibody.expressions.text import TIME, Node, parse
-from linkwork.protocol.laws import MOTION_LAWS
+from linkwork.protocol.laws import MOTION_LAWS, LawKind
 
 _HELD = 1e-6
 """Share of the largest singular value; a smaller one means an undetermined motion."""
@@ -107,7 +107,11 @@ def _unsupported(machine: Machine) -> Iterator[Refusal]:
         where = ("constraints", machine.switchable[MOST_SWITCHABLE], "switchable")
         yield Refusal(where, why, "Leave switchable out of the others; the plant alone may have any number")
     laws = [law.label for law in MOTION_LAWS if getattr(law.spec, machine.chain.law_factory)]
-    if machine.controller.law not in laws:
+    if machine.controller.law == LawKind.CUSTOM.label:
+        if not machine.controller.law_class:
+            why = "the law custom needs the name of its class"
+            yield Refusal(("controller", "law"), why, "Add law_class: package.module:Class")
+    elif machine.controller.law not in laws:
         why = f"the law {machine.controller.law} needs a motor on every joint, and no closures"
         yield Refusal(("controller", "law"), why, f"Take {' or '.join(laws)}")
 

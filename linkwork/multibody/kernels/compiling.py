@@ -10,8 +10,8 @@ other kernels call. A *part* is called by kernels; called by Python it is the Py
 Arguments are `float`, `int`, `bool`, contiguous arrays (`Floats`, `Integers`, `Flags`; `Matrix` and `Table`
 with two dimensions) and structs (structs.py). A kernel with an argument `Vector` is called by kernels alone.
 
-`LINKWORK_DEBUG_KERNELS=1` runs kernels as Python and checks each index, those below 0 too. Kernels of
-packages other than linkwork always run as Python, without these checks.
+`LINKWORK_DEBUG_KERNELS=1` runs kernels as Python and checks each index, those below 0 too. Kernels of another
+package are compiled by `linkwork build-kernels PACKAGE`; until then they run as Python, without these checks.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Any, Final, TypeVar, cast, get_type_hints, overload
 import numpy as np
 
 from linkwork.arrays import Flags, Floats, Integers, Matrix, Table
-from linkwork.multibody.kernels.library import PACKAGE, function_in, load
+from linkwork.multibody.kernels.library import PACKAGE, function_in, load, load_package
 from linkwork.multibody.kernels.structs import CheckedArray, Struct
 
 __all__ = ["DEBUG", "DEBUG_VARIABLE", "block", "flat", "kernel", "part"]
@@ -52,12 +52,13 @@ def kernel(function: Any = None, /, *, concurrent: bool = False) -> Any:  # noqa
 def _declared(function: Function) -> Function:
     if DEBUG:
         return cast(Function, _checked(function))
-    if not Path(function.__code__.co_filename).is_relative_to(PACKAGE):
-        return function
-    name = f"{function.__module__}.{function.__qualname__}"
-    compiled = function_in(load(), name, function.__doc__)
-    if compiled is None and "Vector" not in str(function.__annotations__):
-        compiled = function_in(load(build_again=True), name, function.__doc__)
+    package, name = function.__module__.partition(".")[0], f"{function.__module__}.{function.__qualname__}"
+    ours = Path(function.__code__.co_filename).is_relative_to(PACKAGE)
+    library = load() if ours else load_package(package)
+    compiled = None if library is None else function_in(library, name, function.__doc__)
+    if compiled is None and library is not None and "Vector" not in str(function.__annotations__):
+        library = load(build_again=True) if ours else load_package(package, build_again=True)
+        compiled = None if library is None else function_in(library, name, function.__doc__)
     return cast(Function, compiled or function)
 
 

@@ -31,11 +31,14 @@ __all__ = [
     "PACKAGE",
     "NoCompiler",
     "build",
+    "build_package",
     "compiler",
     "current",
     "fingerprint",
     "function_in",
     "load",
+    "load_package",
+    "place_of",
 ]
 
 FOLDER = Path(__file__).parent / "_library"
@@ -77,12 +80,15 @@ def compiler() -> list[str]:
 
 def modules_with_kernels(root: Path = PACKAGE, package: str = "linkwork") -> list[str]:
     """Return the names of the modules that declare kernels."""
-    found = []
+    alone = root.with_suffix(".py")
+    paths = [alone] if alone.is_file() else []
     for folder, _, files in os.walk(root, followlinks=True):
-        for name in files:
-            path = Path(folder) / name
-            if name.endswith(".py") and re.search(r"^@kernel\b", path.read_text(), re.MULTILINE):
-                found.append(".".join((package, *path.relative_to(root).with_suffix("").parts)))
+        paths += [Path(folder) / name for name in files if name.endswith(".py")]
+    found = []
+    for path in paths:
+        if re.search(r"^@kernel\b", path.read_text(), re.MULTILINE):
+            parts = path.relative_to(root).with_suffix("").parts if path != alone else ()
+            found.append(".".join((package, *(part for part in parts if part != "__init__"))))
     return sorted(found)
 
 
@@ -92,7 +98,8 @@ def translate(names: Iterable[str], roots: Mapping[str, Path]) -> tuple[dict[str
     from linkwork.multibody.kernels.translator import Translator
 
     sources = Sources(roots)
-    translator = Translator(sources)
+    names = list(names)
+    translator = Translator(sources, names)
     files = {"kernels": Path(__file__).with_name("kernels.c").read_text()}
     for name in names:
         module = sources.module(name)
@@ -208,8 +215,17 @@ _opened: dict[Path, ctypes.PyDLL] = {}
 _methods: list[_Method] = []
 
 
-def load(folder: Path = FOLDER, *, build_again: bool = False) -> ctypes.PyDLL:
-    """Return the library, built before if its sources have changed; build_again: also if they have not."""
+def load(
+    folder: Path = FOLDER,
+    *,
+    build_again: bool = False,
+    roots: Mapping[str, Path] | None = None,
+    only: str | None = None,
+) -> ctypes.PyDLL:
+    """Return the library, built before if its sources have changed; build_again: also if they have not.
+
+    roots and only: as of `build`, for the kernels of another package.
+    """
     path = None if build_again else _in_use.get(folder)
     if path is None:
         path = None if build_again else current(folder)
@@ -219,12 +235,59 @@ def load(folder: Path = FOLDER, *, build_again: bool = False) -> ctypes.PyDLL:
                 fcntl.flock(lock, fcntl.LOCK_EX)  # of several processes, one builds
                 path = None if build_again else current(folder)
                 if path is None:
-                    sys.stderr.write("linkwork: building the kernels, whose sources have changed\n")
-                    path = build(folder)
+                    whose = "the kernels" if only is None else f"the kernels of {only}"
+                    sys.stderr.write(f"linkwork: building {whose}, whose sources have changed\n")
+                    path = build(folder, roots, only=only)
         _in_use[folder] = path
     if path not in _opened:
         _opened[path] = _open(path)
     return _opened[path]
+
+
+def place_of(package: str) -> tuple[Path, Path]:
+    """Return the root of another package (a folder, or a file without its suffix), and its library's folder.
+
+    Raises ModuleNotFoundError where there is none, with Python source.
+    """
+    spec = find_spec(package)
+    if spec is not None and spec.submodule_search_locations:
+        root = Path(next(iter(spec.submodule_search_locations)))
+        return root, root / "_kernels"
+    if spec is None or not (spec.origin or "").endswith(".py"):
+        raise ModuleNotFoundError(f"there is no package or module {package} with Python source")
+    root = Path(str(spec.origin)).with_suffix("")
+    return root, root.with_name(f"{package}_kernels")
+
+
+def build_package(package: str) -> tuple[Path, list[str]]:
+    """Build the library of another package's kernels beside its source; return it and the modules' names.
+
+    Raises as `build`, ModuleNotFoundError, and ValueError where the package declares no kernel.
+    """
+    root, folder = place_of(package)
+    modules = modules_with_kernels(root, package)
+    if not modules:
+        raise ValueError(f"{package} declares no kernels: decorate functions with linkwork.kernels.kernel")
+    return build(folder, {package: root, "linkwork": PACKAGE}, only=package), modules
+
+
+def load_package(package: str, *, build_again: bool = False) -> ctypes.PyDLL | None:
+    """Return the library of another package's kernels, built again if they have changed.
+
+    None where it was never built, or must be built again without a compiler: its kernels then run as Python.
+    """
+    try:
+        root, folder = place_of(package)
+    except (ModuleNotFoundError, ValueError):
+        return None
+    if not folder.is_dir():
+        return None
+    try:
+        roots = {package: root, "linkwork": PACKAGE}
+        return load(folder, build_again=build_again, roots=roots, only=package)
+    except NoCompiler as error:
+        sys.stderr.write(f"linkwork: {error}; the kernels of {package} run as Python, slowly\n")
+        return None
 
 
 def _open(path: Path) -> ctypes.PyDLL:

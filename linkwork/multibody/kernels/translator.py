@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -115,11 +115,14 @@ class Instance:
 
 
 class Translator:
-    """Translates the kernels of modules. Instances are made once for all modules."""
+    """Translates the kernels of modules. Instances are made once for all modules.
 
-    def __init__(self, sources: Sources) -> None:
+    modules: those whose kernels one library will have; kernels of others are copied where they are called.
+    """
+
+    def __init__(self, sources: Sources, modules: Collection[str]) -> None:
         """Begin with nothing translated."""
-        self.sources = sources
+        self.sources, self.modules = sources, modules
         self._instances: dict[tuple[Any, ...], Instance] = {}
         self._names: set[str] = set()
         self._under_way: list[KernelFunction] = []
@@ -162,7 +165,11 @@ class Translator:
             for called in each.calls:
                 if called in order or called in outside:
                     continue
-                if called.function.is_kernel and called not in own:
+                if (
+                    called.function.is_kernel
+                    and called not in own
+                    and called.function.module.name in self.modules
+                ):
                     outside[called] = None
                 else:
                     visit(called)
@@ -180,9 +187,9 @@ class Translator:
         lines += [_struct_declaration(each) for each in structs.values()]
         lines += [_tuple_declaration(each) for each in sorted(tuples.values(), key=lambda each: len(each.c))]
         lines += [f"{each.prototype};" for each in outside]
-        lines += [f"{each.prototype};" for each in order if each.function.is_kernel]
+        lines += [f"{each.prototype};" for each in own]
         for each in order:
-            head = "" if each.function.is_kernel else "INLINE " if _is_short(each) else "static "
+            head = "" if each in own else "INLINE " if _is_short(each) else "static "
             lines += ["", f"{head}{each.prototype} {{", *each.body, "}"]
         for each in own:
             lines += ["", *_entry(each)]
