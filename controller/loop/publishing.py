@@ -20,9 +20,9 @@ from linkwork.controller.records import Record, RecordLayout
 from linkwork.controller.supervision.brakes import RELEASED
 from linkwork.controller.tick_io import Inputs, Outputs
 from linkwork.machine import Machine
-from linkwork.machine.chains import resolved
 from linkwork.machine.payloads import Loads, carrying
 from linkwork.multibody import Workspace
+from linkwork.multibody.formulations.other_formulations import constrained_forward_dynamics
 from linkwork.multibody.formulations.reaction_memory import COLUMNS
 from linkwork.multibody.formulations.reactions import ReactionTable
 from linkwork.multibody.kernels.layout import ORDINARY
@@ -40,7 +40,6 @@ class PublishedReactions:
         self._now, self._felt = now, model.felt
         self._work = without_touch(Workspace(now.model))
         self._work.ranking[ORDINARY] = machine.assembly.ordinary_rank
-        self._accelerate = resolved(machine.chain.dynamics)
         self._motor = np.array([motor.index for motor in machine.motors], np.int64)
         self._table = ReactionTable(mechanism)
         self._columns = _columns(self._table.effort_units)
@@ -55,7 +54,7 @@ class PublishedReactions:
         work.q[:], work.v[:], work.on[:], work.target[:] = now.q, now.v, now.on, now.target
         work.effort[:] = self._felt
         np.add.at(work.effort, self._motor, effort)
-        self._accelerate(*work.arguments)
+        constrained_forward_dynamics(*work.arguments)
         if touch is not None:
             touch(work)
         if self._loads is not None and self._loads.changes != self._renewed:

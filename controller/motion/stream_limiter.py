@@ -9,10 +9,9 @@ from linkwork.arrays import Floats
 from linkwork.controller.laws.motor_conditioning import scratch_words
 from linkwork.controller.motion.held_back import HeldBack
 from linkwork.controller.motion.stream_limits import HOLD, TRIED, StreamStep
-from linkwork.controller.motion.stream_steps import SHARE_OF_LIMITS
+from linkwork.controller.motion.stream_steps import SHARE_OF_LIMITS, begin_stream, stream_step
 from linkwork.controller.motion.time_scaling import Easing
 from linkwork.machine import Machine
-from linkwork.machine.chains import resolved
 from linkwork.machine.checks.controllability import WEAK_LEVERAGE
 from linkwork.multibody import Workspace
 from linkwork.multibody.coordinate_scales import SINGULAR_BELOW, scales
@@ -58,7 +57,6 @@ class StreamLimiter:
         )
         for ones in (self._arrays.rows, self._arrays.columns, self._arrays.limits, self._arrays.caps):
             ones[:] = 1.0
-        self._begin, self._step = map(resolved, (machine.chain.begin_stream, machine.chain.stream_step))
         self._here = np.zeros(4 * len(regions))
         self.index: NDArray[np.int64] = self._arrays.chosen
         self.easing = Easing()
@@ -102,7 +100,7 @@ class StreamLimiter:
         self.easing = Easing()
         arrays.caps[:], arrays.told[TRIED] = 1.0, 0.0
         self.held_back, self.held_index = HeldBack.NOTHING, -1
-        begun: int = self._begin(self._arrays)
+        begun: int = begin_stream(self._arrays)
         return bool(begun) and bool(arrays.told[HOLD] >= DEPENDENT_BELOW)
 
     def _set_limits(self, index: NDArray[np.int64]) -> None:
@@ -119,7 +117,7 @@ class StreamLimiter:
     def step(self, *, follows: bool) -> None:
         """Advance the state by one period towards the target. follows: whether that is of set-points."""
         arrays, period = self._arrays, self.period_s
-        self._step(self._arrays, self._here, period, self.easing.told, SINGULAR_BELOW, WEAK_LEVERAGE)
+        stream_step(self._arrays, self._here, period, self.easing.told, SINGULAR_BELOW, WEAK_LEVERAGE)
         limit, index = HeldBack(int(arrays.told[0])), int(arrays.told[1])
         self.met = limit
         forbidden = limit > HeldBack.JERK

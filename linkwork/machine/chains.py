@@ -25,18 +25,8 @@ class Chain:
     """The walk along a path: (Machine, Path, q) → controller.planning.walk.Walk."""
     released_walk: str
     """The walk without the constraints on which a goal presses: (Machine, Walk, ForcePart) → Walk."""
-    dynamics: str
-    """Kernel: the accelerations at a workspace's state."""
     contact_force: str
     """Contact forces by the model, if not by that of the tree: class (Machine, ForceRow)."""
-    begin_stream: str
-    """Kernel: the beginning of a streamed reference."""
-    stream_step: str
-    """Kernel: one step of it."""
-    twin: str
-    """Kernel of the digital twin: the evaluation before two states are compared."""
-    twin_residual: str
-    """The residual in goal coordinates and motors, if not that of the tree: a module."""
     warnings: tuple[str, ...]
     """Checks beyond those of every machine: Machine → Problems."""
 
@@ -47,12 +37,7 @@ OPEN_CHAIN: Final = Chain(
     loop_model="linkwork.controller.estimation.loop_model:OpenChainModel",
     walk="linkwork.controller.planning.open_chain_walk:tree_walk",
     released_walk="",
-    dynamics="linkwork.multibody.tree.dynamics:forward_dynamics",
     contact_force="",
-    begin_stream="linkwork.controller.motion.stream_steps:begin_stream",
-    stream_step="linkwork.controller.motion.stream_steps:stream_step",
-    twin="linkwork.plant.twin.twin_comparison:evaluate",
-    twin_residual="",
     warnings=(),
 )
 CLOSED_CHAIN: Final = Chain(
@@ -61,12 +46,7 @@ CLOSED_CHAIN: Final = Chain(
     loop_model="linkwork.controller.estimation.closed_chain_model:ClosedChainModel",
     walk="linkwork.controller.planning.closed_chain_walk:closed_walk",
     released_walk="linkwork.controller.planning.released_walk:opened",
-    dynamics="linkwork.multibody.formulations.other_formulations:constrained_forward_dynamics",
     contact_force="linkwork.controller.estimation.closed_chain_force_sensing:FeltThroughClosures",
-    begin_stream="linkwork.controller.motion.closed_stream_steps:begin_stream",
-    stream_step="linkwork.controller.motion.closed_stream_steps:stream_step",
-    twin="linkwork.plant.twin.closed_chain_residual:evaluate_closed",
-    twin_residual="linkwork.plant.twin.closed_chain_residual",
     warnings=(
         "linkwork.machine.checks.controllability:leverage_warnings",
         "linkwork.machine.checks.rank_gap:rank_warnings",

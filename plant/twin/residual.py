@@ -27,16 +27,17 @@ Its work is that of f over the way, with v₀ the velocity at the period's begin
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from importlib import import_module
 
 import numpy as np
 
-from linkwork.arrays import Floats
+from linkwork.arrays import Floats, Integers
 from linkwork.machine import Machine
-from linkwork.multibody.workspace import Workspace
+from linkwork.multibody.kernels.compiling import block, kernel, part
+from linkwork.multibody.kernels.layout import RANK
+from linkwork.multibody.linalg.orthogonal import least_squares
+from linkwork.multibody.workspace import Model, Workspace
 
-_NOTHING = 1e-6
+NOTHING = 1e-6
 """Share of the largest singular value below which a direction is omitted: θ is singular there."""
 
 
@@ -57,12 +58,8 @@ class Residual:
         self._motors = np.array([motor.index for motor in machine.motors], np.int64)
         self._most = np.array([motor.max_effort for motor in machine.motors])
         self._force = np.zeros(machine.mechanism.nv)
-        self._spread_closed: Callable[..., None] | None = None
-        if machine.chain.twin_residual:
-            closed = import_module(machine.chain.twin_residual)
-            wide = max(len(self._goals), len(self._motors))
-            self._spread_closed = closed.spread
-            self._scratch = np.zeros(closed.scratch_words(machine.mechanism.nv, wide))
+        wide = max(len(self._goals), len(self._motors))
+        self._scratch = np.zeros(scratch_words(machine.mechanism.nv, wide))
         self._works = np.zeros(max(1, round(settings.window_s / self._period_s)))
         self._at = 0
         self.effort, self.motor_effort = np.zeros(len(self._goals)), np.zeros(len(self._motors))
@@ -97,8 +94,8 @@ class Residual:
     def _spread(self, work: Workspace) -> None:
         """From the force on all joints to goal coordinates and motors."""
         force = self._force
-        if self._spread_closed is not None:
-            self._spread_closed(
+        if len(work.phi):
+            spread(
                 *work.arguments, force, self._goals, self._motors, self._most, self._scratch,
                 self.effort, self.motor_effort,
             )  # fmt: skip
@@ -107,4 +104,67 @@ class Residual:
         if self._plain:
             np.take(force, self._goals, out=self.effort)
         else:
-            self.effort[:] = np.linalg.lstsq(work.J[self._goals].T, force, rcond=_NOTHING)[0]
+            self.effort[:] = np.linalg.lstsq(work.J[self._goals].T, force, rcond=NOTHING)[0]
+
+
+def scratch_words(nv: int, wide: int) -> int:
+    """Numbers of scratch that `spread` needs; wide: goal coordinates or motors, whichever are more."""
+    return nv * wide + 4 * nv
+
+
+@part
+def _share(basis: Floats, force: Floats, needed: Floats) -> None:
+    """needed := Λ' r."""
+    for j in range(basis.shape[0]):
+        needed[j] = 0.0
+        for c in range(basis.shape[1]):
+            needed[j] += basis[j, c] * force[c]
+
+
+@part
+def _solve(rows: Floats, needed: Floats, scratch: Floats, x: Floats) -> None:
+    """x := rows⁺ needed; all but x are destroyed."""
+    largest = 0.0
+    for i in range(rows.shape[0]):
+        for j in range(rows.shape[1]):
+            largest = max(largest, abs(rows[i, j]))
+    least_squares(rows, needed, NOTHING * largest, scratch, x)
+
+
+@kernel
+def spread(
+    m: Model,
+    w: Workspace,
+    force: Floats,
+    goals: Integers,
+    motors: Integers,
+    most: Floats,
+    scratch: Floats,
+    effort: Floats,
+    motor_effort: Floats,
+) -> None:
+    """After `evaluate`: efforts along goal coordinates and of motors that do what force (nv) does.
+
+    most (motors): their largest efforts, by which the least are weighed. scratch: `scratch_words`.
+    """
+    nv = m.nv
+    free = nv - int(w.ranking[RANK])
+    basis = w.basis[:free]
+    wide = max(len(goals), len(motors))
+    needed, rest = block(scratch, nv * wide, 1, free)[0], block(scratch, nv * wide + nv, 1, 3 * nv)[0]
+    rows = block(scratch, 0, free, len(goals))
+    for j in range(free):
+        for i in range(len(goals)):
+            rows[j, i] = 0.0
+            for c in range(nv):
+                rows[j, i] += basis[j, c] * w.J[goals[i], c]
+    _share(basis, force, needed)
+    _solve(rows, needed, rest, effort)
+    rows = block(scratch, 0, free, len(motors))
+    for j in range(free):
+        for i in range(len(motors)):
+            rows[j, i] = basis[j, motors[i]] * most[i]
+    _share(basis, force, needed)
+    _solve(rows, needed, rest, motor_effort)
+    for i in range(len(motors)):
+        motor_effort[i] *= most[i]

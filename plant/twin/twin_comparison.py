@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.machine import Machine
-from linkwork.machine.chains import resolved
 from linkwork.machine.payloads import Loads, SignalLoads, load_vector, with_own_model
+from linkwork.multibody.formulations.other_formulations import constrained_forward_dynamics
 from linkwork.multibody.kernels.compiling import kernel
 from linkwork.multibody.tree.coordinates import coordinates
 from linkwork.multibody.tree.dynamics import dynamics
@@ -28,8 +28,11 @@ acts from k + 1 to k + 2.
 
 @kernel
 def evaluate(m: Model, w: Workspace) -> None:
-    """Quantities for the comparison of an open-chain machine, at the workspace's state."""
-    dynamics(m, w)
+    """Mass matrix, admitted velocities and coordinates at the workspace's state."""
+    if m.n_rows > 0:
+        constrained_forward_dynamics(m, w)
+    else:
+        dynamics(m, w)
     coordinates(m, w)
 
 
@@ -52,7 +55,6 @@ class TwinComparison:
         self._residual = Residual(model)
         self._thresholds = np.array(machine.twin.thresholds)
         self._values = np.zeros(len(self._thresholds))
-        self._evaluate = resolved(machine.chain.twin)
         nv = machine.mechanism.nv
         self._before, self._predicted = np.zeros(nv), np.zeros(nv)
         self._effort = np.zeros(len(machine.motors))
@@ -104,7 +106,7 @@ class TwinComparison:
         compared = self._row > LEAD
         work.q[:], work.v[:] = given["q"], given["v"]
         if compared:
-            self._evaluate(*work.arguments)
+            evaluate(*work.arguments)
             residual.add(work, self._before, self._predicted)
         if self._row >= LEAD:
             self._before[:] = work.v
