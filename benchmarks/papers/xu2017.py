@@ -69,7 +69,7 @@ def led(
     w = mechanism.workspace()
     w.q[:], w.v[:] = q, v
     w.baumgarte[:] = alpha, beta
-    w.choice[:] = UDWADIA_KALABA, 0.0
+    w.choice[:2] = UDWADIA_KALABA, 0.0
     count = round(duration / dt)
     run = MethodRun(
         np.arange(count + 1, dtype=np.float64) * dt, *(np.empty((count + 1, 4)) for _ in range(3))

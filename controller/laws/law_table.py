@@ -36,7 +36,7 @@ def laws_of(
     for kind in LawKind:
         factory: str = getattr(kind.spec, machine.chain.law_factory)
         if kind is LawKind.CUSTOM and machine.controller.law == kind.label:
-            factory = machine.controller.law_class
+            factory = machine.controller.law_class or ""
         if not factory or (kind.spec.follows == "force" and not machine.force_rows):
             continue
         if factory not in made:

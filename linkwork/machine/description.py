@@ -152,7 +152,7 @@ class ControllerSettings:
 
     period_s: float
     law: str
-    law_class: str
+    law_class: str | None
     goal_coordinates: tuple[str, ...]
     bandwidth_rad_s: float
     damping_ratio: float

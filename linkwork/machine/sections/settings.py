@@ -79,8 +79,8 @@ class ControllerSpec(Section):
         "Law of motion. " + "; ".join(f"{law.label}: {law.spec.about}" for law in MOTION_LAWS),
         default=MOTION_LAW_NAMES[0],
     )
-    law_class: Annotated[str, Field(pattern=r"^$|^[A-Za-z_][\w.]*:[A-Za-z_]\w*$")] = entry(
-        "Class of the law `custom`, package.module:Class (docs/own_kernels.md)", default=""
+    law_class: Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$")] | None = entry(
+        "Class of the law `custom`, package.module:Class (docs/own_kernels.md)", default=None
     )
     goal_coordinates: Annotated[list[CoordinateName], Field(min_length=1, max_length=100)] | None = entry(
         "Goal coordinates where a goal names none, one per degree of freedom. Default: the joints, under "

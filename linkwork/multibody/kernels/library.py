@@ -49,6 +49,8 @@ _FLAGS = (
     *("-std=gnu11", "-O2", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", "-fno-math-errno"),
     *("-Wall", "-Wno-unused-variable", "-Wno-unused-but-set-variable", "-Wno-unused-function"),
 )
+FLAGS_VARIABLE = "LINKWORK_CFLAGS"
+"""Further flags for the compiler, as for sanitizers."""
 _OWN = ("sources.py", "translator.py", "library.py", "kernels.h", "kernels.c")
 
 
@@ -126,7 +128,8 @@ def build(
     files, sources = translate(names, roots)
     command = compiler()
     header = Path(__file__).with_name("kernels.h")
-    key = hashlib.sha256(repr((_version(command), _FLAGS, header.read_text())).encode()).hexdigest()[:16]
+    flags = [*_FLAGS, *_more_flags()]
+    key = hashlib.sha256(repr((_version(command), flags, header.read_text())).encode()).hexdigest()[:16]
     objects = folder / "objects"
     objects.mkdir(parents=True, exist_ok=True)
 
@@ -138,7 +141,7 @@ def build(
             source = objects / f"{name}.c"
             source.write_text(text)
             made = found.with_suffix(f".{os.getpid()}")
-            _run([*command, *_FLAGS, f"-I{header.parent}", "-c", str(source), "-o", str(made)])
+            _run([*command, *flags, f"-I{header.parent}", "-c", str(source), "-o", str(made)])
             made.replace(found)
         return found
 
@@ -148,7 +151,7 @@ def build(
     library = folder / f"kernels-{digest}.so"
     if not library.exists():
         new = library.with_suffix(f".{os.getpid()}")
-        _run([*command, "-shared", "-o", str(new), *map(str, made), "-lm"])
+        _run([*command, *_more_flags(), "-shared", "-o", str(new), *map(str, made), "-lm"])
         new.replace(library)
     for path in {*folder.glob("*.so"), *objects.glob("*.o")} - {library, *made}:
         path.unlink(missing_ok=True)
@@ -156,10 +159,14 @@ def build(
         read = [Path(__file__).with_name(name) for name in _OWN]
         read += [module.path for module in sources.modules]
         record = {os.path.relpath(path, folder): _stamp(path) for path in read}
-        (folder / _RECORD).write_text(json.dumps(record))
+        (folder / _RECORD).write_text(json.dumps({"flags": _more_flags(), "sources": record}))
     else:
         shutil.rmtree(objects)
     return library
+
+
+def _more_flags() -> list[str]:
+    return os.environ.get(FLAGS_VARIABLE, "").split()
 
 
 def _version(command: list[str]) -> str:
@@ -184,8 +191,10 @@ def current(folder: Path = FOLDER) -> Path | None:
         return None
     try:
         record = json.loads((folder / _RECORD).read_text())
-        return found[0] if all(_stamp(folder / path) == stamp for path, stamp in record.items()) else None
-    except FileNotFoundError:
+        sources = record["sources"].items()
+        same = record["flags"] == _more_flags() and all(_stamp(folder / path) == at for path, at in sources)
+        return found[0] if same else None
+    except (FileNotFoundError, KeyError):
         return None if (folder / _RECORD).exists() else found[0]
 
 
