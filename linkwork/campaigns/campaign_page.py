@@ -22,15 +22,23 @@ from linkwork.campaigns.analysis import (
 )
 from linkwork.campaigns.campaign_plan import CampaignPlan
 from linkwork.campaigns.results_table import ResultsTable
-from linkwork.reports.chart import Chart, ChartLine, Limit, Moment, figure
-from linkwork.reports.document import definitions, document, plain_table
-from linkwork.reports.intervals import Interval, intervals
-from linkwork.reports.markup import Content, Markup, element
+from linkwork.reports.chart import (
+    HUES,
+    MOST,
+    Chart,
+    ChartLine,
+    Interval,
+    Limit,
+    Moment,
+    figure,
+    intervals,
+    scatter,
+)
+from linkwork.reports.markup import Content, Markup, definitions, document, element, plain_table, write_whole
+from linkwork.reports.provenance import origin
 from linkwork.reports.quantities import DASH, amount, scale
-from linkwork.reports.scatter import MOST, Marks, scatter
 
 FILE: Final = "report.html"
-HUES: Final = 6
 SCATTERED: Final = 2
 """Parameters of largest effect against which a figure is drawn."""
 _KINDS: Final = {"rank": "rank correlation", "first": "first order", "total": "total order"}
@@ -48,15 +56,11 @@ def write_page(
     folder: Path,
     evidence: Content = None,
 ) -> Path:
-    """Write the report, whole or not at all; return its path. told: provenance. evidence: shown first."""
-    path = folder / FILE
-    beside = path.with_name(f"{path.name}.part")
-    try:
-        beside.write_text(campaign_page(plan, table, found, told, evidence), encoding="utf-8")
-    except OSError as error:  # the system leaves out the name of the file
-        beside.unlink(missing_ok=True)
-        raise OSError(error.errno, error.strerror, str(path)) from None
-    return beside.replace(path)
+    """Write the report, whole or not at all; return its path. told: provenance. evidence: shown first.
+
+    Raises OSError.
+    """
+    return write_whole(folder / FILE, campaign_page(plan, table, found, told, evidence))
 
 
 def campaign_page(
@@ -214,7 +218,7 @@ def _scattered(
         spec = plan.file.parameters[each.parameter]
         x = table.numbers(f"parameter.{each.parameter}")
         marks = [
-            Marks(label, x[rows], values[rows] * factor, number + 1)
+            ChartLine(label, x[rows], values[rows] * factor, number + 1)
             for number, (label, rows) in enumerate(shown)
         ]
         x_label = f"{each.parameter} / {spec.unit or '1'}"
@@ -250,12 +254,6 @@ def _spreads(plan: CampaignPlan, found: Analysis) -> Markup:
 
 
 def _provenance(plan: CampaignPlan, told: Mapping[str, Any]) -> Markup:
-    rows: list[tuple[str, Content]] = [
-        ("command", str(told["command"])),
-        ("made", f"{told['made']}, in {told['took_s']} s"),
-        ("campaign", plan.recipe.identity[:16]),
-        ("versions", ", ".join(f"{name} {number}" for name, number in told["versions"].items())),
-        ("source", str(told["sources"])),
-        ("system", ", ".join(filter(None, (told["system"], told["processor"])))),
-    ]
+    rows = origin(told)
+    rows.insert(2, ("campaign", plan.recipe.identity[:16]))
     return element("section", element("h2", "Provenance"), definitions(rows))

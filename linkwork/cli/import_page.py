@@ -8,8 +8,7 @@ from typing import Any
 from linkwork.convert.robots.import_report import ImportFinding, body_rows, joint_rows
 from linkwork.convert.robots.importing import Imported
 from linkwork.machine.problems import counted
-from linkwork.reports.document import definitions, document, plain_table
-from linkwork.reports.markup import Markup, element
+from linkwork.reports.markup import Markup, definitions, document, element, plain_table
 
 _MARKS = {"": "", "good": "✓ ", "bad": "✕ "}
 

@@ -83,7 +83,7 @@ def run_rig_tests(
     Exit status: 0 all passed, 1 some did not, 2 wrong usage or file, 3 refused, 4 no daemon.
     """
     from linkwork.launch.daemons import stamp
-    from linkwork.rig.report.index import write_index
+    from linkwork.rig.report.report_files import write_index
     from linkwork.rig.rig_tests import RigTests, run_all
     from linkwork.rig.running import RigRun
 
@@ -122,7 +122,7 @@ def index(
     ),
 ) -> None:
     """Write index.html in a folder: a page that lists all reports of rig tests below it, newest first."""
-    from linkwork.rig.report.index import write_index
+    from linkwork.rig.report.report_files import write_index
 
     if not folder.is_dir():
         raise Misuse(f"{folder}: no such folder of reports")

@@ -140,8 +140,7 @@ def _evidence(tuning: TuningPlan, best: Candidate, candidates: Sequence[Candidat
     import numpy as np
 
     from linkwork.reports.chart import Chart, ChartLine, figure
-    from linkwork.reports.document import plain_table
-    from linkwork.reports.markup import element
+    from linkwork.reports.markup import element, plain_table
     from linkwork.reports.quantities import amount, scale
 
     section, unit = tuning.section, tuning.plan.figures[tuning.section.minimise]

@@ -1,8 +1,11 @@
-"""HTML and SVG put together from elements: text is escaped unless it is markup already."""
+"""HTML and SVG from elements, whose text is escaped unless it is markup; tables; the frame of a report."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from html import escape
+from importlib.resources import files
+from pathlib import Path
 
 VOID = frozenset({"meta", "br", "hr", "path", "line", "rect", "circle"})
 """Elements without content."""
@@ -50,3 +53,50 @@ def prose(text: str) -> Markup:
     if not (opened and closed):
         return join(text)
     return join(words, element("code", code), prose(after))
+
+
+def document(title: str, *body: Content) -> str:
+    """Return the whole file."""
+    style = files("linkwork.reports").joinpath("style.css").read_text(encoding="utf-8")
+    head = element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="generator", content="linkwork"),
+        element("title", title),
+        element("style", Markup(style)),
+    )
+    return f"<!DOCTYPE html>\n{element('html', head, element('body', *body), lang='en')}\n"
+
+
+def definitions(rows: Iterable[tuple[str, Content]]) -> Markup:
+    """Return names with their values."""
+    return element(
+        "dl", *(part for name, value in rows for part in (element("dt", name), element("dd", value)))
+    )
+
+
+def plain_table(
+    titles: Sequence[str], rows: Iterable[Sequence[Content]], numbers: Sequence[int] = ()
+) -> Markup:
+    """Return a table; columns of these `numbers` are aligned to the right."""
+    kinds = ["n" if column in numbers else None for column in range(len(titles))]
+    head = element(
+        "tr", *(element("th", title, class_=kind) for title, kind in zip(titles, kinds, strict=True))
+    )
+    lines = [
+        element("tr", *(element("td", cell, class_=kind) for cell, kind in zip(row, kinds, strict=True)))
+        for row in rows
+    ]
+    return element("div", element("table", element("thead", head), element("tbody", *lines)), class_="wide")
+
+
+def write_whole(path: Path, text: str) -> Path:
+    """Write a file whole or not at all; return its path. Raises OSError."""
+    beside = path.with_name(f"{path.name}.part")
+    try:
+        beside.write_text(text, encoding="utf-8")
+    except OSError as error:  # the system leaves out the name of the file
+        beside.unlink(missing_ok=True)
+        raise OSError(error.errno, error.strerror, str(path)) from None
+    return beside.replace(path)

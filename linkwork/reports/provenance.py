@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import platform
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -25,6 +25,17 @@ def provenance(words: Sequence[str], seconds: float) -> dict[str, Any]:
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",
         "processor": _processor(),
     }
+
+
+def origin(told: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return provenance as names with texts, for people."""
+    return [
+        ("command", str(told["command"])),
+        ("made", f"{told['made']}, in {told['took_s']} s"),
+        ("versions", ", ".join(f"{name} {number}" for name, number in told["versions"].items())),
+        ("source", str(told["sources"])),
+        ("system", ", ".join(filter(None, (told["system"], told["processor"])))),
+    ]
 
 
 def without_folders(word: str) -> str:

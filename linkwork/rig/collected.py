@@ -105,6 +105,12 @@ class TestFindings:
     injected: list[dict[str, Any]] = field(default_factory=list)
     spans: list[Span] = field(default_factory=list)
 
+    def title_of(self, span: Span) -> str:
+        """The requirement, and the span's title where the test has several."""
+        if not span.title or len(self.spans) < 2:
+            return self.requirement
+        return f"{self.requirement.rstrip('.')}: {span.title}"
+
     @property
     def why(self) -> str:
         """The reason of a skip, or the assertion that failed; else the numbers beyond their limits."""

@@ -17,7 +17,7 @@ from linkwork.controller.motion.reference import GoalStatus
 from linkwork.machine import Machine
 from linkwork.recordings.log_file import Ticks
 from linkwork.rig.collected import KILL, TestFindings
-from linkwork.rig.plant_truth import AT_REST, PlantTruth
+from linkwork.rig.tap import AT_REST, PlantTruth
 
 VIOLATIONS = (
     "PATH_TOLERANCE_VIOLATED",

@@ -5,6 +5,7 @@ It imports only this folder's light modules of linkwork until a test asks for a 
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
@@ -12,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from linkwork.rig.collected import Collection, TestFindings
-from linkwork.rig.rig_options import add_options, add_short_names
+from linkwork.rig.rig_options import RigOptions, add_options, add_short_names
 
 if TYPE_CHECKING:
-    from linkwork.rig.bench import Bench
+    from linkwork.rig.collecting import Collecting
     from linkwork.rig.under_test import RigUnderTest
 
 COLLECTION = pytest.StashKey[Collection]()
@@ -88,7 +89,6 @@ def is_rig_test(item: pytest.Item) -> bool:
 @pytest.fixture(scope="session")
 def _bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
     """The daemons of the machine that is under test at present."""
-    from linkwork.rig.bench import Bench
 
     stash = request.config.stash
     bench = Bench(stash[COLLECTION], stash.get(COLLECTING, None))
@@ -208,3 +208,63 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     if COLLECTING in session.config.stash:
         session.config.stash[COLLECTING].end(int(exitstatus))
         session.config.stash[COLLECTING].close()
+
+
+class Bench:
+    """Hands out the rig of a machine; that of another machine is ended first."""
+
+    def __init__(self, collection: Collection, collecting: Collecting | None = None) -> None:
+        self._collection, self._collecting = collection, collecting
+        self._rig: RigUnderTest | None = None
+
+    def rig_for(self, options: RigOptions) -> RigUnderTest:
+        """The rig for these options. Raises MachineError for a file that is none."""
+        from linkwork.rig.under_test import RigUnderTest
+
+        if self._rig is not None and self._rig.options != options:
+            self.close()
+        if self._rig is None:
+            self._rig = RigUnderTest(options, self._introduce)
+        return self._rig
+
+    def _introduce(self, rig: RigUnderTest) -> None:
+        """Note the provenance of a rig that has been started or restarted."""
+        facts = self._collection.rigs[rig.name] = _provenance(rig)
+        if self._collecting is not None:
+            self._collecting.rig(rig.name, facts)
+
+    def close(self) -> None:
+        """End the rig that is there."""
+        if self._rig is not None:
+            self._rig.close()
+            self._rig = None
+
+
+def _provenance(rig: RigUnderTest) -> dict[str, Any]:
+    """Return as plain data, for reports: version, hashes, pace, seed, real-time means, endpoints, system."""
+    machine, options = rig.machine, rig.options
+    status, described = rig.robot.status, rig.robot.describe()
+    system = platform.uname()
+    return {
+        "config": options.config,
+        "machine": machine.name,
+        "about": machine.about,
+        "config_hash": machine.config_hash,
+        "interface": described["interface"],
+        "model": described["model"],
+        "plant_model": machine.plant_model_hash,
+        "version": status["version"],
+        "protocol": status["protocol"],
+        "pace": described["pace"],
+        "law": status["law"] or described["law"],
+        "seed": options.seed,
+        "renewals": list(rig.renewals),
+        "period_s": described["period_s"],
+        "real_time": status["real_time"],
+        "plant": options.plant or "own",
+        "controller": options.controller or "own",
+        "python": platform.python_version(),
+        "system": f"{system.system} {system.release} {system.machine}",
+        "degrees_of_freedom": machine.dof,
+        "closures": list(machine.mechanism.constraint_names),
+    }

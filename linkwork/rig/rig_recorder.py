@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
 
 from linkwork.controller.gateway.records import idle_ticks
 from linkwork.controller.gateway.records.log_segment import CHUNK_BYTES
@@ -14,13 +16,10 @@ from linkwork.controller.records import layout_for
 from linkwork.protocol.errors import NobodyThere
 from linkwork.protocol.results import StateResult
 from linkwork.recordings.log_file import Ticks
-from linkwork.rig.collected import Span
-from linkwork.rig.kills import Kill
-from linkwork.rig.plant_truth import PlantTruth
-from linkwork.rig.quantity_names import Names
-from linkwork.rig.record import RigRecord
+from linkwork.rig.collected import KILL, Span
+from linkwork.rig.record import Names, RigRecord
 from linkwork.rig.rig_daemons import PATIENCE_S, Role
-from linkwork.rig.tap import LogTap, TruthTap
+from linkwork.rig.tap import LogTap, PlantTruth, TruthTap
 
 if TYPE_CHECKING:
     from linkwork.rig.under_test import RigUnderTest
@@ -225,15 +224,10 @@ class Recorder:
         now = self._wait_until(there, within_s, self._rig.period_s)
         if there(now):
             return now
-        found = ", ".join(
-            f"{signal.name} {signal.shown(float(now['signals'][signal.name]))}"
-            for signal in machine.signals
-            if signal.name in wanted
-        )
-        asked = ", ".join(
-            f"{signal.name} {signal.shown(float(wanted[signal.name]))}"
-            for signal in machine.signals
-            if signal.name in wanted
+        shown = [signal for signal in machine.signals if signal.name in wanted]
+        found, asked = (
+            ", ".join(f"{signal.name} {signal.shown(float(values[signal.name]))}" for signal in shown)
+            for values in (now["signals"], wanted)
         )
         raise AssertionError(f"{found} after {within_s:g} s, not {asked}")
 
@@ -279,3 +273,60 @@ class Recorder:
 
 def _within(tick: int, spans: Sequence[Span]) -> bool:
     return any(span.first_tick <= tick <= span.last_tick for span in spans)
+
+
+@dataclass(frozen=True)
+class Kill:
+    """A daemon that was killed. before: the state before; told: events of the plant until then.
+
+    truth: the record of the plant that ran then.
+    """
+
+    role: Role
+    before: StateResult
+    told: int
+    truth: TruthTap | None
+
+    def wait_for_reaction(self, rig: RigUnderTest, seconds: float) -> None:
+        """Wait until the other daemons have reacted and the machine rests, at most so long."""
+        deadline = time.monotonic() + seconds
+        while not self._reacted(rig) and time.monotonic() < deadline:
+            time.sleep(_LOOK_S)
+
+    def _reacted(self, rig: RigUnderTest) -> bool:
+        if self.role == "plant":
+            return rig.state["state"] != "active"
+        trips = [event for event in rig.daemons.plant_events()[self.told :] if event["event"] == "watchdog"]
+        rests = self.truth is not None and self.truth.rests_after(self.before["time_s"])
+        if self.role == "gateway" or not (trips and rests):
+            return rests and self.role == "gateway"
+        try:
+            return self.role == "controller" or rig.state["state"] != "active"
+        except NobodyThere:
+            return False
+
+    def entry(self, period_s: float, ticks: Ticks, events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """The death, as an injected fault is reported. period_s, events: of the plant.
+
+        from_tick: the first tick of the device without the killed daemon. braked_at_tick: where the plant's
+        watchdog braked, None where it did not.
+        """
+        before = round(self.before["time_s"] / period_s)
+        tick = before + 1
+        trips = [event for event in events[self.told :] if event["event"] == "watchdog"]
+        trip = trips[0] if trips and self.role in ("loop", "controller") else None
+        if trip is not None:
+            tick = int(trip["last_fresh_tick"]) + 1
+        elif self.role == "plant":
+            table = ticks.table
+            lost = np.flatnonzero((table["fresh"] == 0) & (table["tick"] > self.before["tick"]))
+            tick = before + int(table["tick"][lost[0]]) - self.before["tick"] if len(lost) else tick
+        return {
+            "name": f"{KILL} {self.role}",
+            "kind": KILL,
+            "of": self.role,
+            "applied": True,
+            "from_tick": self.before["device_tick"] + tick - before,
+            "time_s": tick * period_s,
+            "braked_after_ticks": None if trip is None else int(trip["tick"]) - tick,
+        }

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.machine.signal_values import Signal
-from linkwork.rig.measured import MeasuredValue
-from linkwork.rig.series import Series
+from linkwork.rig.series import MeasuredValue, Series
 
 
 @dataclass(frozen=True)

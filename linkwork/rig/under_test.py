@@ -19,10 +19,9 @@ from linkwork.rig.motions import Motions
 from linkwork.rig.readiness import make_ready
 from linkwork.rig.record import RigRecord
 from linkwork.rig.rig_daemons import Daemons, Role
-from linkwork.rig.rig_faults import Entries, FaultDesk, listed
 from linkwork.rig.rig_options import NONE, RigOptions
 from linkwork.rig.rig_recorder import Recorder
-from linkwork.rig.runs import During, run
+from linkwork.rig.runs import During, Entries, FaultDesk, listed, run
 
 ELSEWHERE = 0.05
 """rad or m: so far from its place at home a joint is in another assembly."""

@@ -12,10 +12,9 @@ from linkwork.machine import load, shipped_path
 from linkwork.reports.provenance import provenance
 from linkwork.rig.collected import Number, TestFindings
 from linkwork.rig.collecting import Collected, read_collected
-from linkwork.rig.measured import MeasuredValue
-from linkwork.rig.report.index import write_index
 from linkwork.rig.report.report_data import RigReport
-from linkwork.rig.report.report_files import write_report
+from linkwork.rig.report.report_files import write_index, write_report
+from linkwork.rig.series import MeasuredValue
 from tests.rig.rig_results import reported, short_log
 from tests.rig.test_rig_plugin import found, rig_pytest
 

@@ -14,8 +14,8 @@ import pytest
 
 from linkwork.rig.collected import Number, TestFindings
 from linkwork.rig.collecting import Collected, read_collected
-from linkwork.rig.measured import MeasuredValue
 from linkwork.rig.running import SUITES
+from linkwork.rig.series import MeasuredValue
 
 PAGE = Path(__file__).parents[2] / "docs" / "rig_tests.md"
 HEAVY = ("numpy", "scipy", "zmq", "pydantic", "msgpack", "mcap", "typer", "machine", "controller")

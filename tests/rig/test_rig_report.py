@@ -18,12 +18,10 @@ from linkwork.reports.markup import prose
 from linkwork.reports.provenance import provenance, without_folders, without_paths
 from linkwork.reports.quantities import amount
 from linkwork.rig.report.compare import NoReport, differences, read_report
-from linkwork.rig.report.fault_windows import fault_windows
-from linkwork.rig.report.junit import junit
+from linkwork.rig.report.evidence import fault_windows
 from linkwork.rig.report.logs import Logs
-from linkwork.rig.report.page import page
 from linkwork.rig.report.report_data import MachineReport, RigReport
-from linkwork.rig.report.report_files import Written, write_report
+from linkwork.rig.report.report_files import Written, junit, page, write_report
 from linkwork.terminal.failures import Misuse
 from tests.rig.rig_results import clocked_log, findings, reported, short_log
 

@@ -12,15 +12,15 @@ import pytest
 from linkwork.controller.orders import SetOutputs
 from linkwork.machine import Machine
 from linkwork.recordings.recording import read_recording
-from linkwork.reports.bands import spans_on
+from linkwork.reports.chart import spans_on
 from linkwork.reports.provenance import provenance
 from linkwork.rig.collected import Span, TestFindings
 from linkwork.rig.collecting import read_collected
 from linkwork.rig.record import RigRecord
 from linkwork.rig.report.evidence import evidence
 from linkwork.rig.report.logs import Logs
-from linkwork.rig.report.page import page
 from linkwork.rig.report.report_data import MachineReport, RigReport
+from linkwork.rig.report.report_files import page
 from tests.recordings.recorded import InProcessRecorder
 from tests.rig.test_rig_plugin import PAGE, rig_pytest
 from tests.rig.test_rig_report import Page

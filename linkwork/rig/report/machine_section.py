@@ -6,20 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.reports.chart import Chart, ChartLine, Limit, Moment, figure
-from linkwork.reports.document import plain_table
-from linkwork.reports.histogram import histogram
-from linkwork.reports.markup import Markup, element
+from linkwork.reports.chart import HUES, Chart, ChartLine, Limit, Moment, figure, histogram
+from linkwork.reports.markup import Markup, element, plain_table
 from linkwork.reports.quantities import amount, digits, scale
-from linkwork.rig.report.energy import Energy
-from linkwork.rig.report.evidence import Closures, TimingEvidence
-from linkwork.rig.report.fault_windows import FaultWindow
-from linkwork.rig.report.following import Followed, FollowedCoordinate
+from linkwork.rig.report.evidence import (
+    Closures,
+    Energy,
+    FaultWindow,
+    Followed,
+    FollowedCoordinate,
+    TimingEvidence,
+)
 from linkwork.rig.report.report_data import MachineReport, quantiles
 from linkwork.rig.report.signals_over_time import signal_section
 from linkwork.rig.report.tables import faults, injected, requirements
-
-_HUES = 6
 
 
 def section(report: MachineReport) -> Markup:
@@ -111,7 +111,7 @@ def _tracking(motion: Followed) -> list[Markup]:
     """For lengths and for angles: where it should be and was; and by how much it was not."""
     charts = []
     for unit, what in (("m", "lengths"), ("rad", "angles")):
-        mine = [each for each in motion.coordinates if each.unit == unit][:_HUES]
+        mine = [each for each in motion.coordinates if each.unit == unit][:HUES]
         if not mine:
             continue
         both = {each.unit for each in motion.coordinates} == {"m", "rad"}
@@ -150,7 +150,7 @@ def _errors(motion: Followed, mine: list[FollowedCoordinate], unit: str, title: 
 def _effort(motion: Followed, report: MachineReport) -> Markup:
     names = [motor.joint for motor in report.machine.motors] if report.machine is not None else []
     lines = [
-        ChartLine(name, motion.time_s, 100.0 * motion.effort[:, at], at % _HUES + 1, dashed=at >= _HUES)
+        ChartLine(name, motion.time_s, 100.0 * motion.effort[:, at], at % HUES + 1, dashed=at >= HUES)
         for at, name in enumerate(names)
     ]
     peak = 100.0 * float(np.abs(motion.effort).max())

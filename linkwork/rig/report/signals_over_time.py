@@ -13,16 +13,13 @@ from linkwork.arrays import Floats
 from linkwork.machine import Machine
 from linkwork.machine.signal_values import Signal
 from linkwork.recordings.log_file import Ticks
-from linkwork.reports.bands import Band, bands
-from linkwork.reports.chart import Chart, ChartLine, Moment, figure
-from linkwork.reports.document import plain_table
-from linkwork.reports.markup import Markup, element
+from linkwork.reports.chart import HUES, Band, Chart, ChartLine, Moment, bands, figure
+from linkwork.reports.markup import Markup, element, plain_table
 from linkwork.rig.collected import Span, TestFindings
 from linkwork.rig.report.logs import Logs
 
 MOST_ROWS: Final = 30
 """Rows of a table of changes."""
-_HUES: Final = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,11 +83,8 @@ def _run(machine: Machine, test: TestFindings, span: Span, ticks: Ticks) -> Sign
         for each in test.injected
         if each.get("of") in names and tick[0] <= (each.get("from_tick") or -1) <= tick[-1]
     ]
-    title = test.requirement
-    if span.title and len(test.spans) > 1:
-        title = f"{title.rstrip('.')}: {span.title}"
     values = tuple(columns[name] for name in names)
-    return SignalRun(title, test.node, time_s, tick, machine.signals, values, tuple(begun))
+    return SignalRun(test.title_of(span), test.node, time_s, tick, machine.signals, values, tuple(begun))
 
 
 def signal_section(runs: Sequence[SignalRun]) -> list[Markup]:
@@ -107,13 +101,13 @@ def _charts(run: SignalRun) -> list[Markup]:
     both = list(zip(run.signals, run.values, strict=True))
     moments = [Moment(time_s, text.replace(".", ": ")) for time_s, text in run.injected_s]
     digital = [each for each in both if each[0].is_digital]
-    shown = [Band(signal.name, values, at % _HUES + 1) for at, (signal, values) in enumerate(digital)]
+    shown = [Band(signal.name, values, at % HUES + 1) for at, (signal, values) in enumerate(digital)]
     charts = [bands("Digital signals", run.time_s, shown, moments)] if shown else []
     units = dict.fromkeys(signal.unit for signal, _ in both if not signal.is_digital)
     for unit in units:
         mine = [each for each in both if not each[0].is_digital and each[0].unit == unit]
         lines = [
-            ChartLine(signal.name, run.time_s, values, at % _HUES + 1, dashed=at >= _HUES)
+            ChartLine(signal.name, run.time_s, values, at % HUES + 1, dashed=at >= HUES)
             for at, (signal, values) in enumerate(mine)
         ]
         title = ", ".join(signal.name for signal, _ in mine)
