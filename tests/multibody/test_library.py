@@ -69,6 +69,12 @@ def test_a_changed_kernel_never_runs_old_code(checkout: Path) -> None:
     assert run(checkout, _TOTAL.replace("total", "new")).stdout.startswith("2.0 <built-in")
 
 
+def test_other_compiler_flags_build_again(checkout: Path) -> None:
+    flags = {"LINKWORK_CFLAGS": "-g"}
+    assert [run(checkout, _TOTAL, **flags).stderr.count("building") for _ in range(2)] == [1, 0]
+    assert "building the kernels" in run(checkout, _TOTAL).stderr
+
+
 def test_a_new_file_of_kernels_is_built(checkout: Path) -> None:
     assert run(checkout, _TOTAL).returncode == 0
     mine = checkout / "linkwork" / "mine.py"
