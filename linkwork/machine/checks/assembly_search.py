@@ -102,7 +102,8 @@ def assembly_modes(
     """Return every mode that the search finds with these joints at these values (rad, m).
 
     It ends after `fruitless` starts in succession without a new mode, after `most` starts, or after so many
-    `seconds` of wall time. `estimate`: whether the missing modes are estimated, which takes twice the steps.
+    `seconds` of wall time and at least one start. `estimate`: whether the missing modes are estimated, which
+    takes twice the steps.
 
     Without given values the motors' joints, then other independent ones, keep the values of the initial pose.
     Raises ValuesDepend where joints are given that depend on each other.
@@ -111,7 +112,7 @@ def assembly_modes(
     starts = idle = 0
     end_s = math.inf if seconds is None else time.monotonic() + seconds
     search.start_from(machine.initial_q)
-    while idle < fruitless and (most is None or starts < most) and time.monotonic() < end_s:
+    while idle < fruitless and (most is None or starts < most) and (not starts or time.monotonic() < end_s):
         found, start = len(search.poses), search.random_pose()
         if estimate:
             search.count_from(start)
