@@ -38,6 +38,7 @@ from linkwork.protocol.errors import RequestError
 from linkwork.protocol.requests import read_params
 from linkwork.timing.children import ignore_interrupts
 from linkwork.timing.memory import give_back
+from linkwork.timing.scheduling import give_way
 
 Store = Callable[[int, Floats], None]
 Sets = Mapping[int, Machine | str]
@@ -48,6 +49,7 @@ _READ_BYTES = 1 << 20
 def run(machine: Machine, shared: Path) -> None:
     """The process: serves standard input to its end. `shared`: the loop's memory."""
     ignore_interrupts()
+    give_way()
     jobs, answers = os.dup(0), os.dup(1)
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)

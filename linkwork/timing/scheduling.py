@@ -8,6 +8,8 @@ from __future__ import annotations
 import errno
 import os
 import struct
+from contextlib import suppress
+from pathlib import Path
 
 from linkwork.timing.setup_steps import SetupStep
 from linkwork.timing.system import LIBC
@@ -15,6 +17,8 @@ from linkwork.timing.system import LIBC
 _PR_SET_TIMERSLACK = 29
 _PR_GET_TIMERSLACK = 30
 _DMA_LATENCY = "/dev/cpu_dma_latency"
+_LATER = 10
+"""Niceness of work that can wait."""
 _NAMES = {
     os.SCHED_OTHER: "other",
     os.SCHED_BATCH: "batch",
@@ -67,6 +71,16 @@ def set_policy(fifo_priority: int | None) -> SetupStep:
     except PermissionError as error:
         remedy = f"{os.strerror(error.errno or errno.EPERM)}. {remedy}"
     return SetupStep("policy", f"fifo {fifo_priority}", _policy(), remedy)
+
+
+def give_way() -> None:
+    """Let processes of ordinary priority come before this one, which leads a session of its own.
+
+    Linux may share the processors among sessions first: then a session's niceness counts, not a process's.
+    """
+    os.nice(_LATER)
+    with suppress(OSError):
+        Path("/proc/self/autogroup").write_text(str(_LATER))
 
 
 def set_timer_slack(slack_ns: int) -> SetupStep:

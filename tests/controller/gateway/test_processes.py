@@ -134,6 +134,14 @@ def test_a_dead_planner_costs_its_job_and_nothing_else(rigs: Make) -> None:
         assert one.result()["code"] == 0
 
 
+def test_plans_wait_for_orders(rigs: Make) -> None:
+    status = rigs("lockstep").ask("status")
+    gateway, planner = (
+        os.getpriority(os.PRIO_PROCESS, status[f"{name}_pid"]) for name in ("gateway", "planner")
+    )
+    assert planner > gateway
+
+
 @pytest.mark.parametrize("pace", ["lockstep", pytest.param("device", marks=pytest.mark.slow)])
 def test_to_be_ended_stops_on_the_path_disables_and_leaves_nothing(rig: Make, pace: str) -> None:
     one = rig(pace)
