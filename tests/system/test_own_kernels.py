@@ -99,6 +99,68 @@ def test_without_a_compiler_a_changed_law_runs_as_python_and_controls(
     assert moved(folder, runtime) == pytest.approx([0.3, -0.5], abs=1e-3)
 
 
+_PACKAGE = {
+    "__init__.py": "",
+    "structs.py": """
+from typing import Annotated
+from linkwork.kernels import Floats, Struct, Workspace
+
+class Gains(Struct):
+    n: int
+    k: Annotated[Floats, "n"]
+    work: Workspace
+""",
+    "parts.py": """
+from linkwork.kernels import part
+HALF = 0.5
+
+@part
+def half(x: float) -> float:
+    return HALF * x
+""",
+    "kernels.py": """
+from __future__ import annotations
+import math
+from linkwork.kernels import Floats, Model, kernel
+from linkwork.multibody.tree.dynamics import forward_dynamics
+from .parts import half
+from .structs import Gains
+
+@kernel
+def scaled(g: Gains, m: Model, out: Floats) -> float:
+    forward_dynamics(m, g.work)
+    total = 0.0
+    for i in range(g.n):
+        out[i] = half(g.k[i]) * g.work.vdot[i] + math.sin(out[i])
+        total += out[i]
+    return total
+""",
+}
+_CALL = """
+import numpy as np
+from linkwork.machine import load
+from other.kernels import scaled
+from other.structs import Gains
+work = load("scara").workspace()
+work.q[:] = [0.3, 0.4, 0.1, 0.1]
+gains = Gains(n=4, k=np.arange(4.0), work=work)
+print(type(scaled).__name__, scaled(gains, work.model, np.ones(4)).hex())
+"""
+
+
+def test_a_package_with_structs_parts_and_relative_imports(tmp_path: Path) -> None:
+    package = tmp_path / "other"
+    package.mkdir()
+    for name, text in _PACKAGE.items():
+        (package / name).write_text(text)
+    _, as_python = run(tmp_path, "-c", _CALL).stdout.split()
+    assert run(tmp_path, "-m", "linkwork", "build-kernels", "other").returncode == 0
+    assert run(tmp_path, "-c", _CALL).stdout.split() == ["builtin_function_or_method", as_python]
+    (package / "parts.py").write_text(_PACKAGE["parts.py"].replace("0.5", "0.25"))
+    _, changed = run(tmp_path, "-c", _CALL).stdout.split()
+    assert changed != as_python  # never old code, also where a part changed
+
+
 @pytest.mark.parametrize(
     ("change", "text"),
     [

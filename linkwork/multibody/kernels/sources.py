@@ -41,6 +41,14 @@ _OPERATIONS: dict[type[ast.AST], Callable[..., Any]] = {
 _CALLS: dict[str, Callable[..., Any]] = {"range": range, "len": len, "float": float, "int": int}
 
 
+_KNOWN = (
+    "linkwork.arrays",
+    "linkwork.multibody.kernels.compiling",
+    "linkwork.multibody.kernels.structs",
+)
+"""Modules whose names the translator knows itself."""
+
+
 class KernelError(RuntimeError):
     """A kernel contains what cannot be translated: file, line, column, and what to write instead."""
 
@@ -337,10 +345,12 @@ class Sources:
 
     def imported(self, importer: Module, statement: ast.ImportFrom, name: str) -> Any:
         """Return what `from … import name` gives."""
-        if statement.module is None or statement.level:
-            raise importer.error(statement, "write the module's whole name")
-        module = self.module(statement.module)
-        if module is None or module.path.stem in ("compiling", "structs", "arrays"):
+        where = statement.module or ""
+        if statement.level:
+            up = statement.level - (importer.path.stem == "__init__")
+            where = ".".join([*importer.name.split(".")[: -up or None], *filter(None, [where])])
+        module = self.module(where)
+        if module is None or module.name in _KNOWN:
             return Builtin(name)
         return module.value(name, statement)
 
