@@ -24,7 +24,7 @@ from linkwork.multibody.formulations.other_formulations import constrained_forwa
 from linkwork.multibody.formulations.projection import onto_manifold
 from linkwork.multibody.kernels.compiling import kernel
 from linkwork.multibody.steps.touch_search import MOST_PARTS, beyond_touch
-from linkwork.multibody.tree.dynamics import dynamics, forward_dynamics
+from linkwork.multibody.tree.dynamics import dynamics
 from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.multibody.tree.rotations import coordinate_rates, normalise
 from linkwork.multibody.workspace import Model, Workspace, touches
@@ -84,7 +84,6 @@ class AdaptiveSteps:
         """Take state, formulation and corrections from `work`; relative and absolute tolerance of a step."""
         self._work, self._method, self._first = work, method, 0.0
         self._relative, self._absolute = relative, absolute
-        self._run = constrained_forward_dynamics if len(work.phi) else forward_dynamics
         self._rates = np.zeros(len(work.q))
         self._touches = touches(work)
         self._taken, self._since_s = 0, 0.0
@@ -133,7 +132,7 @@ class AdaptiveSteps:
         """Rates of q, v, of the work of applied forces and moving constraints, and of the losses."""
         work = self._work
         self._put(time_s, state)
-        self._run(*work.arguments)
+        constrained_forward_dynamics(*work.arguments)
         _rates_of(work.model, work.q, work.v, self._rates)
         return np.concatenate([self._rates, work.vdot, [work.driving_power, work.losses[0]]])
 

@@ -59,7 +59,6 @@ from linkwork.multibody.linalg.vectors import (
     subtract,
     times,
 )
-from linkwork.multibody.tree.dynamics import forward_dynamics
 from linkwork.multibody.workspace import Model, Workspace
 
 _ZERO = (0.0, 0.0, 0.0)
@@ -358,14 +357,6 @@ def reactions(m: Model, w: Workspace, r: ReactionMemory) -> None:
 
 
 @kernel
-def _accelerate(m: Model, w: Workspace) -> None:
-    if m.n_rows > 0:
-        constrained_forward_dynamics(m, w)
-    else:
-        forward_dynamics(m, w)
-
-
-@kernel
 def reactions_along(
     m: Model,
     w: Workspace,
@@ -388,7 +379,7 @@ def reactions_along(
         for k in range(nv):
             w.v[k] = states[sample, nq + k]
         w.clock[0] = times_s[sample]
-        _accelerate(m, w)
+        constrained_forward_dynamics(m, w)
         if n > 0:
             reactions(m, w, r)
             copy(flat(r.results), results[sample])
