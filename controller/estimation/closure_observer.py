@@ -218,7 +218,6 @@ class ClosedObservation(Struct):
     """
 
     m: Model
-
     now: Workspace
     near: Workspace
     joint: Annotated[Integers, "sensors"]

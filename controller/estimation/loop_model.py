@@ -126,7 +126,6 @@ class TreeOutlook(Struct):
     """The arrays of `foresee_tree`: the model, the workspaces, the motors' joints, the forces felt (nv)."""
 
     m: Model
-
     now: Workspace
     ahead: Workspace
     motor: Integers
@@ -171,7 +170,6 @@ class TreeObservation(Struct):
     """The arrays of `observe_tree`: the model, the workspace, and `Estimator.wiring`."""
 
     m: Model
-
     now: Workspace
     joint: Annotated[Integers, "sensors"]
     has_velocity: Annotated[Integers, "sensors"]

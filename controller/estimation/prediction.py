@@ -89,7 +89,6 @@ class ClosedOutlook(Struct):
     """The arrays of `foresee_closed`: the model, the workspaces, the motors' joints, the forces felt (nv)."""
 
     m: Model
-
     now: Workspace
     near: Workspace
     ahead: Workspace

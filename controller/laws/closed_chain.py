@@ -107,7 +107,6 @@ class ClosedDrive(Struct):
     """
 
     m: Model
-
     w: Workspace
     motor: Annotated[Integers, "motors"]
     most: Annotated[Floats, "motors"]

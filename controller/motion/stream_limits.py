@@ -54,7 +54,6 @@ class StreamStep(Struct):
     """
 
     m: Model
-
     w: Workspace
     chosen: Annotated[Integers, "k"]
     wraps: Annotated[Integers, "k"]

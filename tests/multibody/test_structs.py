@@ -25,6 +25,12 @@ class Scattered(Struct):
     table: Annotated[Floats, "2, n_values + 1"]
 
 
+class Sized(Struct):
+    """A length that nothing gives."""
+
+    values: Annotated[Floats, "n"]
+
+
 class Pair(Struct):
     """A struct with structs in it."""
 
@@ -109,6 +115,12 @@ def test_wrong_fields_and_other_structs_are_refused() -> None:
         given_values(other=1)
     with pytest.raises(TypeError, match="needs its field n_values"):
         Scattered(values=np.zeros(3))
+    with pytest.raises(TypeError, match="needs its field on"):
+        Scattered(n_values=3)
+    with pytest.raises(TypeError, match=r"Sized\.values needs its length n: give sizes"):
+        Sized()
+    with pytest.raises(TypeError, match=r"Pair\.model is Scattered, must be Model"):
+        Pair(first=given_values(), model=given_values(), free=np.zeros(1))
     with pytest.raises(AttributeError, match=r"write into it: values\[:\]"):
         given_values().values = np.zeros(3)
     w = pendulum().workspace()

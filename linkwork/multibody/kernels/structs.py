@@ -123,10 +123,14 @@ class Struct:
             raise TypeError(f"{type(self).__name__} has no field {', '.join(sorted(unknown))}")
         known = {**(sizes or {}), **{name: value for name, value in given.items() if isinstance(value, int)}}
         for each in declared:
-            if each.shape and each.name in given:
+            if each.name not in given:
+                if each.shape in ((), (_ANY,)) or each.kind == "b":
+                    raise TypeError(f"{type(self).__name__} needs its field {each.name}")
+            elif each.shape:
                 self._check(each, given[each.name], known)
-            elif each.name not in given and each.shape in ((), (_ANY,)):
-                raise TypeError(f"{type(self).__name__} needs its field {each.name}")
+            elif not isinstance(given[each.name], each.kind):
+                kind = type(given[each.name]).__name__
+                raise TypeError(f"{type(self).__name__}.{each.name} is {kind}, must be {each.kind.__name__}")
         self._place(given, known)
 
     def _check(self, field: _Field, array: Any, known: dict[str, int]) -> None:
@@ -150,7 +154,11 @@ class Struct:
         declared, shapes, sizes = _declared(type(self)), dict[str, tuple[int, ...]](), {"f": 0, "i": 0}
         for each in declared:
             if each.shape and each.name not in given:
-                shapes[each.name] = shape = tuple(_length(length, known) or 0 for length in each.shape)
+                lengths = [_length(length, known) for length in each.shape]
+                if None in lengths:
+                    where = f"{type(self).__name__}.{each.name}"
+                    raise TypeError(f"{where} needs its length {each.shape[lengths.index(None)]}: give sizes")
+                shapes[each.name] = shape = tuple(length for length in lengths if length is not None)
                 sizes[each.kind] += int(np.prod(shape))
         flat: dict[str, Any] = {
             "f": np.zeros(sizes["f"]) if buffer is None else buffer,
