@@ -88,17 +88,20 @@ class CheckedArray(np.ndarray[Any, Any]):
     def __getitem__(self, index: Any) -> Any:
         """Read entries. Raises IndexError for an index below 0."""
         _refuse_negative(index)
-        return super().__getitem__(index)
+        return _read(self, index)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         """Write entries. Raises IndexError for an index below 0."""
         _refuse_negative(index)
-        super().__setitem__(index, value)
+        _write(self, index, value)
+
+
+_read, _write = np.ndarray.__getitem__, np.ndarray.__setitem__
 
 
 def _refuse_negative(index: Any) -> None:
-    for each in index if isinstance(index, tuple) else (index,):
-        if isinstance(each, (int, np.integer)) and each < 0:
+    for each in index if index.__class__ is tuple else (index,):
+        if each.__class__ is not slice and each < 0:
             raise IndexError(f"index {each} is below 0: no kernel counts from an array's end")
 
 
