@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from linkwork.machine import Machine
+from linkwork.machine.checks.controllability import refusals
 from linkwork.plant.drivers.driver import Driver, DriverFailed
 from linkwork.plant.drivers.finding import make_driver
 from linkwork.plant.events import Events
@@ -256,11 +257,12 @@ def _introduce(device: PlantDevice, obtained: Obtained, events: Events) -> None:
 
 def _serve(device: PlantDevice, ending: DaemonEnd, events: Events) -> ExitCode:
     paces = device.seat.terms.paces
+    uncontrolled = not device.machinery.runs_by_itself and bool(refusals(device.machine))
     try:
         while not ending.looked():
             owner = device.seat.owner
             if owner is None or not owner.alive:
-                alone(device, ending)
+                alone(device, ending, uncontrolled)
                 continue
             if len(paces) > 1:  # in lockstep a real-time priority would starve the neighbours
                 set_policy(None if owner.pace is Pace.LOCKSTEP else FIFO_PRIORITY)

@@ -201,11 +201,14 @@ def _by_itself(device: PlantDevice, ending: EndRequested, went: int) -> int:
     return went
 
 
-def alone(device: PlantDevice, ending: EndRequested) -> None:
-    """Without a session a moving machine continues in real time; for one that rests braked time stops."""
+def alone(device: PlantDevice, ending: EndRequested, uncontrolled: bool = False) -> None:
+    """Without a session a moving machine continues in real time; for one that rests braked time stops.
+
+    Time always runs for an `uncontrolled` machine, for which no session can be expected.
+    """
     ticker: Ticker | None = None
     while not (device.seat.taken or ending.looked()):
-        if device.machinery.resting:
+        if device.machinery.resting and not uncontrolled:
             ticker = None
             received = device.server.receive(_SLICE_MS)
             if received is not None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from linkwork.client.injector import InjectionRefused, Injector
@@ -18,7 +19,9 @@ from linkwork.protocol.handshake import Bye, Refuse
 from linkwork.protocol.injection import InjectRefusal
 from linkwork.protocol.keys import client_keys
 from linkwork.protocol.sockets import generate_keys
+from linkwork.recordings.truth_file import read_truth
 from tests.plant.conftest import PATIENCE_S
+from tests.waiting import wait_for
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
@@ -183,3 +186,34 @@ def test_a_wrong_file_is_answered_with_the_line(tmp_path: Path, runtime: Path) -
     assert ended.returncode == 2
     assert "bad.yaml" in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+_BODY = "{mass_kg: 1, com_m: [0, 0, -0.2], inertia_kg_m2: {xx: 0.01, yy: 0.01, zz: 0.01}}"
+_PENDULUM = (
+    f"name: alone\nbodies: {{upper: {_BODY}, lower: {_BODY}}}\njoints:\n"
+    "  first: {type: revolute, parent: world, child: upper, axis: [0, 1, 0]}\n"
+    "  second: {type: revolute, parent: upper, child: lower, at_m: [0, 0, -0.4], axis: [0, 1, 0]}\n"
+    "motors: {first: {max_torque_N_m: 10, max_speed_rad_s: 5, brake_torque_N_m: 50}}\n"
+)
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "initial: {second_deg: 60}\n",
+        "constraints: {guide: {type: expression, equation: second = 0.3*sin(2*t)}}\n",
+        "constraints: {led: {type: velocity, factors: {second: 1}, equals: sin(2*t)}}\n",
+    ],
+    ids=["passive joint", "guide over time", "velocity"],
+)
+def test_a_machine_that_the_controller_refuses_moves_alone(tmp_path: Path, start_plant, rest: str) -> None:
+    """Time runs from tick 0, and the second joint moves while a brake holds the first."""
+    file, truth = tmp_path / "alone.yaml", tmp_path / "truth.bin"
+    file.write_text(_PENDULUM + rest)
+    plant = start_plant(file, "--truth", str(truth))
+    wait_for(lambda: truth.exists() and truth.stat().st_size > 40_000, "ticks of the plant alone")
+    assert plant.end() == 0
+    found = read_truth(truth)
+    assert found.tick[0] == 0
+    assert np.abs(found.q[:, 0]).max() < 1e-9
+    assert np.ptp(found.q[:, 1]) > 1e-3
