@@ -10,7 +10,6 @@ PRODUCT = ("controller", "linkwork", "plant", "protocol")
 OTHERS = ("benchmarks", "tests")
 USED_TWICE = {
     "chains": "joints of a tree: variants of algorithms for it, and its symbolic form",
-    "daemon_options": "the options of daemons: as the gateway gets them, and on the command line",
 }
 """File stems that stand twice in the product, with what both files are about; at most five."""
 

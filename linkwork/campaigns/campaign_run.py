@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from linkwork.campaigns.campaign_plan import CampaignPlan, tasks_of
-from linkwork.campaigns.carrying_out import LocalWorkers, WorkersEnded, carry_out_on
-from linkwork.campaigns.executors import cluster
+from linkwork.campaigns.carrying_out import LocalWorkers, WorkersEnded, carry_out_on, cluster
 from linkwork.campaigns.result_store import ResultStore
 from linkwork.campaigns.results_table import need_pyarrow, write_table
 from linkwork.campaigns.run_worker import RunWorker

@@ -1,19 +1,24 @@
-"""Carrying out the runs of a campaign that have no result yet."""
+"""Carrying out the runs of a campaign that have no result yet, on this computer or a Dask cluster."""
 
 from __future__ import annotations
 
 import itertools
+import logging
+import os
+import re
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from multiprocessing import get_context
 from types import TracebackType
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from linkwork.campaigns.campaign_plan import RunRecipe, RunTask
-from linkwork.campaigns.executors import Cluster, local_workers
-from linkwork.campaigns.run_worker import carry_out
+from linkwork.campaigns.run_worker import begin_worker, carry_out
+from linkwork.terminal.failures import Misuse
+from linkwork.timing.realtime import single_threaded_blas
 
 AHEAD: Final = 2
 """Chunks that wait for each worker, besides the one it carries out."""
@@ -155,3 +160,57 @@ def _on(
     for future, chunk in futures.items():  # a broken pool has ended all of them
         finish(future, chunk)
     return lost
+
+
+def processors() -> int:
+    """Number of processors that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def local_workers(count: int) -> ProcessPoolExecutor:
+    """Worker processes of this computer, each with one thread. They end when this process does."""
+    single_threaded_blas()  # in the environment that they inherit
+    return ProcessPoolExecutor(count, get_context("spawn"), initializer=begin_worker)
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A Dask cluster. threads: returns their number now; workers come and go."""
+
+    executor: Executor
+    threads: Callable[[], int]
+
+
+@contextmanager
+def cluster(address: str, workers: int) -> Iterator[Cluster]:
+    """A Dask cluster. address: of its scheduler, or "local" for one that is started and ended here with this
+    many workers. Raises Misuse where it cannot be reached.
+    """
+    try:
+        import distributed
+    except ImportError:
+        raise Misuse("--on needs Dask, which is not installed: pip install 'linkwork[campaign]'") from None
+    if address != "local" and not re.fullmatch(r"\w+://\S+:\d+", address):
+        raise Misuse(f"--on {address}: give the address of a scheduler, tcp://HOST:8786, or local")
+    single_threaded_blas()
+    for name in ("distributed", "distributed.client", "tornado.application"):  # the caller shows failures
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    started: Any = None
+    dask: Any = distributed
+    try:
+        if address == "local":
+            started = dask.LocalCluster(
+                n_workers=workers, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0"
+            )
+        client = dask.Client(started or address, timeout=10, set_as_default=False)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise Misuse(f"--on {address}: no Dask scheduler answers there: {error}") from None
+    try:
+        found = Cluster(client.get_executor(pure=False), lambda: sum(client.nthreads().values()))
+        if not found.threads():
+            raise Misuse(f"--on {address}: the scheduler has no workers: start some with `dask worker`")
+        yield found
+    finally:
+        client.close()
+        if started is not None:
+            started.close()

@@ -15,8 +15,7 @@ from linkwork.client.goal import Goal, GoalFailed
 from linkwork.client.robot import Robot
 from linkwork.launch.daemons import Rig, RigFailed
 from linkwork.protocol.errors import RequestError
-from linkwork.recordings.recording import read_recording
-from linkwork.recordings.truth_file import read_truth
+from linkwork.recordings.recording import read_recording, read_truth
 
 
 def run_by_daemons(worker: RunWorker, task: RunTask) -> tuple[Merit, RunEnd]:

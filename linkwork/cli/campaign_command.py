@@ -55,7 +55,7 @@ def campaign(
     """
     from linkwork.campaigns.campaign_plan import read_campaign
     from linkwork.campaigns.campaign_run import CampaignOptions
-    from linkwork.campaigns.executors import processors
+    from linkwork.campaigns.carrying_out import processors
 
     if log is not None and run is None:
         raise Misuse("--log is for one run: add --run N")

@@ -1,4 +1,4 @@
-"""`linkwork driver`: check that a driver keeps its contract."""
+"""`linkwork driver` and `linkwork conformance`: check that a driver or a controller keeps its contract."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from linkwork.cli.connected import AsJson
+from linkwork.cli.file_commands import Config
 from linkwork.terminal.failures import DONE, GOAL_FAILED, Misuse
 from linkwork.terminal.output import console, emit
 
@@ -89,3 +90,45 @@ def sum_up(found: list[Finding], about: dict[str, Any], *, as_json: bool) -> int
     else:
         console.print(f"{failed} of {len(found)} exercises failed" if failed else "nothing failed")
     return GOAL_FAILED if failed else DONE
+
+
+conformance = typer.Typer(no_args_is_help=True, help="Test whether your own programs follow the protocol.")
+
+
+@conformance.callback()
+def suites() -> None:
+    """Test whether your own programs follow the protocol."""
+
+
+@conformance.command()
+def controller(
+    config: Config,
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="COMMAND...", help="After --: the controller; {endpoint}, {interface} are replaced."
+        ),
+    ] = None,
+    endpoint: Annotated[
+        str | None,
+        typer.Option(help="Endpoint to listen on in the plant's place. Default: in the runtime folder."),
+    ] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Take the plant's place and test the controller that connects.
+
+    Exit status: 0 nothing failed, 1 something did, 2 wrong usage or file.
+    """
+    from contextlib import nullcontext
+
+    from linkwork.diagnostics.conformance.exercises import ControllerExamination
+    from linkwork.machine import load
+    from linkwork.protocol.endpoints import MachineEndpoints, claim
+
+    machine = load(config)
+    seat = MachineEndpoints.named(machine.name)
+    held = nullcontext() if endpoint else claim(seat.folder, "plant", f"examiner at {seat.plant}")
+    with held:
+        examined = ControllerExamination(machine, endpoint or seat.plant, command or ())
+        found = [show(finding, as_json=as_json) for finding in examined.findings()]
+    return sum_up(found, {"machine": machine.name}, as_json=as_json)

@@ -1,21 +1,27 @@
-"""Commands for a machine's daemons as a group: up, down, logs."""
+"""Commands for a machine's daemons as a group: up, down, logs, service; options of the daemons."""
 
 from __future__ import annotations
 
+import inspect
 import os
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Sequence
 from contextlib import closing, nullcontext, suppress
-from typing import IO, TYPE_CHECKING, Annotated
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated, Any, Final, get_type_hints
 
 import typer
 
 from linkwork.cli.choices import RestartChoice
 from linkwork.cli.connected import AsJson
 from linkwork.cli.console_command import require_console
-from linkwork.cli.daemon_options import DaemonWords, with_daemon_options
+from linkwork.controller.__main__ import PaceChoice, controller
+from linkwork.plant.__main__ import plant
 from linkwork.terminal.failures import DONE, Misuse
 from linkwork.terminal.output import console, emit, say
 
@@ -30,6 +36,79 @@ Name = Annotated[str | None, typer.Argument(metavar="NAME", help="Which machine,
 _LOOK_S = 0.05
 _ENDS_WITHIN_S = 180.0
 _CONSOLE_WITHIN_S, _MOST_SAID = 60.0, 1 << 20
+_BOTH: Final = ("realtime", "cpu")
+_PLANT: Final = ("plant_set", "driver", "driver_set", "seed", "truth", "faults", "inject")
+_CONTROLLER: Final = (
+    "pace", "lockstep", "law", "log", "no_log", "twin", "telemetry", "endpoint", "keys", "allowed",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class DaemonWords:
+    """Arguments of the daemons, the machine file first; `given`: the options once, as they were given."""
+
+    plant: list[str]
+    controller: list[str]
+    given: list[str]
+
+
+def with_daemon_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of the daemons to a command.
+
+    The function's first two parameters are the machine file and the `DaemonWords`; the command line gets the
+    options in place of the second.
+    """
+    hints = get_type_hints(function, include_extras=True)
+    config, _, *own = inspect.signature(function).parameters.values()
+    shared = _options()
+    parameters = [each.replace(annotation=hints[each.name]) for each in (config, *own)]
+    parameters += [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in shared.values()]
+
+    def command(**given: Any) -> Any:
+        options = {name: given.pop(name) for name in shared}
+        machine = given.pop(config.name)
+        return function(machine, _words(machine, options), **given)
+
+    command.__name__, command.__doc__ = function.__name__, function.__doc__
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {each.name: each.annotation for each in parameters}
+    return command
+
+
+def _options() -> dict[str, inspect.Parameter]:
+    found: dict[str, inspect.Parameter] = {}
+    for daemon, names in ((controller, (*_BOTH, *_CONTROLLER)), (plant, _PLANT)):
+        hints = get_type_hints(daemon, include_extras=True)
+        parameters = inspect.signature(daemon).parameters
+        found |= {name: parameters[name].replace(annotation=hints[name]) for name in names}
+    return found
+
+
+def _words(machine: str, options: dict[str, Any]) -> DaemonWords:
+    if options["lockstep"]:  # the plant knows it by its other name
+        options = {**options, "lockstep": False, "pace": PaceChoice.LOCKSTEP}
+    defaults = {name: parameter.default for name, parameter in _options().items()}
+    words = {name: _as_words(name, value) for name, value in options.items() if value != defaults[name]}
+
+    def chosen(names: Sequence[str]) -> list[str]:
+        return [machine, *(word for name in names for word in words.get(name, ()))]
+
+    return DaemonWords(
+        chosen((*_BOTH, "pace", *_PLANT)),
+        chosen((*_BOTH, *_CONTROLLER)),
+        chosen((*_BOTH, *_CONTROLLER, *_PLANT)),
+    )
+
+
+def _as_words(name: str, value: Any) -> list[str]:
+    flag = "--" + name.replace("_", "-")
+    if value is True:
+        return [flag]
+    if isinstance(value, list):
+        return [word for each in value for word in (flag, each)]
+    if isinstance(value, Enum):
+        return [flag, str(value.value)]
+    return [flag, str(value.absolute() if isinstance(value, Path) else value)]
 
 
 @with_daemon_options
@@ -281,3 +360,53 @@ def _recorded(name: str | None) -> str:
     if not names:
         raise Misuse(f"{output_folder()} holds no output; `linkwork up scara` starts a machine")
     raise Misuse(f"there is output of several machines; name one of {', '.join(names)}")
+
+
+@with_daemon_options
+def service(
+    config: Annotated[
+        str, typer.Argument(metavar="MACHINE", help="Machine file, or the name of one of linkwork's.")
+    ],
+    words: DaemonWords,
+    user: Annotated[
+        bool,
+        typer.Option("--user", help="For your own systemd (systemctl --user) instead of the computer's."),
+    ] = False,
+    output: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write the two files.")] = Path(),
+    as_json: AsJson = False,
+) -> None:
+    """Write systemd units for plant and controller of a machine, and print how to install them.
+
+    The services report readiness, are restarted when they crash or hang, and always start braked. The other
+    options are passed to the daemons.
+    """
+    import getpass
+
+    from linkwork.launch.unit_files import RUNTIME_FOLDER, UnitOptions, unit_files, unit_names
+    from linkwork.machine import load, shipped
+
+    name = load(config).name
+    machine = config if config in shipped() else str(Path(config).absolute())
+    account = None if user else getpass.getuser()
+    plant, controller = ([machine, *each[1:]] for each in (words.plant, words.controller))
+    files = unit_files(UnitOptions(name, plant, controller, Path.cwd(), account))
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+        for file, text in files.items():
+            (output / file).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise Misuse(f"{error.filename or output} cannot be written: {error.strerror}") from None
+    paths = [str(output / file) for file in files]
+    if as_json:
+        emit({"name": name, "files": paths, "account": account})
+        return
+    for path in paths:
+        say(path)
+    unit = unit_names(name)["controller"]
+    if user:
+        say(f"install: cp {' '.join(paths)} ~/.config/systemd/user/ && systemctl --user daemon-reload")
+        say(f"start now and with every login: systemctl --user enable --now {unit}")
+    else:
+        say(f"install: sudo cp {' '.join(paths)} /etc/systemd/system/ && sudo systemctl daemon-reload")
+        say(f"start now and with every boot: sudo systemctl enable --now {unit}")
+        say(f"clients, as {account}: export LINKWORK_RUNTIME_DIR={RUNTIME_FOLDER}")

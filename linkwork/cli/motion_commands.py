@@ -184,7 +184,7 @@ def _answer(link: ControllerConnection, goal: Goal, result: GoalResult) -> None:
     if link.as_json:
         emit({**result, "duration_s": goal.duration_s, "report": goal.accepted["report"]})
     else:
-        from linkwork.cli.path_text import result_lines
+        from linkwork.cli.checked_text import result_lines
 
         text = f": {in_display_units(result['text'])}" if result["text"] else ""
         took = f"took {result['took_s']:.3f} s, " if "took_s" in result else ""
@@ -197,7 +197,7 @@ def _accepted(link: ControllerConnection, goal: Goal) -> int:
     if link.as_json:
         emit(goal.accepted)
     else:
-        from linkwork.cli.path_text import planned_lines
+        from linkwork.cli.checked_text import planned_lines
 
         say(f"goal {goal.number} accepted, {goal.duration_s:.3f} s")
         for line in planned_lines(goal.accepted["report"]):

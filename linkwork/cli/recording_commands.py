@@ -237,7 +237,7 @@ def animate(
 
 def _centres(file: Path, time_s: Floats) -> dict[str, Floats]:
     """Return the centres (n × 3, m) of the loose parts at these times (n; s). Raises Misuse."""
-    from linkwork.recordings.truth_file import read_truth
+    from linkwork.recordings.recording import read_truth
 
     try:
         truth = read_truth(file)

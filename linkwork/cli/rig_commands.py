@@ -117,7 +117,7 @@ def run_rig_tests(
 
 @rig.command()
 def index(
-    folder: Annotated[Path, typer.Argument(metavar="[DIR]", help="Folder of the reports.")] = Path(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the reports.")] = Path(
         "linkwork-out"
     ),
 ) -> None:

@@ -96,7 +96,7 @@ def _command(name: str, about: str) -> Callable[..., int]:
 
 def _written(name: str, folder: Path, seconds: float | None, speed: float, *, as_json: bool) -> int:
     from linkwork.demos import demo_named
-    from linkwork.demos.demo_files import files_of, write_files
+    from linkwork.demos.demo_report import files_of, write_files
 
     paths = [str(path) for path in write_files(folder, files_of(name, demo_named(name), seconds, speed))]
     if as_json:

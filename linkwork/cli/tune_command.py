@@ -40,8 +40,7 @@ def tune(
     from linkwork.campaigns.analysis import analyse
     from linkwork.campaigns.campaign_page import write_page
     from linkwork.campaigns.campaign_run import CampaignOptions, plain_failures, run_campaign
-    from linkwork.campaigns.carrying_out import LocalWorkers
-    from linkwork.campaigns.executors import processors
+    from linkwork.campaigns.carrying_out import LocalWorkers, processors
     from linkwork.campaigns.results_table import ResultsTable, need_pyarrow
     from linkwork.campaigns.tuning import compared, read_tuning, write_patch
     from linkwork.campaigns.tuning import tune as search

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
@@ -14,10 +15,8 @@ from fastapi import FastAPI
 from starlette.websockets import WebSocket
 
 from linkwork.console.held_jog import HeldControl, JogSender
-from linkwork.console.machine_feed import Address, MachineFeed
+from linkwork.console.machine_feed import Address, MachineFeed, PathDrawing
 from linkwork.console.page_link import PageLink, StopAnswer
-from linkwork.console.path_drawing import PathDrawing
-from linkwork.console.seat import Seat
 from linkwork.protocol.errors import EndpointError, NobodyThere, ProtocolError, RequestError
 from linkwork.trajectories.taught_points import TaughtPoints
 
@@ -124,7 +123,7 @@ class ConsoleService:
 
     def mesh(self, name: str) -> Path | None:
         """Return the file of a mesh of the machine, `NUMBER.suffix`; None where there is none."""
-        from linkwork.console.mesh_files import mesh_file
+        from linkwork.console.scene_content import mesh_file
 
         content = self.feed.known.content
         if content is None:
@@ -195,3 +194,35 @@ class ConsoleService:
 
 class NotOperating(Exception):
     """A page that only observes asked for something that changes the machine."""
+
+
+class Seat:
+    """The right to operate within one console. The controller's lease decides between clients."""
+
+    def __init__(self, *, observe_only: bool = False) -> None:
+        self.observe_only = observe_only
+        self._holder: str | None = None
+        self._lock = threading.Lock()
+
+    def take(self, page: str) -> bool:
+        """Give the seat to a page, from any other page; False where the console only observes."""
+        if self.observe_only:
+            return False
+        with self._lock:
+            self._holder = page
+        return True
+
+    def leave(self, page: str) -> None:
+        """Free the seat where this page has it."""
+        with self._lock:
+            if self._holder == page:
+                self._holder = None
+
+    def held_by(self, page: str) -> bool:
+        """Whether this page operates."""
+        return self._holder == page and not self.observe_only
+
+    @property
+    def taken(self) -> bool:
+        """Whether any page operates."""
+        return self._holder is not None

@@ -1,23 +1,33 @@
-"""Cards of faults: cause, place, value, limit, what clears it, the button that does, and flight record."""
+"""Cards of faults: cause, place, value, limit, what clears it, the button that does, and flight record.
+
+`linkwork faults show` reads each flight record in a process: the console stays a client, and the analysis
+delays neither pictures nor jogs.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import json
+import sys
 from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
 from nicegui import ui
 from nicegui.element import Element
 
-from linkwork.console.flight_records import FlightRecords, UnreadableRecord
 from linkwork.console.machine_feed import Known
 from linkwork.console.page_elements import RecordPlot
 from linkwork.console.page_parts import PageActions, Rows, card
 from linkwork.console.state_words import clearing, fault_lines
 from linkwork.display_units import SHOWN_IN
 
-_RECORDS: Final = FlightRecords()
-"""Shared by all pages of a console."""
+_POINTS: Final = 600
+_ENDS_WITHIN_S: Final = 60.0
+_KEPT: Final = 20
+_TRIES, _AGAIN_S = 4, 0.7
+"""The controller names a record when it begins to write it."""
 _EVENTS: Final = 12
 """Of a flight record, those next to the fault."""
 
@@ -124,3 +134,64 @@ async def _draw(box: Element, path: str) -> None:
                 with ui.element("li"):
                     ui.label(f"{each['time_s']:+.3f} s")
                     ui.label(each["text"])
+
+
+class UnreadableRecord(Exception):
+    """A flight record that cannot be shown; the text says why."""
+
+
+class FlightRecords:
+    """Read records, each once."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Mapping[str, Any]] = {}
+
+    async def read(self, path: str) -> Mapping[str, Any]:
+        """Return what `linkwork faults show --json --points` prints. Raises UnreadableRecord."""
+        if path not in self._known:
+            found = await _written(path)
+            while len(self._known) >= _KEPT:
+                del self._known[next(iter(self._known))]
+            self._known[path] = found
+        return self._known[path]
+
+
+_RECORDS: Final = FlightRecords()
+"""Shared by all pages of a console."""
+
+
+async def _written(path: str) -> Mapping[str, Any]:
+    """Return a record that may still be under way to its file. Raises UnreadableRecord."""
+    left = _TRIES
+    while True:
+        try:
+            if not Path(path).is_file():
+                raise UnreadableRecord(f"{path} is not on this computer")
+            return await _shown(path)
+        except UnreadableRecord:
+            left -= 1
+            if not left:
+                raise
+            await asyncio.sleep(_AGAIN_S)
+
+
+async def _shown(path: str) -> Mapping[str, Any]:
+    words = ("-m", "linkwork", "faults", "show", path, "--json", "--points", str(_POINTS))
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        *words,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        said, complained = await asyncio.wait_for(process.communicate(), _ENDS_WITHIN_S)
+    except TimeoutError:
+        raise UnreadableRecord(f"{path} could not be read within {_ENDS_WITHIN_S:g} s") from None
+    finally:
+        if process.returncode is None:
+            process.kill()
+    if process.returncode != 0:
+        raise UnreadableRecord(complained.decode("utf-8", "replace").strip())
+    found: Mapping[str, Any] = json.loads(said)
+    return found

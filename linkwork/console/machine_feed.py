@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
@@ -15,8 +16,6 @@ import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.client.connection import find_controller, telemetry_endpoint
-from linkwork.console.jog_groups import jog_groups
-from linkwork.console.path_drawing import PathDrawing
 from linkwork.console.state_words import shown_units
 from linkwork.protocol.errors import EndpointError, NobodyThere, ProtocolError, RequestError
 from linkwork.protocol.keys import ClientKeys
@@ -329,3 +328,45 @@ def flat(sample: Mapping[str, Any]) -> tuple[list[str], Floats]:
             names.append(key)
             values.append(value)
     return names, np.array(values, dtype=np.float64)
+
+
+class PathDrawing:
+    """Forward kinematics of paths, for any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._version = 0
+        self._frames: BodyFrames | None = None
+
+    def drawn(self, content: Content, poses: Sequence[Sequence[float]]) -> dict[str, Any]:
+        """Return `bodies`, their number, and `frames` of all bodies in each pose q (nq; rad or m).
+
+        `frames`: base64 of 32-bit floats, of each body x, y and z axis and origin (m). Empty without poses.
+        """
+        from linkwork.drawing.body_frames import BodyFrames
+
+        if not poses:
+            return {}
+        with self._lock:
+            if self._frames is None or self._version != content.version:
+                self._frames, self._version = BodyFrames(content.drawn.mechanism), content.version
+            frames = [self._frames.frames_at(np.asarray(q, dtype=np.float64)) for q in poses]
+        packed = base64.b64encode(np.asarray(frames, dtype="<f4").tobytes()).decode("ascii")
+        return {"bodies": len(frames[0]), "frames": packed}
+
+
+def jog_groups(described: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the sets with their names: task coordinates first, joints, or those in which goals are given.
+
+    A jog moves a set that has as many coordinates as the machine has degrees of freedom.
+    """
+    goals = list(described["goal_coordinates"])
+    coordinates = described["coordinates"]
+    joints = [each for each in coordinates if each["kind"] == "joint"]
+    tasks = [each for each in coordinates if each["kind"] == "task"]
+    home = joints if len(joints) == len(goals) else [each for each in coordinates if each["name"] in goals]
+    kinds = {each["kind"] for each in home}
+    groups = [{"name": "joints" if kinds == {"joint"} else "coordinates", "coordinates": home}]
+    if len(tasks) == len(goals) and tasks != home:
+        groups.insert(0, {"name": "task", "coordinates": tasks})
+    return groups

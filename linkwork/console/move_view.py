@@ -10,8 +10,7 @@ from nicegui import events, run, ui
 from nicegui.elements.mixins.disableable_element import DisableableElement
 
 from linkwork.console.goal_preview import GoalPreview, PlannedMotion
-from linkwork.console.jog_groups import jog_groups
-from linkwork.console.machine_feed import Known
+from linkwork.console.machine_feed import Known, jog_groups
 from linkwork.console.page_elements import JogPad
 from linkwork.console.page_parts import (
     PageActions,

@@ -9,8 +9,7 @@ from nicegui import ui
 from linkwork.console.page_elements import BESIDE, LAYERS, LIVE_ONLY, HappeningList, RecordedPlot, Transport
 from linkwork.console.page_parts import Rows, card, connect_page, connection_banner, html_table
 from linkwork.console.recorded_motion import RecordedMotion
-from linkwork.console.recording_pair import ALIGNMENTS, Difference
-from linkwork.console.recording_player import SPEEDS
+from linkwork.console.recording_player import ALIGNMENTS, SPEEDS, Difference
 from linkwork.console.recording_service import RecordingService
 from linkwork.console.scene_card import color_button, first_plots, plots_card, scene_card
 from linkwork.console.state_view import ValuesTable

@@ -15,9 +15,9 @@ from fastapi import FastAPI, HTTPException, Query
 from fastapi.responses import PlainTextResponse, Response
 from starlette.websockets import WebSocket
 
-from linkwork.console.mesh_files import mesh_file
 from linkwork.console.recorded_motion import RecordedMotion
 from linkwork.console.recording_player import Player, PlayerLink
+from linkwork.console.scene_content import mesh_file
 from linkwork.console.state_words import shown_units
 from linkwork.recordings.thinning import thinned
 

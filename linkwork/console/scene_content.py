@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from linkwork.drawing.member_lines import member_lines, plane_normal, wheel_shapes
 from linkwork.machine.loading import Drawable
+from linkwork.machine.visuals import VisualShape, file_hash, mesh_path
 from linkwork.multibody.constraints import Closure
 
 _TURNS = ("revolute", "screw", "cylindrical", "universal")
@@ -91,3 +94,21 @@ def _list(value: Any) -> Any:
 
 def _bounded(place: tuple[float, float, float]) -> list[float | None]:
     return [value if np.isfinite(value) else None for value in place]
+
+
+def mesh_file(
+    name: str, shapes: Sequence[VisualShape], machine_file: str, hashes: Mapping[str, str]
+) -> Path | None:
+    """Return the file of a mesh, `NUMBER.suffix`; None where there is none, or another than is known.
+
+    shapes: of the machine; machine_file: its path; hashes: of its meshes, by their names in it.
+    """
+    number, _, suffix = name.partition(".")
+    if not number.isdecimal() or int(number) >= len(shapes):
+        return None
+    shape = shapes[int(number)]
+    path = mesh_path(machine_file, shape)
+    known = hashes.get(shape.file or "")
+    if shape.kind != "mesh" or known is None or path.suffix.lower() != f".{suffix}":
+        return None
+    return path if file_hash(path) == known else None

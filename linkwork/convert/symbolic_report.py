@@ -6,15 +6,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
-from typing import Any
+from typing import Any, Literal
 
-from linkwork.convert.symbolic_joints import DerivedResult, joint_remarks, joint_results
+import sympy as sp
+
 from linkwork.multibody import Mechanism
+from linkwork.multibody.model import Joint
+from linkwork.multibody.symbolic import compound_joint_map, joint_configuration
 from linkwork.multibody.symbolic.equations import balls, coriolis_matrix, in_coordinates, velocity_map
 from linkwork.multibody.symbolic.generated_program import friction
 from linkwork.multibody.symbolic.operation_tape import Expression
 from linkwork.multibody.symbolic.symbolic_model import SymbolicModel
-from linkwork.multibody.symbolic.writing import WrittenFormulas, shown
+from linkwork.multibody.symbolic.writing import WrittenFormulas, latex, latex_names, shown, simplified, text
+from linkwork.multibody.tree.link_tree import Places
 
 MOST = 800
 """Operations, with names, above which a result is too long to be read."""
@@ -182,3 +186,172 @@ class SymbolicReport:
 
 def _part(progress: Callable[[float], None], done: int, of: int, share: float) -> None:
     progress((done + share) / of)
+
+
+@dataclass(frozen=True)
+class DerivedResult:
+    """A result that is to be derived: its name and unit, labels of its entries, and how they are found."""
+
+    name: str
+    unit: str
+    labels: Sequence[str]
+    derive: Callable[[], Sequence[Expression]]
+
+
+def joint_results(model: SymbolicModel) -> list[DerivedResult]:
+    """X, H and Γ of every joint that has degrees of freedom, in the order of the file."""
+    places = Places.from_joints(model.mechanism.joints)
+    moving = [joint for joint in model.mechanism.joints if joint.kind != "fixed"]
+    return [each for joint in moving for each in _of_joint(model, joint, places)]
+
+
+def joint_remarks(mechanism: Mechanism) -> list[str]:
+    """Return a remark on every joint that has degrees of freedom: type, bodies, coordinates."""
+    return [_form(joint, mechanism) for joint in mechanism.joints if joint.kind != "fixed"]
+
+
+def _of_joint(model: SymbolicModel, joint: Joint, places: Places) -> list[DerivedResult]:
+    columns, groups, e = _columns(model, joint, places)
+    made = compound_joint_map(groups, e)
+    names = [str(symbol) for symbol in e]
+    parts = ("ω1", "ω2", "ω3", "u1", "u2", "u3")
+    pose = joint_configuration(columns, e)
+    found = [
+        _matrix(f"X of {joint.name}", pose[:3, :], "xyz", ("x", "y", "z", "at")),
+        _matrix(f"H of {joint.name}", made.H, parts, names),
+    ]
+    if made.gamma != sp.eye(len(e)):
+        found.append(_matrix(f"Γ of {joint.name}", made.gamma, names, names))
+    if len(e) > len(groups):  # the same joint with the rates of its coordinates as velocities
+        one_by_one = compound_joint_map([[column] for column in columns], e)
+        found.append(_matrix(f"compound H of {joint.name}", one_by_one.H, parts, names))
+    return found
+
+
+def _columns(
+    model: SymbolicModel, joint: Joint, places: Places
+) -> tuple[list[list[Any]], list[list[list[Any]]], list[Expression]]:
+    """The columns of a joint, the same by groups, and their parameters; the first next to the child."""
+    first = places.first[joint.name]
+    groups: list[list[list[Any]]] = []
+    e: list[Expression] = []
+    for step in reversed(places.dof[joint.name].chain):
+        if step.kind == "ball":
+            groups.append([[sp.Integer(int(i == k)) for i in range(6)] for k in range(3)])
+        else:
+            groups.append([step.column.tolist()])
+        e += model.q[first + step.place : first + step.place + len(groups[-1])]
+    return [column for group in groups for column in group], groups, e
+
+
+def _matrix(name: str, matrix: Any, rows: Sequence[str], columns: Sequence[str]) -> DerivedResult:
+    labels = [f"{name}[{row}, {column}]" for row in rows for column in columns]
+    return DerivedResult(name, "", labels, lambda: [simplified(each) for each in matrix])
+
+
+def _form(joint: Joint, mechanism: Mechanism) -> str:
+    dofs = [name for name in mechanism.joint_names if name.partition(".")[0] == joint.name]
+    columns = f"{joint.name}: {joint.kind}, {joint.parent} → {joint.child}, {', '.join(dofs)}"
+    if joint.kind == "universal":
+        return f"{columns}; compound: a constant H would be a nonholonomic constraint"
+    return columns
+
+
+Form = Literal["text", "latex"]
+LATEX_NEEDS = r"% needs \usepackage{amsmath}; \allowdisplaybreaks lets long results continue on the next page"
+_MARKS = {"text": "#", "latex": "%"}
+_LETTERS = {"Φ": r"\Phi", "Γ": r"\Gamma", "Ȧv": r"\dot{A}v", "V'∂U/∂q": r"V^{\top}\partial U/\partial q"}
+_LETTERS |= {f"ω{k}": rf"\omega_{k}" for k in (1, 2, 3)} | {"∂Φ/∂t": r"\partial\Phi/\partial t"}
+
+
+def content(section: ReportSection, model: SymbolicModel, form: Form) -> dict[str, Any]:
+    """The section as it is written with --json."""
+    return {
+        "title": section.title,
+        "remarks": list(section.remarks),
+        "results": [_written(result, model, form) for result in section.results],
+        "too_long": [vars(each) for each in section.too_long],
+    }
+
+
+def too_long(name: str, machine: str, each: TooLong) -> str:
+    """Message in place of a result that is too long."""
+    return (
+        f"{each.name} of {name} takes {each.operations} operations with common subexpressions named, and "
+        f"{each.operations_written_out} written out: too long to read. `linkwork codegen {machine} "
+        "--language c --out DIR` writes the recursion as C code instead; --however-long shows it anyway"
+    )
+
+
+def lines(found: dict[str, Any], form: Form, left_out: Sequence[str]) -> list[str]:
+    """The lines of a section's content, as text or as LaTeX; entries that are `left_out` are listed at the
+    end."""
+    mark = _MARKS[form]
+    made = [f"{mark} {found['title']}; entries that are not listed are zero"]
+    made += [f"{mark} {remark}" for remark in found["remarks"]]
+    for result in found["results"]:
+        unit = f", {result['unit']}" if result["unit"] else ""
+        made += ["", f"{mark} {result['name']}{unit}: {_size(result)}"]
+        named = [*result["definitions"].items(), *result["entries"].items()]
+        made += _align(named) if form == "latex" else [f"{name} = {value}" for name, value in named]
+    for remark in left_out:
+        made += ["", f"{mark} {remark}"]
+    return [*made, ""]
+
+
+def _size(result: dict[str, Any]) -> str:
+    if not result["definitions"]:
+        return f"{result['operations_shown']} operations"
+    return f"{result['operations']} operations with names, {result['operations_written_out']} written out"
+
+
+def _align(named: list[tuple[str, str]]) -> list[str]:
+    if not named:
+        return []
+    rows = [rf"  {label(name)} &= {value}" for name, value in named]
+    return [r"\begin{align*}", " \\\\\n".join(rows), r"\end{align*}"]
+
+
+def _written(result: Result, model: SymbolicModel, form: Form) -> dict[str, Any]:
+    names = latex_names(model)
+
+    def write(expression: Any) -> str:
+        if form == "text":
+            return text(expression)
+        return " \\\\\n  &\\quad ".join(latex(expression, names))
+
+    made = result.shown
+    return {
+        "name": result.name,
+        "unit": result.unit,
+        "definitions": {str(each.symbol): write(each.value) for each in made.definitions},
+        "entries": {label: write(entry) for label, entry in zip(result.labels, made.entries, strict=True)},
+        "operations": made.named_operations,
+        "operations_written_out": made.explicit_operations,
+        "operations_shown": made.operations,
+    }
+
+
+def label(name: str) -> str:
+    """M[a, b] as M with an upright index, X of a[…] with a above, x12 as x with a number; ASCII alone."""
+    body, _, index = name.partition("[")
+    if not index and body[1:].isdigit():
+        return f"{body[0]}_{{{body[1:]}}}"
+    letter, _, owner = body.partition(" of ")
+    made = _symbol(letter) + (rf"^{{{_upright(owner)}}}" if owner else "")
+    if index:
+        made += "_{" + r",\,".join(_index(each) for each in index.rstrip("]").split(", ")) + "}"
+    return made
+
+
+def _symbol(letter: str) -> str:
+    return _LETTERS.get(letter) or (letter if len(letter) == 1 else _upright(letter))
+
+
+def _index(name: str) -> str:
+    return _LETTERS.get(name) or _upright(name)
+
+
+def _upright(name: str) -> str:
+    plain = name.replace("_", r"\_")
+    return rf"\text{{{plain}}}"

@@ -17,8 +17,14 @@ from linkwork.arrays import Floats
 from linkwork.client.goal import Goal
 from linkwork.client.passing_parts import PassedPart, PassingParts
 from linkwork.demos.demo import Demo, DemoStep, MeasuredPart, Stage, home, move
-from linkwork.demos.demo_figures import DemoRun, tracking_figures
-from linkwork.demos.gripping import closing_times, grip_figures, handling_text, signal_values
+from linkwork.demos.demo_figures import (
+    DemoRun,
+    closing_times,
+    grip_figures,
+    handling_text,
+    signal_values,
+    tracking_figures,
+)
 from linkwork.protocol.codes import Pace, ResultCode
 from linkwork.protocol.errors import RequestError
 

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -16,8 +17,6 @@ from linkwork.client.goal import GoalFailed
 from linkwork.client.robot import Robot
 from linkwork.demos.demo import Demo, DemoOptions, DemoStep, Stage
 from linkwork.demos.demo_figures import DemoRun, recorded
-from linkwork.demos.simulated_error import with_truth
-from linkwork.demos.variants import exact_sensors, forces_by_model, moved_by_hand
 from linkwork.launch.console_process import console_beside
 from linkwork.launch.daemons import Rig, stamp
 from linkwork.machine import Machine, load
@@ -26,7 +25,8 @@ from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError
 from linkwork.recordings.log_file import Ticks, read_ticks
 from linkwork.recordings.log_follower import first_segment, segments_of
-from linkwork.recordings.truth_file import read_truth
+from linkwork.recordings.recording import Truth, read_truth
+from linkwork.recordings.tracking import Tracking
 from linkwork.terminal.failures import Misuse
 
 Show = Callable[[int, float], None]
@@ -210,3 +210,123 @@ def _interruptible() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def as_it_was(tracking: Tracking, truth: Truth, machine: Machine, ticks: Ticks) -> Tracking:
+    """The tracking with the plant's own coordinates instead of the controller's estimate of them."""
+    from linkwork.multibody.tree.coordinates import coordinates
+    from linkwork.multibody.tree.kinematics import kinematics
+
+    mechanism = machine.plant_mechanism
+    columns = [mechanism.coordinate_names.index(name) for name in tracking.coordinates]
+    work, actual = mechanism.workspace(), np.empty_like(tracking.actual)
+    for row, q in enumerate(truth.q[truth.rows_at(ticks.table["time_s"][tracking.rows])]):
+        work.q[:] = q
+        kinematics(*work.arguments)
+        coordinates(*work.arguments)
+        actual[row] = work.theta[columns]
+    return replace(tracking, actual=actual)
+
+
+def with_truth(recording: DemoRun, truth: Truth, machine: Machine) -> DemoRun:
+    """The recording with every part as the plant did it, and the plant's own figures."""
+    parts = tuple(
+        replace(part, tracking=as_it_was(part.tracking, truth, machine, recording.ticks))
+        for part in recording.parts
+    )
+    return replace(recording, parts=parts, plant=plant_figures(truth, machine))
+
+
+def plant_figures(truth: Truth, machine: Machine) -> dict[str, Any]:
+    """`closure_residual_max`: how far the plant's closures ever were open (scaled: typical lengths, or rad).
+
+    `passive_effort_max`: largest effort that anything but constraints put on each joint without a motor.
+    `parts_m`: where the loose parts were at the end, where there are some.
+    """
+    from linkwork.multibody.constraints.rows import constraint_rows
+    from linkwork.multibody.formulations.projection import position_residual
+    from linkwork.multibody.tree.kinematics import kinematics
+
+    mechanism = machine.plant_mechanism
+    driven = {motor.index for motor in machine.motors}
+    work, worst = mechanism.workspace(), 0.0
+    for q in truth.q if machine.is_constrained else ():
+        work.q[:] = q
+        kinematics(*work.arguments)
+        constraint_rows(*work.arguments)
+        worst = max(worst, position_residual(*work.arguments))
+    efforts = np.abs(truth.effort).max(axis=0)
+    passive = {
+        name: float(effort)
+        for index, (name, effort) in enumerate(zip(mechanism.joint_names, efforts, strict=True))
+        if index not in driven
+    }
+    figures: dict[str, Any] = {"closure_residual_max": worst, "passive_effort_max": passive}
+    if truth.parts:
+        last = {name: centres[-1] for name, centres in truth.parts.items()}
+        figures["parts_m"] = {name: at.tolist() for name, at in last.items() if np.all(np.isfinite(at))}
+    return figures
+
+
+HAND_STIFFNESS_N_M: Final = 150.0
+HAND_DAMPING_N_S_M: Final = 20.0
+HAND_MOTION: Final = (
+    ("x", [1, 0, 0], 0.0, 0.05, 1.5),
+    ("y", [0, 1, 0], 0.32, 0.03, 3.0),
+)
+"""Of each axis: name, direction, middle and amplitude (m) of the hand's motion, its rate (rad/s)."""
+
+
+def forces_by_model(machine: str, folder: Path) -> str:
+    """Write a copy of the machine's file, with forces that the model finds; return where it lies."""
+
+    def change(data: Any) -> None:
+        data["controller"].setdefault("force", {})["source"] = "model"
+
+    return _changed(machine, folder, change)
+
+
+def exact_sensors(machine: str, folder: Path) -> str:
+    """Write a copy of the machine's file, with sensors without noise and resolution; return its path."""
+
+    def change(data: Any) -> None:
+        for sensor in data["sensors"].values():
+            sensor.pop("position", None)
+
+    return _changed(machine, folder, change)
+
+
+def moved_by_hand(machine: str, folder: Path) -> str:
+    """Write a copy of the machine's file in which a hand guides the tool in x and y; return its path.
+
+    The hand holds the tool by a spring and a damper and moves along a figure of eight. Only the plant has
+    the force.
+    """
+
+    def change(data: Any) -> None:
+        pull = "{k:g}*({size:g}*sin({rate:g}*t) + {middle:g} - tool.{axis}) - {d:g}*rate(tool.{axis})"
+        for axis, direction, middle, size, rate in HAND_MOTION:
+            text = pull.format(
+                k=HAND_STIFFNESS_N_M, d=HAND_DAMPING_N_S_M, size=size, rate=rate, middle=middle, axis=axis
+            )
+            entry = {"point": "tool", "direction": direction, "force_N": text, "plant_only": True}
+            data.setdefault("forces", {})[f"hand_{axis}"] = entry
+
+    return _changed(machine, folder, change)
+
+
+def _changed(machine: str, folder: Path, change: Callable[[Any], None]) -> str:
+    from ruamel.yaml import YAML
+
+    from linkwork.machine.catalogue import shipped, shipped_path
+    from linkwork.machine.repeats import parse_machine
+
+    path = shipped_path(machine) if machine in shipped() else Path(machine)
+    data = parse_machine(path.read_bytes(), str(path)).data
+    change(data)
+    written = folder / f"{data['name']}.yaml"
+    yaml: Any = YAML(typ="safe", pure=True)
+    yaml.sort_base_mapping_type_on_output = False  # the order is that of the joints, motors and sensors
+    with written.open("w", encoding="utf-8") as stream:
+        yaml.dump(data, stream)
+    return str(written.absolute())

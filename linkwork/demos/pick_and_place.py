@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linkwork.demos.demo import Demo, DemoStep, MeasuredPart, home, move, request
-from linkwork.demos.demo_figures import DemoRun, tracking_figures
-from linkwork.demos.gripping import grip_figures, handling_text, signal_values
+from linkwork.demos.demo_figures import DemoRun, grip_figures, handling_text, signal_values, tracking_figures
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

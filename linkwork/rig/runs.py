@@ -1,4 +1,4 @@
-"""One run: a goal, the requests and faults meanwhile, and its record."""
+"""One run: a goal, the requests and faults meanwhile, and its record; injection of faults."""
 
 from __future__ import annotations
 

@@ -16,8 +16,7 @@ import pytest
 from linkwork.campaigns.analysis import analyse
 from linkwork.campaigns.campaign_page import campaign_page
 from linkwork.campaigns.campaign_plan import CampaignPlan, read_campaign, tasks_of
-from linkwork.campaigns.carrying_out import WorkersEnded, carry_out_on
-from linkwork.campaigns.executors import Cluster
+from linkwork.campaigns.carrying_out import Cluster, WorkersEnded, carry_out_on
 from linkwork.campaigns.result_store import FILE, ResultStore
 from linkwork.campaigns.results_table import ResultsTable, write_table
 from linkwork.campaigns.run_worker import RunWorker

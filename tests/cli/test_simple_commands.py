@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkwork.cli.app import _commands, build, plain_call
-from linkwork.cli.plain_words import read_words
+from linkwork.cli.app import _commands, build, plain_call, read_words
 from tests.command import linkwork
 
 HEAVY = (

@@ -20,12 +20,12 @@ from linkwork.controller.planning.planner_start import Start
 from linkwork.controller.records import CHANNELS
 from linkwork.demos.demo import Demo, DemoOptions, Stage
 from linkwork.demos.demo_figures import DemoRun, recorded
-from linkwork.demos.simulated_error import with_truth
+from linkwork.demos.demo_run import with_truth
 from linkwork.machine import Machine
 from linkwork.protocol.codes import Pace, ResultCode
 from linkwork.protocol.results import InputEdge
 from linkwork.recordings.log_file import Ticks
-from linkwork.recordings.truth_file import Truth
+from linkwork.recordings.recording import Truth
 from tests.controller.loop.in_process import InProcess, Sample
 
 

@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("nicegui", reason="the console's extra is not installed")
 
-from linkwork.console.flight_records import FlightRecords, UnreadableRecord
+from linkwork.console.fault_cards import FlightRecords, UnreadableRecord
 from tests.console.swings import swing_recording
 
 

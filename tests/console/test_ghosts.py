@@ -11,7 +11,7 @@ pytest.importorskip("nicegui", reason="the console's extra is not installed")
 
 from linkwork.console.assembly_view import present_mode
 from linkwork.console.goal_preview import PlannedMotion, verdict_text, violation_text
-from linkwork.console.path_drawing import PathDrawing
+from linkwork.console.machine_feed import PathDrawing
 from linkwork.console.twin_ghost import SPAN_S, TwinGhost
 from linkwork.drawing.body_frames import BodyFrames
 from linkwork.machine import load

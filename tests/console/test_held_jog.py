@@ -17,11 +17,10 @@ pytest.importorskip("nicegui", reason="the console's extra is not installed")
 
 from starlette.websockets import WebSocketDisconnect
 
-from linkwork.console.console_service import JOG_MOST, ConsoleService
+from linkwork.console.console_service import JOG_MOST, ConsoleService, Seat
 from linkwork.console.held_jog import FRESH_S, HELD_S, DeadManSwitch, HeldControl, JogSender
 from linkwork.console.machine_feed import Address
 from linkwork.console.page_link import MOST_UNSEEN, PageLink, StopAnswer
-from linkwork.console.seat import Seat
 from linkwork.protocol.endpoints import MachineEndpoints
 from linkwork.protocol.errors import EndpointError, NobodyThere
 from tests.waiting import wait_for

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from linkwork.console.mesh_files import mesh_file
+from linkwork.console.scene_content import mesh_file
 from linkwork.machine.visuals import VisualShape, mesh_hashes
 
 

@@ -19,8 +19,7 @@ with warnings.catch_warnings():
 
 from linkwork.console.machine_feed import HEADER
 from linkwork.console.recorded_motion import RecordedMotion
-from linkwork.console.recording_pair import MotionPair
-from linkwork.console.recording_player import Player
+from linkwork.console.recording_player import MotionPair, Player
 from linkwork.console.recording_service import RecordingService
 from linkwork.recordings.thinning import thinned
 from tests.command import linkwork

@@ -16,8 +16,7 @@ from linkwork.protocol.codes import Pace
 pytest.importorskip("nicegui", reason="the console's extra is not installed")
 
 from linkwork.console.fault_cards import shown_signals
-from linkwork.console.jog_groups import jog_groups
-from linkwork.console.machine_feed import flat
+from linkwork.console.machine_feed import flat, jog_groups
 from linkwork.console.scene_content import scene_content
 from linkwork.console.state_view import recordings, timing_rows, values_table
 from linkwork.console.state_words import (

@@ -13,8 +13,7 @@ from linkwork.__main__ import main
 from linkwork.controller.laws.closed_chain import evaluate_closed
 from linkwork.controller.laws.law import Reference
 from linkwork.controller.laws.law_table import laws_of
-from linkwork.convert.codegen import commented, generate, identifier, program_for
-from linkwork.convert.codegen_vectors import vectors_for
+from linkwork.convert.codegen import commented, generate, identifier, program_for, vectors_for
 from linkwork.machine import load
 from linkwork.protocol.laws import LawKind
 

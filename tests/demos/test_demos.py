@@ -19,7 +19,7 @@ from linkwork.demos.waypoints import along, begin
 from linkwork.machine import load
 from linkwork.plant.truth import RecordedSimulator
 from linkwork.protocol.trajectory import read_trajectory
-from linkwork.recordings.truth_file import read_truth
+from linkwork.recordings.recording import read_truth
 from tests.client.in_process_robot import perform
 from tests.controller.loop.in_process import with_encoders
 

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from linkwork import Robot
-from linkwork.demos.variants import moved_by_hand
+from linkwork.demos.demo_run import moved_by_hand
 from linkwork.launch.daemons import Rig
 from linkwork.recordings.log_file import read_ticks
 from tests.system.running import (

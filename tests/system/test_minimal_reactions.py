@@ -11,12 +11,12 @@ import pytest
 import zmq
 
 from linkwork import Robot
-from linkwork.demos.simulated_error import plant_figures
+from linkwork.demos.demo_run import plant_figures
 from linkwork.launch.daemons import Rig
 from linkwork.machine import load, shipped_path
 from linkwork.protocol.codes import ResultCode
 from linkwork.recordings.log_file import read_ticks
-from linkwork.recordings.truth_file import read_truth
+from linkwork.recordings.recording import read_truth
 from tests.waiting import wait_for
 
 TOLERANCE = 1e-9

@@ -14,10 +14,10 @@ import numpy as np
 from linkwork.convert.robots.closure_sheets import add_sheet, closing_frames, is_of
 from linkwork.convert.robots.examination import examine
 from linkwork.convert.robots.limited_child import SECONDS, MissingLibrary, call
+from linkwork.convert.robots.link_shapes import PackagePaths
 from linkwork.convert.robots.loop_simplification import FramePoint, LoopSimplifier
 from linkwork.convert.robots.machine_writing import MachineNames, MachineWriter
 from linkwork.convert.robots.mjcf import read_mjcf
-from linkwork.convert.robots.package_paths import PackagePaths
 from linkwork.convert.robots.pose_search import closed_pose, nearest_within
 from linkwork.convert.robots.robot_model import (
     TURNS,

@@ -1,15 +1,15 @@
-"""Shapes that show the links of a robot: those that a machine file can have are kept, the others counted."""
+"""Shapes that show the links of a robot: those that a machine file can have stay; files of packages."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
-from linkwork.convert.robots.package_paths import PackagePaths
 from linkwork.convert.robots.robot_model import FramePose, ImportProblem, SourceLink, SourceShape
 from linkwork.machine.visuals import MESH_FORMATS
 
@@ -87,3 +87,46 @@ def color_text(rgba: Sequence[float] | None) -> str | None:
     parts = [round(255 * float(share)) for share in np.clip(rgba, 0.0, 1.0)]
     text = "".join(f"{part:02x}" for part in parts)
     return f"#{text.removesuffix('ff') if len(text) == 8 else text}"
+
+
+_SCHEMES = ("package", "model")
+
+
+@dataclass(frozen=True)
+class PackagePaths:
+    """Folders by the names of packages, and the folder of the description itself (`home`)."""
+
+    home: Path
+    packages: Mapping[str, Path] = field(default_factory=dict)
+
+    def within(self, path: Path, source: str, line: int) -> Path:
+        """Return an absolute path. Raises ImportProblem, about a line of `source`, outside the folders."""
+        try:
+            whole = path.resolve()
+        except (OSError, RuntimeError, ValueError):
+            raise ImportProblem(source, line, f"{str(path)[:200]!r} is not a path") from None
+        folders = [folder.resolve() for folder in (self.home, *self.packages.values())]
+        if any(whole.is_relative_to(folder) for folder in folders):
+            return whole
+        text = f"the file {str(path)[:200]!r} lies outside the folder of the description"
+        raise ImportProblem(source, line, text, "name its folder with --package NAME=DIR")
+
+    def resolved(self, uri: str, source: str, line: int) -> Path:
+        """Return the path of package://NAME/…, model://NAME/… or file:///…, or of one relative to `home`."""
+        scheme, found, rest = uri.partition("://")
+        if not found or scheme == "file":
+            return self.within(self.home / (rest or uri), source, line)
+        name, _, inner = rest.partition("/")
+        if scheme not in _SCHEMES:
+            known = ", ".join(f"{each}://" for each in (*_SCHEMES, "file"))
+            text = f"{uri[:200]!r} is not read; known: {known}"
+            raise ImportProblem(source, line, text)
+        if name not in self.packages:
+            known = ", ".join(sorted(self.packages)) or "none is given"
+            text = f"the package {name!r} of {uri[:200]!r} is unknown; known: {known}"
+            raise ImportProblem(source, line, text, f"give --package {name}=DIR")
+        folder = self.packages[name].resolve()
+        path = (folder / inner).resolve()
+        if not path.is_relative_to(folder):
+            raise ImportProblem(source, line, f"{uri[:200]!r} leads out of the package {name!r}")
+        return path

@@ -14,9 +14,8 @@ import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.convert.robots.limited_child import SECONDS, MissingLibrary, call
-from linkwork.convert.robots.link_shapes import LinkShapes
+from linkwork.convert.robots.link_shapes import LinkShapes, PackagePaths
 from linkwork.convert.robots.mujoco_worker import is_taken
-from linkwork.convert.robots.package_paths import PackagePaths
 from linkwork.convert.robots.robot_model import (
     FramePose,
     ImportProblem,

@@ -15,9 +15,7 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from linkwork.arrays import Floats
-from linkwork.convert.robots.drake_elements import DrakeElements, drake_kind
-from linkwork.convert.robots.link_shapes import LinkShapes
-from linkwork.convert.robots.package_paths import PackagePaths
+from linkwork.convert.robots.link_shapes import LinkShapes, PackagePaths
 from linkwork.convert.robots.robot_model import (
     ClosureType,
     FramePose,
@@ -30,7 +28,7 @@ from linkwork.convert.robots.robot_model import (
     SourceLink,
     quaternion_matrix,
 )
-from linkwork.convert.robots.source_elements import LINK_EFFECTS, ElementTable
+from linkwork.convert.robots.source_elements import LINK_EFFECTS, DrakeElements, ElementTable, drake_kind
 from linkwork.convert.robots.xml_reading import XmlFile, rotation_of
 from linkwork.machine.nearest_name import meant
 from linkwork.machine.problems import counted

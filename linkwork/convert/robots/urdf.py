@@ -12,9 +12,7 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from linkwork.convert.robots.drake_elements import DrakeElements, drake_kind
-from linkwork.convert.robots.link_shapes import LinkShapes
-from linkwork.convert.robots.package_paths import PackagePaths
+from linkwork.convert.robots.link_shapes import LinkShapes, PackagePaths
 from linkwork.convert.robots.robot_model import (
     ClosureType,
     FramePose,
@@ -27,7 +25,7 @@ from linkwork.convert.robots.robot_model import (
     SourceLink,
 )
 from linkwork.convert.robots.sdf import add_closing_joints
-from linkwork.convert.robots.source_elements import LINK_EFFECTS, ElementTable
+from linkwork.convert.robots.source_elements import LINK_EFFECTS, DrakeElements, ElementTable, drake_kind
 from linkwork.convert.robots.xml_reading import XmlFile
 from linkwork.machine.problems import counted
 from linkwork.multibody.model import WORLD

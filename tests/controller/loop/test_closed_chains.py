@@ -22,7 +22,7 @@ from linkwork.controller.orders import ChooseLaw, Disable, EmergencyStop, JogCoo
 from linkwork.controller.planning.planner import plan
 from linkwork.controller.planning.planner_start import Start
 from linkwork.controller.supervision.state_machine import State
-from linkwork.demos.variants import moved_by_hand
+from linkwork.demos.demo_run import moved_by_hand
 from linkwork.machine import load
 from linkwork.multibody.formulations.constrained_dynamics import projected
 from linkwork.plant.offline.run import simulate

@@ -10,7 +10,7 @@ from linkwork.controller.planning.planner import judge, plan
 from linkwork.controller.planning.planner_start import Start
 from linkwork.controller.planning.walk_choice import walk
 from linkwork.demos import DEMOS, demo_named
-from linkwork.demos.demo_files import files_of
+from linkwork.demos.demo_report import files_of
 from linkwork.machine import Machine, load
 from linkwork.machine.constraint_sets import constraint_sets
 from linkwork.trajectories.trajectory_file import read_trajectory_file
