@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from linkwork.protocol.laws import MotionLawName
-from linkwork.timing.realtime_choice import RealtimeChoice
+from linkwork.timing.realtime import RealtimeChoice
 
 if TYPE_CHECKING:
     from linkwork.protocol.keys import ClientKeys

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from linkwork.protocol.codes import Pace
-from linkwork.timing.realtime_choice import RealtimeChoice
+from linkwork.timing.realtime import RealtimeChoice
 
 if TYPE_CHECKING:
     from linkwork.timing.realtime import Policy

@@ -9,6 +9,7 @@ projected onto the constraints in the metric of M⁺. A gripper that opens relea
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,16 +19,14 @@ import numpy as np
 from linkwork.arrays import Floats
 from linkwork.machine import Machine
 from linkwork.machine.payloads import Loads, load_vector
-from linkwork.machine.scene import PartFeeder, SceneGripper, ScenePart
+from linkwork.machine.scene import LightBeam, PartFeeder, SceneGripper, ScenePart
 from linkwork.multibody import Workspace
 from linkwork.multibody.expressions.conditions import Condition, parse_condition
 from linkwork.multibody.tree.dynamics import dynamics
 from linkwork.multibody.tree.kinematics import kinematics, point_jacobian
 from linkwork.multibody.workspace import Model
-from linkwork.plant.light_beams import BeamState
 from linkwork.plant.loose_part import LoosePart, PartModel
 from linkwork.plant.moving_planes import MovingPlane
-from linkwork.plant.part_supply import PartSupply
 
 _UPPER = np.triu_indices(3)
 
@@ -270,3 +269,80 @@ class Handling:
         at, _ = self._frame(grip)
         part.put(part.centre, part.axes, moving + np.cross(turning, part.centre - at), turning)
         grip.part = grip.offset = grip.turn = None
+
+
+class BeamState:
+    """The state of one light barrier: `values` (2) are `broken` (0 or 1) and `place`.
+
+    The place is where the centre of the part that broke it last lies along the line (m); 0 before the first.
+    """
+
+    def __init__(self, beam: LightBeam) -> None:
+        self._beam, self.values = beam, np.zeros(2)
+
+    def measure(self, parts: Sequence[LoosePart], centres: Floats, radii: Floats) -> None:
+        """Sample the light barrier. centres (n, 3; m) and radii (n; m): spheres about the parts."""
+        self.values[0] = 0.0
+        for number in self._near(centres, radii):
+            part = parts[number]
+            if self._crosses(part):
+                self.values[0] = 1.0
+                self.values[1] = float((part.centre - self._beam.at_m) @ self._beam.along)
+                return
+
+    def _crosses(self, part: LoosePart) -> bool:
+        """Whether the line meets the box (slab method, Kay and Kajiya 1986)."""
+        begin = part.axes.T @ (self._beam.at_m - part.centre)
+        along = part.axes.T @ self._beam.along
+        first, last = 0.0, self._beam.length_m
+        for at, rate, half in zip(
+            begin.tolist(), along.tolist(), (0.5 * part.part.size_m).tolist(), strict=True
+        ):
+            if abs(rate) < 1e-12:
+                if abs(at) > half:
+                    return False
+                continue
+            low, high = sorted(((-half - at) / rate, (half - at) / rate))
+            first, last = max(first, low), min(last, high)
+        return first <= last
+
+    def _near(self, centres: Floats, radii: Floats) -> list[int]:
+        off = centres - self._beam.at_m
+        way = np.clip(off @ self._beam.along, 0.0, self._beam.length_m)
+        off -= way[:, None] * self._beam.along
+        found: list[int] = np.flatnonzero(np.einsum("ij,ij->i", off, off) <= radii**2).tolist()
+        return found
+
+
+_STREAM = 2
+"""Keeps these random numbers apart from those of sensors and signals, which have the same seed."""
+
+
+class PartSupply:
+    """The parts of one feeder, `parts` in their order; those that are still to come are `away`."""
+
+    def __init__(
+        self, feeder: PartFeeder, plane: MovingPlane, parts: list[LoosePart], seed: list[int]
+    ) -> None:
+        self._feeder, self._plane, self._parts = feeder, plane, parts
+        random, count = np.random.default_rng([*seed, _STREAM]), len(parts)
+        pauses = random.uniform(*feeder.every_s, count)
+        self._times_s = feeder.first_s + np.concatenate([[0.0], np.cumsum(pauses[1:])])
+        self._across_m = random.uniform(*feeder.across_m, count)
+        self._turns_rad = random.uniform(*feeder.turn_rad, count)
+        self._next = 0
+        for part in parts:
+            part.remove()
+
+    def supply(self, time_s: float) -> None:
+        """Put the parts on the plane whose time has come."""
+        while self._next < len(self._parts) and time_s >= self._times_s[self._next]:
+            number = self._next
+            part, plane = self._parts[number], self._plane.plane
+            across = np.cross(plane.normal, plane.along)
+            c, s = math.cos(self._turns_rad[number]), math.sin(self._turns_rad[number])
+            turn = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+            centre = part.part.at_m + self._across_m[number] * across
+            velocity, spin = self._plane.velocity_at(centre), self._plane.spin
+            part.put(centre, part.part.rotation @ turn, velocity, spin)
+            self._next += 1

@@ -14,16 +14,16 @@ from linkwork.plant.drivers.driver import Driver, DriverFailed
 from linkwork.plant.drivers.finding import make_driver
 from linkwork.plant.events import Events
 from linkwork.plant.hardware import Hardware
-from linkwork.plant.homing import find_home
 from linkwork.plant.machinery import Machinery, MachineryFailed
 from linkwork.plant.plant_device import PlantDevice
-from linkwork.plant.plant_pacing import PACES, alone
+from linkwork.plant.plant_pacing import PACES, EndRequested, alone
 from linkwork.protocol.codes import ExitCode, Pace
 from linkwork.protocol.endpoints import Claim, MachineEndpoints, claim
 from linkwork.protocol.keys import ServerKeys
 from linkwork.protocol.open_connections import raise_file_limit
 from linkwork.protocol.sockets import DeviceServer
 from linkwork.timing.children import Lifeline, ignore_interrupts
+from linkwork.timing.clock import Ticker
 from linkwork.timing.notify import Notifier
 from linkwork.timing.realtime import Obtained, Policy, set_up
 from linkwork.timing.scheduling import set_policy, share_processors
@@ -31,6 +31,7 @@ from linkwork.timing.signals import Interrupts
 
 if TYPE_CHECKING:
     from linkwork.plant.faults.timeline import TimeLine
+
 
 FIFO_PRIORITY = 49
 """Below the controller's loop, which shares the processor: it answers a state before we integrate."""
@@ -165,8 +166,10 @@ def _machinery(machine: Machine, driver: Driver | None, options: PlantOptions, e
     """The machine, simulated, or behind its driver."""
     if driver is not None:
         return Hardware(machine, driver, events.say)
-    from linkwork.plant.simulator import Simulator  # its kernels are for those who simulate
-    from linkwork.plant.truth import RecordedSimulator
+    from linkwork.plant.simulator import (  # its kernels are for those who simulate
+        RecordedSimulator,
+        Simulator,
+    )
 
     if options.truth is not None:
         return RecordedSimulator(machine, options.seed, options.truth)
@@ -277,3 +280,28 @@ def _serve(device: PlantDevice, ending: DaemonEnd, events: Events) -> ExitCode:
     why = f"{ending.lost}; " if ending.lost else ""
     events.say("end", f"{why}ended, braked, at tick {device.machinery.tick}")
     return ExitCode.GOAL_FAILED if ending.lost else ExitCode.DONE
+
+
+def find_home(hardware: Hardware, ending: EndRequested, events: Events) -> bool:
+    """Run the procedure in real time; False when the daemon is to end meanwhile.
+
+    Raises DriverFailed when the device reports a fault, or does not find its zero in time.
+    """
+    timeout_s, period_s = hardware.machine.driver.homing_timeout_s, hardware.machine.plant.period_s
+    events.say("homing", f"{hardware.description.name} searches for its zero for up to {timeout_s:g} s")
+    events.flush()
+    ticker = Ticker(round(1e9 * period_s))
+    ticker.start()
+    for _ in range(round(timeout_s / period_s)):
+        if hardware.home():
+            events.say("homed", f"{hardware.description.name} is homed")
+            return True
+        if hardware.fault:
+            raise DriverFailed(f"{hardware.description.name} reported fault {hardware.fault} while homing")
+        if ending.looked():
+            return False
+        ticker.wait()
+    raise DriverFailed(
+        f"{hardware.description.name} did not find its zero within {timeout_s:g} s; move it nearer, "
+        "or raise driver.homing_timeout_s"
+    )

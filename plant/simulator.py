@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.machine import Machine
+from linkwork.multibody.expressions.conditions import Condition, parse_condition
 from linkwork.multibody.formulations.switching import SwitchRefused, switch
 from linkwork.multibody.steps.step import MINIMAL
 from linkwork.multibody.workspace import Model
 from linkwork.plant.machinery import MachineryFailed
 from linkwork.plant.plant_state import BRAKE, DAMP, ZERO, PlantState
-from linkwork.plant.signal_switches import Switches
 from linkwork.plant.start_values import put_together
 from linkwork.plant.stepping import advance, latch, measure
 from linkwork.protocol.codes import DeviceStatus
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from linkwork.plant.loose_part import LoosePart
     from linkwork.plant.simulated_force_sensors import ForceSensing
     from linkwork.plant.simulated_inputs import SimulatedInputs
+
 
 _READY: Final = int(DeviceStatus.ENABLED | DeviceStatus.HOMED)
 ACTIONS: Final = {"brake": BRAKE, "damp": DAMP, "zero": ZERO}
@@ -273,3 +277,85 @@ def _force_sensing(machine: Machine, noise: np.random.Generator) -> ForceSensing
     from linkwork.plant.simulated_force_sensors import ForceSensing
 
     return ForceSensing(machine, noise)
+
+
+@dataclass
+class _Follower:
+    """A switchable constraint, bit `bit`, and whether its condition on signals was met last."""
+
+    bit: int
+    condition: Condition
+    met: bool
+
+
+class Switches:
+    """places: of the switchable constraints among all; followers: those that signals switch.
+
+    reported: switches by signals and actions of grippers that have not been reported yet.
+    """
+
+    def __init__(self, machine: Machine) -> None:
+        names = machine.plant_mechanism.constraint_names
+        self.places = [names.index(name) for name in machine.switchable]
+        digital = [signal.name for signal in machine.signals if signal.is_digital]
+        self.followers = [
+            _Follower(bit, parse_condition(text, digital), bool(machine.closed_at_start >> bit & 1))
+            for bit, text in enumerate(machine.closed_when)
+            if text
+        ]
+        self.reported: list[dict[str, Any]] = []
+        self._names = [each.name for each in machine.inputs], [each.name for each in machine.outputs]
+
+    def wanted(self, measured: Measurements, closed: int) -> int:
+        """Return `closed` with the bits of the constraints whose conditions have changed."""
+        inputs, outputs = self._names
+        values = dict(zip(inputs, measured.inputs.tolist(), strict=True))
+        values |= zip(outputs, measured.outputs.tolist(), strict=True)
+        for follower in self.followers:
+            met = follower.condition.met(values)
+            if met != follower.met:
+                follower.met = met
+                closed = closed | 1 << follower.bit if met else closed & ~(1 << follower.bit)
+        return closed
+
+
+class RecordedSimulator(Simulator):
+    """A simulator that writes its exact motion, period by period, without sensor errors, to a file.
+
+    The file is one line of JSON, `{"machine": …, "period_s": …, "columns": [names]}`, and then 64-bit floats,
+    little-endian, one for each column in each period: `tick` of the plant (whose states have the time tick ×
+    period), positions `q.NAME` and velocities `v.NAME` at it, and the motors' `effort.NAME` at every joint
+    during the period that follows. Of loose parts, `part.NAME.x`, `.y` and `.z` are the centre (m, world).
+    Raises OSError when the file cannot be opened.
+    """
+
+    def __init__(self, machine: Machine, seed: int, path: Path) -> None:
+        super().__init__(machine, seed)
+        mechanism = machine.plant_mechanism
+        columns = ["tick", *(f"q.{name}" for name in mechanism.position_names)]
+        columns += [f"{kind}.{name}" for kind in ("v", "effort") for name in mechanism.joint_names]
+        columns += [f"part.{part.part.name}.{axis}" for part in self.parts for axis in "xyz"]
+        self._row = np.zeros(len(columns), "<f8")
+        nq, nv = len(mechanism.position_names), len(mechanism.joint_names)
+        self._of_q, self._of_v = self._row[1 : 1 + nq], self._row[1 + nq : 1 + nq + nv]
+        self._of_effort = self._row[1 + nq + nv : 1 + nq + 2 * nv]
+        self._of_parts = self._row[1 + nq + 2 * nv :].reshape(-1, 3)
+        self._file = path.open("wb", buffering=0)
+        head = {"machine": machine.name, "period_s": machine.plant.period_s, "columns": columns}
+        self._file.write(json.dumps(head).encode() + b"\n")
+
+    def integrate(self, periods: int = 1) -> None:
+        """As the simulator's own; every period is a row."""
+        for _ in range(periods):
+            self._row[0] = self.tick
+            self._of_q[:], self._of_v[:] = self.q, self.v
+            for row, part in zip(self._of_parts, self.parts, strict=True):
+                row[:] = part.centre
+            super().integrate()
+            self._of_effort[:] = self.joint_effort
+            self._file.write(self._row.data)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+        super().close()

@@ -20,12 +20,10 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import zmq
 from zmq.backend import zmq_poll
 
-from linkwork.protocol.allowed_keys import AllowedKeys
 from linkwork.protocol.codes import LATEST_DRAIN, LINK_BYTES, TRANSPORT_BYTES, Role
 from linkwork.protocol.endpoints import Claim, claim_file, ipc_path
 from linkwork.protocol.errors import EndpointError, Taken
-from linkwork.protocol.key_files import write_pair
-from linkwork.protocol.keys import ClientKeys, ServerKeys, check_bind
+from linkwork.protocol.keys import AllowedKeys, ClientKeys, ServerKeys, check_bind, write_pair
 from linkwork.protocol.open_connections import Connections
 
 if TYPE_CHECKING:

@@ -22,8 +22,7 @@ from linkwork.controller.gateway.history import Memory, Requester
 from linkwork.controller.gateway.loop_host import LoopHost
 from linkwork.controller.gateway.order_queue import OrderQueue
 from linkwork.controller.gateway.records.broadcast import Broadcast
-from linkwork.controller.gateway.records.flight_record import FlightRecorder
-from linkwork.controller.gateway.records.flight_trigger import Aftermath
+from linkwork.controller.gateway.records.flight_record import Aftermath, FlightRecorder
 from linkwork.controller.gateway.records.intake import RecordIntake
 from linkwork.controller.gateway.records.log import Log
 from linkwork.controller.gateway.records.messages import Wording, in_motion, state_name

@@ -9,16 +9,17 @@ import sys
 import time
 import traceback
 from collections import Counter, deque
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
 from linkwork.controller.gateway.gateway import Gateway
-from linkwork.controller.gateway.gone_clients import client_left, drop_revoked
+from linkwork.controller.gateway.history import Requester
 from linkwork.controller.gateway.loop_host import LoopStatus
 from linkwork.controller.gateway.requests.call import Call
 from linkwork.controller.gateway.requests.handlers import HANDLERS
 from linkwork.controller.orders import Shutdown
-from linkwork.protocol.codes import ExitCode, RequestCode
+from linkwork.protocol.codes import ExitCode, RequestCode, Role
 from linkwork.protocol.endpoints import Claim
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.request_messages import pack_error
@@ -364,3 +365,34 @@ class Server:
             text = json.dumps(content)
         with suppress(OSError):  # the reader has closed; the machine continues
             os.write(sys.stdout.fileno(), text.encode() + b"\n")
+
+
+def client_left(gateway: Gateway, server: object, peer: bytes) -> None:
+    """Forget what a client whose connection has ended waits for."""
+    _drop(gateway, lambda one: one.server is server and one.peer == peer, "the client has disconnected")
+
+
+def drop_revoked(gateway: Gateway, server: RequestServer) -> None:
+    """Forget what clients wait for whose key is not allowed any longer; end the lease of such a key.
+
+    server: the one with keys, if there is one.
+    """
+    roles: dict[bytes, Role | None] = {b"": Role.SERVICE}
+
+    def role_of(key: bytes) -> Role | None:
+        if key not in roles:
+            roles[key] = server.role_of(key)
+        return roles[key]
+
+    def gone(one: Requester) -> bool:
+        return role_of(one.key) is None
+
+    _drop(gateway, gone, "the key of the client was revoked")
+    gateway.order_queue.withdraw_stops(gone, gateway.now_ns)
+    if (role_of(gateway.lease.key) or 0) < Role.OPERATE:
+        gateway.change_lease(lambda: gateway.lease.revoke(in_motion=gateway.in_motion))
+
+
+def _drop(gateway: Gateway, gone: Callable[[Requester], bool], why: str) -> None:
+    gateway.planning.drop_checks(gone)
+    gateway.order_queue.drop(gone, RequestError(RequestCode.NOT_PERMITTED, why))

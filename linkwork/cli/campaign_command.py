@@ -80,7 +80,7 @@ def _carry_out(plan: CampaignPlan, options: CampaignOptions, file: str, *, as_js
     from linkwork.campaigns.campaign_run import plain_failures, run_campaign
     from linkwork.campaigns.results_table import ResultsTable
     from linkwork.reports.provenance import provenance
-    from linkwork.terminal.progress import run_bar
+    from linkwork.terminal.output import run_bar
 
     begun = time.monotonic()
     with plain_failures():

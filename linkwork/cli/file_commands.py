@@ -158,7 +158,7 @@ def latency(
     """Measure this computer's timing and the round trip of the device link."""
     from linkwork.diagnostics.latency import LOAD, LatencyError, run_latency
     from linkwork.diagnostics.latency_text import report_text
-    from linkwork.terminal.progress import goal_bar
+    from linkwork.terminal.output import goal_bar
 
     if not as_json and not load:
         console.print(LOAD, style="dim")

@@ -54,8 +54,8 @@ def allow(
     as_json: AsJson = False,
 ) -> None:
     """Accept a client with a role, or change its role; takes effect at once, also while daemons run."""
-    from linkwork.protocol.allowed_keys import allow as allow_key
     from linkwork.protocol.codes import Role
+    from linkwork.protocol.keys import allow as allow_key
 
     path = allow_key(folder, file, Role[role.name])
     if as_json:
@@ -71,7 +71,7 @@ def revoke(
     as_json: AsJson = False,
 ) -> None:
     """Remove a client: its requests are refused, and its telemetry ends with its connection."""
-    from linkwork.protocol.allowed_keys import revoke as revoke_key
+    from linkwork.protocol.keys import revoke as revoke_key
 
     removed = revoke_key(folder, name)
     if as_json:
@@ -84,7 +84,7 @@ def revoke(
 @keys.command(name="list")
 def show(folder: Allowed = _FOLDER, as_json: AsJson = False) -> None:
     """List the accepted clients with role and public key."""
-    from linkwork.protocol.allowed_keys import allowed_clients
+    from linkwork.protocol.keys import allowed_clients
 
     clients = allowed_clients(folder)
     rows: list[dict[str, Any]] = [

@@ -150,7 +150,7 @@ def _at_rest(robot: Robot) -> StateResult:
 def _follow(link: ControllerConnection, goal: Goal, what: str) -> int:
     """Show a goal until it ends; return its result."""
     from linkwork.client.goal import GoalFailed
-    from linkwork.terminal.progress import goal_bar
+    from linkwork.terminal.output import goal_bar
 
     for text in goal.accepted["report"].get("warnings") or ():
         complain(f"warning: {text}")

@@ -99,7 +99,7 @@ def replay(
 ) -> int:
     """Replay recorded states and orders through the current controller; print the first difference."""
     from linkwork.recordings.replay import replay as run
-    from linkwork.terminal.progress import goal_bar
+    from linkwork.terminal.output import goal_bar
 
     recording = read_file(file)
     machine = recorded_machine(recording, against, law)
@@ -219,7 +219,7 @@ def animate(
 ) -> None:
     """Show a recorded machine in motion."""
     from linkwork.recordings.animation import animate as write
-    from linkwork.terminal.progress import goal_bar
+    from linkwork.terminal.output import goal_bar
 
     recording = _part(read_file(file), begin, end)
     machine = recorded_machine(recording)

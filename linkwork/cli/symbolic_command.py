@@ -91,7 +91,7 @@ def symbolic(
         if value is not None:
             raise Misuse(f"{option} is for the linear model; add --linearize")
     from linkwork.convert.symbolic_report import LATEX_NEEDS, SymbolicReport, content, lines, too_long
-    from linkwork.terminal.progress import goal_bar
+    from linkwork.terminal.output import goal_bar
 
     report = SymbolicReport(
         machine.mechanism, coordinates=velocities is Velocities.COORDINATES, however_long=however_long

@@ -45,7 +45,7 @@ def tune(
     from linkwork.campaigns.tuning import compared, read_tuning, write_patch
     from linkwork.campaigns.tuning import tune as search
     from linkwork.reports.provenance import provenance
-    from linkwork.terminal.progress import run_bar
+    from linkwork.terminal.output import run_bar
 
     tuning = read_tuning(file)
     need_pyarrow()

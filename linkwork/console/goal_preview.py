@@ -13,7 +13,7 @@ from nicegui import ui
 from linkwork.console.page_elements import PreviewBar
 from linkwork.console.page_parts import PageActions, card
 from linkwork.display_units import shown
-from linkwork.trajectories.time_stretch import stretched
+from linkwork.trajectories.teach import stretched
 
 POSES: Final = 240
 _SHORTEST_STRETCH: Final = 0.01

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.brief import Brief
@@ -14,8 +19,7 @@ from linkwork.machine.alias_text import without_aliases
 from linkwork.machine.building import mechanism_builder as building
 from linkwork.machine.building.bound_sections import regions
 from linkwork.machine.building.contact_parameters import check_steps, with_compliance
-from linkwork.machine.building.driver_settings import driver_settings
-from linkwork.machine.building.frame_gains import moving_frames
+from linkwork.machine.building.driver_settings import driver_settings, effort_scales, preloads
 from linkwork.machine.building.idle_motions import idle_motions, with_idle
 from linkwork.machine.building.initial_state import (
     branch_warnings,
@@ -23,22 +27,19 @@ from linkwork.machine.building.initial_state import (
     initial_state,
     unkept_warnings,
 )
-from linkwork.machine.building.load_limits import load_limits
-from linkwork.machine.building.named_poses import named_poses
+from linkwork.machine.building.kept_values import values_of
 from linkwork.machine.building.overrides import apply_settings, blame, settings_of
-from linkwork.machine.building.redundant_motor_settings import effort_scales, preloads
 from linkwork.machine.building.sensed_forces import force_sensors
 from linkwork.machine.catalogue import shipped, shipped_path
 from linkwork.machine.chains import resolved
 from linkwork.machine.checks.alias_names import aliases_of
 from linkwork.machine.checks.controllability import refusal_problems
-from linkwork.machine.checks.goal_coordinates import dependent_warnings, goal_coordinates
+from linkwork.machine.checks.goal_coordinates import dependent_warnings, goal_coordinates, warnings_of
 from linkwork.machine.checks.holding import holding_warnings
 from linkwork.machine.checks.references import check_references
 from linkwork.machine.checks.schema_validation import validate
-from linkwork.machine.checks.warnings import warnings_of
-from linkwork.machine.description import Machine, interface_of
-from linkwork.machine.hashes import fingerprint
+from linkwork.machine.description import LoadLimit, Machine, interface_of
+from linkwork.machine.frames import MovingFrame
 from linkwork.machine.nearest_name import nearest
 from linkwork.machine.problems import MachineError, Problem
 from linkwork.machine.repeats import expanded, parse_machine
@@ -46,7 +47,10 @@ from linkwork.machine.sections.angle_or_length import mark_kinds
 from linkwork.machine.sections.bounds import Region
 from linkwork.machine.sections.fields import NAME_PATTERN
 from linkwork.machine.sections.file import MachineFile
+from linkwork.machine.sections.force_settings import bears, row_unit
+from linkwork.machine.sections.frame_section import PARALLEL
 from linkwork.machine.sections.twin_section import twin_settings_of
+from linkwork.machine.units import choices, keys_of, with_aliases
 from linkwork.machine.visuals import VisualShape
 from linkwork.machine.yaml import Document, read_yaml
 from linkwork.multibody.mechanism import Mechanism
@@ -302,3 +306,123 @@ def _plant(
         return plant_file, _built(plant_file, document, plant=True)
     except MachineError as error:
         raise MachineError([blame(problem, file, settings, document) for problem in error.problems]) from None
+
+
+_KEYS = ("max_force_N", "max_torque_N_m")
+
+
+def load_limits(file: MachineFile, mechanism: Mechanism, document: Document) -> tuple[LoadLimit, ...]:
+    """Return the limits in the order of the file. Raises MachineError where one cannot be."""
+    problems: list[Problem] = []
+    limits: list[LoadLimit] = []
+    first = 0
+    for constraint in mechanism.constraints:
+        rows = range(first, first + len(constraint.rows))
+        first += len(constraint.rows)
+        if constraint.name not in file.constraints:
+            continue
+        spec = file.constraints[constraint.name]
+        for key, is_force in zip(_KEYS, (True, False), strict=True):
+            most = getattr(spec, key)
+            if most is None:
+                continue
+            unit = "N" if is_force else "N m"
+            own = [
+                at
+                for at, row in zip(rows, constraint.rows, strict=True)
+                if row_unit(mechanism, constraint, row) == unit
+            ]
+            if not bears(constraint) or not own:
+                word, other = ("force", _KEYS[1]) if is_force else ("torque", _KEYS[0])
+                remedy = f"leave it out, or limit {other}" if bears(constraint) else "leave it out"
+                message = f"a constraint of type {spec.type} has no {word}"
+                place = ("constraints", constraint.name, key)
+                problems.append(document.problem(place, message, of_key=True, remedy=remedy))
+                continue
+            limits.append(LoadLimit(constraint.name, tuple(own), is_force, most, spec.on_exceed == "fault"))
+    if problems:
+        raise MachineError(problems)
+    return tuple(limits)
+
+
+def named_poses(
+    file: MachineFile, mechanism: Mechanism, document: Document, q: Floats, goals: Sequence[str]
+) -> dict[str, dict[str, float]]:
+    """Return pose → coordinate → rad or m; `home`, if not given, is the initial q (nq).
+
+    Raises MachineError for names that are no coordinates with units, and for coordinates given twice.
+    """
+    angles = dict(zip(mechanism.coordinate_names, map(bool, mechanism.coordinate_is_angle), strict=True))
+    aliases = aliases_of(file)
+    known = keys_of(with_aliases(angles, aliases), speeds=False)
+    found: dict[str, dict[str, float]] = {}
+    for pose, values in file.poses.items():
+        made = found.setdefault(pose, {})
+        for key, value in values.items():
+            name = aliases.get(known[key].name, known[key].name) if key in known else ""
+            if not name or name in made:
+                allowed, remedy = choices(key, angles, speeds=False)
+                text = f"{name} is given twice" if name else f"{key} is no coordinate with a unit"
+                problem = document.problem(
+                    ("poses", pose, key), text, of_key=True, found=key, allowed=allowed, remedy=remedy
+                )
+                raise MachineError([problem])
+            made[name] = value * known[key].factor
+    initial = values_of(mechanism, q)
+    if "home" not in found and goals and set(goals) <= initial.keys():
+        found["home"] = {name: initial[name] for name in goals}
+    return found
+
+
+_AXES = {"x": 0, "y": 1, "z": 2}
+
+
+def moving_frames(file: MachineFile, mechanism: Mechanism) -> tuple[MovingFrame, ...]:
+    """Return the frames of the file, in its order."""
+    inputs = [name for name, spec in file.signals.items() if spec.direction == "input"]
+    found = []
+    for name, spec in file.frames.items():
+        x, y, z = axis = spec.axis().tolist()
+        turning = [number for number in range(3) if spec.center() and abs(axis[number]) <= PARALLEL]
+        gains: list[float] = []
+        places: list[tuple[str, int] | None] = []
+        for coordinate in mechanism.coordinate_names:
+            task = file.task.get(coordinate)
+            if task is not None:
+                direction = task.place().get("direction")
+                unit = None if direction is None else np.array(direction) / np.linalg.norm(direction)
+                gains.append(spec.gain(task.axis(), unit))
+                number = _AXES.get(task.axis(), -1)
+                places.append((task.point(), number) if number in turning else None)
+            else:
+                gains.append(0.0 if coordinate in mechanism.joint_names else math.nan)
+                places.append(None)
+        per_unit, (slow, fast), acceleration, (low, high) = spec.motion()
+        found.append(
+            MovingFrame(
+                name, inputs.index(spec.signal), per_unit, (x, y, z), (slow, fast), acceleration,
+                (low, high), spec.bandwidth_rad_s, tuple(gains), spec.center(), tuple(places),
+                tuple(turning),
+            )
+        )  # fmt: skip
+    return tuple(found)
+
+
+def fingerprint(data: Any) -> str:
+    """Return the hex SHA-256 of plain data, dataclasses and arrays, independent of the order of keys."""
+    text = json.dumps(_plain(data), sort_keys=True, separators=(",", ":"), allow_nan=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _plain(data: Any) -> Any:
+    if is_dataclass(data) and not isinstance(data, type):
+        return {field.name: _plain(getattr(data, field.name)) for field in fields(data)}
+    if isinstance(data, dict):
+        return {str(key): _plain(value) for key, value in data.items()}
+    if isinstance(data, np.ndarray):
+        return _plain(data.tolist())
+    if isinstance(data, (list, tuple)):
+        return [_plain(value) for value in data]
+    if isinstance(data, (float, np.floating)):
+        return float(data) + 0.0
+    return data

@@ -16,8 +16,8 @@ from linkwork.arrays import Floats
 from linkwork.controller.configuration import configured
 from linkwork.controller.gateway.records.event_detection import Story
 from linkwork.controller.gateway.records.messages import Wording
-from linkwork.controller.gateway.records.recorded_state import recorded_state
 from linkwork.controller.gateway.requests.describe import describe
+from linkwork.controller.gateway.requests.state_answers import recorded_state
 from linkwork.controller.records import CHANNELS, layout_for
 from linkwork.machine import Machine
 from linkwork.protocol.codes import DeviceFault, Pace

@@ -7,7 +7,7 @@ import os
 import resource
 from pathlib import Path
 
-from linkwork.timing.setup_steps import SetupStep
+from linkwork.timing.scheduling import SetupStep
 from linkwork.timing.system import LIBC
 
 _MCL_CURRENT = 1

@@ -24,10 +24,11 @@ import os
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Literal
 
 from linkwork.timing import memory, scheduling
-from linkwork.timing.setup_steps import SetupStep
+from linkwork.timing.scheduling import SetupStep
 
 Policy = Literal["enforce", "warn", "ignore"]
 POLICIES: tuple[Policy, ...] = ("enforce", "warn", "ignore")
@@ -161,3 +162,11 @@ def _blas_step() -> SetupStep:
         threads or "not set",
         "Set OPENBLAS_NUM_THREADS=1 before the process starts.",
     )
+
+
+class RealtimeChoice(StrEnum):
+    """Reactions to an incomplete real-time set-up (`linkwork.timing.realtime.Policy`)."""
+
+    ENFORCE = "enforce"
+    WARN = "warn"
+    IGNORE = "ignore"

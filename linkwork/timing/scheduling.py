@@ -9,9 +9,9 @@ import errno
 import os
 import struct
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
-from linkwork.timing.setup_steps import SetupStep
 from linkwork.timing.system import LIBC
 
 _PR_SET_TIMERSLACK = 29
@@ -122,3 +122,21 @@ def _policy() -> str:
 
 def _words(cpus: frozenset[int] | set[int] | range) -> str:
     return "+".join(str(cpu) for cpu in sorted(cpus))
+
+
+@dataclass(frozen=True)
+class SetupStep:
+    """A requested setting: its name, the values asked for and obtained as short texts, and a remedy.
+
+    `remedy`: what to do where the two differ.
+    """
+
+    name: str
+    asked: str
+    obtained: str
+    remedy: str = ""
+
+    @property
+    def met(self) -> bool:
+        """Whether the setting was obtained."""
+        return self.asked == self.obtained

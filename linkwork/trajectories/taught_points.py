@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from linkwork.trajectories.teach import Lesson, lesson_text
-from linkwork.trajectories.time_stretch import stretched
+from linkwork.trajectories.teach import Lesson, lesson_text, stretched
 
 MOST_POINTS = 1000
 _LONGEST_NAME = 64

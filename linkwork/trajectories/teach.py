@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 import time
@@ -10,10 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from linkwork.trajectories.time_stretch import stretched
-
 if TYPE_CHECKING:
     from linkwork.client.robot import Robot
+
 
 SAME_PLACE = 1e-6
 """rad or m between two captures below which the second one is none."""
@@ -149,3 +149,33 @@ def capture_every(
             said(f"point {len(lesson.points)}")
         if ended(every_s):
             return
+
+
+def stretched(trajectory: Mapping[str, Any], factor: float) -> dict[str, Any]:
+    """Return a trajectory (plain data) that takes `factor` times as long along the same path.
+
+    Times of way-points, curves, lead-ins, events and forces are multiplied, rates divided. Leads of events
+    and `goal_time_s` are real time and stay.
+    """
+    made = copy.deepcopy(dict(trajectory))
+    for point in made.get("points") or ():
+        point["time_from_start_s"] *= factor
+        for rates, power in (("velocities", 1), ("accelerations", 2)):
+            if point.get(rates) is not None:
+                point[rates] = [rate / factor**power for rate in point[rates]]
+    for kind in ("line", "circle", "helix"):
+        shape = (made.get("curve") or {}).get(kind)
+        if shape:
+            shape["duration_s"] *= factor
+            for rate in ("rate_rad_s", "pitch_speed_m_s"):
+                if rate in shape:
+                    shape[rate] /= factor
+    if made.get("entry"):
+        made["entry"]["ramp_s"] *= factor
+    for event in made.get("events") or ():
+        if event["at"].get("time_s") is not None:
+            event["at"]["time_s"] *= factor
+    for force in (made.get("force") or {}).values():
+        for place in force if isinstance(force, list) else ():
+            place["time_from_start_s"] *= factor
+    return made

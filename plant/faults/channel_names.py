@@ -15,12 +15,12 @@ from linkwork.multibody.expressions import ExpressionError
 from linkwork.multibody.expressions.conditions import parse_condition
 from linkwork.multibody.forces import AppliedForce, Spring
 from linkwork.multibody.mechanism import Mechanism
-from linkwork.plant.faults.actuator_entries import ActuatorEntry, Friction, Stick
+from linkwork.plant.faults.actuator_faults import ActuatorEntry, Friction, Stick
 from linkwork.plant.faults.entries import FaultEntry, condition_in
 from linkwork.plant.faults.mechanism_entries import Change, Open, OtherForce, Payload, Push, WeakSpring
 from linkwork.plant.faults.pushes import is_pushable, moving_bodies, pushable_mechanism, pushed
-from linkwork.plant.faults.sensor_entries import Noise, SensorEntry, Swap
-from linkwork.plant.faults.signal_entries import FlickeringSignal, SignalEntry, StuckSignal
+from linkwork.plant.faults.sensor_faults import Noise, SensorEntry, Swap
+from linkwork.plant.faults.signal_faults import FlickeringSignal, SignalEntry, StuckSignal
 
 _ANGLE, _LENGTH, _FORCE, _TORQUE = ("rad", "deg"), ("m",), ("N",), ("N_m",)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Falsifying(Protocol):
-    """Effect on a reading or a signal (`plant.faults.sensor_effects`, `signal_effects`)."""
+    """Effect on a reading or a signal (`plant.faults.sensor_faults`, `signal_faults`)."""
 
     def falsify(self) -> None:
         """Change it, once a tick."""
@@ -24,7 +24,7 @@ class Falsifying(Protocol):
 
 
 class Driving(Protocol):
-    """Effect that changes an effort on its way to its motor (`plant.faults.actuator_effects`)."""
+    """Effect that changes an effort on its way to its motor (`plant.faults.actuator_faults`)."""
 
     def drive(self, effort: Floats) -> None:
         """Change `effort` (motors; N m or N), in place, once a tick."""

@@ -11,18 +11,13 @@ from pydantic import Discriminator, Tag
 from linkwork.machine import Machine
 from linkwork.multibody.forces import AppliedForce, Spring
 from linkwork.multibody.mechanism import Mechanism
-from linkwork.plant.faults.actuator_effects import ACTUATOR_EFFECTS
-from linkwork.plant.faults.actuator_entries import ACTUATOR
+from linkwork.plant.faults.actuator_faults import ACTUATOR, ACTUATOR_EFFECTS
 from linkwork.plant.faults.effects import FaultEffect, Site
 from linkwork.plant.faults.entries import Clear, FaultEntry
 from linkwork.plant.faults.mechanism_entries import MECHANISM, Open, OtherForce, WeakSpring
-from linkwork.plant.faults.sensor_effects import SENSOR_EFFECTS
-from linkwork.plant.faults.sensor_entries import SENSOR, Swap
-from linkwork.plant.faults.signal_effects import SIGNAL_EFFECTS
-from linkwork.plant.faults.signal_entries import SIGNAL, FlickeringSignal
-from linkwork.plant.faults.stalls import stall
-from linkwork.plant.faults.wire_effects import WIRE_EFFECTS
-from linkwork.plant.faults.wire_entries import WIRE, Stall
+from linkwork.plant.faults.sensor_faults import SENSOR, SENSOR_EFFECTS, Swap
+from linkwork.plant.faults.signal_faults import SIGNAL, SIGNAL_EFFECTS, FlickeringSignal
+from linkwork.plant.faults.wire_faults import WIRE, WIRE_EFFECTS, Stall, stall
 
 ENTRIES: dict[str, type[FaultEntry]] = {
     each.kind: each for each in (*WIRE, *SENSOR, *ACTUATOR, *SIGNAL, *MECHANISM, Stall, Clear)

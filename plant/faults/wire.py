@@ -31,7 +31,7 @@ class Passing:
 
 
 class Treating(Protocol):
-    """Effect that changes messages on their way (`plant.faults.wire_effects`)."""
+    """Effect that changes messages on their way (`plant.faults.wire_faults`)."""
 
     def treat(self, direction: int, tick: int, passing: list[Passing]) -> list[Passing]:
         """Return the treated message of a tick and its copies."""

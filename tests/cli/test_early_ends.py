@@ -11,7 +11,7 @@ import typer
 from linkwork.__main__ import run_app
 from linkwork.machine.visuals import file_hash
 from linkwork.protocol.errors import EndpointError
-from linkwork.protocol.key_files import read_public
+from linkwork.protocol.keys import read_public
 from linkwork.recordings.recording import read_truth
 from linkwork.rig.report.compare import NoReport, read_report
 from linkwork.terminal.failures import run

@@ -17,7 +17,7 @@ from linkwork.demos.demo_figures import DemoRun, tracking_figures
 from linkwork.demos.demo_picture import draw_recording
 from linkwork.demos.waypoints import along, begin
 from linkwork.machine import load
-from linkwork.plant.truth import RecordedSimulator
+from linkwork.plant.simulator import RecordedSimulator
 from linkwork.protocol.trajectory import read_trajectory
 from linkwork.recordings.recording import read_truth
 from tests.client.in_process_robot import perform

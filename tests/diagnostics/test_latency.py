@@ -12,7 +12,7 @@ import pytest
 from linkwork.diagnostics.latency import LatencyError, LatencyReport, run_latency
 from linkwork.diagnostics.latency_text import bars, report_text
 from linkwork.diagnostics.load import kinds
-from linkwork.timing.setup_steps import SetupStep
+from linkwork.timing.scheduling import SetupStep
 from linkwork.timing.statistics import Histogram
 from tests.waiting import wait_for
 

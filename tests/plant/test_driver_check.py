@@ -167,7 +167,7 @@ def test_mistakes_on_its_command_line():
 
 def test_the_pages_table_has_every_option_and_the_page_shows_a_driver():
     page = (ROOT / "docs" / "drivers.md").read_text()
-    from linkwork.plant.drivers.udp_options import _RULES
+    from linkwork.plant.drivers.udp import _RULES
 
     assert set(_RULES) <= set(re.findall(r"`(\w+)`", page.split("## The driver `udp`")[1]))
     code = re.search(r"```python\n(.*?)```", page, re.DOTALL)[1]

@@ -12,12 +12,11 @@ import numpy as np
 import pytest
 
 from linkwork.client.injector import InjectionRefused, Injector
-from linkwork.protocol.allowed_keys import allow, revoke
 from linkwork.protocol.codes import Mode, Pace, RefuseCode, Role
 from linkwork.protocol.endpoints import running
 from linkwork.protocol.handshake import Bye, Refuse
 from linkwork.protocol.injection import InjectRefusal
-from linkwork.protocol.keys import client_keys
+from linkwork.protocol.keys import allow, client_keys, revoke
 from linkwork.protocol.sockets import generate_keys
 from linkwork.recordings.truth_file import read_truth
 from tests.plant.conftest import PATIENCE_S

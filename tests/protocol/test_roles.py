@@ -4,11 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from linkwork.protocol.allowed_keys import AllowedKeys, allow, allowed_clients, revoke
 from linkwork.protocol.codes import Role
 from linkwork.protocol.errors import EndpointError
-from linkwork.protocol.key_files import read_public
-from linkwork.protocol.keys import client_keys, server_keys
+from linkwork.protocol.keys import (
+    AllowedKeys,
+    allow,
+    allowed_clients,
+    client_keys,
+    read_public,
+    revoke,
+    server_keys,
+)
 from linkwork.protocol.sockets import RequestDealer, RequestServer, generate_keys
 
 WAIT_MS = 20_000

@@ -7,8 +7,7 @@ import zmq
 import zmq.auth
 
 from linkwork.protocol.errors import EndpointError
-from linkwork.protocol.key_files import read_public
-from linkwork.protocol.keys import ClientKeys, client_keys, server_keys
+from linkwork.protocol.keys import ClientKeys, client_keys, read_public, server_keys
 from linkwork.protocol.sockets import (
     DeviceClient,
     DeviceServer,

@@ -16,9 +16,9 @@ import pytest
 
 from linkwork import Robot
 from linkwork.launch.daemons import daemon_argv, is_ready
-from linkwork.protocol.allowed_keys import allow
 from linkwork.protocol.codes import Role
 from linkwork.protocol.errors import NobodyThere, RequestError
+from linkwork.protocol.keys import allow
 from linkwork.protocol.sockets import generate_keys
 from linkwork.timing.children import Child
 from tests.system.running import environment, made_active, patient_machine

@@ -14,7 +14,7 @@ from linkwork.controller.planning.planner_start import Start
 from linkwork.machine import Machine, load
 from linkwork.protocol.codes import Pace
 from linkwork.trajectories.taught_points import TaughtPoints
-from linkwork.trajectories.time_stretch import stretched
+from linkwork.trajectories.teach import stretched
 from linkwork.trajectories.trajectory_file import read_trajectory_file
 
 

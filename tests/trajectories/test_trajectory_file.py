@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from linkwork.machine import MachineError
 from linkwork.protocol.codes import RequestCode
 from linkwork.protocol.errors import RequestError
-from linkwork.trajectories.trajectory_file import read_trajectory_file
-from linkwork.trajectories.waypoint_table import read_csv
+from linkwork.trajectories.trajectory_file import read_csv, read_trajectory_file
 
 HELIX = """\
 curve:

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from linkwork.controller.gateway.goals.goal_queue import Handed, junction
-from linkwork.controller.gateway.goals.goal_start import start_of
-from linkwork.controller.gateway.goals.payload_change import rewalk
+from linkwork.controller.gateway.goals.payload_change import rewalk, start_of
 from linkwork.controller.gateway.goals.planner_jobs import Job
 from linkwork.controller.gateway.order_queue import Asked, OrderEffect
 from linkwork.controller.gateway.records.messages import UNDER_WAY, in_motion

@@ -6,23 +6,32 @@ that is feasible. Otherwise the goal stops on its path, and ends with INFEASIBLE
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from linkwork.controller.planning.planner_messages import MachineState
+
+if TYPE_CHECKING:
+    from linkwork.controller.gateway.gateway import Gateway
+
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from linkwork.controller.gateway.goals.goal_queue import Handed, junction
-from linkwork.controller.gateway.goals.goal_start import start_of
 from linkwork.controller.gateway.goals.planner_jobs import Job
 from linkwork.controller.gateway.order_queue import Asked, OrderEffect
 from linkwork.controller.motion.reference import GoalStatus
 from linkwork.controller.orders import NOW, CancelGoal, Order, Retime, StartGoal
-from linkwork.controller.planning.planner_messages import MachineState, PlannedGoal, PlanResult
+from linkwork.controller.planning.planner_messages import PlannedGoal, PlanResult
 from linkwork.controller.planning.planner_start import REWALK
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError
 
 if TYPE_CHECKING:
     from linkwork.controller.gateway.gateway import Gateway
+
 
 Told = Callable[[str], None]
 Payloads = Mapping[str, tuple[float, ...]]
@@ -127,3 +136,25 @@ class _Rewalk:
         content = {"limited": ["payload"], "tick": self.gateway.tick, "time_s": time_s, "text": text}
         self.gateway.publish("limited", content)
         self.told(text)
+
+
+def start_of(gateway: Gateway) -> MachineState:
+    """Return the start of a goal: the newest estimate, and the reference that the loop holds."""
+    record, machine = gateway.latest, gateway.machine
+    payloads = dict(gateway.tuning.payloads)
+    if record is None:
+        v = (0.0,) * machine.mechanism.nv
+        return MachineState(tuple(machine.initial_q.tolist()), v, closed=gateway.closed, payloads=payloads)
+    reference = record["reference"]
+    held = np.flatnonzero(np.isfinite(reference))
+    names = machine.mechanism.coordinate_names
+    return MachineState(
+        tuple(record["q"].tolist()),
+        tuple(record["v"].tolist()),
+        tuple(names[index] for index in held),
+        tuple(reference[held].tolist()),
+        gateway.closed,
+        payloads,
+        time_s=float(record["time_s"]),
+        inputs=tuple(record["input"].tolist()),
+    )

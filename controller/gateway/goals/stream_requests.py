@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linkwork.controller.gateway.goals.goal_requests import check_able
-from linkwork.controller.gateway.goals.goal_start import start_of
+from linkwork.controller.gateway.goals.payload_change import start_of
 from linkwork.controller.gateway.goals.stream_intake import StreamIntake
 from linkwork.controller.gateway.history import Requester
 from linkwork.controller.gateway.order_queue import OrderEffect
 from linkwork.controller.gateway.records.messages import UNDER_WAY
 from linkwork.controller.gateway.requests.call import Call
-from linkwork.controller.gateway.requests.order_requests import place
+from linkwork.controller.gateway.requests.order_outcomes import place
 from linkwork.controller.orders import StartStream
 from linkwork.controller.planning.goal_set import complete, index_of
 from linkwork.controller.planning.planner_start import Start

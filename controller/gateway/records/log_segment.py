@@ -26,7 +26,7 @@ from linkwork.controller.gateway.records.logged_orders import (
     GoalWords,
     TakenSetPoint,
 )
-from linkwork.controller.gateway.stamps import nanoseconds
+from linkwork.controller.gateway.twin.twin_channels import nanoseconds
 from linkwork.controller.records import RecordLayout
 from linkwork.installed import installed_version
 from linkwork.machine import Machine

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,6 @@ from linkwork.controller.records import PHASES, RecordLayout
 from linkwork.protocol.codes import OverrunCause
 from linkwork.protocol.results import LoopTiming, PhaseQuantiles, Quantiles, TimingWindow
 from linkwork.timing.statistics import Histogram
-from linkwork.timing.stolen import StolenTime
 
 LINK_WINDOW = 100
 """Periods over which the link's success rate is taken."""
@@ -163,3 +163,34 @@ def _phase(p50: float, p99: float, p999: float, largest: float) -> PhaseQuantile
 def _by_cause(counts: NDArray[np.int64]) -> dict[str, int]:
     found = {cause.name.lower(): int(counts[cause]) for cause in OverrunCause if cause and counts[cause]}
     return dict(sorted(found.items(), key=lambda each: -each[1]))
+
+
+_STAT = Path("/proc/stat")
+_STEAL = 8
+"""Column of the time stolen in the line of all processors (proc(5))."""
+REFRESH_NS = 100_000_000
+
+
+class StolenTime:
+    """Detects stolen time, in steps of the kernel's clock tick (10 ms)."""
+
+    def __init__(self) -> None:
+        self._before, self._read_ns = _stolen(), 0
+
+    def refresh(self, now_ns: int) -> None:
+        """Read the count again where the last reading is older than REFRESH_NS, so that `grew` is recent."""
+        if now_ns - self._read_ns >= REFRESH_NS:
+            self._before, self._read_ns = _stolen(), now_ns
+
+    def grew(self) -> bool:
+        """Whether time was stolen from any processor since the count was read last."""
+        before, self._before = self._before, _stolen()
+        return self._before > before
+
+
+def _stolen() -> int:
+    """Clock ticks stolen from all processors since the computer started; 0 where the kernel does not say."""
+    try:
+        return int(_STAT.read_bytes().split(b"\n", 1)[0].split()[_STEAL])
+    except (OSError, ValueError, IndexError):
+        return 0

@@ -14,16 +14,20 @@ from linkwork.controller.gateway.goals.stream_requests import HANDLERS as STREAM
 from linkwork.controller.gateway.order_queue import OrderEffect, Then
 from linkwork.controller.gateway.records.messages import state_name
 from linkwork.controller.gateway.requests import state_answers as answers
-from linkwork.controller.gateway.requests.branch_requests import confirm_branch
+from linkwork.controller.gateway.requests.assembly_requests import confirm_branch, switch_constraint
 from linkwork.controller.gateway.requests.call import Call
 from linkwork.controller.gateway.requests.describe import describe
 from linkwork.controller.gateway.requests.lease import LeaseChange
-from linkwork.controller.gateway.requests.order_outcomes import assumed, effect_map, not_cleared
-from linkwork.controller.gateway.requests.order_requests import ANSWER_WITHIN_S, place
-from linkwork.controller.gateway.requests.preload_requests import preload_order
+from linkwork.controller.gateway.requests.order_outcomes import (
+    ANSWER_WITHIN_S,
+    assumed,
+    effect_map,
+    not_cleared,
+    place,
+)
 from linkwork.controller.gateway.requests.signal_requests import edges, set_signals, wait_for_condition
-from linkwork.controller.gateway.requests.switch_requests import switch_constraint
 from linkwork.controller.gateway.requests.tuning_requests import HANDLERS as TUNING_HANDLERS
+from linkwork.controller.gateway.requests.tuning_requests import preload_order
 from linkwork.controller.orders import (
     BY_NAME,
     MOST_PAIRS,

@@ -13,8 +13,7 @@ from linkwork.controller.gateway.goals.goal_requests import need_signals
 from linkwork.controller.gateway.order_queue import OrderEffect, Rows
 from linkwork.controller.gateway.records.messages import state_name
 from linkwork.controller.gateway.requests.call import Call
-from linkwork.controller.gateway.requests.order_outcomes import effect_map
-from linkwork.controller.gateway.requests.order_requests import place
+from linkwork.controller.gateway.requests.order_outcomes import effect_map, place
 from linkwork.controller.named_signals import digital_input, output_value, quantities, read_condition
 from linkwork.controller.orders import OrderOutcome, SetOutputs
 from linkwork.controller.records import RecordLayout

@@ -1,6 +1,17 @@
-"""The requests `set_gain` and `payload`: what may be changed while the machine runs, within bounds."""
+"""The requests `set_gain`, `payload` and `preload`: what may be changed while the machine runs, in bounds."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from linkwork.controller.gateway.requests.call import Call
+from linkwork.controller.orders import SetPreload
+from linkwork.machine.nearest_name import nearest
+from linkwork.protocol.codes import RequestCode
+from linkwork.protocol.errors import RequestError
+
+if TYPE_CHECKING:
+    from linkwork.controller.gateway.gateway import Gateway
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -9,14 +20,9 @@ import numpy as np
 
 from linkwork.controller.gateway.goals.payload_change import rewalk
 from linkwork.controller.gateway.order_queue import OrderEffect
-from linkwork.controller.gateway.requests.call import Call
-from linkwork.controller.gateway.requests.order_outcomes import effect_map
-from linkwork.controller.gateway.requests.order_requests import place
+from linkwork.controller.gateway.requests.order_outcomes import effect_map, place
 from linkwork.controller.orders import SetGains, SetPayload
-from linkwork.machine.nearest_name import nearest
 from linkwork.machine.sections.bounds import PayloadBounds
-from linkwork.protocol.codes import RequestCode
-from linkwork.protocol.errors import RequestError
 
 if TYPE_CHECKING:
     from linkwork.controller.gateway.gateway import Gateway
@@ -123,3 +129,32 @@ def _check(name: str, value: float, most: float, unit: str) -> None:
 
 
 HANDLERS: dict[str, Callable[[Gateway, Call], None]] = {"set_gain": _set_gain, "payload": _payload}
+
+
+def preload_order(gateway: Gateway, call: Call) -> SetPreload:
+    """The order. Raises RequestError: a motor that there is not, or more than the file allows."""
+    machine = gateway.held
+    names = [motor.joint for motor in machine.motors]
+    if len(names) <= machine.dof:
+        now = " under the constraints that hold" if machine.switchable else ""
+        text = (
+            f"there is no internal force to set: the machine has no more motors than degrees of freedom{now}"
+        )
+        raise RequestError(RequestCode.UNSUPPORTED, text)
+    pairs: list[tuple[int, float]] = []
+    for name, effort in call.params().effort.items():
+        if name not in names:
+            meant = nearest(name, names)
+            hint = f", did you mean {meant!r}?" if meant else ""
+            text = f"there is no motor {name!r}{hint}; there are {', '.join(names)}"
+            raise RequestError(RequestCode.INVALID_PARAMS, text, ["effort", name])
+        most = machine.controller.preload[names.index(name)].most
+        if abs(effort) > most:
+            text = (
+                f"effort: {name} can be pre-loaded by at most {most:g} (controller.preload of the machine"
+                f" file), not by {effort:g}"
+            )
+            data = {"value": effort, "limit": most}
+            raise RequestError(RequestCode.INVALID_PARAMS, text, ["effort", name], data)
+        pairs.append((names.index(name), effort))
+    return SetPreload(tuple(pairs))

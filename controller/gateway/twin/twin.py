@@ -7,6 +7,8 @@ reproducible; the loop may be `LEASH` ticks ahead meanwhile.
 
 from __future__ import annotations
 
+import select
+import socket
 import time
 from collections.abc import Sequence
 from typing import Any, Final
@@ -16,13 +18,14 @@ from numpy.typing import NDArray
 
 from linkwork.arrays import Floats
 from linkwork.controller.gateway.twin.twin_channels import TwinChannels
-from linkwork.controller.gateway.twin.twin_client import TwinClient
 from linkwork.controller.records import RecordLayout
 from linkwork.controller.supervision.brakes import Phase
 from linkwork.protocol.codes import DeviceStatus, Mode
 from linkwork.protocol.laws import POSITION_LAWS
 from linkwork.protocol.results import TwinStatus
-from linkwork.protocol.twin_messages import LOAD, MOST_ROWS, Kind
+from linkwork.protocol.twin_messages import LOAD, MOST_ROWS, Kind, Words, kind_of, pack, rows_of
+from linkwork.timing.children import Child
+from linkwork.timing.realtime import BLAS_ENVIRONMENT
 
 LEASH: Final = 10
 """Ticks that a loop in lockstep may be ahead of the comparison."""
@@ -201,3 +204,106 @@ def asked_of(records: Floats, layout: RecordLayout, row: np.dtype[Any], *, stamp
     # Under other laws a person's hand, or a force that is asked for, is no surprise.
     asked["judged"] = driven & np.isin(table["law"], POSITION_LAWS)
     return asked
+
+
+_BUFFER_BYTES = 1 << 18
+
+
+class TwinClient:
+    """One twin process. Once it has ended, `alive` is False and stays so."""
+
+    def __init__(self, arguments: Sequence[str], words: Words) -> None:
+        """Start it. Raises OSError when it cannot be started."""
+        self._words = words
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            command = [*arguments, "--channel", str(theirs.fileno())]
+            self._child = Child.start(command, env=BLAS_ENVIRONMENT, pass_fds=(theirs.fileno(),))
+        ours.setblocking(False)
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _BUFFER_BYTES)
+        self._socket = ours
+        self.ready = False
+        """Whether its kernels are compiled; until then it receives no records."""
+        self.alive = True
+        self.unanswered = 0
+        """Rows that it has been sent and not answered yet."""
+        self.malformed = 0
+        """Messages that were no answers, and were dropped."""
+        self.waited_since_s = 0.0
+        """Monotonic time since which it owes an answer."""
+
+    @property
+    def pid(self) -> int:
+        """Process id."""
+        return self._child.pid
+
+    def fileno(self) -> int:
+        """For a poller: readable when `receive` has something to do."""
+        return self._socket.fileno()
+
+    def send(self, kind: Kind, rows: NDArray[Any]) -> int:
+        """Send rows, in messages of MOST_ROWS; return how many were taken. It never waits."""
+        taken = 0
+        while self.alive and taken < len(rows):
+            part = rows[taken : taken + MOST_ROWS]
+            try:
+                self._socket.send(pack(kind, part))
+            except (BlockingIOError, InterruptedError):
+                break
+            except OSError:
+                self.alive = False
+                break
+            taken += len(part)
+            if kind is Kind.TICKS:
+                if not self.unanswered:
+                    self.waited_since_s = time.monotonic()
+                self.unanswered += len(part)
+        return taken
+
+    def receive(self) -> list[NDArray[Any]]:
+        """The answers that have arrived, in the order of the rows sent."""
+        found: list[NDArray[Any]] = []
+        while self.alive:
+            try:
+                message = self._socket.recv(self._words.most_bytes)
+            except (BlockingIOError, InterruptedError):
+                break
+            except OSError:
+                message = b""
+            if not message:
+                self.alive = False
+            elif (told := self._read(message)) is None:
+                self.malformed += 1
+            elif not len(told):
+                self.ready = True
+            else:
+                rows = told
+                self.unanswered -= len(rows)
+                self.waited_since_s = time.monotonic()
+                found.append(rows)
+        return found
+
+    def _read(self, message: bytes) -> NDArray[Any] | None:
+        """The rows of an answer, no rows of READY, or None for any other message."""
+        try:
+            kind = kind_of(message)
+            rows = rows_of(message, self._words.answered)
+        except ValueError:
+            return None
+        known = self._words.differences
+        if kind is Kind.READY:
+            return rows[:0]
+        good = kind is Kind.ANSWER and 0 < len(rows) <= self.unanswered
+        return rows if good and bool(((rows["worst"] >= 0) & (rows["worst"] < known)).all()) else None
+
+    def wait(self, seconds: float) -> None:
+        """Wait for something to receive, at most so long."""
+        select.select([self._socket], [], [], seconds)
+
+    def close(self) -> int:
+        """Kill the process, which has no state to save. Returns its exit status."""
+        self.alive = False
+        self._socket.close()
+        status = self._child.stop(0.0)
+        self._child.close()
+        return status

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.controller.gateway.stamps import nanoseconds
 from linkwork.controller.records import field_names
 from linkwork.machine import Machine
+from linkwork.protocol.decoding import LATEST_S
 from linkwork.protocol.twin_messages import Words
 
 _MEANINGS = {
@@ -69,3 +69,9 @@ class TwinChannels:
             stamps: list[int] = rows["stamp_ns"].tolist()
             return stamps
         return nanoseconds(rows["time_s"])
+
+
+def nanoseconds(seconds: NDArray[np.float64]) -> list[int]:
+    """Times (s) as stamps (ns) from 0 to what 64 bits hold; values that are not finite become 0."""
+    bounded = np.clip(np.nan_to_num(seconds, posinf=0.0, neginf=0.0), 0.0, LATEST_S)
+    return [round(1e9 * second) for second in bounded.tolist()]

@@ -3,34 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from linkwork.machine.building.bound_sections import check_bounds
 from linkwork.machine.building.contact_parameters import check_contacts
 from linkwork.machine.building.dof_names import (
     balls,
     coordinates,
+    coordinates_of_force,
     degrees_of_freedom,
     initial_keys,
     initial_names,
     joint_limits,
     of_orientation,
+    owned,
 )
 from linkwork.machine.building.driver_settings import check_driver
 from linkwork.machine.building.sensed_forces import check_force_sensors
 from linkwork.machine.checks.alias_names import check_aliases
-from linkwork.machine.checks.constraint_references import check_constraints
-from linkwork.machine.checks.force_element_references import check_force_elements
-from linkwork.machine.checks.scene_names import check_scene
-from linkwork.machine.checks.signal_names import check_signals
+from linkwork.machine.checks.constraint_references import WORLD, check_constraints, check_coordinate
+from linkwork.machine.checks.signal_names import check_signals, condition_problems
 from linkwork.machine.checks.unknown_names import unknown
 from linkwork.machine.nearest_name import nearest
 from linkwork.machine.problems import Problem
 from linkwork.machine.sections.file import MachineFile
+from linkwork.machine.sections.force_elements import ANGLE_KEYS, LENGTH_KEYS, AppliedForceSpec, SpringSpec
+from linkwork.machine.sections.formulas import unreadable, within
 from linkwork.machine.sections.tolerances import check_tolerances
 from linkwork.machine.units import Quantity, choices
 from linkwork.machine.yaml import Document
-
-WORLD = "world"
+from linkwork.multibody.expressions import ExpressionError
+from linkwork.multibody.expressions.conditions import parse_named
 
 
 def check_references(file: MachineFile, document: Document) -> list[Problem]:
@@ -266,3 +269,118 @@ def _settings(file: MachineFile, document: Document) -> Iterator[Problem]:
             place = ("controller", "tolerances", "coordinates", name)
             yield unknown(document, place, name, "coordinate", known, of_key=True)
     yield from check_tolerances(file.controller.tolerances, known, document)
+
+
+def check_scene(file: MachineFile, document: Document) -> Iterator[Problem]:
+    """Yield the problems of names, grippers and moving planes."""
+    if file.scene is None:
+        return
+    taken = dict.fromkeys(file.points, "a point") | dict.fromkeys(file.contacts, "a contact")
+    taken |= dict.fromkeys(file.joints, "a joint") | dict.fromkeys(coordinates(file), "a coordinate")
+    taken |= dict.fromkeys(file.signals, "a signal")
+    planes = file.scene.planes
+    moving = {name for name, plane in planes.items() if plane.speed_m_s or plane.turn_rad_s}
+    for section in ("parts", "grippers", "feeders", "beams", "planes"):
+        for name in getattr(file.scene, section):
+            if section == "planes" and name not in moving:
+                continue  # nothing names it in an expression
+            if name in taken:
+                text = f"{taken[name]} has this name"
+                place = ("scene", section, name)
+                yield document.problem(place, text, of_key=True, found=name, remedy="take another name")
+            taken[name] = f"one of the {section}"
+    used: dict[str, str] = {}
+    for name, gripper in file.scene.grippers.items():
+        place = ("scene", "grippers", name)
+        if gripper.point not in file.points:
+            yield unknown(document, (*place, "point"), gripper.point, "point", file.points)
+        elif file.points[gripper.point].body == "world":
+            text = "this point is fixed in the world"
+            remedy = "name a point of a moving body"
+            yield document.problem((*place, "point"), text, found=gripper.point, remedy=remedy)
+        elif gripper.point in used:
+            text = f"{used[gripper.point]} is at this point"
+            remedy = "give each gripper its own point"
+            yield document.problem((*place, "point"), text, found=gripper.point, remedy=remedy)
+        used[gripper.point] = name
+        yield from condition_problems(file, document, (*place, "closed_when"), gripper.closed_when)
+    for name in moving:
+        key = "turn_rad_s" if planes[name].turn_rad_s else "speed_m_s"
+        yield from _speed_problems(file, document, ("scene", "planes", name, key))
+
+
+def _speed_problems(
+    file: MachineFile, document: Document, path: tuple[str, str, str, str]
+) -> Iterator[Problem]:
+    """Yield the problems of the expression of a plane's speed."""
+    assert file.scene is not None
+    text, known = getattr(file.scene.planes[path[2]], path[3]), [*file.signals, "time_s"]
+    try:
+        names = parse_named(text).names
+    except ExpressionError as error:
+        yield unreadable(document, path, error)
+        return
+    for name, at in names.items():
+        if name not in known:
+            yield within(document, path, unknown(document, path, name, "signal", known), at)
+
+
+def check_force_elements(file: MachineFile, document: Document) -> Iterator[Problem]:
+    """Return the problems of the sections `springs` and `forces`."""
+    for name, spring in file.springs.items():
+        yield from _spring(file, document, ("springs", name), spring)
+    for name, force in file.forces.items():
+        yield from _force(file, document, ("forces", name), force)
+
+
+def _spring(
+    file: MachineFile, document: Document, here: tuple[str, str], spring: SpringSpec
+) -> Iterator[Problem]:
+    if spring.joint is not None:
+        angles = owned(file)
+        if spring.joint not in angles:
+            yield unknown(document, (*here, "joint"), spring.joint, "joint with a coordinate", angles)
+            return
+        is_angle = angles[spring.joint]
+        misplaced = spring.given(LENGTH_KEYS if is_angle else ANGLE_KEYS)
+        if misplaced:
+            message = f"{spring.joint} is {'an angle' if is_angle else 'a length'}"
+            allowed = ", ".join(ANGLE_KEYS if is_angle else LENGTH_KEYS)
+            yield document.problem(
+                (*here, misplaced[0]), message, of_key=True, found=misplaced[0], allowed=allowed
+            )
+    for index, point in enumerate(spring.between or ()):
+        if point not in file.points:
+            yield unknown(document, (*here, "between", index), point, "point", file.points)
+    ends = [file.points[point].body for point in spring.between or () if point in file.points]
+    if len(ends) == 2 and ends[0] == ends[1]:
+        message, remedy = "both points are on the same body", "name a point of another body"
+        yield document.problem((*here, "between", 1), message, found=ends[1], remedy=remedy)
+
+
+def _force(
+    file: MachineFile, document: Document, here: tuple[str, str], force: AppliedForceSpec
+) -> Iterator[Problem]:
+    if force.joint is not None:
+        angles = degrees_of_freedom(file)
+        if force.joint not in angles:
+            yield unknown(document, (*here, "joint"), force.joint, "joint", angles)
+        else:
+            needed = "torque_N_m" if angles[force.joint] else "force_N"
+            if force.quantity != needed:
+                message = f"{force.joint} is {'an angle' if angles[force.joint] else 'a length'}"
+                yield document.problem(
+                    (*here, force.quantity), message, of_key=True, found=force.quantity, allowed=needed
+                )
+    if force.point is not None and force.point not in file.points:
+        yield unknown(document, (*here, "point"), force.point, "point", file.points)
+    elif force.point is not None and file.points[force.point].body == WORLD:
+        message, remedy = "this point is fixed in the world", "name a point of a moving body"
+        yield document.problem((*here, "point"), message, found=force.point, remedy=remedy)
+    if force.body is not None and force.body not in file.bodies:
+        yield unknown(document, (*here, "body"), force.body, "body", file.bodies)
+    place = (*here, force.quantity)
+    for name, at in coordinates_of_force(force).items():
+        for problem in check_coordinate(file, document, place, name, of_key=False):
+            known = replace(problem, allowed=f"{problem.allowed}; t, pi, deg")
+            yield within(document, place, known, at)

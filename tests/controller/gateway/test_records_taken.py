@@ -11,8 +11,13 @@ from numpy.typing import NDArray
 
 from linkwork.controller.gateway.history import Memory
 from linkwork.controller.gateway.records.broadcast import MOST_AT_ONCE, Broadcast
-from linkwork.controller.gateway.records.flight_record import KEPT, FlightRecorder
-from linkwork.controller.gateway.records.flight_trigger import AFTER_TICKS, MOST_PENDING, Aftermath
+from linkwork.controller.gateway.records.flight_record import (
+    AFTER_TICKS,
+    KEPT,
+    MOST_PENDING,
+    Aftermath,
+    FlightRecorder,
+)
 from linkwork.controller.gateway.records.log_segment import LogSource
 from linkwork.controller.gateway.records.loop_statistics import LoopStatistics
 from linkwork.controller.records import RecordLayout

@@ -15,9 +15,8 @@ from typing import Any
 import pytest
 import zmq
 
-from linkwork.protocol.allowed_keys import revoke
 from linkwork.protocol.codes import RequestCode, Role
-from linkwork.protocol.keys import ClientKeys
+from linkwork.protocol.keys import ClientKeys, revoke
 from linkwork.protocol.request_messages import Response, pack_request, read_answer
 from linkwork.protocol.request_table import REQUESTS
 from linkwork.protocol.sockets import RequestDealer, Subscriber

@@ -20,8 +20,8 @@ from linkwork.controller.gateway.daemon_options import GatewayOptions
 from linkwork.controller.gateway.records.log import Log
 from linkwork.controller.gateway.records.log_segment import LogSource
 from linkwork.controller.gateway.twin.twin import DigitalTwin
-from linkwork.controller.gateway.twin.twin_alarm import EXCEEDED, OVER, OVER_AFTER_S, Alarm, Alarmed
 from linkwork.controller.gateway.twin.twin_channels import TwinChannels
+from linkwork.controller.gateway.twin.twin_watch import EXCEEDED, OVER, OVER_AFTER_S, Alarm, Alarmed
 from linkwork.controller.records import layout_for
 from linkwork.machine import Machine, load
 from tests.plant.twin_rows import moved
