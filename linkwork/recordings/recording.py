@@ -1,4 +1,4 @@
-"""Recordings read back whole: ticks, events, orders with their goals, machine file; the plant's true motion."""
+"""Recordings read back whole: ticks, events, orders with their goals, machine file, the true motion."""
 
 from __future__ import annotations
 
