@@ -87,6 +87,9 @@ def path_to(machine: Machine, present: Present, target: Floats, slower: float = 
     knots = np.append(times[keep], end)
     values = np.stack([_at(profile, knots) for profile in profiles], axis=2) @ directions
     values[:, 0] += begin
+    share, missing = (knots / end)[:, None], target - values[-1, 0]
+    values[:, 0] += missing * share**2 * (3.0 - 2.0 * share)  # Ruckig ends up to 1e-8 beside the target
+    values[:, 1] += missing * 6.0 * share * (1.0 - share) / end
     values[0, 0], values[0, 1] = theta, rate
     values[-1, 0], values[-1, 1] = target, 0.0
     return Path(present.coordinates, knots, values, (0.0, float(end)))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from linkwork.recordings.truth_file import read_truth
+from linkwork.recordings.recording import read_truth
 
 from linkwork.client.injector import InjectionRefused, Injector
 from linkwork.protocol.codes import Mode, Pace, RefuseCode, Role
