@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from linkwork.recordings.recording import read_truth
 
 from linkwork.client.injector import InjectionRefused, Injector
 from linkwork.protocol.codes import Mode, Pace, RefuseCode, Role
@@ -19,6 +18,7 @@ from linkwork.protocol.handshake import Bye, Refuse
 from linkwork.protocol.injection import InjectRefusal
 from linkwork.protocol.keys import allow, client_keys, revoke
 from linkwork.protocol.sockets import generate_keys
+from linkwork.recordings.recording import read_truth
 from tests.plant.conftest import PATIENCE_S
 from tests.waiting import wait_for
 

@@ -74,7 +74,7 @@ def test_a_move_is_ruckigs_own_trajectory(scara):
 
 @settings(max_examples=40)
 @given(positions, positions, st.tuples(*[st.floats(-0.4, 0.4)] * 4))
-@example((0.0, 0.0625, 0.0, 6e-8), (1.0, 0.0625, 0.0, 0.0), (0.0, 0.0625, 0.0, 0.0))  # knots 45 µs before the end
+@example((0.0, 0.0625, 0.0, 6e-8), (1.0, 0.0625, 0.0, 0.0), (0.0, 0.0625, 0.0, 0.0))  # a knot near the end
 def test_a_move_from_motion_begins_with_that_motion(scara, here, there, rate):
     present = Start.at_pose(scara, here, rate).present(scara, JOINTS)
     path = path_to(scara, present, np.array(there))
