@@ -15,13 +15,13 @@ if TYPE_CHECKING:
         ControllerSettings,
         Limits,
         Machine,
-        Motor,
         PlantSettings,
         Sensor,
     )
     from linkwork.machine.loading import check, given_state_of, load, load_with_problems, name_in
     from linkwork.machine.problems import MachineError, Problem
     from linkwork.machine.sections.json_schema import schema
+    from linkwork.machine.sections.motors import Motor
     from linkwork.machine.sections.tolerances import Tolerance
 
 __all__ = [
@@ -48,10 +48,11 @@ __all__ = [
 _HOMES = {
     "catalogue": ("shipped", "shipped_path"),
     "checks.controllability": ("for_controller",),
-    "description": ("Machine", "Limits", "Motor", "Sensor", "PlantSettings", "ControllerSettings"),
+    "description": ("Machine", "Limits", "Sensor", "PlantSettings", "ControllerSettings"),
     "loading": ("load", "load_with_problems", "name_in", "check", "given_state_of"),
     "problems": ("MachineError", "Problem"),
     "sections.json_schema": ("schema",),
+    "sections.motors": ("Motor",),
     "sections.tolerances": ("Tolerance",),
 }
 

@@ -21,6 +21,7 @@ from linkwork.machine.sections.drivers import DriverSettings
 from linkwork.machine.sections.estimation import EstimatorSettings
 from linkwork.machine.sections.force_sensors import ForceSensor
 from linkwork.machine.sections.force_settings import ForceRow, ForceSettings, force_rows
+from linkwork.machine.sections.motors import Motor
 from linkwork.machine.sections.tolerances import Tolerance
 from linkwork.machine.signal_values import Signal
 from linkwork.machine.twin_settings import TwinSettings
@@ -47,33 +48,6 @@ class Limits:
     velocity: float
     acceleration: float
     jerk: float
-
-
-@dataclass(frozen=True)
-class Motor:
-    """A motor at joint `joint`, whose coordinate and speed are q[index] and v[index].
-
-    Efforts, friction and damping are those at the joint: N m and rad, or N and m. `max_effort_rate` is
-    infinite where not limited; `brake_effort` is 0 without a brake; `damping` is the effort per speed of
-    the damp action. `gear` is the rotor's turns per joint turn (rad of the rotor per m), `rotor_inertia`
-    that of the rotor itself in kg m². `bandwidth` (rad/s) is that of the lag with which the effort follows
-    its command, infinite without one.
-    """
-
-    joint: str
-    index: int
-    is_angle: bool
-    max_effort: float
-    max_speed: float
-    max_effort_rate: float
-    brake_effort: float
-    brake_release_s: float
-    damping: float
-    gear: float
-    rotor_inertia: float
-    viscous: float
-    coulomb: float
-    bandwidth: float
 
 
 @dataclass(frozen=True)

@@ -178,7 +178,7 @@ def test_python_module_agrees(tmp_path):
 def test_vectors_are_those_of_the_controllers_law():
     """With limits far away, all in the same ratio."""
     given = load("platform_3rrs")
-    far = tuple(replace(motor, max_effort=1e3 * motor.max_effort) for motor in given.motors)
+    far = tuple(motor.with_values(max_effort=1e3 * motor.max_effort) for motor in given.motors)
     machine = replace(given, motors=far)
     program = program_for(machine)
     vectors = vectors_for(machine, program, single=False, states=2)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from linkwork.machine.checks.unknown_names import unknown
-from linkwork.machine.description import Motor, PreloadLimit, Sensor
+from linkwork.machine.description import PreloadLimit, Sensor
 from linkwork.machine.problems import MachineError, Problem
 from linkwork.machine.sections.drivers import (
     DriverMotorSpec,
@@ -17,6 +17,7 @@ from linkwork.machine.sections.drivers import (
     SensorScale,
 )
 from linkwork.machine.sections.file import MachineFile
+from linkwork.machine.sections.motors import Motor
 from linkwork.machine.yaml import Document
 
 
@@ -40,7 +41,7 @@ def driver_settings(
 
 
 def _motor(spec: DriverMotorSpec, motor: Motor, place: int) -> MotorScale:
-    per_effort = spec.scale / motor.gear / (spec.torque_constant_N_m_A or 1.0)
+    per_effort = spec.scale / motor.gear_ratio / (spec.torque_constant_N_m_A or 1.0)
     hottest = math.inf if spec.max_temperature_degC is None else spec.max_temperature_degC
     channel = place if spec.channel is None else spec.channel
     return MotorScale(channel, -per_effort if spec.reversed else per_effort, hottest)
@@ -101,9 +102,7 @@ def effort_scales(file: MachineFile, document: Document, dof: int) -> tuple[floa
         problems.append(_not_redundant(file, document, dof, "effort_scale", "there is nothing to allocate"))
     if problems:
         raise MachineError(problems)
-    return tuple(
-        given[name] if name in given else motor.values().max_effort for name, motor in file.motors.items()
-    )
+    return tuple(given.get(name, motor.max_effort) for name, motor in file.motors.items())
 
 
 def preloads(file: MachineFile, document: Document, dof: int) -> tuple[PreloadLimit, ...]:
@@ -115,7 +114,7 @@ def preloads(file: MachineFile, document: Document, dof: int) -> tuple[PreloadLi
         if name not in file.motors:
             problems.append(_unknown_motor(file, document, "preload", name))
             continue
-        limit = file.motors[name].values().max_effort
+        limit = file.motors[name].max_effort
         if spec.most > limit:
             problems.append(
                 document.problem(

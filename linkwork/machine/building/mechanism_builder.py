@@ -21,7 +21,6 @@ from linkwork.machine.building.dof_names import (
 from linkwork.machine.description import (
     ControllerSettings,
     Limits,
-    Motor,
     PlantSettings,
     PreloadLimit,
     Sensor,
@@ -34,6 +33,7 @@ from linkwork.machine.sections.estimation import estimator_settings
 from linkwork.machine.sections.file import MachineFile
 from linkwork.machine.sections.formulas import with_names
 from linkwork.machine.sections.limits import AngleLimits, LengthLimits
+from linkwork.machine.sections.motors import Motor
 from linkwork.machine.yaml import Document
 from linkwork.multibody.constraints import Constraint
 from linkwork.multibody.forces import ForceElement
@@ -123,7 +123,7 @@ def joint_of(file: MachineFile, name: str) -> Joint:
     }
     armature, viscous, coulomb, coulomb_speed = spec.friction()
     if name in file.motors:
-        motor = file.motors[name].values()
+        motor = file.motors[name]
         armature, viscous, coulomb = (
             armature + motor.armature,
             viscous + motor.viscous,
@@ -219,12 +219,8 @@ def _limits(file: MachineFile, name: str, is_angle: bool, known: Container[str])
 
 def motors_of(file: MachineFile) -> tuple[Motor, ...]:
     """Return the motors in the order of the file."""
-    angles = degrees_of_freedom(file)
-    order = list(angles)
-    return tuple(
-        Motor(name, order.index(name), angles[name], **asdict(spec.values()))
-        for name, spec in file.motors.items()
-    )
+    order = list(degrees_of_freedom(file))
+    return tuple(motor.at(name, order.index(name)) for name, motor in file.motors.items())
 
 
 def sensors_of(file: MachineFile) -> tuple[Sensor, ...]:

@@ -93,7 +93,7 @@ def _unit(
     is_angle = coordinates(file).get(constraint.of)
     if is_angle is None:
         return
-    if is_angle == constraint.is_angle():
+    if is_angle == constraint.turns():
         yield from _pitch(file, document, here, constraint)
         return
     found = "equals_m" if is_angle else next(iter(constraint.model_fields_set & {"equals_rad", "equals_deg"}))

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from linkwork.arrays import Floats
-from linkwork.machine.description import Machine, Motor
+from linkwork.machine.description import Machine
 from linkwork.machine.nearest_name import listed
 from linkwork.machine.problems import Problem
+from linkwork.machine.sections.motors import Motor
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import WORLD, Joint
 

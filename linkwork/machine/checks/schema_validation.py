@@ -11,9 +11,11 @@ from pydantic import BaseModel, Tag, ValidationError
 
 from linkwork.machine.nearest_name import meant
 from linkwork.machine.problems import Place, Problem, shown
+from linkwork.machine.sections.angle_or_length import ANGLE, LENGTH
 from linkwork.machine.sections.constraint_base import COORDINATE_PATTERN
 from linkwork.machine.sections.fields import NAME_PATTERN
 from linkwork.machine.sections.formulas import within
+from linkwork.machine.sections.quantity import DofSection
 from linkwork.machine.yaml import Document
 
 M = TypeVar("M", bound=BaseModel)
@@ -238,6 +240,8 @@ def _member(here: Any, step: str | int) -> tuple[Any, bool]:
     """Strip what surrounds a type; where it is a union, choose the member that a step names, and say so."""
     while get_origin(here) is Annotated:
         here = get_args(here)[0]
+    if isinstance(here, type) and issubclass(here, DofSection) and step in (ANGLE, LENGTH):
+        return here.of_kind(step == ANGLE), True
     if get_origin(here) not in (Union, UnionType):
         return here, False
     members = [member for member in get_args(here) if member is not type(None)]

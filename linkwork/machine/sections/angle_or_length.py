@@ -63,6 +63,9 @@ def angle_or_length(value: Any) -> str:
     kind = getattr(value, "kind", None)
     if isinstance(kind, str):
         return kind
+    turns = getattr(value, "is_angle", None)
+    if isinstance(turns, bool):
+        return ANGLE if turns else LENGTH
     keys = value if isinstance(value, dict) else ()
     return LENGTH if any(_LENGTH_UNIT.search(str(key)) for key in keys) else ANGLE
 

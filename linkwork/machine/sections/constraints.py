@@ -211,7 +211,7 @@ class CoordinateSpec(ConstraintSpec):
         one_of(self, "equals_m", "equals_rad", "equals_deg", needed=True)
         return self
 
-    def is_angle(self) -> bool:
+    def turns(self) -> bool:
         """Return whether the value is one of an angle."""
         return self.equals_m is None
 

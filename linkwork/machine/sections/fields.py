@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Annotated, Any, TypeVar
+from inspect import get_annotations
+from typing import Annotated, Any, ClassVar, Self, TypeVar
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.config import JsonDict
 from pydantic_core import PydanticCustomError, PydanticUndefined
 
@@ -97,10 +98,71 @@ Alias = Annotated[
 ]
 
 
-class Section(BaseModel):
-    """A mapping of the file with fixed keys; a key that is not among them is an error."""
+class SectionPart:
+    """An attribute of sections that stands for several keys, as a quantity with units (quantity.py)."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=False, regex_engine="rust-regex")
+    def fields(self, section: type[Section]) -> dict[str, tuple[Any, Any]]:
+        """Return for each key of a section the type of its value and its `entry`."""
+        raise NotImplementedError
+
+    def check(self, section: Section) -> None:
+        """Raise the error of a section (`wrong`) whose keys do not go together."""
+
+    def stored(self, section: Section, value: Any) -> dict[str, Any]:
+        """Return the values of a section's keys with which the attribute has this value."""
+        raise NotImplementedError
+
+
+class Section(BaseModel):
+    """A mapping of the file with fixed keys; a key that is not among them is an error.
+
+    `is_angle`: whether it is about an angle, or (False) a length; None where it does not say.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        validate_default=False,
+        regex_engine="rust-regex",
+        ignored_types=(SectionPart,),
+    )
+    is_angle: ClassVar[bool | None] = None
+    _common: ClassVar[bool] = False
+    _parts: ClassVar[tuple[SectionPart, ...]] = ()
+
+    def __init_subclass__(cls, *, common: bool = False, **rest: Any) -> None:
+        """Give the class a field for each key of its parts, which pydantic collects afterwards."""
+        super().__init_subclass__(**rest)
+        cls._common = common
+        if common:
+            return
+        described = [base for base in reversed(cls.__mro__[1:]) if base.__dict__.get("_common")]
+        parts = {name: part for base in (*described, cls) for name, part in vars(base).items()}
+        own = get_annotations(cls)
+        annotations = {key: kind for key, kind in own.items() if key not in vars(cls)}
+        for name, part in parts.items():
+            if isinstance(part, SectionPart):
+                cls._parts = (*cls._parts, part)
+                for key, (annotation, field) in part.fields(cls).items():
+                    annotations[key] = annotation
+                    setattr(cls, key, field)
+            elif name in own:
+                annotations[name] = own[name]
+        cls.__annotations__ = annotations
+
+    @model_validator(mode="after")
+    def _parts_fit(self) -> Self:
+        for part in self._parts:
+            part.check(self)
+        return self
+
+    def with_values(self, **values: Any) -> Self:
+        """Return the section with other values, those of quantities in SI units."""
+        update: dict[str, Any] = {}
+        for name, value in values.items():
+            part = getattr(type(self), name, None)
+            update |= part.stored(self, value) if isinstance(part, SectionPart) else {name: value}
+        return self.model_copy(update=update)
 
 
 def entry(about: str, unit: str = "", default: Any = PydanticUndefined, **rules: Any) -> Any:

@@ -9,10 +9,10 @@ from typing import Annotated
 from pydantic import Field
 
 from linkwork.machine.checks.unknown_names import unknown
-from linkwork.machine.description import Motor
 from linkwork.machine.problems import MachineError
 from linkwork.machine.sections.constraint_base import CoordinateName
 from linkwork.machine.sections.fields import Number, Section, Switch, entry
+from linkwork.machine.sections.motors import Motor
 from linkwork.machine.twin_settings import OnExceeded, TwinSettings
 from linkwork.machine.yaml import Document
 
