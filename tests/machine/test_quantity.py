@@ -16,7 +16,7 @@ from linkwork.machine.sections.quantity import EFFORT, POSITION, Quantity, Range
 NUMBERS = st.floats(1e-6, 1e6)
 
 
-class Push(Section):
+class SectionOfBoth(Section):
     """A section that does not know whether it is about an angle or a length."""
 
     effort = Quantity("push", EFFORT, "The {effort}", gt=0)
@@ -25,7 +25,7 @@ class Push(Section):
     within = RangeQuantity("within", POSITION, "Between which places")
 
 
-class Turn(Section):
+class SectionOfAngle(Section):
     """One about an angle."""
 
     is_angle = True
@@ -34,10 +34,10 @@ class Turn(Section):
 
 @given(NUMBERS)
 def test_each_unit_gives_the_value_in_si(number):
-    assert Push(push_N=number).effort == Push(push_N_m=number).effort == number
-    assert Push(push_N=1, at_deg=number).at == math.radians(number)
-    assert Push(push_N=1, at_rad=number).at == Push(push_N=1, at_m=number).at == number
-    assert Push(push_N=1, within_deg=[-number, number]).within == (
+    assert SectionOfBoth(push_N=number).effort == SectionOfBoth(push_N_m=number).effort == number
+    assert SectionOfBoth(push_N=1, at_deg=number).at == math.radians(number)
+    assert SectionOfBoth(push_N=1, at_rad=number).at == SectionOfBoth(push_N=1, at_m=number).at == number
+    assert SectionOfBoth(push_N=1, within_deg=[-number, number]).within == (
         -math.radians(number),
         math.radians(number),
     )
@@ -45,7 +45,7 @@ def test_each_unit_gives_the_value_in_si(number):
 
 @given(NUMBERS)
 def test_a_section_with_another_value_reads_that_value(number):
-    push = Push(push_N=1, at_deg=90).with_values(effort=number, at=number)
+    push = SectionOfBoth(push_N=1, at_deg=90).with_values(effort=number, at=number)
     assert (push.effort, push.at) == (number, number)
     motor = LengthMotor(max_force_N=1, max_speed_m_s=1).with_values(bandwidth=number)
     assert motor.bandwidth == pytest.approx(number)
@@ -53,7 +53,7 @@ def test_a_section_with_another_value_reads_that_value(number):
 
 
 def test_what_is_not_given_has_its_default():
-    push = Push(push_N=1)
+    push = SectionOfBoth(push_N=1)
     assert (push.at, push.near, push.within) == (None, 0.5, (-math.inf, math.inf))
     motor = AngleMotor(max_torque_N_m=6, max_speed_rad_s=3)
     assert (motor.damping, motor.max_effort_rate, motor.bandwidth, motor.gear_ratio) == (
@@ -77,13 +77,13 @@ def test_what_is_not_given_has_its_default():
 )
 def test_what_does_not_go_together_is_refused(keys, message):
     with pytest.raises(ValidationError, match=message):
-        Push(**keys)
+        SectionOfBoth(**keys)
 
 
 def test_a_section_about_an_angle_has_the_keys_of_angles():
-    assert set(Turn.model_fields) == {"most_torque_N_m"}
-    assert Turn.model_fields["most_torque_N_m"].description == "The torque [N m]"
-    assert Turn.model_json_schema()["required"] == ["most_torque_N_m"]
+    assert set(SectionOfAngle.model_fields) == {"most_torque_N_m"}
+    assert SectionOfAngle.model_fields["most_torque_N_m"].description == "The torque [N m]"
+    assert SectionOfAngle.model_json_schema()["required"] == ["most_torque_N_m"]
     assert not set(Motor.model_fields) & {"max_torque_N_m", "max_force_N"}
 
 
