@@ -16,13 +16,13 @@ from typing import Final
 import numpy as np
 
 from linkwork.arrays import Floats
-from linkwork.machine.building.initial_state import quaternion_of
 from linkwork.machine.scene import ScenePart, ScenePlane
 from linkwork.multibody.contact.compliance import Contact, Plane
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import Body, Joint, Point
 from linkwork.multibody.steps.integrate import rk4
 from linkwork.multibody.steps.step import RK4, step
+from linkwork.multibody.tree.quaternions import from_matrix
 from linkwork.plant.moving_planes import MovingPlane
 
 SINKS_M: Final = 2e-5
@@ -134,7 +134,7 @@ class LoosePart:
                 self.centre -= deepest * plane.normal
         q, v = self._work.q, self._work.v
         q[:3] = self.centre
-        q[6], q[3:6] = quaternion_of(self.axes)
+        q[[6, 3, 4, 5]] = from_matrix(self.axes)
         v[:3], v[3:] = velocity, self.axes.T @ angular_velocity
 
     def remove(self) -> None:
@@ -202,7 +202,7 @@ class LoosePart:
     def _turn(self, turned: Floats) -> None:
         """Turn about the centre by a rotation (3 × 3, world)."""
         self.axes[:] = turned @ self.axes
-        self._work.q[6], self._work.q[3:6] = quaternion_of(self.axes)
+        self._work.q[[6, 3, 4, 5]] = from_matrix(self.axes)
 
     def _move_with(self, carrier: MovingPlane) -> None:
         """Take the plane's velocity and angular velocity."""

@@ -236,10 +236,7 @@ def _columns(
     groups: list[list[list[Any]]] = []
     e: list[Expression] = []
     for step in reversed(places.dof[joint.name].chain):
-        if step.kind == "ball":
-            groups.append([[sp.Integer(int(i == k)) for i in range(6)] for k in range(3)])
-        else:
-            groups.append([step.column.tolist()])
+        groups.append(step.column.reshape(-1, 6).tolist())
         e += model.q[first + step.place : first + step.place + len(groups[-1])]
     return [column for group in groups for column in group], groups, e
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from linkwork import machine
+from linkwork.machine.catalogue import shipped_path
 from linkwork.multibody.functions import point_position
 from linkwork.plant.offline.run import simulate
 
@@ -99,6 +100,21 @@ def test_both_wrists_move_alike():
     object.__setattr__(simple, "initial_q", turned)
     two = simulate(simple, 0.3, initial=start)
     np.testing.assert_allclose(one.q[:, :3], two.q[:, :3], atol=1e-9)
+
+
+def test_a_wrist_may_have_its_axes_in_any_order(tmp_path):
+    """The shipped arm with the paper's order y, z, x has the same poses and motion under other names."""
+    text = shipped_path("arm_6dof_simple").read_text()
+    x, y, z = (f"[{', '.join('1' if k == axis else '0' for k in range(6))}]" for axis in range(3))
+    assert f"[{x}, {y}, {z}]" in text
+    (tmp_path / "arm.yaml").write_text(text.replace(f"[{x}, {y}, {z}]", f"[{y}, {z}, {x}]"))
+    given, turned = machine.load("arm_6dof_simple"), machine.load(tmp_path / "arm.yaml")
+    pose = [point_position(each.mechanism, "tool", each.initial_q) for each in (given, turned)]
+    np.testing.assert_allclose(pose[0], pose[1], atol=1e-14)
+    one = simulate(given, 0.3, effort={"wrist.2": 0.3, "wrist.3": 0.1})
+    two = simulate(turned, 0.3, effort={"wrist.1": 0.3, "wrist.2": 0.1})
+    np.testing.assert_allclose(one.v[:, :3], two.v[:, :3], atol=1e-9)
+    np.testing.assert_allclose(one.v[:, 3:], two.v[:, [5, 3, 4]], atol=1e-9)
 
 
 def test_the_disk_nutates_as_euler_says():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from linkwork.arrays import Floats
-from linkwork.multibody import Joint, Mechanism, ModelError, Point, functions
+from linkwork.multibody import Body, Joint, Mechanism, ModelError, Point, functions
 from linkwork.multibody.steps.integrate import rk4, semi_implicit
 from linkwork.multibody.tree.dynamics import dynamics, energy
 from linkwork.multibody.tree.joint_map import configuration, gamma, twist_map, unclosed_pair
@@ -160,6 +160,8 @@ SINGLE = {
     "simple ball": {"kind": "simple", "columns": _columns("rx", "ry", "rz")},
     "simple slider": {"kind": "simple", "columns": _columns("x", "y", "z")},
     "simple sleeve": {"kind": "simple", "columns": _columns("rx", "x")},
+    "simple wrist": {"kind": "simple", "columns": _columns("ry", "rz", "rx")},
+    "simple free": {"kind": "simple", "columns": _columns("rx", "ry", "rz", "x", "y", "z")},
 }
 
 
@@ -300,8 +302,90 @@ def test_simple_joints():
     assert cylinder.joint_names == ("j.1", "j.2")
     ball = _single(kind="simple", columns=_columns("rx", "ry", "rz"))
     assert (ball.nq, ball.nv) == (4, 3)
-    with pytest.raises(ModelError, match="compound"):
-        _single(kind="simple", columns=_columns("x", "y", "rz"))
+
+
+def _seen_from(columns: Floats, frame: tuple[Floats, Floats]) -> Floats:
+    """Columns in the child's axes from those in a frame of the child: axes (3 × 3), origin (3)."""
+    axes, origin = frame
+    turned = columns[:, :3] @ axes.T
+    return np.hstack([turned, columns[:, 3:] @ axes.T + np.cross(origin, turned)])
+
+
+GROUPS = {
+    "wrist": ("ry", "rz", "rx"), "planar": ("x", "y", "rz"), "scara": ("rz", "x", "y", "z"),
+    "six": ("x", "y", "z", "rx", "ry", "rz"), "angular first": ("rz", "rx", "ry", "y", "z", "x"),
+    "interleaved": ("rx", "x", "ry", "y", "rz", "z"),
+}  # fmt: skip
+
+
+def _on_single_joints(columns: Floats) -> Mechanism:
+    """The same body on joints of one degree of freedom each: translations, then rotations, last to first."""
+    rng, chain = np.random.default_rng(1), []
+    order = sorted(range(len(columns)), key=lambda k: (columns[k, :3].any(), -k))
+    empty = {"mass_kg": 0.0, "com_m": np.zeros(3), "inertia_kg_m2": np.zeros((3, 3))}
+    bodies = [Body(f"b{n}", **empty) for n in range(len(columns) - 1)] + [random_body(rng, "body")]
+    for n, k in enumerate(order):
+        parent = bodies[n - 1].name if n else "world"
+        chain.append(Joint(f"j{k}", "compound", parent, bodies[n].name, columns=columns[k : k + 1]))
+    joints = sorted(chain, key=lambda joint: joint.name)
+    return Mechanism.build(bodies, joints, (0.3, 0.2, -9.0), [Point("p0", "body")])
+
+
+@pytest.mark.parametrize("name", GROUPS)
+@pytest.mark.parametrize("seed", range(3))
+def test_a_group_moves_as_its_columns_one_after_the_other(name, seed):
+    """Twists and accelerations in any frame of the child, at one pose, against joints of one motion each."""
+    rng = np.random.default_rng(seed)
+    rotation = configuration(_columns("rx", "ry", "rz"), rng.normal(size=3))[0]
+    columns = _seen_from(_columns(*GROUPS[name]), (rotation, rng.normal(size=3)))
+    simple, chain = _single(kind="simple", columns=columns), _on_single_joints(columns)
+    q = np.zeros(simple.nq)
+    q[simple.nv :] = 1.0
+    e, rate, effort = np.zeros(chain.nq), rng.normal(size=simple.nv), rng.normal(size=simple.nv)
+    if simple.nq == simple.nv:
+        q[:] = e[:] = rng.uniform(-1.0, 1.0, size=simple.nv)
+    inertial = [functions.point_jacobian(each, "p0", x) for each, x in ((simple, q), (chain, e))]
+    assert np.abs(inertial[0] - inertial[1]).max() < 1e-12
+    accelerations = []
+    for each, x in ((simple, q), (chain, e)):
+        vdot = functions.forward_dynamics(each, x, rate, effort)
+        jacobian = functions.point_jacobian(each, "p0", x)
+        accelerations.append(jacobian @ vdot + functions.point_jacobian_rate(each, "p0", x, rate))
+    assert np.abs(accelerations[0] - accelerations[1]).max() < 1e-9 * np.abs(accelerations[1]).max()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_wrist_turns_about_its_columns_as_a_ball_does(seed):
+    """Euler's equations about the centre, in the axes of the columns, at any orientation."""
+    rng = np.random.default_rng(seed)
+    axes, centre = configuration(_columns("rx", "ry", "rz"), rng.normal(size=3))[0], rng.normal(size=3)
+    mechanism = _single(kind="simple", columns=_seen_from(_columns("ry", "rz", "rx"), (axes, centre)))
+    q, v = random_state(rng, mechanism)
+    torque = rng.normal(size=3)
+    columns = axes[:, [1, 2, 0]]
+    R = functions.point_jacobian(mechanism, "p0", q)[:3] @ columns.T  # the child's axes in the world
+    body = mechanism.bodies[0]
+    arm = np.asarray(body.com_m) - centre
+    inertia = np.asarray(body.inertia_kg_m2) + body.mass_kg * (arm @ arm * np.eye(3) - np.outer(arm, arm))
+    omega = columns @ v
+    moment = columns @ torque + np.cross(arm, body.mass_kg * R.T @ mechanism.gravity_m_s2)
+    expected = np.linalg.solve(inertia, moment - np.cross(omega, inertia @ omega))
+    vdot = functions.forward_dynamics(mechanism, q, v, torque)
+    assert np.abs(columns @ vdot - expected).max() < 1e-11 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize(
+    ("names", "outside"),
+    [
+        (("rx", "ry", "z"), "0, 0, 1, 0, 0, 0"),
+        (("x", "rz"), "0, 0, 0, 0, -1, 0"),
+        (("rx", "ry"), "0, 0, 1, 0, 0, 0"),
+    ],
+)
+def test_the_bracket_that_leaves_the_span_is_named(names, outside):
+    with pytest.raises(ModelError, match="columns 1 and 2") as caught:
+        _single(kind="simple", columns=_columns(*names))
+    assert f"[{outside}]" in caught.value.text
 
 
 @pytest.mark.parametrize(

@@ -178,11 +178,13 @@ class _Exporter:
             return [("fixed", [], _Z, 0.0)]
         if joint.kind == "universal" and self._to == "sdf":
             return [("universal", [0, 1], np.asarray(joint.axis), 0.0)]
-        if joint.kind == "free" and dof.has_ball:
+        if joint.kind == "free" and dof.ball:
             return [("floating", list(range(6)), _Z, 0.0)]
         found: list[tuple[JointType, list[int], Floats, float]] = []
         for member in dof.chain:
             if member.kind == BALL:
+                if not np.array_equal(member.column, np.eye(6)[:3]):
+                    raise UnwritableMachine(f"{joint.name} has other columns than rotations about x, y and z")
                 found.append(("spherical", [member.place + k for k in range(3)], _Z, 0.0))
                 continue
             turn, slide = member.column[:3], member.column[3:]

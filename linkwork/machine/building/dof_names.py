@@ -25,21 +25,18 @@ def degrees_of_freedom(file: MachineFile) -> dict[str, bool]:
 
 def owned(file: MachineFile) -> dict[str, bool]:
     """Return the degrees of freedom with a separate coordinate: all but those of quaternions."""
-    quaternions = {f"{joint}.{name}" for joint in balls(file) for name in ("rx", "ry", "rz", "1", "2", "3")}
+    quaternions = {name for joint in balls(file) for name in of_orientation(file, joint)}
     return {name: is_angle for name, is_angle in degrees_of_freedom(file).items() if name not in quaternions}
 
 
 def of_orientation(file: MachineFile, joint: str) -> tuple[str, ...]:
     """Return the three degrees of freedom of a joint's quaternion: the rates about its child's axes."""
-    own = owned(file)
-    return tuple(
-        name for name in degrees_of_freedom(file) if name.startswith(f"{joint}.") and name not in own
-    )
+    return tuple(f"{joint}.{name}" for name in file.joints[joint].of_quaternion())
 
 
 def balls(file: MachineFile) -> list[str]:
     """Return the joints whose orientation has a unit quaternion as coordinates."""
-    return [name for name, spec in file.joints.items() if spec.has_ball()]
+    return [name for name, spec in file.joints.items() if spec.of_quaternion()]
 
 
 def unnamed_coordinates(file: MachineFile) -> dict[str, str]:

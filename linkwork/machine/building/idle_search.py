@@ -166,7 +166,6 @@ def _held(mechanism: Mechanism, name: str, ways: Floats, q: Floats) -> Iterator[
     """Yield the idle motions in `ways` (nv × k) that turn a joint, each with the gradient (nv) of its row."""
 
     own = _own(mechanism, name)
-    floats = next(joint.kind == "free" for joint in mechanism.joints if joint.name == name)
     turned, sizes, motions = np.linalg.svd(ways[own], full_matrices=False)
     ball = next((ball for ball in balls(mechanism) if ball.joint.name == name), None)
     columns = _columns(mechanism)
@@ -178,7 +177,7 @@ def _held(mechanism: Mechanism, name: str, ways: Floats, q: Floats) -> Iterator[
         direction, whole = turned[:, number], ways @ motion / size
         row_name = _unused(f"idle_{name}" + (f"_{number + 1}" if number else ""), mechanism.constraint_names)
         gradient = np.zeros(mechanism.nv)
-        spin = np.zeros(3) if ball is None else direction[-3:]
+        spin = np.zeros(3) if ball is None else direction[ball.place - own[0] :][:3]
         if ball is not None and np.linalg.norm(spin) > 0.5:
             axis = spin / np.linalg.norm(spin)
             row: Constraint = _across(ball, row_name, axis, _least_tilt(mechanism, ball.place, axis, q), q)
@@ -190,7 +189,7 @@ def _held(mechanism: Mechanism, name: str, ways: Floats, q: Floats) -> Iterator[
             row = CoordinateConstraint(row_name, of=mechanism.joint_names[place], value=float(q[place]))
             gradient[place] = 1.0
         damping = float(whole @ mass @ whole) / _DECAY_S / float(np.square(columns[own[0]]))
-        if floats:
+        if len(own) == 6:  # the body floats
             damping = 0.0
         yield IdleMotion(name, tuple(direction.tolist()), damping, row), gradient
 
@@ -202,7 +201,7 @@ def _unused(name: str, names: Sequence[str]) -> str:
 
 
 def _least_tilt(mechanism: Mechanism, place: int, axis: Floats, q: Floats) -> Floats:
-    """Return the direction (3, child's axes) across `axis` towards which the axis tilts least."""
+    """Return the direction (3, the ball's axes) across `axis` towards which the axis tilts least."""
     turning = _admitted(mechanism, q)[place : place + 3]
     tilts = np.cross(turning.T, axis) if turning.size else np.zeros((1, 3))
     across = np.linalg.svd(axis[None])[2][1:]
@@ -212,10 +211,10 @@ def _least_tilt(mechanism: Mechanism, place: int, axis: Floats, q: Floats) -> Fl
 
 def _across(ball: Ball, name: str, axis: Floats, parallel: Floats, q: Floats) -> HeldRows:
     """Return the row of a cardan joint: a direction of the parent stays perpendicular to one of the child."""
-    fixed = np.asarray(ball.joint.rotation) @ ball.rotation(q)
+    fixed = np.asarray(ball.joint.rotation) @ ball.rotation(q) @ ball.axes
     return HeldRows(
         name,
         a=Frame(ball.joint.parent, rotation=onto_z(fixed @ parallel)),
-        b=Frame(ball.joint.child, rotation=onto_z(np.cross(axis, parallel))),
+        b=Frame(ball.joint.child, rotation=onto_z(ball.axes @ np.cross(axis, parallel))),
         demanded=(perpendicular(2, 2),),
     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from linkwork.arrays import Floats
-from linkwork.machine.building.dof_names import balls, degrees_of_freedom, initial_keys, joint_limits
+from linkwork.machine.building.dof_names import degrees_of_freedom, initial_keys, joint_limits
 from linkwork.machine.description import Assembly, Unkept
 from linkwork.machine.problems import MachineError, Problem
 from linkwork.machine.sections.file import MachineFile
@@ -41,31 +41,13 @@ def given_state(file: MachineFile, mechanism: Mechanism) -> tuple[Floats, Floats
             turns[quantity.name] = value * quantity.factor
         else:
             (v if quantity.is_speed else q)[order.index(quantity.name)] = value * quantity.factor
-    for joint in balls(file):
-        roll, pitch, yaw = (turns.get(f"{joint}.{turn}", 0.0) for turn in ("roll", "pitch", "yaw"))
-        first = "1" if f"{joint}.1" in order else "rx"
-        place = order.index(f"{joint}.{first}")
-        scalar = mechanism.position_names.index(f"{joint}.quaternion")
-        q[scalar], q[place : place + 3] = quaternion_of(rotation_of(roll, pitch, yaw))
+    if mechanism.nq == mechanism.nv:
+        return q, v
+    from linkwork.machine.building.kept_values import balls  # for quaternions alone
+
+    for ball in balls(mechanism):
+        ball.set_rotation(q, rotation_of(*(turns.get(name, 0.0) for name in ball.values())))
     return q, v
-
-
-def quaternion_of(rotation: Floats) -> tuple[float, Floats]:
-    """Return scalar (≥ 0) and vector part (3) of the unit quaternion of a rotation matrix (3 × 3)."""
-    size = np.array([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]]) @ np.diag(rotation)
-    largest = int(np.argmax(size))
-    r = rotation
-    skew = np.array([r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]])
-    if largest == 0:
-        parts = np.concatenate([[1.0 + size[0]], skew])
-    else:
-        i = largest - 1
-        column = r[:, i] + r[i, :]
-        column[i] = 1.0 + size[largest]
-        parts = np.concatenate([[skew[i]], column])
-    parts = parts / np.linalg.norm(parts)
-    parts = -parts if parts[0] < 0.0 else parts
-    return float(parts[0]), parts[1:]
 
 
 def initial_state(

@@ -25,8 +25,8 @@ from linkwork.multibody.constraints.constraint import perpendicular
 from linkwork.multibody.kernels.layout import PERPENDICULAR
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import Joint
-from linkwork.multibody.tree.joint_dof import onto_z
-from linkwork.multibody.tree.quaternions import to_matrix
+from linkwork.multibody.tree.joint_dof import dof_of, onto_z
+from linkwork.multibody.tree.quaternions import from_matrix, to_matrix
 
 TURNS = ("roll", "pitch", "yaw")
 _QUATERNION = ".quaternion"
@@ -36,15 +36,24 @@ _LOCKED = 1e-9
 
 @dataclass(frozen=True)
 class Ball:
-    """A joint whose orientation is a quaternion: its vector part at q[place:place + 3], also in v."""
+    """A joint whose orientation is a quaternion: its vector part at q[place:place + 3], also in v.
+
+    `axes` (3 × 3, columns in the child's axes) are those of the quaternion and of the angular velocity in v.
+    """
 
     joint: Joint
     place: int
     scalar: int
+    axes: Floats
 
     def rotation(self, q: Floats) -> Floats:
         """Return R (3 × 3), from the child's axes to those of the joint's frame on the parent."""
-        return to_matrix([q[self.scalar], *q[self.place : self.place + 3]])
+        return self.axes @ to_matrix([q[self.scalar], *q[self.place : self.place + 3]]) @ self.axes.T
+
+    def set_rotation(self, q: Floats, rotation: Floats) -> None:
+        """Write the quaternion of R (3 × 3) to q (nq)."""
+        quaternion = from_matrix(self.axes.T @ rotation @ self.axes)
+        q[self.scalar], q[self.place : self.place + 3] = quaternion[0], quaternion[1:]
 
     def values(self) -> tuple[str, str, str]:
         """Return the names of its three angles."""
@@ -66,12 +75,13 @@ class HeldRows(Closure):
 
 def balls(mechanism: Mechanism) -> list[Ball]:
     """Return the quaternion joints."""
-    joints = {joint.name: joint for joint in mechanism.joints}
     found = []
-    for scalar in range(mechanism.nv, mechanism.nq):
-        joint = joints[mechanism.position_names[scalar].removesuffix(_QUATERNION)]
-        own = [k for k, name in enumerate(mechanism.joint_names) if name.partition(".")[0] == joint.name]
-        found.append(Ball(joint, own[-3], scalar))
+    for joint in mechanism.joints:
+        dof = dof_of(joint)
+        if dof.ball:
+            place = mechanism.joint_index(dof.names[dof.ball.place])
+            scalar = mechanism.position_names.index(f"{joint.name}{_QUATERNION}")
+            found.append(Ball(joint, place, scalar, dof.ball.ball_frame()[0]))
     return found
 
 
@@ -145,7 +155,7 @@ def _turning(ball: Ball, q: Floats, names: Sequence[str]) -> dict[str, tuple[int
     if len(named) == 3:
         first, second = [name for name in named if name != pitch]
         found[second] = np.cross(found[first], found[pitch])
-    return {name: (ball.place, found[name]) for name in named}
+    return {name: (ball.place, found[name] @ ball.axes) for name in named}
 
 
 def keeping(mechanism: Mechanism, kept: Sequence[str], values: Mapping[str, float]) -> Mechanism:

@@ -63,9 +63,9 @@ class JointSpec(Orientation):
         """
         return {}
 
-    def has_ball(self) -> bool:
-        """Return whether the orientation's coordinates are a unit quaternion."""
-        return False
+    def of_quaternion(self) -> tuple[str, ...]:
+        """Return the three degrees of freedom whose coordinates are a unit quaternion; none by default."""
+        return ()
 
     def friction(self) -> Friction:
         """Return armature, viscous and dry friction and the speed of dry friction, in SI units."""

@@ -16,6 +16,7 @@ from linkwork.machine.sections.fields import Number, Section, Vector3, entry, wr
 from linkwork.machine.sections.joints import AxisSpec, Friction, JointSpec, unit_vector
 from linkwork.machine.sections.limits import AngleLimits, LengthLimits
 from linkwork.machine.sections.stops import ABOUT, DofStop, refuse_without_limits
+from linkwork.multibody.tree.joint_dof import ball_place
 
 DofLimits = Annotated[
     Annotated[AngleLimits, Tag(ANGLE)] | Annotated[LengthLimits, Tag(LENGTH)], Discriminator(angle_or_length)
@@ -33,10 +34,8 @@ class _SeveralSpec(JointSpec):
 
     @model_validator(mode="after")
     def _limits_fit(self) -> _SeveralSpec:
-        ball = self.has_ball()
-        own = {
-            name: is_angle for name, is_angle in self.degrees_of_freedom().items() if not (ball and is_angle)
-        }
+        ball = self.of_quaternion()
+        own = {name: angle for name, angle in self.degrees_of_freedom().items() if name not in ball}
         for name, limits in self.limits.items():
             if name not in own:
                 allowed = ", ".join(own) or "none: a quaternion has no limits"
@@ -137,9 +136,9 @@ class SphericalSpec(_SeveralSpec, _TurningFriction):
         """See `JointSpec`."""
         return self.turning_friction()
 
-    def has_ball(self) -> bool:
-        """Return whether the orientation's coordinates are a unit quaternion."""
-        return self.coordinates == "quaternion"
+    def of_quaternion(self) -> tuple[str, ...]:
+        """See `JointSpec`."""
+        return ("rx", "ry", "rz") if self.coordinates == "quaternion" else ()
 
     def geometry(self) -> dict[str, Any]:
         """See `JointSpec`."""
@@ -156,9 +155,9 @@ class FreeSpec(_SeveralSpec):
         """Return x, y, z in the parent's axes (turned by rpy), then rx, ry, rz as of a ball joint."""
         return {"x": False, "y": False, "z": False, "rx": True, "ry": True, "rz": True}
 
-    def has_ball(self) -> bool:
-        """Return whether the orientation's coordinates are a unit quaternion."""
-        return self.coordinates == "quaternion"
+    def of_quaternion(self) -> tuple[str, ...]:
+        """See `JointSpec`."""
+        return ("rx", "ry", "rz") if self.coordinates == "quaternion" else ()
 
     def geometry(self) -> dict[str, Any]:
         """See `JointSpec`."""
@@ -170,7 +169,7 @@ class ColumnsSpec(_SeveralSpec):
 
     type: Literal["compound", "simple"] = entry(
         "compound: one elementary joint after the other, the first column next to the child; "
-        "simple: the columns, constant in the child's axes, are those of the velocities"
+        "simple: the columns, constant in the child's axes, generate a group of motions"
     )
     columns: Annotated[list[Column], Field(min_length=1, max_length=6)] = entry(
         "Columns [w1, w2, w3, u1, u2, u3] of the joint map matrix: rotation in rad, then translation in m, "
@@ -190,9 +189,10 @@ class ColumnsSpec(_SeveralSpec):
         angles = [any(column[:3]) for column in self.columns]
         return {"": angles[0]} if len(angles) == 1 else {str(k + 1): a for k, a in enumerate(angles)}
 
-    def has_ball(self) -> bool:
-        """Return whether the orientation's coordinates are a unit quaternion."""
-        return self.type == "simple" and np.array_equal(np.array(self.columns), np.eye(6)[:3])
+    def of_quaternion(self) -> tuple[str, ...]:
+        """See `JointSpec`."""
+        first = ball_place(np.array(self.columns)) if self.type == "simple" else None
+        return () if first is None else tuple(str(first + k + 1) for k in range(3))
 
     def geometry(self) -> dict[str, Any]:
         """See `JointSpec`."""

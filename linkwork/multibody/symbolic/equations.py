@@ -18,6 +18,7 @@ from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import Joint
 from linkwork.multibody.symbolic.operation_tape import ONE, ZERO, Expression
 from linkwork.multibody.symbolic.symbolic_model import SymbolicModel
+from linkwork.multibody.tree.joint_dof import dof_of
 
 Rows = list[list[Expression]]
 
@@ -31,7 +32,7 @@ def in_coordinates(mechanism: Mechanism) -> Mechanism:
 def _with_angles(joint: Joint) -> Joint:
     if joint.kind in ("spherical", "free"):
         return replace(joint, coordinates="angles")
-    if joint.kind == "simple":
+    if joint.kind == "simple" and dof_of(joint).ball:
         return replace(joint, kind="compound")
     return joint
 

@@ -18,7 +18,7 @@ from linkwork.multibody.model import (
     Joint,
     ModelError,
 )
-from linkwork.multibody.tree.joint_dof import BALL, JointDof, dof_of, onto_z
+from linkwork.multibody.tree.joint_dof import BALL, ChainMember, JointDof, dof_of, onto_z
 from linkwork.multibody.tree.joint_map import elementary, screw_of
 
 SCREW, FOLLOWS = -1, -2
@@ -144,7 +144,7 @@ class Places:
         for name, each in dofs.items():
             first[name] = nv
             nv += len(each.names)
-        balls = [name for name, each in dofs.items() if each.has_ball]
+        balls = [name for name, each in dofs.items() if each.ball]
         return Places(dofs, first, {name: nv + k for k, name in enumerate(balls)}, nv)
 
 
@@ -184,7 +184,7 @@ def _grow(links: list[Link], seat: BodyPlacement, joint: Joint, places: Places) 
     first = places.first[joint.name]
     for step in places.dof[joint.name].chain:
         if step.kind == BALL:
-            seat = _grow_ball(links, seat, joint, first + step.place, places.scalar[joint.name])
+            seat = _grow_ball(links, seat, joint, first, step, places.scalar[joint.name])
             continue
         turned, point, turn, travel = _along_z(np.asarray(step.column, dtype=np.float64).tobytes())
         place = first + step.place
@@ -205,21 +205,23 @@ def _along_z(column: bytes) -> tuple[Floats, Floats, float, float]:
 
 
 def _grow_ball(
-    links: list[Link], seat: BodyPlacement, joint: Joint, place: int, scalar: int
+    links: list[Link], seat: BodyPlacement, joint: Joint, first: int, ball: ChainMember, scalar: int
 ) -> BodyPlacement:
-    """Three links about z, x and y of the child: the first has the pose, all three axes go with the child.
+    """Three links about z, x and y of the ball's frame: the first has the pose, all three go with the child.
 
     The axes are fixed in the child, whose own motion does not change their rates: V × S v summed over the
     three is (motion of the base) × (their sum). Hence the common base.
     """
     cycle = np.eye(3)[:, [1, 2, 0]]  # columns y, z, x: the axis after z, turned onto z
-    base = seat.link
-    links.append(Link(joint, base, place + 2, seat.axes, seat.origin, 1.0, 0.0, base, place, scalar))
+    base, place, (axes, centre) = seat.link, first + ball.place, ball.ball_frame()
+    own, origin = seat.axes @ axes, seat.origin + seat.axes @ centre
+    links.append(Link(joint, base, place + 2, own, origin, 1.0, 0.0, base, place, scalar))
     for k in range(2):
         links.append(
             Link(joint, len(links) - 1, place + k, cycle, np.zeros(3), 1.0, 0.0, base, place + k, FOLLOWS)
         )
-    return BodyPlacement(len(links) - 1, (cycle @ cycle).T, np.zeros(3))
+    back = (axes @ cycle @ cycle).T
+    return BodyPlacement(len(links) - 1, back, -back @ centre)
 
 
 def refuse_massless(links: Sequence[Link]) -> None:
