@@ -106,6 +106,7 @@ def frame(axes: Axes3D, corners: Floats, title: str, normal: Floats | None) -> N
         if normal is not None and abs(normal[number]) > 1.0 - 1e-9:
             axis.set_ticks([])
             axis.line.set_visible(False)
+            axis.set_visible(False)  # no extent: matplotlib 3.10 does not compute that of an empty axis
         else:
             axis.set_label_text(f"{name}, mm")
     axes.set_title(title)

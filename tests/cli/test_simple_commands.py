@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 import subprocess
 import sys
 
@@ -117,7 +118,7 @@ def test_words_that_are_not_understood_are_left_to_typer(words: list[str]) -> No
 def test_mistakes_are_explained_as_before() -> None:
     for words, said in (
         (["stop", "--at-tick", "-3"], "--at-tick"),
-        (["speed", "3"], "less than or equal to 2"),
+        (["speed", "3"], r"less than or equal to 2|x<=2\.0"),  # of pydantic or click, by typer's version
         (["speed"], "Missing argument"),
         (["switch", "grasp", "half"], "half"),
         (["stop", "now"], "unexpected"),
@@ -125,4 +126,4 @@ def test_mistakes_are_explained_as_before() -> None:
     ):
         ran = linkwork(*words)
         assert ran.returncode == 2
-        assert said in ran.stderr
+        assert re.search(said, ran.stderr)
