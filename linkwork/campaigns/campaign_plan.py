@@ -20,7 +20,6 @@ from linkwork.campaigns.campaign_file import (
 )
 from linkwork.campaigns.design import Design, design_of
 from linkwork.campaigns.in_process import MotionRequest
-from linkwork.campaigns.machine_patches import as_yaml, merged, place_of, replaced
 from linkwork.campaigns.merit import figure_names
 from linkwork.campaigns.run_faults import faults_with
 from linkwork.controller.configuration import configured
@@ -28,6 +27,7 @@ from linkwork.installed import installed_version
 from linkwork.machine import Machine, MachineError, Problem
 from linkwork.machine.checks.unknown_names import unknown
 from linkwork.machine.loading import machine_in, plant_mechanism_with
+from linkwork.machine.machine_patches import as_yaml, merged, place_of, replaced
 from linkwork.machine.problems import Place
 from linkwork.machine.yaml import Document, parse_yaml
 from linkwork.trajectories.trajectory_file import read_trajectory_file

@@ -28,12 +28,12 @@ from linkwork.campaigns.campaign_plan import (
     read_campaign,
 )
 from linkwork.campaigns.carrying_out import LocalWorkers
-from linkwork.campaigns.machine_patches import as_yaml, nested
 from linkwork.campaigns.merit import SUCCESSFUL
 from linkwork.campaigns.result_store import ResultStore
 from linkwork.campaigns.stability_margin import UNSTABLE, StabilityMargin, smallest
 from linkwork.machine import Machine, MachineError, for_controller
 from linkwork.machine.loading import machine_in
+from linkwork.machine.machine_patches import as_yaml, nested
 from linkwork.machine.yaml import Document, parse_yaml
 
 BEFORE, AFTER = "as_it_is", "tuned"

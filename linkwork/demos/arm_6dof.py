@@ -10,7 +10,8 @@ Each arm is controlled by its own model, along the same motion; so their efforts
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,10 @@ import numpy as np
 from linkwork.arrays import Floats
 from linkwork.demos.demo import Demo, DemoStep, MeasuredPart, follow, home, move
 from linkwork.demos.demo_figures import DemoRun, tracking_figures
+from linkwork.demos.demo_picture import Picture, errors, largest_error_caption
 from linkwork.demos.waypoints import QUARTER, along, begin, waves
+from linkwork.recordings.path_plot import HUES, dress
+from linkwork.reports.quantities import amount
 
 TOOL = ("x", "y", "z", "roll", "pitch", "yaw")
 COMPOUND, SIMPLE = "arm_6dof", "arm_6dof_simple"
@@ -47,6 +51,7 @@ def steps(seconds: float, speed: float) -> list[DemoStep]:
     ]
 
 
+@lru_cache(1)
 def compared(recording: DemoRun) -> dict[str, Floats]:
     """Both arms tick by tick: `time_s` (n), efforts `compound` and `mapped`, `tool` differences (n, 6).
 
@@ -80,15 +85,14 @@ def _states(name: str, recording: DemoRun) -> dict[int, tuple[Floats, Floats, Fl
     return found
 
 
-def report(recording: DemoRun) -> dict[str, Any]:
-    """The figures of any demo for the compound wrist, and how far the simple one differs from it."""
+def congruence(recording: DemoRun) -> dict[str, Any]:
+    """Largest differences of the simple wrist from the compound one, in motion and efforts; its figures."""
     found = compared(recording)
-    if not found:
-        return tracking_figures(recording)
+    if not found or recording.beside is None:
+        return {}
     off = np.abs(found["mapped"] - found["compound"])
     return {
-        **tracking_figures(recording),
-        "simple": tracking_figures(recording.beside) if recording.beside else {},
+        "simple": tracking_figures(recording.beside),
         "congruence": {
             "effort_difference_max_N_m": float(off.max()),
             "effort_max_N_m": float(np.abs(found["compound"]).max()),
@@ -99,49 +103,39 @@ def report(recording: DemoRun) -> dict[str, Any]:
     }
 
 
-def draw(recording: DemoRun, path: Path, title: str) -> None:
-    """The motion, the efforts of both wrists, and their difference after the map."""
-    found = compared(recording)
-    if not found:
-        from linkwork.demos.demo_picture import draw_recording
-
-        draw_recording(recording, path, title)
-        return
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    from linkwork.demos.demo_picture import motion_panel
-    from linkwork.recordings.path_plot import HUES, INK, QUIET, amount, dress
-
-    figure = Figure(figsize=(11.0, 7.4), dpi=100, facecolor="white")
-    FigureCanvasAgg(figure)
-    grid = figure.add_gridspec(
-        3, 2, width_ratios=(1.0, 1.25), left=0.06, right=0.98, bottom=0.09, top=0.87, hspace=0.42, wspace=0.2
-    )
-    motion_panel(figure, grid[:, 0], grid[0, 1], recording)
-    efforts, rest = figure.add_subplot(grid[1, 1]), figure.add_subplot(grid[2, 1])
-    assert recording.beside is not None
-    own = recording.beside.parts[0].tracking
-    left = found["mapped"] - found["compound"]
-    for number, hue in zip(range(3), HUES, strict=False):
-        wrist = found["compound"][:, 3 + number]
-        efforts.plot(found["time_s"], wrist, color=hue, linewidth=1.4, label=f"wrist.{number + 1}")
-        simple = own.effort[:, 3 + number]
-        efforts.plot(own.time_s, simple, color=hue, linewidth=1.0, linestyle=(0, (4, 3)))
-    dress(efforts, "wrist motors / N m (dashed: simple wrist, about the gripper's axes)")
-    rest.plot(found["time_s"], 1e3 * left, linewidth=1.0, label=list(recording.parts[0].tracking.motors))
-    dress(rest, "T' f (simple) - f (compound), all motors / mN m")
-    rest.set_xlabel("time / s", color=INK, fontsize=9)
-    for axes in figure.axes:  # inside: more entries than fit beside the titles
-        if axes.get_legend() is not None:
-            axes.legend(loc="best", fontsize=7, ncols=2, framealpha=0.8, edgecolor="none")
-    off = float(np.abs(left).max())
-    most = float(np.abs(found["compound"]).max())
-    caption = f"one motion, two wrists: efforts agree to {amount(off, 'N m')} of {most:.0f} N m"
-    figure.text(0.03, 0.955, title, fontsize=15, fontweight="bold", color=INK)
-    figure.text(0.03, 0.92, caption, fontsize=9.5, color=QUIET)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, metadata={"Software": None})
+def caption(recording: DemoRun) -> str:
+    """Return how well the efforts of both wrists agree."""
+    if recording.beside is None:
+        return largest_error_caption(recording)
+    same = congruence(recording)["congruence"]
+    off = amount(same["effort_difference_max_N_m"], "N m")
+    return f"one motion, two wrists: efforts agree to {off} of {same['effort_max_N_m']:.0f} N m"
 
 
-DEMO = Demo(COMPOUND, "Kwatny's arm: two wrists, one motion", 4.0, steps, report, draw, beside=SIMPLE)
+def both_efforts(add: Callable[..., Any], recording: DemoRun) -> None:
+    """Draw the efforts of both wrists."""
+    axes, arms = add(), [recording, *([recording.beside] if recording.beside else [])]
+    for arm, style in zip(arms, ("-", "--"), strict=False):
+        tracking = arm.parts[0].tracking
+        for number, hue in zip((1, 2, 3), HUES, strict=False):
+            label = f"wrist.{number}" if arm is recording else None
+            axes.plot(
+                tracking.time_s, tracking.effort[:, 2 + number], style, color=hue, linewidth=1.2, label=label
+            )
+    dress(axes, "wrist motors / N m (dashed: simple wrist, about the gripper's axes)", legend=False)
+    axes.legend(loc="best", fontsize=7, ncols=2, framealpha=0.8, edgecolor="none")
+
+
+def difference(add: Callable[..., Any], recording: DemoRun) -> None:
+    """Draw by how much the efforts of all motors differ after the map."""
+    axes, found = add(), compared(recording)
+    if found:
+        left = found["mapped"] - found["compound"]
+        axes.plot(found["time_s"], 1e3 * left, linewidth=1.0, label=list(recording.parts[0].tracking.motors))
+    dress(axes, "T' f (simple) - f (compound), all motors / mN m", x="time / s")
+
+
+DEMO = Demo(
+    COMPOUND, "Kwatny's arm: two wrists, one motion", 4.0, steps, (tracking_figures, congruence),
+    Picture(caption, right=(errors, both_efforts, difference), same_time=False), beside=SIMPLE,
+)  # fmt: skip

@@ -1,4 +1,4 @@
-"""Definition of a demo: a machine, its steps, the measured figures and pictures; and its options."""
+"""Definition of a demo: a machine, its steps, figures and picture; and the options of a run."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 from linkwork.client.goal import Goal
 from linkwork.client.robot import Robot
 from linkwork.demos.demo_figures import DemoRun, tracking_figures
+from linkwork.demos.demo_picture import MOTION_ERRORS_EFFORTS, Picture
 from linkwork.protocol.laws import MOTION_LAW_NAMES
 
-Report = Callable[[DemoRun], dict[str, Any]]
-Draw = Callable[[DemoRun, Path, str], None]
+Figures = Callable[[DemoRun], dict[str, Any]]
 GENTLY = 0.25
 """Share of the velocity limits on the way to a start and back: what follows begins undisturbed."""
 
@@ -123,12 +123,6 @@ def request(text: str, name: str, *args: Any, command: str, **values: Any) -> De
     return DemoStep(text, 0.0, begin, command=f"linkwork {command}")
 
 
-def _draw(recording: DemoRun, path: Path, title: str) -> None:
-    from linkwork.demos.demo_picture import draw_recording
-
-    draw_recording(recording, path, title)
-
-
 @dataclass(frozen=True)
 class Demo:
     """machine: an included name, or a file's path. seconds: measured length unless the user says otherwise.
@@ -138,15 +132,23 @@ class Demo:
     leader: a machine whose tool is moved by hand meanwhile; steps have it as `Stage.leader`, figures its log
     as `DemoRun.leader`. Such a demo runs in real time only.
     truth: whether the plant records its exact motion, for figures and picture in place of the controller's
-    estimate. report: the summary's figures. draw: writes the picture, given the title.
+    estimate. figures: of the summary, one after the other.
     """
 
     machine: str
     title: str
     seconds: float
     steps: Callable[[float, float], Sequence[DemoStep]]
-    report: Report = tracking_figures
-    draw: Draw = _draw
+    figures: tuple[Figures, ...] = (tracking_figures,)
+    picture: Picture = MOTION_ERRORS_EFFORTS
     truth: bool = False
     beside: str = ""
     leader: str = ""
+
+    def report(self, recording: DemoRun) -> dict[str, Any]:
+        """Return all figures of a run."""
+        return {name: value for each in self.figures for name, value in each(recording).items()}
+
+    def draw(self, recording: DemoRun, path: Path) -> None:
+        """Write the picture of a run, as PNG."""
+        self.picture.write(recording, path, self.title)

@@ -25,7 +25,7 @@ class MeasuredStep:
     tracking: Tracking
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class DemoRun:
     """A demo that has run. `parts` are the measured steps that were reached, `ticks` the whole log.
 
@@ -43,6 +43,12 @@ class DemoRun:
     """The same steps by the demo's second machine, where it has one."""
     leader: Ticks | None = None
     """Log of the machine that led, where there was one."""
+
+    @property
+    def lying(self) -> Mapping[str, Floats]:
+        """Places of the loose parts at the end (3; m), by name."""
+        parts = (self.plant or {}).get("parts_m", {})
+        return {name: np.array(at) for name, at in parts.items()}
 
 
 def recorded(
@@ -91,7 +97,7 @@ def tracking_figures(recording: DemoRun) -> dict[str, Any]:
 
 
 def tool_figures(recording: DemoRun) -> dict[str, Any]:
-    """The same, and largest and rms errors of a tool that followed x, y, z (m), and of its angle (rad)."""
+    """Largest and rms errors of a tool that followed x, y, z (m), and of its angle (rad)."""
     tracking = recording.parts[0].tracking
     tool, angle = tracking.distance(("x", "y", "z")), tracking.error("angle")
     return {
@@ -99,7 +105,6 @@ def tool_figures(recording: DemoRun) -> dict[str, Any]:
         "tool_error_rms_m": rms(tool),
         "angle_error_max_rad": float(abs(angle).max()),
         "angle_error_rms_rad": rms(angle),
-        **tracking_figures(recording),
     }
 
 
@@ -122,24 +127,22 @@ def _all(recording: DemoRun, coordinate: str) -> Any:
     return np.concatenate([tracking.error(coordinate) for tracking in parts])
 
 
-def signal_values(recording: DemoRun, channel: str, name: str) -> Floats:
-    """Return the values (n) of a signal, of the channel `input` or `output`, in every tick."""
-    ticks = recording.ticks
-    return np.asarray(ticks.table[channel][:, list(ticks.names[channel]).index(name)])
-
-
 def closing_times(recording: DemoRun) -> Floats:
     """Return the times (closings; s) at which the gripper closed."""
     return np.asarray(recording.ticks.table["time_s"][_closings(recording)])
 
 
-def grip_figures(recording: DemoRun, held: str) -> dict[str, Any]:
-    """Return `misses`, closings without a part, and `cycle_s`, mean time between two closings; None of one.
+def grip_figures(
+    recording: DemoRun, held: str, errors: Mapping[str, Floats], near_m: float
+) -> dict[str, Any]:
+    """Return `placed`, parts that lie near their places; `misses`, closings without a part; `cycle_s`, mean
+    time between two closings, None of one.
 
-    held: the input that is on while a part is in the gripper.
+    held: the input that is on while a part is in the gripper. errors: from its place to each part (2; m).
     """
-    present, times = signal_values(recording, "input", held) > 0.5, closing_times(recording)
+    present, times = recording.ticks.column("input", held) > 0.5, closing_times(recording)
     return {
+        "placed": sum(bool(np.hypot(*error) < near_m) for error in errors.values()),
         "misses": int(np.count_nonzero(~present[_closings(recording)])),
         "cycle_s": float(np.mean(np.diff(times))) if len(times) > 1 else None,
     }
@@ -152,5 +155,5 @@ def handling_text(found: dict[str, Any]) -> str:
 
 
 def _closings(recording: DemoRun) -> Any:
-    closed = signal_values(recording, "output", "gripper") > 0.5
+    closed = recording.ticks.column("output", "gripper") > 0.5
     return np.flatnonzero(closed[1:] & ~closed[:-1]) + 1

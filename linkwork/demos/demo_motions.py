@@ -16,9 +16,9 @@ from math import acos, ceil, cos, pi, radians, sin, sqrt
 from typing import Any
 
 from linkwork.demos.demo import GENTLY, Demo, DemoStep, MeasuredPart, follow, home, move, request
-from linkwork.demos.demo_figures import tool_figures
-from linkwork.demos.demo_picture import draw_tool
-from linkwork.demos.force_figures import draw_force_alone, draw_forces, figures_of_force, figures_with_force
+from linkwork.demos.demo_figures import tool_figures, tracking_figures
+from linkwork.demos.demo_picture import Picture, errors, tool_caption
+from linkwork.demos.force_figures import effort_figures, force, force_figures, polish_caption, press_caption
 from linkwork.demos.waypoints import QUARTER, along, begin, circle, waves
 
 Trajectory = dict[str, Any]
@@ -190,7 +190,8 @@ def _blend(x: float, begin: float, end: float, way_s: float) -> tuple[float, flo
 
 MOTIONS = {
     "scara": Demo(
-        "scara", "A SCARA follows a helix", 5.0, _scara, tool_figures, draw_tool
+        "scara", "A SCARA follows a helix", 5.0, _scara, (tool_figures, tracking_figures),
+        Picture(tool_caption),
     ),
     "five_bar": Demo(
         "five_bar", "A five-bar draws circles, driven and measured at two joints", 4.0, _five_bar, truth=True
@@ -211,10 +212,15 @@ MOTIONS = {
     ),
     "scara_polish": Demo(
         "scara_polish", "A SCARA polishes a tilted table", 6.0, _scara_polish,
-        partial(figures_with_force, contact=TABLE), partial(draw_forces, contact=TABLE),
+        (tracking_figures, partial(force_figures, contact=TABLE)),
+        Picture(
+            partial(polish_caption, contact=TABLE), right=(errors, partial(force, contact=TABLE)),
+            same_time=False,
+        ),
     ),
     "press": Demo(
         "press", "A press touches a workpiece and presses it", 2.0, _press,
-        partial(figures_of_force, contact=PRESS), partial(draw_force_alone, contact=PRESS),
+        (effort_figures, partial(force_figures, contact=PRESS)),
+        Picture(partial(press_caption, contact=PRESS), None, (partial(force, contact=PRESS),)),
     ),
 }  # fmt: skip

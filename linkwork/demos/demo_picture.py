@@ -1,62 +1,138 @@
-"""The picture of a demo: reference, errors, and motor efforts."""
+"""Pictures of demos: panels in two columns, and the panels that several demos have."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from math import degrees
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from linkwork.demos.demo_figures import DemoRun, MeasuredStep
-from linkwork.recordings.path_plot import ACCENT, GRID, HUES, INK, QUIET, amount, dress, save_figure, scale
+from linkwork.recordings.path_plot import ACCENT, GRID, HUES, INK, QUIET, dress, save_figure
+from linkwork.reports.quantities import amount, scale
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
+    from linkwork.arrays import Floats
+    from linkwork.machine.scene import ScenePart
+
+Panel = Callable[[Callable[..., Any], DemoRun], None]
+"""Draws one panel: its first argument makes the axes."""
 _APART_S = 0.4
 """Between two measured parts, which are drawn one after another."""
 
 
-def sheet(
-    widths: tuple[float, float] = (1.0, 1.25), hspace: float = 0.34, wspace: float = 0.2
-) -> tuple[Figure, Any]:
-    """An empty picture, and the two by two places for its panels."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(11.0, 5.6), dpi=130, facecolor="white")
-    FigureCanvasAgg(figure)
-    room = {"left": 0.06, "right": 0.98, "bottom": 0.11, "top": 0.84}
-    return figure, figure.add_gridspec(2, 2, width_ratios=widths, hspace=hspace, wspace=wspace, **room)
-
-
-def draw_tool(recording: DemoRun, path: Path, title: str) -> None:
-    """Write a PNG: the path of a tool that followed x, y, z and angle in space, errors, efforts."""
-    largest = amount(float(recording.parts[0].tracking.distance(("x", "y", "z")).max()), "m")
-    how = f"{recording.options.law_text}; {recording.seconds:g} s measured"
-    draw_recording(recording, path, title, f"{how}; largest tool error {largest}")
+def motion(add: Callable[..., Any], recording: DemoRun) -> None:
+    """Draw the path in two or three lengths, or all coordinates over time where there are others."""
+    first = recording.parts[0].tracking
+    lengths = [name for name in first.coordinates if recording.units[name] == "m"]
+    if len(lengths) in (2, 3):
+        _draw_path(add(projection="3d" if len(lengths) == 3 else None), recording.parts, lengths)
+        return
+    axes = add()
+    for part, begin in _in_a_row(recording):
+        _draw_over_time(axes, part, begin, recording)
+    dress(axes, "reference and motion", x="time / s")
 
 
-def draw_recording(recording: DemoRun, path: Path, title: str, caption: str = "") -> None:
-    """Write a PNG: the path (lengths, or all coordinates over time), errors, efforts."""
-    figure, grid = sheet()
-    _draw_motion(figure, grid[:, 0], recording)
-    errors = figure.add_subplot(grid[0, 1])
-    _draw_errors(errors, recording)
-    _draw_efforts(figure.add_subplot(grid[1, 1], sharex=errors), recording)
-    save_figure(figure, path, title, caption or _caption(recording))
+def errors(add: Callable[..., Any], recording: DemoRun) -> None:
+    """Draw the tracking errors of the measured parts."""
+    axes = add()
+    names = list(dict.fromkeys(name for part in recording.parts for name in part.tracking.coordinates))
+    row = _in_a_row(recording)
+    largest = _largest_errors(recording)
+    for name, hue in zip(names, HUES, strict=False):
+        mine = [(part.tracking, begin) for part, begin in row if name in part.tracking.coordinates]
+        unit = recording.units[name]
+        factor, shown = scale(largest[unit], unit)
+        for index, (tracking, begin) in enumerate(mine):
+            time = begin + tracking.time_s[tracking.measured]
+            label = f"{name} / {shown}" if index == 0 else None
+            axes.plot(time, tracking.error(name) * factor, color=hue, linewidth=1.0, label=label)
+    dress(axes, "tracking error")
 
 
-def motion_panel(figure: Figure, place: Any, errors: Any, recording: DemoRun) -> None:
-    """The path and the errors of motion, in two places of a grid, for demos that draw more besides."""
-    _draw_motion(figure, place, recording)
-    _draw_errors(figure.add_subplot(errors), recording)
+def efforts(add: Callable[..., Any], recording: DemoRun) -> None:
+    """Draw the efforts of the motors."""
+    axes = add()
+    for index, (part, begin) in enumerate(_in_a_row(recording)):
+        tracking = part.tracking
+        time = begin + tracking.time_s
+        for name, effort, hue in zip(tracking.motors, tracking.effort.T, HUES, strict=False):
+            axes.plot(time, effort, color=hue, linewidth=1.2, label=name if index == 0 else None)
+        shade_outside(axes, time, tracking.measured)
+    dress(axes, "effort / N m, N", x="time / s   (grey: not measured)")
 
 
-def _caption(recording: DemoRun) -> str:
+def shade_outside(axes: Axes, time_s: Floats, measured: NDArray[np.bool_]) -> None:
+    """Shade the times (n) before and after those that are measured (n)."""
+    first, last = time_s[measured][[0, -1]]
+    for before, after in ((time_s[0], first), (last, time_s[-1])):
+        axes.axvspan(before, after, color=GRID, alpha=0.5, linewidth=0)
+
+
+def draw_part(axes: Axes, part: ScenePart, centre_m: Floats, turn_rad: float = 0.0, **style: Any) -> None:
+    """Draw a part from above, in mm, its centre here (2 or 3; m)."""
+    from matplotlib.patches import Rectangle
+
+    width, depth = 1e3 * part.size_m[:2]
+    x, y = 1e3 * centre_m[:2]
+    corner, angle = (x - width / 2.0, y - depth / 2.0), degrees(turn_rad)
+    axes.add_patch(Rectangle(corner, width, depth, angle=angle, rotation_point="center", fill=False, **style))
+
+
+def largest_error_caption(recording: DemoRun) -> str:
+    """Return law, pace and the largest error of each unit."""
     found = " and ".join(amount(error, unit) for unit, error in _largest_errors(recording).items())
     return f"only motors driven and measured; {recording.options.law_text}; largest error {found}"
+
+
+def tool_caption(recording: DemoRun) -> str:
+    """Return law, pace, measured length and the largest error of the tool."""
+    largest = amount(float(recording.parts[0].tracking.distance(("x", "y", "z")).max()), "m")
+    return f"{recording.options.law_text}; {recording.seconds:g} s measured; largest tool error {largest}"
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A demo's picture: a panel on the left, or none, those beside it from the top, a line below the title.
+
+    same_time: whether the panels on the right have one axis of time.
+    """
+
+    caption: Callable[[DemoRun], str] = largest_error_caption
+    left: Panel | None = motion
+    right: tuple[Panel, ...] = (errors, efforts)
+    same_time: bool = True
+
+    def write(self, recording: DemoRun, path: Path, title: str) -> None:
+        """Write it as PNG."""
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(11.0, 5.6 if len(self.right) < 3 else 7.4), dpi=130, facecolor="white")
+        FigureCanvasAgg(figure)
+        room = {"left": 0.06, "right": 0.98, "bottom": 0.11, "top": 0.84}
+        grid = figure.add_gridspec(
+            len(self.right), 2, width_ratios=(1.0, 1.25), hspace=0.42, wspace=0.2, **room
+        )
+        if self.left is not None:
+            self.left(partial(figure.add_subplot, grid[:, 0]), recording)
+        shared: Mapping[str, Any] = {}
+        for row, panel in enumerate(self.right):
+            place = grid[row, slice(None) if self.left is None else 1]
+            panel(partial(figure.add_subplot, place, **shared), recording)
+            shared = {"sharex": figure.axes[-1]} if self.same_time else {}
+        save_figure(figure, path, title, self.caption(recording))
+
+
+MOTION_ERRORS_EFFORTS = Picture()
 
 
 def _largest_errors(recording: DemoRun) -> dict[str, float]:
@@ -69,21 +145,7 @@ def _largest_errors(recording: DemoRun) -> dict[str, float]:
     return found
 
 
-def _draw_motion(figure: Figure, place: Any, recording: DemoRun) -> None:
-    first = recording.parts[0].tracking
-    lengths = [name for name in first.coordinates if recording.units[name] == "m"]
-    if len(lengths) in (2, 3):
-        axes: Any = figure.add_subplot(place, projection="3d" if len(lengths) == 3 else None)
-        _draw_place(axes, recording.parts, lengths)
-        return
-    axes = figure.add_subplot(place)
-    for part, begin in _in_a_row(recording):
-        _draw_over_time(axes, part, begin, recording)
-    dress(axes, "reference and motion")
-    axes.set_xlabel("time / s", color=INK, fontsize=9)
-
-
-def _draw_place(axes: Any, parts: tuple[MeasuredStep, ...], lengths: list[str]) -> None:
+def _draw_path(axes: Any, parts: tuple[MeasuredStep, ...], lengths: list[str]) -> None:
     for part in parts:
         columns = [part.tracking.coordinates.index(name) for name in lengths]
         actual, wanted = (
@@ -93,11 +155,8 @@ def _draw_place(axes: Any, parts: tuple[MeasuredStep, ...], lengths: list[str]) 
         axes.plot(*actual, color=HUES[0], linewidth=3.2, alpha=0.35, label="tool")
         axes.plot(*wanted, color=INK, linewidth=1.0, linestyle=(0, (4, 3)), label="reference")
         axes.plot(*wanted[:, inside], color=ACCENT, linewidth=1.3, label="reference, measured part")
-    for name, label in zip(
-        lengths, (axes.set_xlabel, axes.set_ylabel, getattr(axes, "set_zlabel", None)), strict=False
-    ):
-        if label is not None:
-            label(f"{name} / mm", color=INK)
+    for axis, name in zip("xyz", lengths, strict=False):
+        axes.set(**{f"{axis}label": f"{name} / mm"})
     axes.set_aspect("equal")
     axes.tick_params(labelsize=8, colors=QUIET)
     if len(lengths) == 2:
@@ -120,33 +179,6 @@ def _draw_over_time(axes: Axes, part: MeasuredStep, begin: float, recording: Dem
         label = f"{name} / {recording.units[name]}"
         axes.plot(time, actual, color=hue, linewidth=3.2, alpha=0.35)
         axes.plot(time, wanted, color=hue, linewidth=1.2, label=label if begin == 0.0 else None)
-
-
-def _draw_errors(axes: Axes, recording: DemoRun) -> None:
-    names = list(dict.fromkeys(name for part in recording.parts for name in part.tracking.coordinates))
-    row = _in_a_row(recording)
-    largest = _largest_errors(recording)
-    for name, hue in zip(names, HUES, strict=False):
-        mine = [(part.tracking, begin) for part, begin in row if name in part.tracking.coordinates]
-        factor, prefix = scale(largest[recording.units[name]])
-        for index, (tracking, begin) in enumerate(mine):
-            time = begin + tracking.time_s[tracking.measured]
-            label = f"{name} / {prefix}{recording.units[name]}" if index == 0 else None
-            axes.plot(time, tracking.error(name) * factor, color=hue, linewidth=1.0, label=label)
-    dress(axes, "tracking error")
-
-
-def _draw_efforts(axes: Axes, recording: DemoRun) -> None:
-    for index, (part, begin) in enumerate(_in_a_row(recording)):
-        tracking = part.tracking
-        time = begin + tracking.time_s
-        for name, effort, hue in zip(tracking.motors, tracking.effort.T, HUES, strict=False):
-            axes.plot(time, effort, color=hue, linewidth=1.2, label=name if index == 0 else None)
-        first, last = time[tracking.measured][[0, -1]]
-        for before, after in ((time[0], first), (last, time[-1])):
-            axes.axvspan(before, after, color=GRID, alpha=0.5, linewidth=0)
-    dress(axes, "effort / N m, N")
-    axes.set_xlabel("time / s   (grey: not measured)", color=INK, fontsize=9)
 
 
 def _in_a_row(recording: DemoRun) -> list[tuple[MeasuredStep, float]]:

@@ -9,9 +9,17 @@ from typing import Any
 from rich.console import Console
 
 from linkwork.demos.demo import Demo
-from linkwork.demos.demo_figures import handling_text
-from linkwork.recordings.path_plot import amount
+from linkwork.reports.quantities import amount
 from linkwork.terminal.output import number, say, table
+
+_SECTIONS = {
+    "following": "follower behind its leader",
+    "congruence": "simple and compound wrist: largest differences",
+    "handling": "parts picked and placed",
+    "belt": "parts picked from the belt",
+}
+"""Figures that some demos have besides the usual ones, and the titles of their tables."""
+_UNITS = {"_N_m": "N m", "_m_s": "m/s", "_m": "m", "_rad": "rad", "_s": "s", "_N": "N"}
 
 
 def show_summary(summary: dict[str, Any], console: Console) -> None:
@@ -23,23 +31,17 @@ def show_summary(summary: dict[str, Any], console: Console) -> None:
             (name, amount(summary["error_rms"][name], units[name]), amount(most, units[name]))
             for name, most in summary["error_max"].items()
         ]
-        if "tool_error_max_m" in summary:
-            most, mean = (amount(summary[f"tool_error_{kind}_m"], "m") for kind in ("max", "rms"))
-            rows.append(("tool", mean, most))
-        if "force_error_rms_N" in summary:
-            most, mean = (amount(summary[f"force_error_{kind}_N"], "N") for kind in ("max", "rms"))
-            rows.append((f"force, {summary['contact']}", mean, most))
+        for key, label, unit in (("tool_error", "tool", "m"), ("force_error", "force, {contact}", "N")):
+            if f"{key}_max_{unit}" in summary:
+                most, mean = (amount(summary[f"{key}_{kind}_{unit}"], unit) for kind in ("max", "rms"))
+                rows.append((label.format(**summary), mean, most))
         console.print(table("tracking error", ("", "rms", "max"), rows))
         efforts = [(name, number(value)) for name, value in summary["peak_effort"].items()]
         console.print(table("peak effort", ("joint", "N m, N"), efforts))
-    if "following" in summary:
-        console.print(_following(summary["following"]))
-    if "congruence" in summary:
-        console.print(_congruence(summary["congruence"]))
-    if "handling" in summary:
-        console.print(_handling(summary["handling"]))
-    if "belt" in summary:
-        console.print(_belt(summary["belt"]))
+    for name, title in _SECTIONS.items():
+        if name in summary:
+            section = [row for key, value in summary[name].items() for row in _rows(key, value)]
+            console.print(table(title, ("", ""), section))
     if "ticks" in summary:
         timing = [
             (name, *(f"{summary[key][part]:.1f}" for part in ("p50", "p99", "max")))
@@ -52,41 +54,14 @@ def show_summary(summary: dict[str, Any], console: Console) -> None:
             say(f"{name}: {summary[name]}")
 
 
-def _following(found: dict[str, Any]) -> Any:
-    """Return distance and delay of the follower behind its leader (leader_follower)."""
-    off = [amount(found[f"error_{kind}_m"], "m") for kind in ("rms", "max")]
-    at_once = [amount(found[f"error_at_once_{kind}_m"], "m") for kind in ("rms", "max")]
-    title = (
-        f"follower behind its leader: {1e3 * found['delay_s']:.1f} ms,"
-        f" of which the playback {1e3 * found['playback_delay_s']:.1f} ms"
-    )
-    rows = [("after that delay", *off), ("at the same moment", *at_once)]
-    return table(title, ("distance", "rms", "max"), rows)
-
-
-def _handling(found: dict[str, Any]) -> Any:
-    """Return the place error of each part, misses and cycle time (pick_and_place)."""
-    rows = [(name, amount(error, "m")) for name, error in found["place_error_m"].items()]
-    return table(handling_text(found), ("part", "place error"), rows)
-
-
-def _belt(found: dict[str, Any]) -> Any:
-    """Return the place error over all parts, those that passed, and the speeds of the belt (delta_belt)."""
-    errors = [amount(found[f"place_error_{kind}_m"], "m") for kind in ("rms", "max")]
-    low, high = found["belt_speed_m_s"]
-    title = f"{handling_text(found)}; {found['passed_by']} passed by; belt {low:.2f} to {high:.2f} m/s"
-    return table(title, ("", "rms", "max"), [("place error", *errors)])
-
-
-def _congruence(found: dict[str, Any]) -> Any:
-    """Return the difference of the simple wrist from the compound one, in motion and efforts (arm_6dof)."""
-    off, most = amount(found["effort_difference_max_N_m"], "N m"), found["effort_max_N_m"]
-    rows = [
-        ("tool, position", amount(found["place_difference_max_m"], "m")),
-        ("tool, orientation", amount(found["angle_difference_max_rad"], "rad")),
-        ("efforts, T' f (simple) - f (compound)", f"{off} of {most:.1f} N m"),
-    ]
-    return table(f"simple and compound wrist, {found['ticks']} ticks", ("", "largest difference"), rows)
+def _rows(key: str, value: Any) -> list[tuple[str, str]]:
+    """Return the rows of a figure: its name without the unit, and the value, or range, with the unit."""
+    unit = next((name for suffix, name in _UNITS.items() if key.endswith(suffix)), "")
+    label = key.removesuffix("_" + unit.replace(" ", "_").replace("/", "_")).replace("_", " ")
+    if isinstance(value, Mapping):
+        return [(f"{label}, {name}", amount(each, unit)) for name, each in value.items()]
+    values = value if isinstance(value, list) else [value]
+    return [(label, " to ".join(amount(each, unit) for each in values))]
 
 
 def files_of(name: str, demo: Demo, seconds: float | None = None, speed: float = 1.0) -> dict[str, str]:

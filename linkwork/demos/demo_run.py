@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +11,6 @@ from typing import Any, Final
 
 import numpy as np
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from linkwork.client.goal import GoalFailed
 from linkwork.client.robot import Robot
@@ -20,7 +19,11 @@ from linkwork.demos.demo_figures import DemoRun, recorded
 from linkwork.launch.console_process import console_beside
 from linkwork.launch.daemons import Rig, stamp
 from linkwork.machine import Machine, load
+from linkwork.machine.catalogue import shipped, shipped_path
 from linkwork.machine.loading import name_in
+from linkwork.machine.machine_patches import as_yaml, merged
+from linkwork.machine.repeats import parse_machine
+from linkwork.multibody.functions import closure_residual_history, coordinate_history
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError
 from linkwork.recordings.log_file import Ticks, read_ticks
@@ -28,8 +31,8 @@ from linkwork.recordings.log_follower import first_segment, segments_of
 from linkwork.recordings.recording import Truth, read_truth
 from linkwork.recordings.tracking import Tracking
 from linkwork.terminal.failures import Misuse
+from linkwork.terminal.output import goal_bar
 
-Show = Callable[[int, float], None]
 Reached = list[tuple[DemoStep, int]]
 """Measured steps that were begun, each with its goal's number."""
 
@@ -52,7 +55,7 @@ def run_demo(demo: Demo, options: DemoOptions, console: Console) -> dict[str, An
         summary |= {"result": second["result"], "text": second["text"], "beside": second}
         recording = replace(recording, beside=other)
     plot = Path(summary["log"]).with_suffix(".png")
-    demo.draw(recording, plot, demo.title)
+    demo.draw(recording, plot)
     return {**summary, **demo.report(recording), "plot": str(plot)}
 
 
@@ -64,42 +67,30 @@ def _run(
     config = machine if options.force_sensor else forces_by_model(machine, options.out)
     if options.exact:
         config = exact_sensors(config, options.out)
-    different = [word for setting in options.plant_set for word in ("--plant-set", setting)]
-    plant = [config, *pace, "--seed", str(options.seed), *different]
-    record = options.out.absolute() / f"{name_in(machine)}-{stamp()}.plant"
-    if demo.truth:
-        plant += ["--truth", str(record)]
-    log = ["--log", str(options.out.absolute())]
-    controller = [config, *pace, "--law", options.law, *log]
+    name, out = name_in(machine) or machine, options.out.absolute()
+    record = out / f"{name}-{stamp()}.plant"
+    plant = [config, *pace, "--seed", str(options.seed)]
+    plant += [word for setting in options.plant_set for word in ("--plant-set", setting)]
+    plant += ["--truth", str(record)] if demo.truth else []
+    controller = [config, *pace, "--law", options.law, "--log", str(out)]
     seconds = demo.seconds if options.seconds is None else options.seconds
     summary: dict[str, Any] = {"result": "CANCELLED", "text": "interrupted", "law": options.law}
     summary["mode"] = "lockstep" if options.lockstep else "real time"
-    recording = None
     with _interruptible(), suppress(KeyboardInterrupt):
-        reached: Reached = []
-        units: dict[str, str] = {}
-        steps = demo.steps(seconds, options.speed)
-        name = name_in(machine) or machine
-        with Rig(name, plant, controller) as rig, _leader(demo, options, console) as leader:
-            _wait(rig, console)
+        steps, reached, recording = demo.steps(seconds, options.speed), Reached(), None
+        with _rig(name, plant, controller, console) as rig, _leader(demo, options, console) as leader:
             page = (
                 console_beside(["--endpoint", rig.requests], wait=True) if options.console else nullcontext()
             )
-            with page, Robot(endpoint=rig.requests) as robot, _bar(console, steps) as show:
+            with page, Robot(endpoint=rig.requests) as robot:
                 summary["log"] = robot.status["log"]
                 summary |= {} if leader is None else {"leader_log": leader.status["log"]}
                 units = {each["name"]: each["unit"] for each in robot.describe()["coordinates"]}
-                try:
-                    _go_through(robot, leader, steps, show, reached)
-                    summary |= {"result": ResultCode.SUCCESSFUL.name, "text": ""}
-                except GoalFailed as failed:
-                    summary |= {"result": failed.name, "text": failed.result["text"]}
-                except RequestError as refused:
-                    summary |= {"result": refused.name, "text": refused.message}
-                summary |= _timing(robot)
-                _leave(robot)
-                if leader is not None:
-                    _leave(leader)
+                summary |= _outcome(robot, leader, steps, reached, console) | _timing(robot)
+                for each in (robot, leader):
+                    with suppress(RequestError):  # a machine in fault is braked already
+                        if each is not None:
+                            each.disable()
         try:
             machine_file = load(config, options.plant_set)
             recording = recorded(options, seconds, units, _ticks(summary, machine_file), reached)
@@ -114,6 +105,15 @@ def _run(
 
 
 @contextmanager
+def _rig(name: str, plant: list[str], controller: list[str], console: Console) -> Iterator[Rig]:
+    """Start both daemons and wait until they are ready."""
+    with Rig(name, plant, controller) as rig:
+        with console.status("starting plant and controller"):
+            rig.wait_ready(lambda _: None)
+        yield rig
+
+
+@contextmanager
 def _leader(demo: Demo, options: DemoOptions, console: Console) -> Iterator[Robot | None]:
     """Start plant and controller of the demo's leader; None where the demo has no leader."""
     if not demo.leader:
@@ -121,48 +121,34 @@ def _leader(demo: Demo, options: DemoOptions, console: Console) -> Iterator[Robo
         return
     config = moved_by_hand(demo.leader, options.out)
     controller = [config, "--log", str(options.out.absolute())]
-    with Rig(name_in(config) or demo.leader, [config, "--seed", str(options.seed)], controller) as rig:
-        _wait(rig, console)
-        with Robot(endpoint=rig.requests) as leader:
-            yield leader
+    plant, name = [config, "--seed", str(options.seed)], name_in(config) or demo.leader
+    with _rig(name, plant, controller, console) as rig, Robot(endpoint=rig.requests) as leader:
+        yield leader
 
 
-def _wait(rig: Rig, console: Console) -> None:
-    """Wait until both daemons are ready; show the plant's messages about compilation."""
-    with console.status("starting plant and controller") as status:
-
-        def show(text: str) -> None:
-            if "kernels" in text:
-                status.update(text)
-                if not console.is_terminal:
-                    console.print(text)
-
-        rig.wait_ready(show)
-
-
-def _go_through(
-    robot: Robot, leader: Robot | None, steps: Sequence[DemoStep], show: Show, reached: Reached
-) -> None:
-    """Enables, then one step after another. Raises GoalFailed, RequestError."""
+def _outcome(
+    robot: Robot, leader: Robot | None, steps: Sequence[DemoStep], reached: Reached, console: Console
+) -> dict[str, Any]:
+    """Enable the machine and do one step after another, with a bar over all; return how it ended."""
     there = robot.state["q"] | robot.state["coordinates"]
     stage = Stage(robot, {name: there[name] for name in robot.describe()["goal_coordinates"]}, leader)
-    robot.enable()
-    for index, step in enumerate(steps):
-        goal = step.begin(stage)
-        if goal is None:
-            continue
-        if step.measured is not None:
-            reached.append((step, goal.number))
-
-        def progress(part: float, index: int = index) -> None:
-            show(index, part)
-
-        goal.wait(on_progress=progress)
-
-
-def _leave(robot: Robot) -> None:
-    with suppress(RequestError):  # a machine in fault is braked already
-        robot.disable()
+    done, whole = 0.0, sum(step.share for step in steps)
+    try:
+        with goal_bar(console, "enabling") as show:
+            robot.enable()
+            for step in steps:
+                goal = step.begin(stage)
+                if goal is not None and step.measured is not None:
+                    reached.append((step, goal.number))
+                if goal is not None:
+                    begun, share = done / whole, step.share / whole
+                    goal.wait(on_progress=lambda part: show(begun + share * part, step.text))  # noqa: B023
+                done += step.share
+    except GoalFailed as failed:
+        return {"result": failed.name, "text": failed.result["text"]}
+    except RequestError as refused:
+        return {"result": refused.name, "text": refused.message}
+    return {"result": ResultCode.SUCCESSFUL.name, "text": ""}
 
 
 def _timing(robot: Robot) -> dict[str, Any]:
@@ -188,21 +174,6 @@ def _ticks(summary: dict[str, Any], machine: Machine) -> Ticks:
 
 
 @contextmanager
-def _bar(console: Console, steps: Sequence[DemoStep]) -> Iterator[Show]:
-    """One bar over all steps: call it with the step's index and 0 … 1."""
-    columns = (TextColumn("{task.description:<12}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"))
-    whole = sum(step.share for step in steps)
-    with Progress(*columns, TimeElapsedColumn(), console=console, disable=not console.is_terminal) as bar:
-        task = bar.add_task("enabling", total=whole)
-
-        def show(index: int, part: float) -> None:
-            done = sum(step.share for step in steps[:index]) + steps[index].share * part
-            bar.update(task, description=steps[index].text, completed=done)
-
-        yield show
-
-
-@contextmanager
 def _interruptible() -> Iterator[None]:
     """SIGTERM is an interrupt too."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -212,28 +183,18 @@ def _interruptible() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def as_it_was(tracking: Tracking, truth: Truth, machine: Machine, ticks: Ticks) -> Tracking:
-    """The tracking with the plant's own coordinates instead of the controller's estimate of them."""
-    from linkwork.multibody.tree.coordinates import coordinates
-    from linkwork.multibody.tree.kinematics import kinematics
-
-    mechanism = machine.plant_mechanism
-    columns = [mechanism.coordinate_names.index(name) for name in tracking.coordinates]
-    work, actual = mechanism.workspace(), np.empty_like(tracking.actual)
-    for row, q in enumerate(truth.q[truth.rows_at(ticks.table["time_s"][tracking.rows])]):
-        work.q[:] = q
-        kinematics(*work.arguments)
-        coordinates(*work.arguments)
-        actual[row] = work.theta[columns]
-    return replace(tracking, actual=actual)
-
-
 def with_truth(recording: DemoRun, truth: Truth, machine: Machine) -> DemoRun:
-    """The recording with every part as the plant did it, and the plant's own figures."""
-    parts = tuple(
-        replace(part, tracking=as_it_was(part.tracking, truth, machine, recording.ticks))
-        for part in recording.parts
-    )
+    """The recording with every part as the plant did it, instead of as the controller estimated it, and the
+    plant's own figures.
+    """
+    mechanism, time_s = machine.plant_mechanism, recording.ticks.table["time_s"]
+
+    def as_it_was(tracking: Tracking) -> Tracking:
+        columns = [mechanism.coordinate_names.index(name) for name in tracking.coordinates]
+        q = truth.q[truth.rows_at(time_s[tracking.rows])]
+        return replace(tracking, actual=coordinate_history(mechanism, q)[:, columns])
+
+    parts = tuple(replace(part, tracking=as_it_was(part.tracking)) for part in recording.parts)
     return replace(recording, parts=parts, plant=plant_figures(truth, machine))
 
 
@@ -243,25 +204,15 @@ def plant_figures(truth: Truth, machine: Machine) -> dict[str, Any]:
     `passive_effort_max`: largest effort that anything but constraints put on each joint without a motor.
     `parts_m`: where the loose parts were at the end, where there are some.
     """
-    from linkwork.multibody.constraints.rows import constraint_rows
-    from linkwork.multibody.formulations.projection import position_residual
-    from linkwork.multibody.tree.kinematics import kinematics
-
     mechanism = machine.plant_mechanism
     driven = {motor.index for motor in machine.motors}
-    work, worst = mechanism.workspace(), 0.0
-    for q in truth.q if machine.is_constrained else ():
-        work.q[:] = q
-        kinematics(*work.arguments)
-        constraint_rows(*work.arguments)
-        worst = max(worst, position_residual(*work.arguments))
-    efforts = np.abs(truth.effort).max(axis=0)
-    passive = {
-        name: float(effort)
-        for index, (name, effort) in enumerate(zip(mechanism.joint_names, efforts, strict=True))
-        if index not in driven
+    efforts = dict(zip(mechanism.joint_names, np.abs(truth.effort).max(axis=0).tolist(), strict=True))
+    figures: dict[str, Any] = {
+        "closure_residual_max": float(closure_residual_history(mechanism, truth.q).max(initial=0.0)),
+        "passive_effort_max": {
+            name: effort for index, (name, effort) in enumerate(efforts.items()) if index not in driven
+        },
     }
-    figures: dict[str, Any] = {"closure_residual_max": worst, "passive_effort_max": passive}
     if truth.parts:
         last = {name: centres[-1] for name, centres in truth.parts.items()}
         figures["parts_m"] = {name: at.tolist() for name, at in last.items() if np.all(np.isfinite(at))}
@@ -279,21 +230,12 @@ HAND_MOTION: Final = (
 
 def forces_by_model(machine: str, folder: Path) -> str:
     """Write a copy of the machine's file, with forces that the model finds; return where it lies."""
-
-    def change(data: Any) -> None:
-        data["controller"].setdefault("force", {})["source"] = "model"
-
-    return _changed(machine, folder, change)
+    return _changed(machine, folder, {"controller": {"force": {"source": "model"}}})
 
 
 def exact_sensors(machine: str, folder: Path) -> str:
     """Write a copy of the machine's file, with sensors without noise and resolution; return its path."""
-
-    def change(data: Any) -> None:
-        for sensor in data["sensors"].values():
-            sensor.pop("position", None)
-
-    return _changed(machine, folder, change)
+    return _changed(machine, folder, {}, without="position")
 
 
 def moved_by_hand(machine: str, folder: Path) -> str:
@@ -302,31 +244,23 @@ def moved_by_hand(machine: str, folder: Path) -> str:
     The hand holds the tool by a spring and a damper and moves along a figure of eight. Only the plant has
     the force.
     """
-
-    def change(data: Any) -> None:
-        pull = "{k:g}*({size:g}*sin({rate:g}*t) + {middle:g} - tool.{axis}) - {d:g}*rate(tool.{axis})"
-        for axis, direction, middle, size, rate in HAND_MOTION:
-            text = pull.format(
-                k=HAND_STIFFNESS_N_M, d=HAND_DAMPING_N_S_M, size=size, rate=rate, middle=middle, axis=axis
-            )
-            entry = {"point": "tool", "direction": direction, "force_N": text, "plant_only": True}
-            data.setdefault("forces", {})[f"hand_{axis}"] = entry
-
-    return _changed(machine, folder, change)
+    pull = "{k:g}*({size:g}*sin({rate:g}*t) + {middle:g} - tool.{axis}) - {d:g}*rate(tool.{axis})"
+    forces = {}
+    for axis, direction, middle, size, rate in HAND_MOTION:
+        text = pull.format(
+            k=HAND_STIFFNESS_N_M, d=HAND_DAMPING_N_S_M, size=size, rate=rate, middle=middle, axis=axis
+        )
+        entry = {"point": "tool", "direction": direction, "force_N": text, "plant_only": True}
+        forces[f"hand_{axis}"] = entry
+    return _changed(machine, folder, {"forces": forces})
 
 
-def _changed(machine: str, folder: Path, change: Callable[[Any], None]) -> str:
-    from ruamel.yaml import YAML
-
-    from linkwork.machine.catalogue import shipped, shipped_path
-    from linkwork.machine.repeats import parse_machine
-
+def _changed(machine: str, folder: Path, patch: Mapping[str, Any], without: str = "") -> str:
+    """Write a copy of the machine's file with a patch; without: a key that all its sensors lose."""
     path = shipped_path(machine) if machine in shipped() else Path(machine)
-    data = parse_machine(path.read_bytes(), str(path)).data
-    change(data)
+    data = merged(parse_machine(path.read_bytes(), str(path)).data, patch)
+    for sensor in data["sensors"].values():
+        sensor.pop(without, None)
     written = folder / f"{data['name']}.yaml"
-    yaml: Any = YAML(typ="safe", pure=True)
-    yaml.sort_base_mapping_type_on_output = False  # the order is that of the joints, motors and sensors
-    with written.open("w", encoding="utf-8") as stream:
-        yaml.dump(data, stream)
+    written.write_text(as_yaml(data), encoding="utf-8")
     return str(written.absolute())

@@ -1,22 +1,20 @@
-"""Force figures from the log of a demo, and their picture."""
+"""Force figures from the log of a demo, and their panel."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.arrays import Floats
-from linkwork.demos.demo_figures import DemoRun, tracking_figures
-from linkwork.demos.demo_picture import motion_panel, sheet
-from linkwork.recordings.path_plot import ACCENT, GRID, HUES, INK, amount, dress, save_figure
+from linkwork.demos.demo_figures import DemoRun
+from linkwork.demos.demo_picture import shade_outside
+from linkwork.recordings.path_plot import ACCENT, HUES, dress
 from linkwork.recordings.tracking import rms
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from linkwork.reports.quantities import amount
 
 NO_FORCE_N = 1e-9
 
@@ -89,56 +87,38 @@ def force_figures(recording: DemoRun, contact: str) -> dict[str, Any]:
     }
 
 
-def figures_with_force(recording: DemoRun, contact: str) -> dict[str, Any]:
-    """Tracking of the motion, and the force while circling and while contact was made and broken."""
-    return {**tracking_figures(recording), **force_figures(recording, contact)}
-
-
-def figures_of_force(recording: DemoRun, contact: str) -> dict[str, Any]:
-    """Errors of the force during its profile, touch and bounces, and the largest effort."""
+def effort_figures(recording: DemoRun) -> dict[str, Any]:
+    """Largest effort and number of measured ticks of a goal that moves no coordinate."""
     tracking = recording.parts[0].tracking
     return {
         **{key: {} for key in ("error_max", "error_rms", "units")},
         "peak_effort": tracking.peak_effort(),
         "measured_ticks": int(tracking.measured.sum()),
-        **force_figures(recording, contact),
     }
 
 
-def draw_forces(recording: DemoRun, path: Path, title: str, contact: str) -> None:
-    """Write a PNG: the path on the surface, the errors of motion, the force."""
-    figure, grid = sheet()
-    motion_panel(figure, grid[:, 0], grid[0, 1], recording)
+def polish_caption(recording: DemoRun, contact: str) -> str:
+    """Return the wanted force, the pace, and the error of the force."""
     found = force_figures(recording, contact)
-    _draw_force(figure.add_subplot(grid[1, 1]), forces_of(recording, contact), found["force_wanted_N"])
-    most = amount(found["force_error_max_N"], "N")
-    caption = (
-        f"{found['force_wanted_N']:g} N wanted, {recording.options.pace_text}; while circling the force is "
-        f"off by {most} at most, {100.0 * found['force_error_rms']:.2g} % rms"
+    return (
+        f"{found['force_wanted_N']:g} N wanted, {recording.options.pace_text}; while circling the force is"
+        f" off by {amount(found['force_error_max_N'], 'N')} at most,"
+        f" {100.0 * found['force_error_rms']:.2g} % rms"
     )
-    save_figure(figure, path, title, caption)
 
 
-def draw_force_alone(recording: DemoRun, path: Path, title: str, contact: str) -> None:
-    """Write a PNG: the force from touch to release."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9.0, 4.4), dpi=130, facecolor="white")
-    FigureCanvasAgg(figure)
-    forces, found = forces_of(recording, contact), force_figures(recording, contact)
-    axes = figure.add_axes((0.09, 0.13, 0.89, 0.7))
-    _draw_force(axes, forces, float(forces.wanted[forces.measured].max()))
-    most = amount(found["force_error_max_N"], "N")
-    save_figure(figure, path, title, f"{recording.options.pace_text}; the force is off by {most} at most")
+def press_caption(recording: DemoRun, contact: str) -> str:
+    """Return the pace and the largest error of the force."""
+    most = amount(force_figures(recording, contact)["force_error_max_N"], "N")
+    return f"{recording.options.pace_text}; the force is off by {most} at most"
 
 
-def _draw_force(axes: Axes, forces: ForceSeries, wanted_N: float) -> None:
+def force(add: Callable[..., Any], recording: DemoRun, contact: str) -> None:
+    """Draw the force from touch to release."""
+    axes, forces = add(), forces_of(recording, contact)
     axes.plot(forces.time_s, forces.sensed, color=HUES[0], linewidth=2.4, alpha=0.45, label="force")
     axes.plot(forces.time_s, forces.wanted, color=ACCENT, linewidth=1.1, label="wanted")
-    inside = forces.time_s[forces.measured]
-    for before, after in ((forces.time_s[0], inside[0]), (inside[-1], forces.time_s[-1])):
-        axes.axvspan(before, after, color=GRID, alpha=0.5, linewidth=0)
+    shade_outside(axes, forces.time_s, forces.measured)
+    wanted_N = float(forces.wanted[forces.measured].max())
     axes.set_ylim(-0.05 * wanted_N, 1.3 * wanted_N)
-    dress(axes, "force on the contact / N")
-    axes.set_xlabel("time since touch / s   (grey: not measured)", color=INK, fontsize=9)
+    dress(axes, "force on the contact / N", x="time since touch / s   (grey: not measured)")

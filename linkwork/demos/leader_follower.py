@@ -7,7 +7,8 @@ follows by a stream. Both have their own plant and controller.
 from __future__ import annotations
 
 import time
-from pathlib import Path
+from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,10 @@ from linkwork.client.goal import Goal
 from linkwork.client.leader import follow_leader
 from linkwork.demos.demo import Demo, DemoStep, MeasuredPart, Stage, home, move
 from linkwork.demos.demo_figures import DemoRun, tracking_figures
+from linkwork.demos.demo_picture import Picture
+from linkwork.recordings.path_plot import ACCENT, HUES, dress
 from linkwork.recordings.tracking import rms
+from linkwork.reports.quantities import amount
 
 COORDINATES = ("x", "y")
 START = {"x": 0.0, "y": 0.33}
@@ -73,8 +77,9 @@ def motions(run: DemoRun) -> tuple[Floats, Floats, Floats, Floats]:
     return time_s, tracking.actual - tracking.actual[0], led_s, there - begun
 
 
-def figures(run: DemoRun) -> dict[str, Any]:
-    """The figures of any demo, and the delay and the distance of the follower's way from the leader's."""
+@lru_cache(1)
+def following(run: DemoRun) -> dict[str, Any]:
+    """The delay and the distance of the follower's way from the leader's."""
     time_s, actual, led_s, led = motions(run)
     inside = run.parts[0].tracking.measured
 
@@ -88,42 +93,55 @@ def figures(run: DemoRun) -> dict[str, Any]:
     found = {"delay_s": delay_s, "playback_delay_s": DELAY_S}
     for name, distance in (("error", off(delay_s)), ("error_at_once", off(0.0))):
         found |= {f"{name}_max_m": float(distance.max()), f"{name}_rms_m": rms(distance)}
-    return {**tracking_figures(run), "following": found}
+    return {"following": found}
 
 
-def draw(run: DemoRun, path: Path, title: str) -> None:
-    """Both ways in the plane, both over time, and their distance after the delay."""
-    from linkwork.demos.demo_picture import sheet
-    from linkwork.recordings.path_plot import ACCENT, HUES, INK, amount, dress, save_figure
+def _after_delay(run: DemoRun) -> tuple[float, Floats]:
+    """Return the delay (s) and the leader's way (n × 2; m) at the follower's times, after it."""
+    time_s, _, led_s, led = motions(run)
+    delay_s = following(run)["following"]["delay_s"]
+    return delay_s, np.transpose([np.interp(time_s - delay_s, led_s, way) for way in led.T])
 
-    found = figures(run)["following"]
+
+def plane(add: Callable[..., Any], run: DemoRun) -> None:
+    """Draw both ways in the plane."""
+    axes = add()
+    axes.plot(*(1e3 * motions(run)[1].T), color=HUES[0], linewidth=3.2, alpha=0.35, label="scara")
+    axes.plot(*(1e3 * _after_delay(run)[1].T), color=ACCENT, linewidth=1.2, label="five_bar")
+    axes.set_aspect("equal")
+    dress(axes, "tools, from the begin / mm")
+
+
+def over_time(add: Callable[..., Any], run: DemoRun) -> None:
+    """Draw both ways over time."""
+    axes = add()
     time_s, actual, led_s, led = motions(run)
-    then = np.transpose([np.interp(time_s - found["delay_s"], led_s, way) for way in led.T])
-    figure, grid = sheet()
-    plane = figure.add_subplot(grid[:, 0])
-    plane.plot(*(1e3 * actual.T), color=HUES[0], linewidth=3.2, alpha=0.35, label="scara")
-    plane.plot(*(1e3 * then.T), color=ACCENT, linewidth=1.2, label="five_bar")
-    plane.set_aspect("equal")
-    dress(plane, "tools, from the begin / mm")
-    over = figure.add_subplot(grid[0, 1])
     shown = (led_s >= 0.0) & (led_s <= time_s[-1])
     for column, (name, hue) in enumerate(zip(COORDINATES, HUES, strict=False)):
-        over.plot(led_s[shown], 1e3 * led[shown, column], color=hue, linewidth=1.0, linestyle=(0, (4, 3)))
-        over.plot(time_s, 1e3 * actual[:, column], color=hue, linewidth=1.4, label=f"{name}, follower")
-    dress(over, "leader (dashed) and follower / mm")
-    apart = figure.add_subplot(grid[1, 1], sharex=over)
+        axes.plot(led_s[shown], 1e3 * led[shown, column], "--", color=hue, linewidth=1.0)
+        axes.plot(time_s, 1e3 * actual[:, column], color=hue, linewidth=1.4, label=f"{name}, follower")
+    dress(axes, "leader (dashed) and follower / mm")
+
+
+def distance(add: Callable[..., Any], run: DemoRun) -> None:
+    """Draw the distance of both ways after the delay."""
+    axes, (time_s, actual, _, _), (delay_s, then) = add(), motions(run), _after_delay(run)
     inside = run.parts[0].tracking.measured
-    distance = 1e6 * np.linalg.norm(actual - then, axis=1)
-    apart.plot(time_s[inside], distance[inside], color=ACCENT, linewidth=1.0, label="distance")
-    dress(apart, f"distance after {1e3 * found['delay_s']:.1f} ms / µm")
-    apart.set_xlabel("time / s", color=INK, fontsize=9)
-    caption = (
+    apart = 1e6 * np.linalg.norm(actual - then, axis=1)
+    axes.plot(time_s[inside], apart[inside], color=ACCENT, linewidth=1.0, label="distance")
+    dress(axes, f"distance after {1e3 * delay_s:.1f} ms / µm", x="time / s")
+
+
+def caption(run: DemoRun) -> str:
+    """Return the rate of the stream, the delay and the distance."""
+    found = following(run)["following"]
+    return (
         f"in real time at 1 kHz, set-points at {RATE_HZ:g} Hz; delay {1e3 * found['delay_s']:.1f} ms,"
         f" distance {amount(found['error_rms_m'], 'm')} rms, {amount(found['error_max_m'], 'm')} at most"
     )
-    save_figure(figure, path, title, caption)
 
 
 DEMO = Demo(
-    "scara", "A five-bar moved by hand leads a SCARA", 8.0, steps, figures, draw, leader="five_bar"
+    "scara", "A five-bar moved by hand leads a SCARA", 8.0, steps, (tracking_figures, following),
+    Picture(caption, plane, (over_time, distance)), leader="five_bar",
 )  # fmt: skip

@@ -6,20 +6,22 @@ The gripper of the simulated plant holds what lies in it; the model carries the 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from math import atan2, degrees, inf
-from pathlib import Path
+from math import atan2
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from linkwork.arrays import Floats
 from linkwork.demos.demo import Demo, DemoStep, MeasuredPart, home, move, request
-from linkwork.demos.demo_figures import DemoRun, grip_figures, handling_text, signal_values, tracking_figures
+from linkwork.demos.demo_figures import DemoRun, grip_figures, handling_text, tracking_figures
+from linkwork.demos.demo_picture import Picture, draw_part
+from linkwork.recordings.path_plot import ACCENT, HUES, INK, dress
+from linkwork.reports.quantities import amount
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from linkwork.machine.scene import ScenePart
 
 MACHINE = "scara_gripper"
@@ -62,89 +64,74 @@ def steps(seconds: float, speed: float) -> list[DemoStep]:  # noqa: ARG001 - thr
     return [*done, home(speed=speed)]
 
 
-def handling_figures(recording: DemoRun) -> dict[str, Any]:
+def handling(recording: DemoRun) -> dict[str, Any]:
     """Place error of each part (m), parts placed and closings without a part, mean cycle time (s).
 
     A part counts as placed if it lies within a tenth of its size of its place. A cycle is the time between
     two closings.
     """
-    lies = (recording.plant or {}).get("parts_m", {})
     errors = {
-        part.name: float(np.hypot(*(np.array(lies[part.name][:2]) - place)))
+        part.name: recording.lying[part.name][:2] - place
         for part, place in zip(_parts(), PLACES_M, strict=True)
-        if part.name in lies
+        if part.name in recording.lying
     }
-    return {
-        "place_error_m": errors,
-        "placed": sum(errors.get(part.name, inf) < 0.1 * float(part.size_m[0]) for part in _parts()),
-        **grip_figures(recording, "part_present"),
-    }
+    near_m = 0.1 * min(float(part.size_m[0]) for part in _parts())
+    found = grip_figures(recording, "part_present", errors, near_m)
+    distances = {name: float(np.hypot(*error)) for name, error in errors.items()}
+    return {"handling": {"place_error_m": distances, **found}}
 
 
-def report(recording: DemoRun) -> dict[str, Any]:
-    """The figures of any demo while a part is carried, and those of the parts."""
-    return {**tracking_figures(recording), "handling": handling_figures(recording)}
+def caption(recording: DemoRun) -> str:
+    """Return the law, the parts placed, and the largest place error."""
+    found = handling(recording)["handling"]
+    worst = amount(max(found["place_error_m"].values(), default=None), "m")
+    return f"{recording.options.law_text}; {handling_text(found)}, largest place error {worst}"
 
 
-def draw(recording: DemoRun, path: Path, title: str) -> None:
-    """Write a PNG: the table from above, height and signals over time, effort of the lift."""
-    from linkwork.demos.demo_picture import sheet
-    from linkwork.recordings.path_plot import ACCENT, HUES, INK, amount, dress, save_figure
-
-    figure, grid = sheet(hspace=0.4)
-    ticks = recording.ticks
-    time_s = np.where(ticks.table["connected"], ticks.table["time_s"], np.nan)  # before: the loop's own time
-    names = list(ticks.names["coordinate"])
-    x, y, z = (1e3 * ticks.table["coordinate"][:, names.index(name)] for name in "xyz")
-    above = figure.add_subplot(grid[:, 0])
-    above.plot(x, y, color=HUES[0], linewidth=1.2, alpha=0.6, label="tool")
-    _draw_parts(above, recording)
-    dress(above, "the table from above")
-    above.set_aspect("equal")
-    above.set_xlabel("x / mm", color=INK, fontsize=9)
-    above.set_ylabel("y / mm", color=INK, fontsize=9)
-    height = figure.add_subplot(grid[0, 1])
-    height.plot(time_s, z, color=HUES[0], linewidth=1.2, label="tool / mm")
-    for level, (channel, name), hue in zip(
-        (104.0, 98.0), (("output", "gripper"), ("input", "part_present")), (ACCENT, HUES[2]), strict=True
-    ):
-        on = np.where(signal_values(recording, channel, name) > 0.5, level, np.nan)
-        height.plot(time_s, on, color=hue, linewidth=4.0, solid_capstyle="butt", label=name)
-    height.set_ylim(0.0, 125.0)
-    dress(height, "height and signals")
-    effort = figure.add_subplot(grid[1, 1], sharex=height)
-    motors = list(ticks.names["effort"])
-    lift = ticks.table["effort"][:, motors.index("lift")]
-    effort.plot(time_s, lift, color=HUES[1], linewidth=1.0, label="lift")
-    dress(effort, "effort of the lift / N")
-    effort.set_xlabel("time / s", color=INK, fontsize=9)
-    found = handling_figures(recording)
-    worst = amount(max(found["place_error_m"].values(), default=float("nan")), "m")
-    caption = f"{recording.options.law_text}; {handling_text(found)}, largest place error {worst}"
-    save_figure(figure, path, title, caption)
-
-
-def _draw_parts(axes: Axes, recording: DemoRun) -> None:
-    """Draw the parts where they were, and where they lie."""
-    from matplotlib.patches import Rectangle
-
-    from linkwork.recordings.path_plot import ACCENT, INK
-
-    lies = (recording.plant or {}).get("parts_m", {})
+def table_from_above(add: Callable[..., Any], recording: DemoRun) -> None:
+    """Draw the tool's path, and the parts where they were and where they lie."""
+    axes = add()
+    x, y = (1e3 * recording.ticks.column("coordinate", name) for name in "xy")
+    axes.plot(x, y, color=HUES[0], linewidth=1.2, alpha=0.6, label="tool")
     for part in _parts():
-        width, depth = 1e3 * part.size_m[:2]
-        turn = degrees(atan2(part.rotation[1, 0], part.rotation[0, 0]))
-        drawn = [(part.at_m[:2], turn, {"linestyle": "--", "edgecolor": INK})]
-        if part.name in lies:
-            drawn.append((np.array(lies[part.name][:2]), 0.0, {"edgecolor": ACCENT}))
-        for centre, angle, style in drawn:
-            corner = 1e3 * centre - np.array([width, depth]) / 2.0
-            axes.add_patch(
-                Rectangle(
-                    (corner[0], corner[1]), width, depth, angle=angle, rotation_point="center",
-                    fill=False, linewidth=1.4, **style,
-                )
-            )  # fmt: skip
+        turn = atan2(part.rotation[1, 0], part.rotation[0, 0])
+        draw_part(axes, part, part.at_m, turn, linestyle="--", edgecolor=INK, linewidth=1.4)
+        if part.name in recording.lying:
+            draw_part(axes, part, recording.lying[part.name], edgecolor=ACCENT, linewidth=1.4)
+    axes.set_aspect("equal")
+    dress(axes, "the table from above", x="x / mm", y="y / mm")
 
 
-DEMO = Demo(MACHINE, "A SCARA with a gripper picks and places", 6.0, steps, report, draw, truth=True)
+def _time_s(recording: DemoRun) -> Floats:
+    """Return the device's times (ticks; s): before the connection the loop has its own time."""
+    table = recording.ticks.table
+    time_s: Floats = np.where(table["connected"], table["time_s"], np.nan)
+    return time_s
+
+
+def height_and_signals(add: Callable[..., Any], recording: DemoRun) -> None:
+    """Draw the tool's height over time, and when the signals are on."""
+    axes, ticks, time_s = add(), recording.ticks, _time_s(recording)
+    axes.plot(time_s, 1e3 * ticks.column("coordinate", "z"), color=HUES[0], linewidth=1.2, label="tool / mm")
+    for level, channel, name, hue in (
+        (104.0, "output", "gripper", ACCENT),
+        (98.0, "input", "part_present", HUES[2]),
+    ):
+        on = np.where(ticks.column(channel, name) > 0.5, level, np.nan)
+        axes.plot(time_s, on, color=hue, linewidth=4.0, solid_capstyle="butt", label=name)
+    axes.set_ylim(0.0, 125.0)
+    dress(axes, "height and signals")
+
+
+def lift(add: Callable[..., Any], recording: DemoRun) -> None:
+    """Draw the effort of the lift over time."""
+    axes = add()
+    effort = recording.ticks.column("effort", "lift")
+    axes.plot(_time_s(recording), effort, color=HUES[1], linewidth=1.0, label="lift")
+    dress(axes, "effort of the lift / N", x="time / s")
+
+
+DEMO = Demo(
+    MACHINE, "A SCARA with a gripper picks and places", 6.0, steps, (tracking_figures, handling),
+    Picture(caption, table_from_above, (height_and_signals, lift)), truth=True,
+)  # fmt: skip

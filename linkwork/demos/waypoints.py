@@ -1,7 +1,6 @@
 """Trajectories of demos: curves, and way-points of a motion that is known as a function of time.
 
-u runs with time, and is entered from rest by the ramp that curves have (`docs/trajectories.md`):
-u' = 10 τ³ - 15 τ⁴ + 6 τ⁵ with τ from 0 to 1 over the ramp, which covers half its length in u.
+u runs with time, and is entered from rest by the ramp that curves have (`controller/planning/curves.py`).
 """
 
 from __future__ import annotations
@@ -9,6 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from math import ceil, cos, pi, sin
 from typing import Any
+
+import numpy as np
+
+from linkwork.controller.planning.curves import Profile, shape_derivatives
+from linkwork.protocol.trajectory import read_trajectory
 
 Motion = Callable[[float], Mapping[str, tuple[float, float, float]]]
 """At u: value, first and second derivative by coordinate (rad or m, per s, per s²)."""
@@ -51,8 +55,8 @@ def along(motion: Motion, seconds: float, ramp_s: float = 0.5) -> dict[str, Any]
     times += [ramp_s + seconds * i / between for i in range(between)]
     times += [ramp_s + seconds + ramp_s * i / ramps for i in range(ramps + 1)]
     points = []
-    for time_s in times:
-        u, rate, change = _ramped(time_s, seconds, ramp_s)
+    ramped = np.transpose(Profile(seconds, ramp_s)(np.array(times))).tolist()
+    for time_s, (u, rate, change) in zip(times, ramped, strict=True):
         here = list(motion(u).values())
         points.append(
             {
@@ -71,20 +75,8 @@ def begin(trajectory: Mapping[str, Any]) -> dict[str, float]:
     if "points" in trajectory:
         first = trajectory["points"][0]["positions"]
         return dict(zip(trajectory["coordinates"], first, strict=True))
-    curve = trajectory["curve"]
-    shape, t = curve.get("circle") or curve["helix"], -0.5 * trajectory["entry"]["ramp_s"]
-    (x, y, z), radius, angle = shape["center_m"], shape["radius_m"], shape["rate_rad_s"] * t
-    place = x + radius * sin(angle), y + radius * cos(angle), z + shape.get("pitch_speed_m_s", 0.0) * t
-    return {**dict(zip(curve.get("of", "xyz"), place, strict=False)), **trajectory.get("hold", {})}
-
-
-def _ramped(time_s: float, seconds: float, ramp_s: float) -> tuple[float, float, float]:
-    """u, u' and u''."""
-    if time_s < ramp_s:
-        x = time_s / ramp_s
-        u = ramp_s * x**4 * (2.5 - 3.0 * x + x**2) - ramp_s / 2.0
-        return u, x**3 * (10.0 - 15.0 * x + 6.0 * x**2), 30.0 * x**2 * (1.0 - x) ** 2 / ramp_s
-    if time_s <= ramp_s + seconds:
-        return time_s - ramp_s, 1.0, 0.0
-    u, rate, change = _ramped(2.0 * ramp_s + seconds - time_s, seconds, ramp_s)
-    return seconds - u, rate, -change
+    read = read_trajectory(trajectory)
+    assert read.curve is not None
+    assert read.entry is not None
+    place = shape_derivatives(read.curve.shape, np.array([-0.5 * read.entry.ramp_s]))[0, 0].tolist()
+    return {**dict(zip(read.curve.of, place, strict=False)), **trajectory.get("hold", {})}

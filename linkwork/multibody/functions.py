@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from linkwork.arrays import Floats
+from linkwork.multibody.constraints import rows as _rows
+from linkwork.multibody.formulations.projection import position_residual
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.tree import coordinates as _coordinates
 from linkwork.multibody.tree import dynamics as _dynamics
@@ -116,6 +118,28 @@ def _coordinates_at(mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike | N
 def coordinate_values(mechanism: Mechanism, q: npt.ArrayLike) -> Floats:
     """Return θ(q) (nc; rad or m), one value for each of `mechanism.coordinate_names`."""
     return _coordinates_at(mechanism, q).theta
+
+
+def coordinate_history(mechanism: Mechanism, q: Floats) -> Floats:
+    """Return θ (n × nc; rad or m) at each q (n × nq)."""
+    workspace, found = mechanism.workspace(), np.empty((len(q), len(mechanism.coordinate_names)))
+    for row, place in zip(found, q, strict=True):
+        workspace.q[:] = place
+        _kinematics.kinematics(*workspace.arguments)
+        _coordinates.coordinates(*workspace.arguments)
+        row[:] = workspace.theta
+    return found
+
+
+def closure_residual_history(mechanism: Mechanism, q: Floats) -> Floats:
+    """Return the residual of the closures (n; typical lengths, or rad) at each q (n × nq), 0 without any."""
+    workspace, found = mechanism.workspace(), np.zeros(len(q))
+    for index, place in enumerate(q if mechanism.constraints else ()):
+        workspace.q[:] = place
+        _kinematics.kinematics(*workspace.arguments)
+        _rows.constraint_rows(*workspace.arguments)
+        found[index] = position_residual(*workspace.arguments)
+    return found
 
 
 def coordinate_jacobian(mechanism: Mechanism, q: npt.ArrayLike) -> Floats:

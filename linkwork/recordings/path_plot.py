@@ -1,4 +1,4 @@
-"""Colours, units and frames of pictures."""
+"""Colours and frames of pictures."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 INK, QUIET, GRID = "#1f2933", "#7b8794", "#e4e7eb"
 HUES = ("#0b6e99", "#d9730d", "#448361", "#9065b0", "#b83280", "#8a6d3b", "#2b9eb3", "#5b6470")
 ACCENT = "#c8102e"
-_SCALES = ((1e-3, 1e3, "m"), (1e-6, 1e6, "µ"), (1e-9, 1e9, "n"), (0.0, 1e12, "p"))
-"""From this size on: the factor and the prefix in which a number is read easily."""
+_BESIDE_TITLE = 4
+"""Entries of a legend that fit beside the title; more stand inside the panel."""
 
 
 def save_figure(figure: Figure, path: Path, title: str, caption: str) -> None:
@@ -24,9 +24,11 @@ def save_figure(figure: Figure, path: Path, title: str, caption: str) -> None:
     figure.savefig(path, metadata={"Software": None})
 
 
-def dress(axes: Axes, label: str, *, legend: bool = True) -> None:
-    """Title, grid and legend of one panel."""
+def dress(axes: Axes, label: str, *, legend: bool = True, x: str = "", y: str = "") -> None:
+    """Title, grid and legend of one panel, and the names of its axes."""
     axes.set_title(label, loc="left", fontsize=10, color=INK)
+    axes.set_xlabel(x, color=INK, fontsize=9)
+    axes.set_ylabel(y, color=INK, fontsize=9)
     axes.grid(color=GRID, linewidth=0.7)
     axes.set_axisbelow(True)
     axes.tick_params(labelsize=8, colors=QUIET)
@@ -34,18 +36,10 @@ def dress(axes: Axes, label: str, *, legend: bool = True) -> None:
         axes.spines[side].set_visible(False)
     for side in ("left", "bottom"):
         axes.spines[side].set_color(GRID)
-    if legend:
+    entries = len(axes.get_legend_handles_labels()[0]) if legend else 0
+    if entries > _BESIDE_TITLE:
+        axes.legend(loc="best", fontsize=7, ncols=2, framealpha=0.8, edgecolor="none")
+    elif entries:
         axes.legend(
             loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4, fontsize=8.5, frameon=False, labelcolor=INK
         )
-
-
-def amount(value: float, unit: str) -> str:
-    """A small quantity for people: "1.23 nm"."""
-    factor, prefix = scale(abs(value))
-    return f"{value * factor:.3g} {prefix}{unit}"
-
-
-def scale(largest: float) -> tuple[float, str]:
-    """The factor and the prefix in which a number of this size is read easily."""
-    return next((factor, prefix) for least, factor, prefix in _SCALES if largest >= least or least == 0.0)

@@ -175,9 +175,8 @@ def draw_panels(
         if moment_s is not None:
             axes.axvline(moment_s, color=ACCENT, linewidth=0.9)
         name, _, unit = panel.title.partition(" / ")
-        dress(axes, name, legend=False)
+        dress(axes, name, legend=False, y=unit)
         axes.ticklabel_format(axis="y", useOffset=False)
-        axes.set_ylabel(unit, color=INK, fontsize=9)
         if list(panel.curves) != [name]:
             rest = len(panel.curves) - _LEGEND
             axes.legend(

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from linkwork.arrays import Floats
 from linkwork.controller.gateway.records.logged_orders import GoalWords
 from linkwork.machine import Machine
+from linkwork.multibody.functions import closure_residual_history, coordinate_history
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.recordings.log_file import Ticks, ticks_of
 from linkwork.recordings.log_follower import LogFollower, first_segment
@@ -219,35 +220,12 @@ class PlantTruth:
     @cached_property
     def coordinates(self) -> Floats:
         """All the mechanism's coordinates (n, nc), rad or m."""
-        from linkwork.multibody.tree.coordinates import coordinates
-        from linkwork.multibody.tree.kinematics import kinematics
-
-        work = self._mechanism.workspace()
-        found = np.empty((len(self.q), len(self._mechanism.coordinate_names)))
-        for row, q in enumerate(self.q):
-            work.q[:] = q
-            kinematics(*work.arguments)
-            coordinates(*work.arguments)
-            found[row] = work.theta
-        return found
+        return coordinate_history(self._mechanism, self.q)
 
     @cached_property
     def closure_residual(self) -> Floats:
         """Residual of the closures (n,): typical lengths, or rad; zero without closures."""
-        from linkwork.multibody.constraints.rows import constraint_rows
-        from linkwork.multibody.formulations.projection import position_residual
-        from linkwork.multibody.tree.kinematics import kinematics
-
-        found = np.zeros(len(self.q))
-        if not self.machine.is_constrained:
-            return found
-        work = self._mechanism.workspace()
-        for row, q in enumerate(self.q):
-            work.q[:] = q
-            kinematics(*work.arguments)
-            constraint_rows(*work.arguments)
-            found[row] = position_residual(*work.arguments)
-        return found
+        return closure_residual_history(self._mechanism, self.q)
 
     @cached_property
     def energy(self) -> Floats:

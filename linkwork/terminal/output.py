@@ -108,12 +108,12 @@ def _finite(value: Any) -> Any:
 
 
 @contextmanager
-def goal_bar(console: Console, what: str) -> Iterator[Callable[[float], None]]:
-    """A bar for one goal, where standard error is a terminal; call the result with 0 … 1."""
+def goal_bar(console: Console, what: str) -> Iterator[Callable[..., None]]:
+    """A bar for one goal, where standard error is a terminal; call the result with 0 … 1 and a text."""
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"))
     with Progress(*columns, TimeElapsedColumn(), console=console, disable=not console.is_terminal) as bar:
         task = bar.add_task(what, total=1.0)
-        yield lambda fraction: bar.update(task, completed=fraction)
+        yield lambda fraction, text=what: bar.update(task, completed=fraction, description=text)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from linkwork.demos import demo_named
-from linkwork.demos.arm_6dof import SIMPLE, draw, report
+from linkwork.demos.arm_6dof import DEMO, SIMPLE
 from linkwork.demos.demo_figures import DemoRun
 from linkwork.machine import load
 from tests.client.in_process_robot import perform
@@ -22,7 +22,7 @@ def recording() -> DemoRun:
 
 
 def test_both_wrists_make_the_motion_with_the_same_efforts(recording: DemoRun) -> None:
-    found = report(recording)
+    found = DEMO.report(recording)
     assert found["tracking_error_max"] < 1e-4
     assert found["simple"]["tracking_error_max"] < 1e-4
     assert set(found["simple"]["peak_effort"]) == {motor.joint for motor in load(SIMPLE).motors}
@@ -36,7 +36,7 @@ def test_both_wrists_make_the_motion_with_the_same_efforts(recording: DemoRun) -
 
 def test_without_the_second_arm_the_first_is_reported(recording: DemoRun, tmp_path: Path) -> None:
     alone = replace(recording, beside=None)
-    assert "congruence" not in report(alone)
+    assert "congruence" not in DEMO.report(alone)
     for each in (alone, recording):
-        draw(each, tmp_path / "arm.png", "two wrists")
+        DEMO.draw(each, tmp_path / "arm.png")
         assert (tmp_path / "arm.png").read_bytes().startswith(b"\x89PNG")

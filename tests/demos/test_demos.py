@@ -14,7 +14,6 @@ import pytest
 
 from linkwork.demos import DEMOS, demo_named
 from linkwork.demos.demo_figures import DemoRun, tracking_figures
-from linkwork.demos.demo_picture import draw_recording
 from linkwork.demos.waypoints import along, begin
 from linkwork.machine import load
 from linkwork.plant.simulator import RecordedSimulator
@@ -50,7 +49,7 @@ def test_with_encoders_on_the_motors_alone_the_path_is_followed(name: str, tmp_p
     )
     assert set(plant["passive_effort_max"].values()) == {0.0}
     assert plant["closure_residual_max"] <= 1e-9
-    draw_recording(recording, tmp_path / "picture.png", demo.title)
+    demo.draw(recording, tmp_path / "picture.png")
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -158,7 +157,7 @@ def test_parts_are_picked_and_placed(placed: DemoRun, tmp_path: Path) -> None:
     assert max(found["place_error_m"].values()) < 1e-6
     assert 1.0 < found["cycle_s"] < 3.0
     assert figures["tracking_error_max"] < 1e-5, "the feed-forward knows the part that is carried"
-    demo_named("pick_and_place").draw(placed, tmp_path / "picture.png", "a title")
+    demo_named("pick_and_place").draw(placed, tmp_path / "picture.png")
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -181,7 +180,7 @@ def test_a_delta_picks_from_a_running_belt(tmp_path: Path) -> None:
     assert found["cycle_s"] < 1.2
     low, high = found["belt_speed_m_s"]
     assert 0.45 < low < high < 0.73
-    demo.draw(run, tmp_path / "picture.png", "a title")
+    demo.draw(run, tmp_path / "picture.png")
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -192,5 +191,5 @@ def test_a_press_with_one_degree_of_freedom_touches_and_presses(tmp_path: Path) 
     assert 50.0 <= found["touch_peak_N"] < 75.0
     assert found["bounces"] == 0
     assert found["peak_effort"]["ram"] == pytest.approx(40.0 * 9.81, rel=0.15)
-    demo_named("press").draw(recording, tmp_path / "picture.png", "a title")
+    demo_named("press").draw(recording, tmp_path / "picture.png")
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from linkwork import machine
-from linkwork.campaigns.machine_patches import as_yaml, merged
 from linkwork.machine.loading import machine_in
+from linkwork.machine.machine_patches import as_yaml, merged
 from linkwork.machine.repeats import parse_machine
 from linkwork.machine.yaml import parse_yaml
 from linkwork.multibody.functions import point_position
