@@ -78,7 +78,7 @@ def shade_outside(axes: Axes, time_s: Floats, measured: NDArray[np.bool_]) -> No
 
 
 def draw_part(axes: Axes, part: ScenePart, centre_m: Floats, turn_rad: float = 0.0, **style: Any) -> None:
-    """Draw a part from above, in mm, its centre here (2 or 3; m)."""
+    """Draw a part from above, in mm, with its centre at `centre_m` (3; m)."""
     from matplotlib.patches import Rectangle
 
     width, depth = 1e3 * part.size_m[:2]
