@@ -19,7 +19,7 @@ import numpy as np
 from linkwork.arrays import Floats
 from linkwork.demos.demo import Demo, DemoStep, MeasuredPart, follow, home, move
 from linkwork.demos.demo_figures import DemoRun, tracking_figures
-from linkwork.demos.demo_picture import Picture, errors, largest_error_caption
+from linkwork.demos.demo_picture import DemoPicture, errors, largest_error_caption
 from linkwork.demos.waypoints import QUARTER, along, begin, waves
 from linkwork.recordings.path_plot import HUES, dress
 from linkwork.reports.quantities import amount
@@ -137,5 +137,5 @@ def difference(add: Callable[..., Any], recording: DemoRun) -> None:
 
 DEMO = Demo(
     COMPOUND, "Kwatny's arm: two wrists, one motion", 4.0, steps, (tracking_figures, congruence),
-    Picture(caption, right=(errors, both_efforts, difference), same_time=False), beside=SIMPLE,
+    DemoPicture(caption, right=(errors, both_efforts, difference), same_time=False), beside=SIMPLE,
 )  # fmt: skip

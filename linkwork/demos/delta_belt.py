@@ -24,7 +24,7 @@ from linkwork.demos.demo_figures import (
     handling_text,
     tracking_figures,
 )
-from linkwork.demos.demo_picture import Picture, draw_part
+from linkwork.demos.demo_picture import DemoPicture, draw_part
 from linkwork.protocol.codes import Pace, ResultCode
 from linkwork.protocol.errors import RequestError
 from linkwork.recordings.path_plot import ACCENT, HUES, INK, QUIET, dress
@@ -257,5 +257,5 @@ def place_errors(add: Callable[..., Any], recording: DemoRun) -> None:
 
 DEMO = Demo(
     MACHINE, "A delta robot picks parts from a running belt", 15.0, steps, (tracking_figures, belt),
-    Picture(caption, from_above, (speed, place_errors), same_time=False), truth=True,
+    DemoPicture(caption, from_above, (speed, place_errors), same_time=False), truth=True,
 )  # fmt: skip

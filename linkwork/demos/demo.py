@@ -10,7 +10,7 @@ from typing import Any
 from linkwork.client.goal import Goal
 from linkwork.client.robot import Robot
 from linkwork.demos.demo_figures import DemoRun, tracking_figures
-from linkwork.demos.demo_picture import MOTION_ERRORS_EFFORTS, Picture
+from linkwork.demos.demo_picture import MOTION_ERRORS_EFFORTS, DemoPicture
 from linkwork.protocol.laws import MOTION_LAW_NAMES
 
 Figures = Callable[[DemoRun], dict[str, Any]]
@@ -140,7 +140,7 @@ class Demo:
     seconds: float
     steps: Callable[[float, float], Sequence[DemoStep]]
     figures: tuple[Figures, ...] = (tracking_figures,)
-    picture: Picture = MOTION_ERRORS_EFFORTS
+    picture: DemoPicture = MOTION_ERRORS_EFFORTS
     truth: bool = False
     beside: str = ""
     leader: str = ""

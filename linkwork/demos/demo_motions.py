@@ -17,7 +17,7 @@ from typing import Any
 
 from linkwork.demos.demo import GENTLY, Demo, DemoStep, MeasuredPart, follow, home, move, request
 from linkwork.demos.demo_figures import tool_figures, tracking_figures
-from linkwork.demos.demo_picture import Picture, errors, tool_caption
+from linkwork.demos.demo_picture import DemoPicture, errors, tool_caption
 from linkwork.demos.force_figures import effort_figures, force, force_figures, polish_caption, press_caption
 from linkwork.demos.waypoints import QUARTER, along, begin, circle, waves
 
@@ -191,7 +191,7 @@ def _blend(x: float, begin: float, end: float, way_s: float) -> tuple[float, flo
 MOTIONS = {
     "scara": Demo(
         "scara", "A SCARA follows a helix", 5.0, _scara, (tool_figures, tracking_figures),
-        Picture(tool_caption),
+        DemoPicture(tool_caption),
     ),
     "five_bar": Demo(
         "five_bar", "A five-bar draws circles, driven and measured at two joints", 4.0, _five_bar, truth=True
@@ -213,7 +213,7 @@ MOTIONS = {
     "scara_polish": Demo(
         "scara_polish", "A SCARA polishes a tilted table", 6.0, _scara_polish,
         (tracking_figures, partial(force_figures, contact=TABLE)),
-        Picture(
+        DemoPicture(
             partial(polish_caption, contact=TABLE), right=(errors, partial(force, contact=TABLE)),
             same_time=False,
         ),
@@ -221,6 +221,6 @@ MOTIONS = {
     "press": Demo(
         "press", "A press touches a workpiece and presses it", 2.0, _press,
         (effort_figures, partial(force_figures, contact=PRESS)),
-        Picture(partial(press_caption, contact=PRESS), None, (partial(force, contact=PRESS),)),
+        DemoPicture(partial(press_caption, contact=PRESS), None, (partial(force, contact=PRESS),)),
     ),
 }  # fmt: skip

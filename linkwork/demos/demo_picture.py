@@ -100,7 +100,7 @@ def tool_caption(recording: DemoRun) -> str:
 
 
 @dataclass(frozen=True)
-class Picture:
+class DemoPicture:
     """A demo's picture: a panel on the left, or none, those beside it from the top, a line below the title.
 
     same_time: whether the panels on the right have one axis of time.
@@ -132,7 +132,7 @@ class Picture:
         save_figure(figure, path, title, self.caption(recording))
 
 
-MOTION_ERRORS_EFFORTS = Picture()
+MOTION_ERRORS_EFFORTS = DemoPicture()
 
 
 def _largest_errors(recording: DemoRun) -> dict[str, float]:

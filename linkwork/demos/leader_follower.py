@@ -18,7 +18,7 @@ from linkwork.client.goal import Goal
 from linkwork.client.leader import follow_leader
 from linkwork.demos.demo import Demo, DemoStep, MeasuredPart, Stage, home, move
 from linkwork.demos.demo_figures import DemoRun, tracking_figures
-from linkwork.demos.demo_picture import Picture
+from linkwork.demos.demo_picture import DemoPicture
 from linkwork.recordings.path_plot import ACCENT, HUES, dress
 from linkwork.recordings.tracking import rms
 from linkwork.reports.quantities import amount
@@ -143,5 +143,5 @@ def caption(run: DemoRun) -> str:
 
 DEMO = Demo(
     "scara", "A five-bar moved by hand leads a SCARA", 8.0, steps, (tracking_figures, following),
-    Picture(caption, plane, (over_time, distance)), leader="five_bar",
+    DemoPicture(caption, plane, (over_time, distance)), leader="five_bar",
 )  # fmt: skip

@@ -17,7 +17,7 @@ import numpy as np
 from linkwork.arrays import Floats
 from linkwork.demos.demo import Demo, DemoStep, MeasuredPart, home, move, request
 from linkwork.demos.demo_figures import DemoRun, grip_figures, handling_text, tracking_figures
-from linkwork.demos.demo_picture import Picture, draw_part
+from linkwork.demos.demo_picture import DemoPicture, draw_part
 from linkwork.recordings.path_plot import ACCENT, HUES, INK, dress
 from linkwork.reports.quantities import amount
 
@@ -133,5 +133,5 @@ def lift(add: Callable[..., Any], recording: DemoRun) -> None:
 
 DEMO = Demo(
     MACHINE, "A SCARA with a gripper picks and places", 6.0, steps, (tracking_figures, handling),
-    Picture(caption, table_from_above, (height_and_signals, lift)), truth=True,
+    DemoPicture(caption, table_from_above, (height_and_signals, lift)), truth=True,
 )  # fmt: skip
