@@ -24,10 +24,8 @@ from linkwork.controller.planning.path import Path
 from linkwork.controller.planning.planner_start import Start
 from linkwork.controller.planning.singularity import smallest_singular_value, what_is_stretched
 from linkwork.controller.planning.singularity_margin import Closest, singularities
-from linkwork.controller.planning.walk import Walk
-from linkwork.controller.planning.walk_choice import walk
+from linkwork.controller.planning.walk import Walk, walk
 from linkwork.machine import Machine
-from linkwork.machine.chains import resolved
 from linkwork.machine.checks.controllability import LEAST_LEVERAGE
 from linkwork.multibody.coordinate_scales import SINGULAR_BELOW
 from linkwork.protocol.codes import ResultCode
@@ -125,12 +123,12 @@ def with_forces(machine: Machine, walked: Walk, part: ForcePart) -> tuple[Walk, 
     """The walk with what its contacts ask of the motors, and the demand on a guard's speed of approach."""
     from linkwork.controller.planning.contact_check import touched
     from linkwork.controller.planning.force_goals import approach_limit
+    from linkwork.controller.planning.released_walk import opened
 
     efforts, approach = touched(machine, walked, part)
     if len(part.pressed):
         walked = replace(walked, rest=walked.rest + efforts)
-        released = machine.chain.released_walk
-        walked = resolved(released)(machine, walked, part) if released else walked
+        walked = opened(machine, walked, part)
     if not part.guard:
         return walked, ()
     name = machine.force_rows[int(part.rows[0])].name

@@ -19,7 +19,7 @@ from linkwork.controller.planning.frame_motion import expected
 from linkwork.controller.planning.path import Path
 from linkwork.controller.planning.planner_messages import GoalBefore
 from linkwork.controller.planning.planner_start import Start
-from linkwork.controller.planning.walk_choice import walk
+from linkwork.controller.planning.walk import walk
 from linkwork.machine import Machine
 from linkwork.multibody.tree.coordinates import coordinates
 from linkwork.multibody.tree.kinematics import kinematics

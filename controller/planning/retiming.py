@@ -15,7 +15,7 @@ from linkwork.controller.planning.path import Path
 from linkwork.controller.planning.path_actions import check_retimed
 from linkwork.controller.planning.planner_start import Start
 from linkwork.controller.planning.verdict import largest_speed
-from linkwork.controller.planning.walk_choice import walk
+from linkwork.controller.planning.walk import walk
 from linkwork.machine import Machine
 from linkwork.protocol.codes import RequestCode
 from linkwork.protocol.errors import RequestError

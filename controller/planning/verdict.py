@@ -14,8 +14,7 @@ from linkwork.controller.planning.kinematic_check import Demand
 from linkwork.controller.planning.path import Path
 from linkwork.controller.planning.path_poses import poses_along, poses_map
 from linkwork.controller.planning.planner_start import Start
-from linkwork.controller.planning.walk import Walk
-from linkwork.controller.planning.walk_choice import walk
+from linkwork.controller.planning.walk import Walk, walk
 from linkwork.machine import Machine
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError

@@ -21,10 +21,6 @@ class Chain:
     """The second argument of these factories: function (Machine, LawReport, preload)."""
     loop_model: str
     """The model of the tick: class (Machine, Estimator) → controller.estimation.loop_model.LoopModel."""
-    walk: str
-    """The walk along a path: (Machine, Path, q) → controller.planning.walk.Walk."""
-    released_walk: str
-    """The walk without the constraints on which a goal presses: (Machine, Walk, ForcePart) → Walk."""
     contact_force: str
     """Contact forces by the model, if not by that of the tree: class (Machine, ForceRow)."""
     warnings: tuple[str, ...]
@@ -35,8 +31,6 @@ OPEN_CHAIN: Final = Chain(
     law_factory="open_chain",
     law_setup="linkwork.controller.laws.law_table:driven_report",
     loop_model="linkwork.controller.estimation.loop_model:OpenChainModel",
-    walk="linkwork.controller.planning.open_chain_walk:tree_walk",
-    released_walk="",
     contact_force="",
     warnings=(),
 )
@@ -44,8 +38,6 @@ CLOSED_CHAIN: Final = Chain(
     law_factory="closed_chain",
     law_setup="linkwork.controller.laws.closed_chain:Motors",
     loop_model="linkwork.controller.estimation.closed_chain_model:ClosedChainModel",
-    walk="linkwork.controller.planning.closed_chain_walk:closed_walk",
-    released_walk="linkwork.controller.planning.released_walk:opened",
     contact_force="linkwork.controller.estimation.closed_chain_force_sensing:FeltThroughClosures",
     warnings=(
         "linkwork.machine.checks.controllability:leverage_warnings",

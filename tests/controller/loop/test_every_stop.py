@@ -10,7 +10,7 @@ import pytest
 from linkwork.controller.motion.reference import Follow, GoalStatus
 from linkwork.controller.orders import CancelGoal, LeaseLost, Pause, Shutdown, Stop
 from linkwork.controller.planning.path import Path
-from linkwork.controller.planning.walk_choice import walk
+from linkwork.controller.planning.walk import walk
 from linkwork.controller.supervision.state_machine import State
 from linkwork.machine import Machine, load
 from linkwork.multibody.constraints.rows import constraint_rows

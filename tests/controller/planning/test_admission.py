@@ -12,8 +12,7 @@ from linkwork.controller.planning.admission import admit
 from linkwork.controller.planning.path import Path
 from linkwork.controller.planning.planner import plan
 from linkwork.controller.planning.planner_start import Start
-from linkwork.controller.planning.walk import samples
-from linkwork.controller.planning.walk_choice import walk
+from linkwork.controller.planning.walk import samples, walk
 from linkwork.machine import load
 from linkwork.multibody.functions import inverse_dynamics
 from linkwork.protocol.codes import ResultCode

@@ -15,8 +15,7 @@ from linkwork.controller.planning.effort_check import Efforts
 from linkwork.controller.planning.path import Path
 from linkwork.controller.planning.planner import judge, plan
 from linkwork.controller.planning.planner_start import Start
-from linkwork.controller.planning.walk import Walk
-from linkwork.controller.planning.walk_choice import walk
+from linkwork.controller.planning.walk import Walk, walk
 from linkwork.controller.planning.zonotope import Given, directions, shares
 from linkwork.machine import Machine, load
 from linkwork.machine.description import PreloadLimit

@@ -1,9 +1,9 @@
-"""The walk along a path for machines whose joints close on each other.
+"""The samples of a walk: kernels for inverse kinematics and dynamics along a path.
 
 At every sample Newton's method finds the pose that meets both the constraints and the goal; the rates follow
-in the basis of the admitted velocities (`laws.closed_chain` has the equations). Where branches of the
-closure meet, the goal's coordinates may not determine the rates; there they are carried on from the sample
-before.
+in the basis of the admitted velocities (`laws.closed_chain` has the equations), all velocities in a machine
+without constraints. Where branches of the closure meet, the goal's coordinates may not determine the rates;
+there they are carried on from the sample before.
 """
 
 from __future__ import annotations
@@ -15,12 +15,7 @@ from linkwork.controller.goal_block import hermite, places
 from linkwork.controller.laws.closed_chain import evaluate_closed
 from linkwork.controller.laws.motor_allocation import motor_map
 from linkwork.controller.laws.motor_conditioning import leverage
-from linkwork.controller.planning.path import Path
-from linkwork.controller.planning.walk import CLOSE, LONGEST_STEP, NEWTON_STEPS, Walk, samples
-from linkwork.machine import Machine
-from linkwork.multibody import Workspace
 from linkwork.multibody.constraints.rows import constraint_rows
-from linkwork.multibody.coordinate_scales import scales
 from linkwork.multibody.formulations.projection import position_residual
 from linkwork.multibody.formulations.rank import admitted, factor, particular, scaled_right_side
 from linkwork.multibody.kernels.compiling import block, kernel
@@ -29,99 +24,20 @@ from linkwork.multibody.kernels.views import copy, fill
 from linkwork.multibody.linalg.linear import cholesky, cholesky_solve, lu_apply, lu_factor, products
 from linkwork.multibody.tree.coordinates import coordinates
 from linkwork.multibody.tree.kinematics import kinematics
-from linkwork.multibody.tree.rotations import move, move_by, wrapped
-from linkwork.multibody.workspace import Model
+from linkwork.multibody.tree.rotations import move, wrapped
+from linkwork.multibody.workspace import Model, Workspace
 
+NEWTON_STEPS = 40
+LONGEST_STEP = 0.5
+"""Longest Newton step, rad or machine lengths."""
+CLOSE = 1e-9
+"""Scaled residual below which one more Newton step reaches round-off."""
 OPEN_AT_A_BRANCH = 1e-6
 """Scaled residual that may stay where branches meet: the lost row cannot be corrected there."""
-NEAR_A_BRANCH = 5e-3
-"""Distance (scaled, about radians) to a pose where branches meet, below which a path may not end."""
-PROBE = 1e-3
-"""Length of the steps (scaled) by which the slope of the smallest singular value is found."""
-
-
-def closed_walk(machine: Machine, path: Path, q: Floats, time_s: float) -> Walk:
-    """Walk along a path from q (nq; rad or m), see `controller.planning.walk.walk`."""
-    mechanism = machine.mechanism
-    words = path.pack(machine, np.ones((3, 1)), {}, None)
-    piece, offset = samples(path.knots)
-    chosen = np.array(path.coordinates, np.int64)
-    k, nv, count = len(chosen), mechanism.nv, len(piece)
-    workspace = machine.workspace()
-    workspace.q[:], workspace.clock[0] = q, time_s
-    rows, columns = scales(mechanism, path.coordinates)
-    wraps = np.array(mechanism.coordinate_wraps)[chosen]
-    motor = np.array([motor.index for motor in machine.motors], np.int64)
-    weight = machine.effort_weights
-    joints, goal = np.zeros((count, 5 * nv)), np.zeros((count, 4 * k + 3))
-    maps = np.zeros((count, len(motor) * nv))
-    poses = np.zeros((count, mechanism.nq))
-    reached = walk_closed_samples(
-        *workspace.arguments, words, piece, offset, chosen, wraps, rows, columns, motor, weight,
-        poses, joints, goal, maps,
-    )  # fmt: skip
-
-    def part(table: Floats, number: int, width: int) -> Floats:
-        return np.ascontiguousarray(table[:, number * width : (number + 1) * width])
-
-    return Walk(
-        s=path.knots[piece] + offset,
-        piece=piece,
-        q=poses,
-        q1=part(joints, 0, nv),
-        q2=part(joints, 1, nv),
-        inertia=part(joints, 2, nv),
-        rest=part(joints, 3, nv),
-        motion=part(joints, 4, nv),
-        d0=part(goal, 0, k),
-        d1=part(goal, 1, k),
-        d2=part(goal, 2, k),
-        d3=part(goal, 3, k),
-        hold=goal[:, 4 * k].copy(),
-        closures=goal[:, 4 * k + 1].copy() if machine.assembly.ordinary_rank else None,
-        leverage=goal[:, 4 * k + 2].copy(),
-        reached=int(reached),
-        motors=maps.reshape(count, len(motor), nv),
-        ends_at_branch=_branches_meet(workspace, poses[reached - 1]) if reached else False,
-    )
-
-
-def _branches_meet(workspace: Workspace, q: Floats) -> bool:
-    """Whether the closures are so close to losing a row at q that rest would leave the way out open.
-
-    The smallest singular value σ of the rows is then small, and zero within `NEAR_A_BRANCH` by its slope
-    along the admitted velocities: in a machine with many loops σ is small everywhere. Where no constraint
-    holds, there is no row to lose.
-    """
-    lost, held, smallest = _closeness(workspace, q)
-    if lost > 0.0 or held == 0.0 or smallest >= NEAR_A_BRANCH:
-        return lost > 0.0
-    admitted(*workspace.arguments)
-    model, columns = workspace.model, workspace.model.column_scale
-    motions = np.linalg.qr((workspace.basis[: int(model.nv - held)] / columns).T)[0].T
-    slopes = np.zeros(len(motions))
-    for i, motion in enumerate(motions):
-        for side in (-PROBE, PROBE):
-            near = q.copy()
-            move_by(model, near, columns * motion, side)
-            slopes[i] = max(slopes[i], abs(_closeness(workspace, near)[2] - smallest) / PROBE)
-    steepest = float(np.linalg.norm(slopes))
-    farthest = float(np.abs(slopes @ motions).max(initial=0.0))
-    return smallest * farthest < NEAR_A_BRANCH * steepest**2
-
-
-def _closeness(workspace: Workspace, q: Floats) -> tuple[float, float, float]:
-    """Return at q the rows that are lost, the rank, and the smallest singular value of the scaled rows."""
-    workspace.q[:], workspace.v[:] = q, 0.0
-    kinematics(*workspace.arguments)
-    constraint_rows(*workspace.arguments)
-    factor(*workspace.arguments)
-    lost, held, smallest = (float(workspace.ranking[entry]) for entry in (LOST, RANK, SMALLEST))
-    return lost, held, 0.0 if lost > 0.0 else smallest
 
 
 @kernel  # fmt: skip
-def walk_closed_samples(
+def walk_samples(
     m: Model,
     w: Workspace,
     words: Floats,
@@ -219,8 +135,9 @@ def walk_closed_samples(
                 at[nv + j] = w.vdot[j]
                 for i in range(k):
                     at[nv + j] += basis[i, j] * z[i]
-            goal[4 * k + 2] = leverage(basis, m.column_scale, motor, levers)
-            motor_map(basis, motor, weight, square, share, block(maps[n], 0, len(motor), nv))
+            if m.n_rows > 0:  # else each motor moves its joint alone
+                goal[4 * k + 2] = leverage(basis, m.column_scale, motor, levers)
+                motor_map(basis, motor, weight, square, share, block(maps[n], 0, len(motor), nv))
         else:
             goal[4 * k + 2] = goals[n - 1, 4 * k + 2] if n > 0 else 0.0
             for j in range(nv):
