@@ -78,6 +78,7 @@ def test_no_tracked_file_is_left_in_a_former_place() -> None:
     tops = {name.split("/")[0] for name in tracked.stdout.splitlines() if "/" in name}
     assert tops <= {
         ".ci",
+        ".github",
         "benchmarks",
         "configs",
         "controller",
