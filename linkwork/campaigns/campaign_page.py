@@ -14,7 +14,6 @@ from linkwork.arrays import Floats
 from linkwork.campaigns.analysis import (
     Analysis,
     Sensitivity,
-    WorstCase,
     named_values,
     random_part,
     shown_figures,
@@ -22,19 +21,8 @@ from linkwork.campaigns.analysis import (
 )
 from linkwork.campaigns.campaign_plan import CampaignPlan
 from linkwork.campaigns.results_table import ResultsTable
-from linkwork.reports.chart import (
-    HUES,
-    MOST,
-    Chart,
-    ChartLine,
-    Interval,
-    Limit,
-    Moment,
-    figure,
-    intervals,
-    scatter,
-)
-from linkwork.reports.markup import Content, Markup, definitions, document, element, plain_table, write_whole
+from linkwork.reports.chart import HUES, MOST, Chart
+from linkwork.reports.pages import render, write_whole
 from linkwork.reports.provenance import origin
 from linkwork.reports.quantities import DASH, amount, scale
 
@@ -54,13 +42,14 @@ def write_page(
     found: Analysis,
     told: Mapping[str, Any],
     folder: Path,
-    evidence: Content = None,
+    tuning: Mapping[str, Any] | None = None,
 ) -> Path:
-    """Write the report, whole or not at all; return its path. told: provenance. evidence: shown first.
+    """Write the report, whole or not at all; return its path.
 
+    told: provenance. tuning: rows of `settings` and `margins`, and a `chart`, which are shown first.
     Raises OSError.
     """
-    return write_whole(folder / FILE, campaign_page(plan, table, found, told, evidence))
+    return write_whole(folder / FILE, campaign_page(plan, table, found, told, tuning))
 
 
 def campaign_page(
@@ -68,7 +57,7 @@ def campaign_page(
     table: ResultsTable,
     found: Analysis,
     told: Mapping[str, Any],
-    evidence: Content = None,
+    tuning: Mapping[str, Any] | None = None,
 ) -> str:
     """Return the whole file."""
     variant, trajectory = table.texts("variant"), table.texts("trajectory")
@@ -77,21 +66,23 @@ def campaign_page(
         (_named(plan, *pair), np.flatnonzero((variant == pair[0]) & (trajectory == pair[1])))
         for pair in pairs
     ]
-    return document(
-        f"Campaign {plan.file.name}",
-        _head(plan, found),
-        element(
-            "main",
-            evidence,
-            element("h2", "Results"),
-            _pass_rates(plan, found),
-            *_figures(plan, table, found, groups),
-            element("h2", "Worst cases"),
-            _cases(plan, (*found.failed, *found.worst)),
-            element("h2", "All figures"),
-            _spreads(plan, found),
-        ),
-        _provenance(plan, told),
+    rows = origin(told)
+    rows.insert(2, ("campaign", plan.recipe.identity[:16]))
+    return render(
+        "campaign.html",
+        title=f"Campaign {plan.file.name}",
+        plan=plan,
+        found=found,
+        tuning=tuning,
+        runs=sum(each.runs for each in found.groups),
+        passed=sum(each.passed for each in found.groups),
+        failed=sum(each.runs - each.succeeded for each in found.groups),
+        percent=_percent,
+        rates={(each.variant, each.trajectory, each.figure): each.passed for each in found.spreads},
+        figures=_figures(plan, table, found, groups),
+        parameters=named_values,
+        spreads=_spreads(plan, found),
+        origin=rows,
     )
 
 
@@ -101,82 +92,40 @@ def _named(plan: CampaignPlan, variant: str, trajectory: str) -> str:
     return ", ".join(parts) or trajectory
 
 
-def _head(plan: CampaignPlan, found: Analysis) -> Markup:
-    runs = sum(each.runs for each in found.groups)
-    passed = sum(each.passed for each in found.groups)
-    failed = runs - sum(each.succeeded for each in found.groups)
-    parts = [f"machine {plan.machine.name}", f"{runs} runs", f"{len(plan.design)} samples"]
-    parts += [f"{plan.file.sampling.method.replace('_', ' ')} design", f"seed {plan.file.seed}"]
-    return element(
-        "header",
-        element("h1", f"Campaign {plan.file.name}"),
-        element("p", plan.file.about, class_="lead") if plan.file.about else None,
-        element("p", ", ".join(parts), class_="lead"),
-        element(
-            "p",
-            element("b", f"{_percent(passed, runs)} passed", class_="good" if passed == runs else "bad"),
-            element("span", f"{failed} without success") if failed else None,
-            class_="verdict",
-        ),
-    )
-
-
 def _percent(part: int, whole: int) -> str:
     return f"{100.0 * part / whole:.1f} %" if whole else DASH
 
 
-def _pass_rates(plan: CampaignPlan, found: Analysis) -> Markup:
-    required = list(plan.file.requirements)
-    rates = {(each.variant, each.trajectory, each.figure): each.passed for each in found.spreads}
-    titles = ["variant", "motion", "runs", "succeeded", "passed"]
-    titles += [
-        f"{name} ≤ {amount(limit, plan.figures[name])}" for name, limit in plan.file.requirements.items()
-    ]
-    rows: list[list[Content]] = []
-    for each in found.groups:
-        others = [f"{count} {name}" for name, count in each.results if name != "SUCCESSFUL"]
-        succeeded: Content = _percent(each.succeeded, each.runs)
-        if others:
-            succeeded = element("span", str(succeeded), element("small", ", ".join(others)))
-        shares: list[Content] = [
-            f"{100.0 * rates[each.variant, each.trajectory, name]:.1f} %" for name in required
-        ]
-        passed = _percent(each.passed, each.runs)
-        rows.append([each.variant, each.trajectory, str(each.runs), succeeded, passed, *shares])
-    return plain_table(titles, rows, range(2, len(titles)))
+def _figures(
+    plan: CampaignPlan, table: ResultsTable, found: Analysis, groups: Groups
+) -> Iterator[tuple[str, str, list[Chart]]]:
+    """Yield each figure with a requirement, and the reason why it has no indices, if so.
 
-
-def _figures(plan: CampaignPlan, table: ResultsTable, found: Analysis, groups: Groups) -> Iterator[Markup]:
-    """Each figure with a requirement: distribution, sensitivities, and the parameters of most effect."""
+    Charts are its distribution, sensitivities, and the parameters of largest effect.
+    """
     for name in shown_figures(plan):
         values = table.numbers(name)
         if not np.isfinite(values).any():
             continue
         mine = [each for each in found.sensitivities if each.figure == name]
         charts = [_distribution(plan, name, values, groups), *_effects(mine, groups[0][0])]
-        why = told_without_indices(found, name)
         charts += _scattered(plan, table, name, values, mine, groups)
-        yield element("h3", name)
-        if why:
-            yield element("p", why, class_="note")
-        yield element("div", *charts, class_="charts")
+        yield name, told_without_indices(found, name), charts
 
 
-def _distribution(plan: CampaignPlan, name: str, values: Floats, groups: Groups) -> Markup:
+def _distribution(plan: CampaignPlan, name: str, values: Floats, groups: Groups) -> Chart:
     """Cumulative distribution of each group, with the requirement."""
     factor, unit = _scale(plan, name, values)
-    lines = []
-    for number, (label, rows) in enumerate(islice(groups, HUES)):
+    chart = Chart("Distribution", f"{name} / {unit}", "runs below / %")
+    for label, rows in islice(groups, HUES):
         known = np.sort(values[rows][np.isfinite(values[rows])]) * factor
         if len(known):
             share = np.linspace(0.0, 1.0, min(len(known), _POINTS)) if len(known) > 1 else np.array([1.0])
-            lines.append(ChartLine(label, np.quantile(known, share), 100.0 * share, number + 1))
+            chart.line(label, np.quantile(known, share), 100.0 * share)
     limit = plan.file.requirements.get(name)
-    ends = [end * factor for end in (float(np.nanmin(values)), float(np.nanmax(values)))]
-    moments: tuple[Moment, ...] = ()
-    if limit is not None and ends[0] <= limit * factor <= ends[1]:
-        moments = (Moment(limit * factor, "required"),)
-    return figure(Chart("Distribution", f"{name} / {unit}", "runs below / %", tuple(lines), moments=moments))
+    if limit is not None and float(np.nanmin(values)) <= limit <= float(np.nanmax(values)):
+        chart.moment(limit * factor, "required")
+    return chart
 
 
 def _scale(plan: CampaignPlan, name: str, values: Floats) -> tuple[float, str]:
@@ -185,16 +134,21 @@ def _scale(plan: CampaignPlan, name: str, values: Floats) -> tuple[float, str]:
     return factor, shown or "1"
 
 
-def _effects(mine: Sequence[Sensitivity], group: str) -> Iterator[Markup]:
+def _effects(mine: Sequence[Sensitivity], group: str) -> Iterator[Chart]:
     """Sensitivities of a figure in one group of runs, of each kind."""
     for number, kind in enumerate(dict.fromkeys(each.kind for each in mine)):
-        rows = [
-            Interval(each.parameter, each.value, each.low, each.high, number + 1)
-            for each in sorted(mine, key=lambda one: -abs(one.value) if one.value == one.value else 1.0)
-            if each.kind == kind
-        ]
+        rows = [each for each in _by_effect(mine) if each.kind == kind]
         word = "Spearman's rank correlation" if kind == "rank" else f"Sobol index, {_KINDS[kind]}"
-        yield intervals(f"Sensitivity, {_KINDS[kind]}", word, rows, f"{group}, with intervals of 95 %")
+        note = f"{group}, with intervals of 95 %"
+        chart = Chart(f"Sensitivity, {_KINDS[kind]}", word, note=note, rows=len(rows))
+        for each in rows:
+            chart.interval(each.parameter, each.value, each.low, each.high, number + 1)
+        yield chart
+
+
+def _by_effect(mine: Sequence[Sensitivity]) -> list[Sensitivity]:
+    """The largest effect first, unknown ones last."""
+    return sorted(mine, key=lambda one: 1.0 if math.isnan(one.value) else -abs(one.value))
 
 
 def _scattered(
@@ -204,44 +158,27 @@ def _scattered(
     values: Floats,
     mine: Sequence[Sensitivity],
     groups: Groups,
-) -> Iterator[Markup]:
+) -> Iterator[Chart]:
     kind = "total" if any(each.kind == "total" for each in mine) else "rank"
-    order = sorted((each for each in mine if each.kind == kind and each.value == each.value),
-                   key=lambda one: -abs(one.value))  # fmt: skip
+    order = [each for each in _by_effect(mine) if each.kind == kind and not math.isnan(each.value)]
     factor, unit = _scale(plan, name, values)
     limit = plan.file.requirements.get(name)
-    level = None
-    if limit is not None and limit <= 2.0 * float(np.nanmax(values)):
-        level = Limit(limit * factor, "required")
     shown = [(label, random_part(rows[np.isfinite(values[rows])], MOST)) for label, rows in groups[:HUES]]
     for each in order[:SCATTERED]:
         spec = plan.file.parameters[each.parameter]
         x = table.numbers(f"parameter.{each.parameter}")
-        marks = [
-            ChartLine(label, x[rows], values[rows] * factor, number + 1)
-            for number, (label, rows) in enumerate(shown)
-        ]
         x_label = f"{each.parameter} / {spec.unit or '1'}"
-        log = spec.loguniform is not None
-        yield scatter(f"Against {each.parameter}", x_label, f"{name} / {unit}", marks, level, log_x=log)
+        log_x = spec.loguniform is not None
+        chart = Chart(f"Against {each.parameter}", x_label, f"{name} / {unit}", log_x=log_x)
+        for label, rows in shown:
+            chart.dots(label, x[rows], values[rows] * factor)
+        if limit is not None and limit <= 2.0 * float(np.nanmax(values)):
+            chart.limit(limit * factor, "required")
+        yield chart
 
 
-def _cases(plan: CampaignPlan, cases: Sequence[WorstCase]) -> Markup:
-    rows: list[list[Content]] = [
-        [
-            each.figure,
-            amount(each.value, plan.figures.get(each.figure, "1")),
-            f"{each.variant}, {each.trajectory}",
-            named_values(plan, each.values),
-            element("code", f"linkwork campaign {plan.path.name} --run {each.run}"),
-        ]
-        for each in cases
-    ]
-    return plain_table(("figure", "value", "variant, motion", "parameters", "alone"), rows, (1,))
-
-
-def _spreads(plan: CampaignPlan, found: Analysis) -> Markup:
-    rows: list[list[Content]] = [
+def _spreads(plan: CampaignPlan, found: Analysis) -> list[list[str]]:
+    return [
         [
             each.figure,
             _named(plan, each.variant, each.trajectory),
@@ -250,10 +187,3 @@ def _spreads(plan: CampaignPlan, found: Analysis) -> Markup:
         ]
         for each in found.spreads
     ]
-    return plain_table(("figure", "runs of", "median", "95 %", "worst", "passed"), rows, (2, 3, 4, 5))
-
-
-def _provenance(plan: CampaignPlan, told: Mapping[str, Any]) -> Markup:
-    rows = origin(told)
-    rows.insert(2, ("campaign", plan.recipe.identity[:16]))
-    return element("section", element("h2", "Provenance"), definitions(rows))

@@ -11,9 +11,9 @@ from pathlib import Path
 from linkwork.campaigns.campaign_plan import CampaignPlan, tasks_of
 from linkwork.campaigns.carrying_out import LocalWorkers, WorkersEnded, carry_out_on, cluster
 from linkwork.campaigns.result_store import ResultStore
-from linkwork.campaigns.results_table import need_pyarrow, write_table
+from linkwork.campaigns.results_table import write_table
 from linkwork.campaigns.run_worker import RunWorker
-from linkwork.terminal.failures import Misuse
+from linkwork.terminal.failures import Misuse, require
 
 Advance = Callable[[int, int], None]
 """Receives the number of runs done, and of all."""
@@ -60,7 +60,7 @@ def run_campaign(
     Raises MachineError for a folder of another campaign, Misuse where a library or a cluster is missing,
     WorkersEnded.
     """
-    need_pyarrow()
+    require("campaigns", "campaign", "pyarrow")
     with ResultStore(options.folder, plan.content, plan.runs) as store:
         done = int(store.done.sum())
         advance(done, plan.runs)

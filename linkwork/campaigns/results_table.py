@@ -14,19 +14,10 @@ from linkwork.arrays import Floats
 from linkwork.campaigns.campaign_plan import CampaignPlan
 from linkwork.campaigns.merit import SUCCESSFUL
 from linkwork.campaigns.result_store import ResultStore
-from linkwork.terminal.failures import Misuse
 
 FILE: Final = "results.parquet"
 ROWS: Final = 5_000
 """Rows written together: what the memory of the writer is for."""
-
-
-def need_pyarrow() -> None:
-    """Raise Misuse where the library that writes the table is not installed."""
-    from importlib.util import find_spec
-
-    if find_spec("pyarrow") is None:
-        raise Misuse("campaigns need pyarrow, which is not installed: pip install 'linkwork[campaign]'")
 
 
 def write_table(plan: CampaignPlan, store: ResultStore, folder: Path) -> Path:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from linkwork.cli.connected import AsJson
-from linkwork.terminal.failures import DONE, GOAL_FAILED, Misuse
+from linkwork.terminal.failures import DONE, GOAL_FAILED, Misuse, require
 from linkwork.terminal.output import console, emit, number, say, table
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ def campaign(
 
 
 def _carry_out(plan: CampaignPlan, options: CampaignOptions, file: str, *, as_json: bool) -> None:
+    require("campaigns", "campaign", "pyarrow", "jinja2")
     from linkwork.campaigns.analysis import analyse
     from linkwork.campaigns.campaign_page import write_page
     from linkwork.campaigns.campaign_run import plain_failures, run_campaign

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from linkwork.cli.connected import ControllerConnection, connected
-from linkwork.terminal.failures import DONE, Misuse
+from linkwork.terminal.failures import DONE, Misuse, require
 from linkwork.terminal.output import emit, say
 
 if TYPE_CHECKING:
@@ -79,8 +78,7 @@ def console(
 
 def require_console() -> None:
     """Raise Misuse where the console's packages are not installed."""
-    if find_spec("nicegui") is None:
-        raise Misuse("the console needs its extra: pip install 'linkwork[console]'")
+    require("pages of the console", "console", "nicegui")
 
 
 def _of_machine(

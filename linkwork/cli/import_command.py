@@ -13,7 +13,7 @@ import typer
 
 from linkwork.cli.connected import AsJson
 from linkwork.cli.file_commands import Config
-from linkwork.terminal.failures import DONE, GOAL_FAILED, Misuse
+from linkwork.terminal.failures import DONE, GOAL_FAILED, Misuse, require
 from linkwork.terminal.output import emit, say
 
 if TYPE_CHECKING:
@@ -69,10 +69,7 @@ def import_robot(
 
     Exit status 1: the machine is written, but does not agree with FILE.
     """
-    try:
-        import defusedxml  # noqa: F401 - the extra `import`
-    except ImportError:
-        raise Misuse("import needs defusedxml: pip install 'linkwork[import]'") from None
+    require("imports", "import", "defusedxml", "jinja2")
     from linkwork.cli.import_page import import_page
     from linkwork.convert.model_report import report
     from linkwork.convert.robots.import_report import report_rows, searched_modes

@@ -13,7 +13,7 @@ import typer
 
 from linkwork.cli.connected import AsJson
 from linkwork.protocol.laws import MotionLawName
-from linkwork.terminal.failures import DONE, GOAL_FAILED, Misuse
+from linkwork.terminal.failures import DONE, GOAL_FAILED, Misuse, require
 from linkwork.terminal.output import console, emit, say, table
 
 if TYPE_CHECKING:
@@ -82,6 +82,7 @@ def run_rig_tests(
 
     Exit status: 0 all passed, 1 some did not, 2 wrong usage or file, 3 refused, 4 no daemon.
     """
+    require("rig tests", "rig", "pytest", "jinja2")
     from linkwork.launch.daemons import stamp
     from linkwork.rig.report.report_files import write_index
     from linkwork.rig.rig_tests import RigTests, run_all
@@ -122,6 +123,7 @@ def index(
     ),
 ) -> None:
     """Write index.html in a folder: a page that lists all reports of rig tests below it, newest first."""
+    require("reports of rig tests", "rig", "jinja2")
     from linkwork.rig.report.report_files import write_index
 
     if not folder.is_dir():
@@ -157,12 +159,8 @@ def compare(
 
 def _check(run: Any) -> None:
     """Raise Misuse for arguments that pytest would reject."""
-    from importlib.util import find_spec
-
     from linkwork.rig.running import suites
 
-    if find_spec("pytest") is None:
-        raise Misuse("rig tests need pytest, which is not installed: pip install 'linkwork[rig]'")
     if run.suite is not None and run.suite not in suites():
         raise Misuse(f"no suite {run.suite!r} ships; there are: {', '.join(suites())}")
     for path in run.paths:

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from linkwork.cli.connected import AsJson
-from linkwork.terminal.failures import DONE, GOAL_FAILED
+from linkwork.terminal.failures import DONE, GOAL_FAILED, require
 from linkwork.terminal.output import complain, console, emit, number, say, table
 
 if TYPE_CHECKING:
     from linkwork.campaigns.tuning import Candidate, TuningPlan
-    from linkwork.reports.markup import Markup
 
 
 def tune(
@@ -37,18 +36,18 @@ def tune(
     small, are rejected. An interrupted search continues. Exit status: 0 found, 1 every candidate is rejected,
     2 wrong usage or file.
     """
+    require("campaigns", "campaign", "pyarrow", "jinja2")
     from linkwork.campaigns.analysis import analyse
     from linkwork.campaigns.campaign_page import write_page
     from linkwork.campaigns.campaign_run import CampaignOptions, plain_failures, run_campaign
     from linkwork.campaigns.carrying_out import LocalWorkers, processors
-    from linkwork.campaigns.results_table import ResultsTable, need_pyarrow
+    from linkwork.campaigns.results_table import ResultsTable
     from linkwork.campaigns.tuning import compared, read_tuning, write_patch
     from linkwork.campaigns.tuning import tune as search
     from linkwork.reports.provenance import provenance
     from linkwork.terminal.output import run_bar
 
     tuning = read_tuning(file)
-    need_pyarrow()
     begun, count = time.monotonic(), workers or processors()
     folder = out or Path("linkwork-out") / f"tune-{tuning.plan.file.name}"
     with plain_failures():
@@ -134,12 +133,11 @@ def _show(tuning: TuningPlan, best: Candidate, candidates: Sequence[Candidate]) 
     say(f"{section.minimise}, {section.over}: {number(best.value)} {unit}{was}; {len(candidates)} candidates")
 
 
-def _evidence(tuning: TuningPlan, best: Candidate, candidates: Sequence[Candidate]) -> Markup:
+def _evidence(tuning: TuningPlan, best: Candidate, candidates: Sequence[Candidate]) -> dict[str, Any]:
     """The settings that were found, and the figure of merit over the search."""
     import numpy as np
 
-    from linkwork.reports.chart import Chart, ChartLine, figure
-    from linkwork.reports.markup import element, plain_table
+    from linkwork.reports.chart import Chart
     from linkwork.reports.quantities import amount, scale
 
     section, unit = tuning.section, tuning.plan.figures[tuning.section.minimise]
@@ -147,28 +145,17 @@ def _evidence(tuning: TuningPlan, best: Candidate, candidates: Sequence[Candidat
     best_so_far = np.fmin.accumulate(values)
     factor, shown = scale(float(np.nanmax(values, initial=0.0)), unit)
     numbers = np.arange(1.0, len(values) + 1.0)
-    lines = (
-        ChartLine("best so far", numbers, best_so_far * factor, 1),
-        ChartLine("candidate", numbers, values * factor, 2, dashed=True),
-    )
-    chart = Chart("Search", "candidate", f"{section.minimise} / {shown}", lines, log=True,
-                  note="gaps: a run fails or violates a limit, or a margin is too small")  # fmt: skip
+    note = "gaps: a run fails or violates a limit, or a margin is too small"
+    chart = Chart("Search", "candidate", f"{section.minimise} / {shown}", log=True, note=note)
+    chart.line("best so far", numbers, best_so_far * factor)
+    chart.line("candidate", numbers, values * factor, dashed=True)
     before = _before(tuning, candidates)
-    told: list[Any] = [f"{section.minimise}, {section.over} of {tuning.plan.runs} runs"]
-    told += ["–" if before is None else amount(before, unit), amount(best.value, unit), ""]
-    rows: list[Any] = [*_rows(tuning, best), told]
-    margins: list[Any] = list(_margins(tuning, best, candidates))
-    return element(
-        "section",
-        element("h2", "Settings"),
-        plain_table(("key", "in the file", "found", "searched"), rows, (1, 2, 3)),
-        element("h3", "Stability margins"),
-        plain_table(("margin", "in the file", "found", "required"), margins, (1, 2, 3)),
-        element(
-            "p",
-            "Smallest margins of the motors' position loops in the poses where the motions end.",
-            class_="note",
-        ),
-        element("p", "The comparison below has another seed than the search.", class_="note"),
-        element("div", figure(chart), class_="charts"),
+    was = "–" if before is None else amount(before, unit)
+    merit = (
+        f"{section.minimise}, {section.over} of {tuning.plan.runs} runs",
+        was,
+        amount(best.value, unit),
+        "",
     )
+    margins = list(_margins(tuning, best, candidates))
+    return {"settings": [*_rows(tuning, best), merit], "margins": margins, "chart": chart}

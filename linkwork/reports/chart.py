@@ -1,316 +1,313 @@
-"""Charts as inline SVG: lines, bands, histograms, points and intervals; colours are the style sheet's."""
+"""Charts of reports as inline SVG, drawn by matplotlib in the colours of the style sheet."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import re
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final
+from functools import cached_property
+from io import StringIO
+from typing import TYPE_CHECKING, Any, Final
+from xml.etree import ElementTree
 
 import numpy as np
+from markupsafe import Markup
 
 from linkwork.arrays import Floats
-from linkwork.reports.markup import Markup, element, join
-from linkwork.reports.quantities import digits, raised
+from linkwork.reports.pages import xml_text
+from linkwork.reports.quantities import digits
+
+if TYPE_CHECKING:
+    from matplotlib.axis import Axis
+    from matplotlib.lines import Line2D
 
 WIDTH, HEIGHT = 300, 184
-LEFT, RIGHT, TOP, BOTTOM = 40, 292, 20, 148
-"""The frame inside."""
+"""Size of a chart in px."""
+_LEFT, _RIGHT, _TOP, _BOTTOM = 40, 292, 20, 148
+"""The frame within it."""
+_LEFT_OF_NAMES = 112
+"""Left edge of the frame where rows have names."""
+_ROW: Final = 24
+"""Height of a row with a name."""
 HUES: Final = 6
-"""Number of colours, 1 … 6."""
-BINS = 252
-"""Columns to which a line is thinned, keeping the largest and smallest value of each."""
-_ROW, _BAND, _TOP, _UNDER = 26, 10, 6, 36
-"""Bands: height of a row, of the band in it, room above the rows, and for the time axis below them."""
-_COLUMNS = 60
-"""Of a histogram."""
+"""Number of colours; further lines repeat them, dashed."""
 MOST: Final = 1500
 """Points of a group; of more, evenly spaced ones are drawn."""
+_BINS: Final = 60
+"""Of a histogram."""
 _DECADES: Final = 12
-_LINE, _LINES_UNDER, _LABELS = 22, 34, 96
-"""Intervals: height of a row, room below the rows, and for their labels."""
+"""Of a logarithmic x-axis."""
+_COLOURS: Final = ("#0072b2", "#c9770a", "#007e5f", "#a3508a", "#3f9fd6", "#55606b")
+_INK, _QUIET, _RULE, _LIMIT = "#1d2730", "#66727d", "#e3e7eb", "#b03a00"
+_VARIABLES: Final = {colour: f"var(--h{number})" for number, colour in enumerate(_COLOURS, 1)} | {
+    _INK: "var(--ink)", _QUIET: "var(--quiet)", _RULE: "var(--rule)", _LIMIT: "var(--limit)",
+}  # fmt: skip
+"""Colours of the light style, and the style sheet's variables that replace them in the page."""
+_DASHES: Final = (0, (4.0, 2.4))
+_LINE, _THIN = 1.2, 0.75
+"""Widths of lines in points, which are 4/3 px."""
+_METADATA: Final = ("Date", "Creator", "Format", "Type")
+"""Of a file, left out of the page."""
+_SETTINGS: Final[dict[Any, Any]] = {
+    "svg.fonttype": "none", "svg.hashsalt": "linkwork", "text.parse_math": False,
+    "path.simplify_threshold": 0.4,
+    "font.size": 8.25, "axes.formatter.useoffset": False, "axes.formatter.limits": (-9, 9), "axes.grid": True,
+    "axes.axisbelow": True, "axes.edgecolor": _QUIET, "axes.linewidth": 0.75, "axes.spines.left": False,
+    "axes.spines.right": False, "axes.spines.top": False, "axes.labelcolor": _QUIET, "axes.labelpad": 2,
+    "axes.titlesize": 8.25, "axes.titlecolor": _QUIET, "axes.titlelocation": "left", "axes.xmargin": 0.0,
+    "axes.ymargin": 0.06, "grid.color": _RULE, "grid.linewidth": 0.75, "xaxis.labellocation": "right",
+    "xtick.labelcolor": _QUIET, "ytick.labelcolor": _QUIET, "xtick.bottom": False, "ytick.left": False,
+    "xtick.minor.bottom": False, "ytick.minor.left": False,
+}  # fmt: skip
+
+
+@contextmanager
+def _style() -> Iterator[None]:
+    """Draw with these settings, whatever the user's settings of matplotlib are."""
+    import matplotlib
+
+    with matplotlib.rc_context(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph")  # the browser has more characters
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(_SETTINGS)
+        yield
 
 
 @dataclass(frozen=True)
-class Axis:
-    """Values from `low` to `high` lie from `begin` to `end` on the paper."""
-
-    low: float
-    high: float
-    begin: float
-    end: float
-    log: bool = False
-
-    def places_of(self, values: Floats | float) -> Floats:
-        """Return the places of values (n; or one). On a logarithmic axis values below `low` are at its
-        beginning.
-        """
-        given = np.asarray(values, dtype=np.float64)
-        if self.log:
-            part = np.log(np.maximum(given, self.low) / self.low) / math.log(self.high / self.low)
-        else:
-            part = (given - self.low) / (self.high - self.low)
-        placed: Floats = self.begin + part * (self.end - self.begin)
-        return placed
-
-    def ticks(self, most: int = 5) -> list[tuple[float, str]]:
-        """Positions and labels of the ticks."""
-        if self.log:
-            return self._decades(most)
-        step = _nice((self.high - self.low) / most)
-        first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
-        places = max(0, -math.floor(math.log10(step) + 1e-9))
-        return [
-            (number * step, f"{number * step:.{places}f}".replace("-", "−"))
-            for number in range(first, last + 1)
-        ]
-
-    def _decades(self, most: int) -> list[tuple[float, str]]:
-        first, last = math.ceil(math.log10(self.low) - 1e-9), math.floor(math.log10(self.high) + 1e-9)
-        step = max(1, math.ceil((last - first) / most))
-        return [(10.0**power, _power(power)) for power in range(first, last + 1, step)]
-
-
-def linear(values: Floats, begin: float, end: float, *, tight: bool = False) -> Axis:
-    """Return an axis that shows all these values (n), with a margin unless `tight`."""
-    low, high = _ends(values)
-    air = 0.0 if tight else 0.06 * (high - low)
-    if high - low <= 1e-12 * max(abs(low), abs(high), 1e-300):
-        air = 0.5 * abs(high) or 1.0
-    return Axis(low - air, high + air, begin, end)
-
-
-def logarithmic(values: Floats, begin: float, end: float, decades: int) -> Axis:
-    """Return an axis over whole decades up to the largest of these values (n), at most `decades` down."""
-    positive = values[np.isfinite(values) & (values > 0.0)]
-    low, high = _ends(positive) if len(positive) else (0.1, 1.0)
-    top = math.ceil(math.log10(high) + 0.1)
-    bottom = max(math.floor(math.log10(low)), top - decades)
-    return Axis(10.0 ** min(bottom, top - 1), 10.0**top, begin, end, log=True)
-
-
-def _ends(values: Floats) -> tuple[float, float]:
-    finite = values[np.isfinite(values)]
-    return (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
-
-
-def _nice(step: float) -> float:
-    """The next of 1, 2, 5, 10 … at or above."""
-    power = 10.0 ** math.floor(math.log10(step))
-    return power * next(each for each in (1.0, 2.0, 5.0, 10.0) if each * power >= step * (1 - 1e-9))
-
-
-def _power(power: int) -> str:
-    return f"{10.0**power:g}" if -2 <= power <= 3 else "10" + raised(power)
-
-
-@dataclass(frozen=True)
-class ChartLine:
-    """y (n,) over x (n,); NaN breaks it. hue: 1 … 6, number of a colour."""
+class Key:
+    """An entry of the legend. hue: 1 … 6, number of its colour."""
 
     label: str
-    x: Floats
-    y: Floats
     hue: int
     dashed: bool = False
 
 
-@dataclass(frozen=True)
-class Limit:
-    """A level that must not be passed."""
-
-    value: float
-    label: str
-
-
-@dataclass(frozen=True)
-class Moment:
-    """Something that happened at x."""
-
-    x: float
-    label: str
-
-
-@dataclass(frozen=True)
 class Chart:
-    """Contents of a chart. Labels of the axes have quantity and unit; log: y is logarithmic, by magnitude,
-    down to `decades` decades below the largest."""
+    """A chart with title, legend and note.
 
-    title: str
-    x_label: str
-    y_label: str
-    lines: tuple[ChartLine, ...]
-    limits: tuple[Limit, ...] = ()
-    moments: tuple[Moment, ...] = ()
-    log: bool = False
-    decades: int = 8
-    note: str = ""
-
-
-def figure(chart: Chart) -> Markup:
-    """The chart with its title, legend and note."""
-    return _picture(chart.title, draw(chart), chart.note, legend(chart.lines))
-
-
-def _picture(title: str, svg: Markup, note: str | None = None, keys: Markup | None = None) -> Markup:
-    caption = element("figcaption", element("b", title), keys)
-    return element("figure", caption, svg, element("p", note, class_="note"))
-
-
-def _svg(told: str, *parts: Markup | None, height: float = HEIGHT) -> Markup:
-    return element("svg", element("title", told), *parts, viewBox=f"0 0 {WIDTH} {height}", role="img")
-
-
-def legend(lines: Sequence[ChartLine]) -> Markup | None:
-    """Return the legend of the lines; None for a single line."""
-    if len(lines) < 2:
-        return None
-    keys = [
-        element("span", element("i", class_=f"h{line.hue}" + (" dashed" if line.dashed else "")), line.label)
-        for line in lines
-    ]
-    return element("span", *keys, class_="legend")
-
-
-def draw(chart: Chart) -> Markup:
-    """The SVG."""
-    levels = np.array([limit.value for limit in chart.limits])
-    values = np.concatenate([*(line.y for line in chart.lines), levels])
-    times = np.concatenate([line.x for line in chart.lines])
-    x = linear(times, LEFT, RIGHT, tight=True)
-    y = logarithmic(values, BOTTOM, TOP, chart.decades) if chart.log else linear(values, BOTTOM, TOP)
-    return _svg(
-        f"{chart.title}: {chart.y_label} over {chart.x_label}",
-        frame(x, y, chart.x_label, chart.y_label),
-        *(
-            _moment(moment, x, TOP, BOTTOM, BOTTOM - 5 - 11 * level)
-            for level, moment in enumerate(chart.moments)
-        ),
-        *(_limit(limit, y) for limit in chart.limits),
-        *(_line(line, x, y) for line in chart.lines),
-    )
-
-
-def frame(x: Axis, y: Axis, x_label: str, y_label: str) -> Markup:
-    """Grid, ticks and labels."""
-    parts: list[Markup] = []
-    for value, text in y.ticks():
-        at = _place(y.places_of(value))
-        parts.append(element("line", x1=LEFT, x2=RIGHT, y1=at, y2=at, class_="grid"))
-        parts.append(element("text", text, x=LEFT - 5, y=at, class_="tick y"))
-    for value, text in x.ticks():
-        at = _place(x.places_of(value))
-        parts.append(element("line", x1=at, x2=at, y1=BOTTOM, y2=BOTTOM + 4, class_="axis"))
-        parts.append(element("text", text, x=at, y=BOTTOM + 16, class_="tick x"))
-    parts.append(element("line", x1=LEFT, x2=RIGHT, y1=BOTTOM, y2=BOTTOM, class_="axis"))
-    parts.append(element("text", x_label, x=RIGHT, y=HEIGHT - 4, class_="label end"))
-    parts.append(element("text", y_label, x=0, y=9, class_="label"))
-    return join(*parts)
-
-
-def _line(line: ChartLine, x: Axis, y: Axis) -> Markup:
-    places, values = thinned(line.x, np.abs(line.y) if y.log else line.y, log=y.log)
-    at_x, at_y = x.places_of(places), y.places_of(values)
-    steps, pen_up = [], True
-    for across, down in zip(at_x.tolist(), at_y.tolist(), strict=True):
-        if not np.isfinite(down):
-            pen_up = True
-            continue
-        steps.append(f"{'M' if pen_up else 'L'}{_short(across)} {_short(down)}")
-        pen_up = False
-    return element("path", d="".join(steps), class_=f"line h{line.hue}" + (" dashed" if line.dashed else ""))
-
-
-def _limit(limit: Limit, y: Axis) -> Markup:
-    at = _place(y.places_of(limit.value))
-    below = at < TOP + 22 or limit.value < 0
-    return join(
-        element("line", x1=LEFT, x2=RIGHT, y1=at, y2=at, class_="limit"),
-        element("text", limit.label, x=RIGHT, y=at + (13 if below else -4), class_="label end limit"),
-    )
-
-
-def _moment(moment: Moment, x: Axis, top: float, bottom: float, text_y: float) -> Markup:
-    """A line and its word. Words have different heights, as moments may be close together."""
-    at = _place(x.places_of(moment.x))
-    late = at > (LEFT + RIGHT) / 2
-    word = "label end" if late else "label"
-    return join(
-        element("line", x1=at, x2=at, y1=top, y2=bottom, class_="moment"),
-        element("text", moment.label, x=at + (-3 if late else 3), y=text_y, class_=word),
-    )
-
-
-def thinned(x: Floats, y: Floats, *, log: bool = False) -> tuple[Floats, Floats]:
-    """Thin a curve x (n), y (n) to at most two points a column of the paper: smallest and largest value.
-
-    With `log`, the largest magnitude.
+    Labels of the axes have quantity and unit. log, log_x: the axis is logarithmic; y then shows magnitudes,
+    down to `decades` decades below the largest. rows: number of rows with names in place of a y-axis.
     """
-    if len(x) <= 2 * BINS:
-        return x, y
-    edges = np.linspace(0, len(x), BINS + 1).astype(np.intp)
-    rows: list[int] = []
-    for low, high in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
-        part = y[low:high]
-        known = np.flatnonzero(np.isfinite(part))
-        if not len(known):
-            rows.append(low)
-            continue
-        top = low + int(known[np.argmax(part[known])])
-        bottom = top if log else low + int(known[np.argmin(part[known])])
-        rows += sorted({bottom, top})
-    return x[rows], y[rows]
+
+    @_style()
+    def __init__(
+        self,
+        title: str,
+        x_label: str,
+        y_label: str = "",
+        *,
+        note: str = "",
+        log: bool = False,
+        decades: int = 8,
+        log_x: bool = False,
+        rows: int = 0,
+    ) -> None:
+        from matplotlib.figure import Figure
+        from matplotlib.ticker import MaxNLocator
+
+        self.title, self.note = title, note
+        self.legend: list[Key] = []
+        self._alt = f"{title}: {y_label} over {x_label}" if y_label else f"{title}: {x_label}"
+        self._log, self._log_x, self._decades = log, log_x, decades
+        self._levels: list[Line2D] = []
+        self._limits: list[tuple[float, str]] = []
+        self._moments: list[tuple[float, str]] = []
+        self._names: list[str] = []
+        left = _LEFT_OF_NAMES if rows else _LEFT
+        height = rows * _ROW + HEIGHT - _BOTTOM + _TOP if rows else HEIGHT
+        self._figure = Figure(figsize=(WIDTH / 96, height / 96))
+        frame = (left / WIDTH, (HEIGHT - _BOTTOM) / height, (_RIGHT - left) / WIDTH)
+        self._axes = axes = self._figure.add_axes((*frame, 1.0 - (HEIGHT - _BOTTOM + _TOP) / height))
+        axes.set(xlabel=x_label, xscale="log" if log_x else "linear", yscale="log" if log else "linear")
+        axes.set_title(y_label, x=(4 - left) / (_RIGHT - left), y=1.0, pad=6)
+        for axis, on_decades in ((axes.xaxis, log_x), (axes.yaxis, log)):
+            if not on_decades:
+                axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
+        axes.set_autoscaley_on(not log)
+        if rows:
+            axes.set(ylim=(rows - 0.5, -0.5), yticks=[])
+
+    def line(self, label: str, x: Floats, y: Floats, *, dashed: bool = False) -> None:
+        """Add y (n,) over x (n,); NaN breaks the line."""
+        key = self._key(label, dashed=dashed or len(self.legend) >= HUES)
+        style = _DASHES if key.dashed else "-"
+        values = np.abs(y) if self._log else y
+        self._levels += self._axes.plot(x, values, color=_colour(key.hue), ls=style, lw=_LINE)
+
+    def dots(self, label: str, x: Floats, y: Floats) -> None:
+        """Add a group of points x (n,), y (n,), which are not joined."""
+        from matplotlib.patches import PathPatch
+        from matplotlib.path import Path
+
+        known = np.flatnonzero(np.isfinite(x) & np.isfinite(y))
+        rows = known[:: max(1, -(-len(known) // MOST))]
+        # Each point is a line without length, whose round ends are drawn.
+        path = Path(np.repeat(np.column_stack([x[rows], y[rows]]), 2, axis=0), [1, 2] * len(rows))
+        path.should_simplify = False
+        hue = _colour(self._key(label).hue)
+        how: dict[str, Any] = {"linewidth": 2.2, "capstyle": "round", "alpha": 0.55}
+        self._axes.add_patch(PathPatch(path, fill=False, edgecolor=hue, **how))
+        self._axes.autoscale_view()
+
+    def histogram(self, values: Floats, wanted: float | None = None) -> None:
+        """Add a histogram of values (n,) with logarithmic counts. wanted: a value that is marked."""
+        ends = values if wanted is None else np.append(values, wanted)
+        low, high = float(ends.min()), float(ends.max())
+        air = 0.03 * (high - low) or 0.5
+        counts, edges = np.histogram(values, _BINS, (max(0.0, low - air), high + air))
+        self._axes.set_yscale("log")
+        self._axes.stairs(np.maximum(counts, 0.5), edges, baseline=0.5, fill=True, color=_colour(1))
+        self._axes.set_ylim(0.5, 10.0 ** math.ceil(math.log10(max(10, counts.max()))))
+        _decades(self._axes.yaxis)
+        if wanted is not None:
+            self.moment(wanted, "")
+
+    def band(self, label: str, time_s: Floats, values: Floats) -> None:
+        """Add a digital signal, values (n,) of 0 or 1 at times (n,), as a row."""
+        spans = [(begin, end - begin) for begin, end in spans_on(time_s, values)]
+        bottom = len(self._names) + 0.25
+        self._axes.broken_barh(spans, (bottom, -0.5), color=_colour(len(self._names) + 1))
+        self._axes.plot(time_s[[0, -1]], [bottom] * 2, color=_QUIET, linewidth=_THIN)
+        self._names.append(label)
+
+    def interval(self, label: str, value: float, low: float, high: float, hue: int = 1) -> None:
+        """Add a value between the ends of its interval as a row; none is drawn for NaN. Zero is marked."""
+        self._axes.set_xmargin(0.06)
+        self._axes.axvline(0.0, color=_QUIET, linewidth=_THIN)
+        for ends, width in ((low, high), _LINE), ((value, value), 5.0):
+            how: dict[str, Any] = {"linewidth": width, "solid_capstyle": "round"}
+            self._axes.plot(ends, [len(self._names)] * 2, color=_colour(hue), **how)
+        self._names.append(f"{label}  {digits(value)}")
+
+    def limit(self, value: float, label: str) -> None:
+        """Add a level that must not be passed."""
+        how: dict[str, Any] = {"color": _LIMIT, "linewidth": 0.9, "linestyle": (0, (7.0, 4.0))}
+        self._levels.append(self._axes.axhline(value, **how))
+        self._limits.append((value, label))
+
+    def moment(self, x: float, label: str) -> None:
+        """Mark what happened at x."""
+        self._axes.axvline(x, color=_INK, linewidth=_THIN, linestyle=(0, (2.0, 3.0)))
+        self._moments.append((x, label))
+
+    @cached_property
+    @_style()
+    def svg(self) -> Markup:
+        """The drawing as an element of HTML, without identifiers and references."""
+        from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+        self._end_axes()
+        self._label()
+        text = StringIO()
+        FigureCanvasSVG(self._figure).print_svg(text, metadata=dict.fromkeys(_METADATA))  # type: ignore[no-untyped-call]
+        root = ElementTree.fromstring(xml_text(text.getvalue()))
+        drawn = next(group for group in root.iter() if group.get("id") == "axes_1")
+        drawn.remove(drawn[0])  # the background
+        for each in drawn.iter():
+            each.tag = each.tag.rpartition("}")[2]
+            each.attrib = {name: _plain(name, value) for name, value in each.items() if _is_kept(name, value)}
+            each.tail = None
+            if each.tag != "text":
+                each.text = None
+        svg = ElementTree.Element("svg", {"viewBox": root.attrib["viewBox"], "role": "img"})
+        ElementTree.SubElement(svg, "title").text = self._alt
+        svg.append(drawn)
+        return Markup(ElementTree.tostring(svg, encoding="unicode"))
+
+    def _end_axes(self) -> None:
+        """Set the ends of logarithmic axes; smaller values are drawn at the low end."""
+        for axis, log in ((self._axes.xaxis, self._log_x), (self._axes.yaxis, self._log)):
+            if not log and not self._names and not 1e-4 <= np.abs(axis.get_view_interval()).max() < 1e6:
+                _label_by_digits(axis)
+        if self._log_x:
+            points = [patch.get_path().vertices for patch in self._axes.patches]
+            self._axes.set_xlim(_whole_decades(np.concatenate(points)[:, 0], _DECADES))
+            _decades(self._axes.xaxis)
+        values = [np.asarray(line.get_ydata(), dtype=np.float64) for line in self._levels]
+        low = -np.inf
+        if self._log:
+            low, high = _whole_decades(np.concatenate(values), self._decades)
+            self._axes.set_ylim(low, high)
+            _decades(self._axes.yaxis)
+        for line, y in zip(self._levels, values, strict=True):
+            line.set_ydata(np.maximum(y, low))  # also applies the threshold of simplification
+
+    def _label(self) -> None:
+        """Name rows, limits and moments; the latter two on the side that has more space."""
+        axes = self._axes
+        for row, label in enumerate(self._names):
+            side: dict[str, Any] = {"xytext": (-6, 0), "ha": "right", "va": "center"}
+            self._word(label, (0.0, row), ("axes fraction", "data"), color=_QUIET, **side)
+        for value, label in self._limits:
+            place = axes.transAxes.inverted().transform(axes.transData.transform((1.0, value)))[1]
+            below = place > 0.85 or (value < 0.0 and place > 0.15)
+            side = {
+                "xytext": (0, -2.5 if below else 2.5),
+                "va": "top" if below else "bottom",
+                "ha": "right",
+            }
+            self._word(label, (1.0, value), ("axes fraction", "data"), color=_LIMIT, **side)
+        for number, (x, label) in enumerate(self._moments):
+            late = x > sum(axes.get_xlim()) / 2
+            # Labels have different heights, because moments may be close together.
+            side = {
+                "xytext": (-2.0 if late else 2.0, 3 + 8 * number),
+                "ha": "right" if late else "left",
+            }
+            self._word(label, (x, 0.0), ("data", "axes fraction"), color=_QUIET, **side)
+
+    def _key(self, label: str, *, dashed: bool = False) -> Key:
+        key = Key(label, len(self.legend) % HUES + 1, dashed)
+        self.legend.append(key)
+        return key
+
+    def _word(self, label: str, place: tuple[float, float], of: tuple[str, str], **how: Any) -> None:
+        self._axes.annotate(label, place, xycoords=of, textcoords="offset points", **how)
 
 
-def _place(value: Floats) -> float:
-    return round(float(value), 1)
+def _colour(hue: int) -> str:
+    return _COLOURS[(hue - 1) % HUES]
 
 
-def _short(value: float) -> str:
-    return f"{value:.1f}".removesuffix(".0")
+def _is_kept(name: str, value: str) -> bool:
+    return name not in ("id", "clip-path") and not (name == "transform" and value.startswith("rotate(-0"))
 
 
-@dataclass(frozen=True)
-class Band:
-    """Values (n,), 0 or 1, over the chart's times; NaN where unknown. hue: 1 … 6, number of a colour."""
+def _plain(name: str, value: str) -> str:
+    """An attribute in the colours of the style sheet, without font families and needless digits."""
+    if name == "style":
+        value = re.sub(r"font-family: [^;]*;? ?", "", value)
+        return re.sub("#[0-9a-f]{6}", lambda colour: _VARIABLES.get(colour[0], colour[0]), value)
+    if name in ("d", "x", "y"):
+        value = re.sub(r"-?\d+\.\d+", lambda number: f"{float(number[0]):.1f}", value)
+        return re.sub(r"\s+", " ", value).strip()
+    return value
 
-    label: str
-    values: Floats
-    hue: int
+
+def _whole_decades(values: Floats, decades: int) -> tuple[float, float]:
+    """Return ends of the highest decades, at most `decades`, that hold the positive ones of values (n,)."""
+    positive = values[np.isfinite(values) & (values > 0.0)]
+    low, high = (float(positive.min()), float(positive.max())) if len(positive) else (0.1, 1.0)
+    top = math.ceil(math.log10(high) + 0.1)
+    bottom = min(max(math.floor(math.log10(low)), top - decades), top - 1)
+    return 10.0**bottom, 10.0**top
 
 
-def bands(
-    title: str, time_s: Floats, shown: Sequence[Band], moments: Sequence[Moment] = (), note: str = ""
-) -> Markup:
-    """Return a figure of digital signals over times (n,)."""
-    bottom = _TOP + _ROW * len(shown)
-    x = linear(time_s, LEFT, RIGHT, tight=True)
-    parts: list[Markup] = []
-    for value, text in x.ticks():
-        at = _place(x.places_of(value))
-        parts.append(element("line", x1=at, x2=at, y1=_TOP, y2=bottom + 4, class_="grid"))
-        parts.append(element("text", text, x=at, y=bottom + 16, class_="tick x"))
-    for number, band in enumerate(shown):
-        base = _TOP + _ROW * (number + 1)
-        parts.append(element("text", band.label, x=LEFT, y=base - _BAND - 4, class_="label"))
-        parts.append(element("line", x1=LEFT, x2=RIGHT, y1=base, y2=base, class_="axis"))
-        parts += [
-            element(
-                "rect",
-                x=_place(x.places_of(begin)),
-                width=max(0.8, round(float(x.places_of(end) - x.places_of(begin)), 1)),
-                y=base - _BAND,
-                height=_BAND,
-                class_=f"band h{band.hue}",
-            )
-            for begin, end in spans_on(time_s, band.values)
-        ]
-    parts += [
-        _moment(moment, x, _TOP, bottom, bottom + 30 + 12 * level) for level, moment in enumerate(moments)
-    ]
-    height = bottom + _UNDER + 12 * len(moments)
-    parts.append(element("text", "time / s", x=RIGHT, y=height - 4, class_="label end"))
-    return _picture(title, _svg(f"{title} over time", *parts, height=height), note)
+def _decades(axis: Axis) -> None:
+    from matplotlib.ticker import LogLocator
+
+    axis.set_major_locator(LogLocator(numticks=6))
+    _label_by_digits(axis)
+    axis.set_minor_locator(LogLocator(numticks=1))
+
+
+def _label_by_digits(axis: Axis) -> None:
+    from matplotlib.ticker import FuncFormatter
+
+    axis.set_major_formatter(FuncFormatter(lambda value, _: digits(float(f"{value:.6g}"))))
 
 
 def spans_on(time_s: Floats, values: Floats) -> list[tuple[float, float]]:
@@ -322,98 +319,3 @@ def spans_on(time_s: Floats, values: Floats) -> list[tuple[float, float]]:
         (float(time_s[begin]), float(time_s[min(end, last)]))
         for begin, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
     ]
-
-
-def histogram(title: str, values: Floats, unit: str, wanted: float | None = None) -> Markup:
-    """Return a histogram of values (n,) with logarithmic counts. wanted: value that is marked, the period."""
-    ends = values if wanted is None else np.append(values, wanted)
-    low, high = float(ends.min()), float(ends.max())
-    air = 0.03 * (high - low) or 0.5
-    x = Axis(max(0.0, low - air), high + air, LEFT, RIGHT)
-    counts, edges = np.histogram(values, _COLUMNS, (x.low, x.high))
-    y = Axis(0.5, 10.0 ** np.ceil(np.log10(max(10, counts.max()))), BOTTOM, TOP, log=True)
-    at = x.places_of(edges)
-    bars = [
-        element(
-            "rect",
-            x=round(float(left), 1),
-            width=round(float(right - left) - 0.6, 1),
-            y=_place(y.places_of(count)),
-            height=round(BOTTOM - float(y.places_of(count)), 1),
-            class_="bar",
-        )
-        for count, left, right in zip(counts.tolist(), at[:-1], at[1:], strict=True)
-        if count
-    ]
-    marks = []
-    if wanted is not None:
-        place = _place(x.places_of(wanted))
-        marks.append(element("line", x1=place, x2=place, y1=TOP, y2=BOTTOM, class_="moment"))
-    svg = _svg(f"{title}: how often each value was", frame(x, y, f"{title} / {unit}", "ticks"), *marks, *bars)
-    return _picture(title, svg)
-
-
-def scatter(
-    title: str,
-    x_label: str,
-    y_label: str,
-    groups: Sequence[ChartLine],
-    limit: Limit | None = None,
-    *,
-    log_x: bool = False,
-) -> Markup:
-    """Return a figure of groups of points, which are not joined. limit: level that must not be passed."""
-    xs = np.concatenate([each.x for each in groups])
-    ys = np.concatenate([*(each.y for each in groups), *([[limit.value]] if limit else [])])
-    x = logarithmic(xs, LEFT, RIGHT, _DECADES) if log_x else linear(xs, LEFT, RIGHT)
-    y = linear(ys, BOTTOM, TOP)
-    marks = []
-    for group in groups:
-        known = np.flatnonzero(np.isfinite(group.x) & np.isfinite(group.y))
-        rows = known[:: max(1, -(-len(known) // MOST))]
-        across, down = x.places_of(group.x[rows]).tolist(), y.places_of(group.y[rows]).tolist()
-        steps = "".join(f"M{a:.1f} {b:.1f}h0" for a, b in zip(across, down, strict=True))
-        marks.append(element("path", d=steps, class_=f"marks h{group.hue}"))
-    level = None
-    if limit is not None:
-        at = _place(y.places_of(limit.value))
-        level = element("line", x1=LEFT, x2=RIGHT, y1=at, y2=at, class_="limit")
-    told = f"{title}: {y_label} over {x_label}"
-    return _picture(title, _svg(told, frame(x, y, x_label, y_label), *marks, level))
-
-
-@dataclass(frozen=True)
-class Interval:
-    """A value between the ends of its interval. hue: 1 … 6, number of a colour."""
-
-    label: str
-    value: float
-    low: float
-    high: float
-    hue: int
-
-
-def intervals(title: str, axis_label: str, rows: Sequence[Interval], note: str = "") -> Markup:
-    """Return a figure of intervals; zero is marked."""
-    known = [each for each in rows if math.isfinite(each.value)]
-    ends = [0.0, *(end for each in known for end in (each.low, each.high, each.value) if math.isfinite(end))]
-    x = linear(np.array(ends), _LABELS, RIGHT - 4)
-    bottom = _TOP + _LINE * len(rows)
-    parts: list[Markup] = []
-    for value, text in x.ticks():
-        at = _place(x.places_of(value))
-        parts.append(element("line", x1=at, x2=at, y1=_TOP, y2=bottom, class_="grid"))
-        parts.append(element("text", text, x=at, y=bottom + 14, class_="tick x"))
-    zero = _place(x.places_of(0.0))
-    parts.append(element("line", x1=zero, x2=zero, y1=_TOP, y2=bottom, class_="axis"))
-    for number, row in enumerate(rows):
-        middle = _TOP + _LINE * number + _LINE / 2
-        parts.append(element("text", row.label, x=_LABELS - 8, y=middle + 4, class_="label end"))
-        if not math.isfinite(row.value):
-            continue
-        low, high, at = (_place(x.places_of(each)) for each in (row.low, row.high, row.value))
-        told = element("title", f"{row.label}: {digits(row.value)}, {digits(row.low)} to {digits(row.high)}")
-        parts.append(element("line", told, x1=low, x2=high, y1=middle, y2=middle, class_=f"line h{row.hue}"))
-        parts.append(element("path", d=f"M{at} {middle}h0", class_=f"dot h{row.hue}"))
-    parts.append(element("text", axis_label, x=RIGHT, y=bottom + 30, class_="label end"))
-    return _picture(title, _svg(title, *parts, height=bottom + _LINES_UNDER), note)

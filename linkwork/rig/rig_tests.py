@@ -18,7 +18,7 @@ from linkwork.rig.report.evidence import evidence
 from linkwork.rig.report.logs import Logs
 from linkwork.rig.report.report_data import MachineReport, RigReport, machine_report
 from linkwork.rig.report.report_files import Written, write_report
-from linkwork.rig.report.tables import MARKS
+from linkwork.rig.report.rig_page import MARKS
 from linkwork.rig.running import Done, RigRun, run_tests
 
 INTERRUPTED = 128 + signal.SIGINT

@@ -19,6 +19,17 @@ class Misuse(Exception):
     """The command line makes no sense; the text says what would."""
 
 
+def require(user: str, extra: str, *modules: str) -> None:
+    """Raise Misuse where `user` needs modules that are not installed; they belong to an extra of linkwork."""
+    from importlib.util import find_spec
+
+    missing = [module for module in modules if find_spec(module) is None]
+    if missing:
+        names = " and ".join(missing)
+        needs = f"{user} need {names}, which {'are' if len(missing) > 1 else 'is'} not installed"
+        raise Misuse(f"{needs}: pip install 'linkwork[{extra}]'")
+
+
 def run(main: Callable[[], Any], *, as_json: bool) -> int:
     """Run a command and return its exit status.
 

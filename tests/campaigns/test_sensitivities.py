@@ -135,8 +135,8 @@ def test_a_rank_correlation_of_many_runs_is_not_that_of_a_pattern_in_their_order
     table = _Made(plan, rising)
     monkeypatch.setattr("linkwork.campaigns.campaign_page.MOST", 600)
     page = campaign_page(plan, table, analyse(plan, table), provenance([], 1.0))
-    drawn = re.findall(r'<path d="([^"]*)" class="marks h1"', page)[0]
-    marks = np.array(re.findall(r"M([0-9.]+) ([0-9.]+)h0", drawn), float)
+    drawn = re.findall(r'<path d="([^"]*)" style="[^"]*opacity: 0.55; stroke: var\(--h1\)', page)[0]
+    marks = np.array(re.findall(r"M ([0-9.]+) ([0-9.]+) L", drawn), float)
     assert len(marks) == 600
     assert abs(np.corrcoef(marks.T)[0, 1]) < 0.15
     rows = np.arange(1000)

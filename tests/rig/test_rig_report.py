@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
+from itertools import chain
 from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from linkwork.cli.rig_commands import compare
 from linkwork.machine import load
-from linkwork.reports.chart import BINS, thinned
-from linkwork.reports.markup import prose
+from linkwork.reports.chart import HEIGHT, WIDTH, Chart
+from linkwork.reports.pages import prose
 from linkwork.reports.provenance import provenance, without_folders, without_paths
 from linkwork.reports.quantities import amount
 from linkwork.rig.report.compare import NoReport, differences, read_report
 from linkwork.rig.report.evidence import fault_windows
 from linkwork.rig.report.logs import Logs
 from linkwork.rig.report.report_data import MachineReport, RigReport
-from linkwork.rig.report.report_files import Written, junit, page, write_report
+from linkwork.rig.report.report_files import Written, junit, write_report
+from linkwork.rig.report.rig_page import page
 from linkwork.terminal.failures import Misuse
 from tests.rig.rig_results import clocked_log, findings, reported, short_log
 
@@ -85,6 +90,20 @@ def test_the_page_names_every_test_and_needs_nothing_else(report: RigReport) -> 
     assert all(value.startswith("#") for value in refers)
     assert not re.search(r"url\(|@import|https?://", text)
     assert len(text) < 200_000
+
+
+def test_names_are_text_in_the_page_and_equal_data_give_equal_bytes(lockstep: MachineReport) -> None:
+    hostile = "<script>alert('&')</script>{{ 7 * 7 }}"
+    tests = [replace(test, requirement=hostile, reason=hostile) for test in lockstep.tests]
+    one = replace(
+        lockstep, name=hostile, problem=hostile, tests=tests, facts={"law": hostile, hostile: hostile}
+    )
+    made = RigReport([one, lockstep], provenance([hostile], 3.0))
+    text = page(made)
+    shown = Page(text)
+    assert "script" not in shown.tags
+    assert shown.text.count(hostile) > 2 * len(tests)
+    assert page(made) == text
 
 
 def test_the_page_tells_numbers_beside_limits_and_what_came_of_faults(report: RigReport) -> None:
@@ -238,15 +257,47 @@ def test_quantities_are_told_with_prefixes_and_round_limits_shortly() -> None:
     assert amount(None, "m") == amount(float("nan"), "m") == "–"
 
 
-def test_a_thinned_line_keeps_its_peaks() -> None:
-    x = np.arange(10_000.0)
-    y = np.sin(x / 500.0)
-    y[7321] = 5.0
-    y[1234] = np.nan
-    fewer_x, fewer_y = thinned(x, y)
-    assert len(fewer_x) <= 2 * BINS
-    assert fewer_y[fewer_x == 7321.0] == 5.0
-    assert np.all(np.diff(fewer_x) > 0.0)
+def drawn(svg: str) -> list[list[tuple[float, float]]]:
+    """The points of each curve with a colour of lines, in the units of the drawing."""
+    curves = re.findall(r'<path d="([^"]*)" style="[^"]*stroke: var\(--h\d\)', svg)
+    return [[(float(x), float(y)) for x, y in re.findall(r"[ML] ([\d.-]+) ([\d.-]+)", d)] for d in curves]
+
+
+def test_a_long_line_is_thinned_and_keeps_its_peaks() -> None:
+    x = np.arange(100_000.0)
+    y = np.sin(x / 5000.0)
+    y[73210] = 5.0
+    y[12340] = np.nan
+    chart = Chart("Motion", "time / s", "position / m")
+    chart.line("x", x, y)
+    [points] = drawn(chart.svg)
+    assert len(points) < 1000
+    top = min(points, key=lambda point: point[1])
+    left, right = points[0][0], points[-1][0]
+    assert (top[0] - left) / (right - left) == pytest.approx(0.7321, abs=0.002)
+    again = Chart("Motion", "time / s", "position / m")
+    again.line("x", x, y)
+    assert again.svg == chart.svg, "equal input gives equal bytes"
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(st.floats(-1e12, 1e12) | st.just(float("nan")), min_size=1, max_size=40),
+    st.text(max_size=8),
+    st.booleans(),
+    st.booleans(),
+)
+def test_any_line_is_drawn_within_its_chart(values: list[float], name: str, log: bool, level: bool) -> None:
+    chart = Chart("<script>", "time / s", f"{name} / m", log=log)
+    chart.line(name, np.arange(float(len(values))), np.array(values))
+    if level:
+        chart.limit(1e-3, name)
+        chart.moment(0.0, name)
+    shown = Page(chart.svg)
+    assert set(shown.tags) <= {"svg", "title", "g", "path", "text", "defs"}
+    for x, y in chain.from_iterable(drawn(chart.svg)):
+        assert 0.0 <= x <= 0.75 * WIDTH + 0.1
+        assert 0.0 <= y <= 0.75 * HEIGHT + 0.1
 
 
 def test_folders_of_this_computer_are_left_out() -> None:

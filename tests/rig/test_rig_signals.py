@@ -20,7 +20,7 @@ from linkwork.rig.record import RigRecord
 from linkwork.rig.report.evidence import evidence
 from linkwork.rig.report.logs import Logs
 from linkwork.rig.report.report_data import MachineReport, RigReport
-from linkwork.rig.report.report_files import page
+from linkwork.rig.report.rig_page import page
 from tests.recordings.recorded import InProcessRecorder
 from tests.rig.test_rig_plugin import PAGE, rig_pytest
 from tests.rig.test_rig_report import Page

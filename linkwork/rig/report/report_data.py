@@ -41,6 +41,17 @@ class MachineReport:
         return count(self.tests)
 
     @property
+    def has_faults(self) -> bool:
+        """Whether any test injected a fault."""
+        return any(test.faults or test.tolerated or test.injected for test in self.tests)
+
+    @property
+    def units(self) -> dict[str, str]:
+        """Unit of each joint's position."""
+        joints = self.machine.joints if self.machine is not None else ()
+        return {joint.name: "rad" if joint.is_angle else "m" for joint in joints}
+
+    @property
     def passed(self) -> bool:
         """Whether there is no problem and no failure."""
         return not self.problem and not any(self.counts[verdict] for verdict in BAD)

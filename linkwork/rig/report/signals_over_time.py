@@ -1,4 +1,4 @@
-"""Signals of tests over time: digital ones as bands, analog ones as lines, and a table of the changes."""
+"""Signals of tests over time, and their changes."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from linkwork.arrays import Floats
 from linkwork.machine import Machine
 from linkwork.machine.signal_values import Signal
 from linkwork.recordings.log_file import Ticks
-from linkwork.reports.chart import HUES, Band, Chart, ChartLine, Moment, bands, figure
-from linkwork.reports.markup import Markup, element, plain_table
 from linkwork.rig.collected import Span, TestFindings
 from linkwork.rig.report.logs import Logs
 
@@ -47,6 +45,21 @@ class SignalRun:
             for row in np.flatnonzero(values[1:] != values[:-1])
         ]
         return sorted(found, key=lambda change: change[0])
+
+    @property
+    def rows(self) -> list[tuple[str, ...]]:
+        """The changes as rows: time, tick, signal, its direction, values before and after."""
+        values = dict(zip(self.signals, self.values, strict=True))
+        return [
+            (
+                f"{self.time_s[row]:.4f}",
+                str(self.tick[row]),
+                signal.name,
+                "input" if signal.is_input else "output",
+                f"{signal.shown(values[signal][row - 1])} → {signal.shown(values[signal][row])}",
+            )
+            for row, signal in self.changes
+        ]
 
     def figures(self) -> dict[str, Any]:
         """Changes of each signal as plain data: tick from the span's beginning, value."""
@@ -85,51 +98,3 @@ def _run(machine: Machine, test: TestFindings, span: Span, ticks: Ticks) -> Sign
     ]
     values = tuple(columns[name] for name in names)
     return SignalRun(test.title_of(span), test.node, time_s, tick, machine.signals, values, tuple(begun))
-
-
-def signal_section(runs: Sequence[SignalRun]) -> list[Markup]:
-    """The part of the page; empty without runs."""
-    if not runs:
-        return []
-    parts = [element("h3", "Signals")]
-    for run in runs:
-        parts += [element("p", run.title), element("div", *_charts(run), class_="charts"), _table(run)]
-    return parts
-
-
-def _charts(run: SignalRun) -> list[Markup]:
-    both = list(zip(run.signals, run.values, strict=True))
-    moments = [Moment(time_s, text.replace(".", ": ")) for time_s, text in run.injected_s]
-    digital = [each for each in both if each[0].is_digital]
-    shown = [Band(signal.name, values, at % HUES + 1) for at, (signal, values) in enumerate(digital)]
-    charts = [bands("Digital signals", run.time_s, shown, moments)] if shown else []
-    units = dict.fromkeys(signal.unit for signal, _ in both if not signal.is_digital)
-    for unit in units:
-        mine = [each for each in both if not each[0].is_digital and each[0].unit == unit]
-        lines = [
-            ChartLine(signal.name, run.time_s, values, at % HUES + 1, dashed=at >= HUES)
-            for at, (signal, values) in enumerate(mine)
-        ]
-        title = ", ".join(signal.name for signal, _ in mine)
-        label = f"value / {unit}" if unit else "value"
-        charts.append(figure(Chart(title, "time / s", label, tuple(lines), moments=tuple(moments))))
-    return charts
-
-
-def _table(run: SignalRun) -> Markup:
-    values = dict(zip(run.signals, run.values, strict=True))
-    rows = [
-        (
-            f"{run.time_s[row]:.4f}",
-            str(run.tick[row]),
-            signal.name,
-            "input" if signal.is_input else "output",
-            f"{signal.shown(values[signal][row - 1])} → {signal.shown(values[signal][row])}",
-        )
-        for row, signal in run.changes
-    ]
-    table = plain_table(("time / s", "device tick", "signal", "", "change"), rows[:MOST_ROWS], (0, 1))
-    more = len(rows) - MOST_ROWS
-    return element(
-        "div", table, element("p", f"and {more} more changes", class_="quiet") if more > 0 else None
-    )
