@@ -20,10 +20,11 @@ from linkwork.plant.plant_pacing import PACES, EndRequested, alone
 from linkwork.protocol.codes import ExitCode, Pace
 from linkwork.protocol.endpoints import Claim, MachineEndpoints, claim
 from linkwork.protocol.keys import ServerKeys
-from linkwork.protocol.open_connections import raise_file_limit
+from linkwork.protocol.open_connections import HeldMemory, raise_file_limit
 from linkwork.protocol.sockets import DeviceServer
 from linkwork.timing.children import Lifeline, ignore_interrupts
 from linkwork.timing.clock import Ticker
+from linkwork.timing.memory import allocated_bytes
 from linkwork.timing.notify import Notifier
 from linkwork.timing.realtime import Obtained, Policy, set_up
 from linkwork.timing.scheduling import set_policy, share_processors
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
 FIFO_PRIORITY = 49
 """Below the controller's loop, which shares the processor: it answers a state before we integrate."""
+MOST_HELD_BYTES = 32 * 1024 * 1024
+"""Memory that clients may make ZeroMQ hold; it stays with the process, since all of its memory is locked."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +135,8 @@ def run(machine: Machine, options: PlantOptions, events: Events) -> ExitCode:
                     if isinstance(machinery, Hardware) and not _started(machinery, ending, events):
                         return ExitCode.DONE
                     device = _device(machine, machinery, server, events, options, line)
-                    ending.watch_seat(held, lambda: device.seat.taken, lambda: _mind(server, events))
+                    memory = HeldMemory(allocated_bytes, MOST_HELD_BYTES, 0.05)
+                    ending.watch_seat(held, lambda: device.seat.taken, lambda: _mind(server, memory, events))
                     obtained.freeze_garbage()
                     _introduce(device, obtained, events)
                     notifier.ready(f"plant of {machine.name} at {server.endpoint}")
@@ -209,10 +213,11 @@ def _device(
     )
 
 
-def _mind(server: DeviceServer, events: Events) -> None:
-    """Close connections beyond the limit, and say so."""
+def _mind(server: DeviceServer, memory: HeldMemory, events: Events) -> None:
+    """Close connections beyond the limits, and say so."""
     if server.connections is not None:
         server.connections.mind()
+        memory.mind([server.connections])
         for text in server.connections.take_notices():
             events.say("connections", f"{server.endpoint}: {text}")
 

@@ -1,18 +1,29 @@
-"""Connections of a bound socket: who has left, how many there are, and the limit on their number.
+"""Connections of a bound socket: who has left, the limits on their number and on the memory they take.
 
 ZeroMQ ends its process when it cannot open a descriptor for a new connection. Connections beyond a limit are
-therefore closed as soon as they are accepted.
+therefore closed as soon as they are accepted. It also keeps all frames of a message until the last one has
+arrived, and messages for clients that do not read: `HeldMemory` closes connections before that is too much.
 """
 
 from __future__ import annotations
 
+import fcntl
 import resource
 import socket
-from collections.abc import Callable, Iterator
+import sys
+import termios
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 
 _OWN_FILES, _SOCKETS, _MOST = 256, 4, 4096
 """Descriptors kept free for the process itself, bound sockets of a process, connections of one of them."""
+_EACH_HELD_BYTES = 80 * 1024
+"""Memory that a connection takes in ZeroMQ when nothing is sent."""
+_MUCH_BYTES = 64 * 1024
+"""Bytes that wait in connections of clients that hold much, more than a controller's commands."""
+_LOOK_S, _PAUSE_S, _QUIET_S = 0.01, 0.1, 10.0
 
 
 def raise_file_limit() -> None:
@@ -52,29 +63,31 @@ class Connections:
     def __init__(self, events: Callable[[], Iterator[tuple[bool, int]]]) -> None:
         self._events = events
         self.most = most_connections()
-        self._open: set[int] = set()
+        self.open: dict[int, None] = {}
+        """Descriptors of the connections, in the order in which they began."""
         self._peers: dict[int, bytes] = {}
         self._ended: list[bytes] = []
         self._crowded = False
         self._notices: list[str] = []
+        self._quiet_until_s = 0.0
 
     @property
     def count(self) -> int:
         """Number of connections."""
-        return len(self._open)
+        return len(self.open)
 
     def mind(self) -> None:
         """Take note of connections that have begun or ended; close those beyond the limit. Never waits."""
         for begun, descriptor in self._events():
             if begun:
-                self._open.add(descriptor)
-                if len(self._open) > self.most:
+                self.open[descriptor] = None
+                if len(self.open) > self.most:
                     close_connection(descriptor)
                     self._note(crowded=True)
             else:
-                self._open.discard(descriptor)
+                self.open.pop(descriptor, None)
                 self._left(descriptor)
-        if len(self._open) < 0.9 * self.most:
+        if len(self.open) < 0.9 * self.most:
             self._note(crowded=False)
 
     def _note(self, *, crowded: bool) -> None:
@@ -83,15 +96,25 @@ class Connections:
             limit = f"at most {self.most} connections are possible, and others are refused until some end"
             self._notices.append(limit if crowded else "connections are accepted again")
 
+    def close(self, descriptors: Iterable[int], why: str) -> None:
+        """Close those connections that are of this socket; a notice at most every ten seconds says why."""
+        mine = [each for each in descriptors if each in self.open]
+        for descriptor in mine:
+            close_connection(descriptor)
+        now_s = time.monotonic()
+        if mine and now_s >= self._quiet_until_s:
+            self._quiet_until_s = now_s + _QUIET_S
+            self._notices.append(f"{len(mine)} of {self.count} connections are closed: {why}")
+
     def heard(self, descriptor: int, peer: bytes) -> None:
         """Take note that a message of this peer came by this connection."""
         known = self._peers.get(descriptor)
         if known == peer:
             return
         self._left(descriptor)
-        if descriptor not in self._open:
+        if descriptor not in self.open:
             self.mind()
-        if descriptor in self._open:
+        if descriptor in self.open:
             self._peers[descriptor] = peer
         else:
             self._ended.append(peer)  # before its last message was read
@@ -110,3 +133,63 @@ class Connections:
         """Return what has happened since the last call, for people."""
         notices, self._notices = self._notices, []
         return notices
+
+
+def _pending_bytes(descriptor: int, request: int) -> int:
+    try:
+        return int.from_bytes(fcntl.ioctl(descriptor, request, bytes(4)), sys.byteorder)
+    except OSError:  # it has ended
+        return 0
+
+
+class HeldMemory:
+    """The limit on memory that clients take in ZeroMQ: frames of messages that are not complete, messages
+    that are not read, answers that clients do not read.
+
+    `allocated` returns the bytes in use by this process, modulo 2³². Suspects are searched for `patience_s`
+    before connections are closed without one.
+    """
+
+    def __init__(self, allocated: Callable[[], int], most_bytes: int, patience_s: float) -> None:
+        self._allocated, self._most_bytes, self._patience_s = allocated, most_bytes, patience_s
+        self._usual = allocated()
+        self._due_s = 0.0
+        self._since_s: float | None = None
+        self._pending: Counter[int] = Counter()
+
+    def mind(self, sockets: Sequence[Connections], known: int = 0) -> None:
+        """Close connections while more is in use than usual, besides `known` bytes.
+
+        First those by which more arrives than is read, then those that do not read, then the newer half.
+        """
+        now_s = time.monotonic()
+        if now_s < self._due_s:
+            return
+        used = self._allocated()
+        self._due_s = now_s + max(_LOOK_S, 100.0 * (time.monotonic() - now_s))  # 1 % of the time
+        grown = (used - self._usual + 2**31) % 2**32 - 2**31
+        if grown < 0:
+            self._usual = used
+        grown -= known + _EACH_HELD_BYTES * sum(each.count for each in sockets)
+        if grown <= self._most_bytes:
+            self._since_s = None
+            self._pending.clear()
+            return
+        self._since_s = now_s if self._since_s is None else self._since_s
+        closing = self._suspects([each for one in sockets for each in one.open], now_s - self._since_s)
+        if not any(each.open for each in sockets):
+            self._usual = used  # of this process itself
+        why = (
+            f"clients made this process hold {grown >> 20} MiB, and {self._most_bytes >> 20} MiB are allowed"
+        )
+        for each in sockets:
+            each.close(closing, why)
+
+    def _suspects(self, connections: list[int], late_s: float) -> list[int]:
+        if late_s > self._patience_s:
+            self._due_s += _PAUSE_S  # for ZeroMQ to free what they held
+            return connections[len(connections) // 2 :]
+        request = termios.FIONREAD if late_s < 0.5 * self._patience_s else termios.TIOCOUTQ
+        for each in connections:
+            self._pending[each] += _pending_bytes(each, request)
+        return [each for each in connections if self._pending[each] > _MUCH_BYTES]

@@ -38,6 +38,8 @@ _RCVTIMEO: Final = int(zmq.RCVTIMEO)
 _EVENT: Final = struct.Struct("=hi")
 _LONGEST_TOPIC: Final = 64
 _MOST_TOPICS: Final = 1000
+_MOST_AT_ONCE: Final = 100
+"""Subscriptions that are read at once: a client that sends them without end must not stop its publisher."""
 _LARGEST_SUBSCRIPTION: Final = 4096
 """Largest frame that a publisher takes, in bytes; ZeroMQ keeps subscriptions, at some 32 times their size."""
 
@@ -202,6 +204,11 @@ class _Socket:
             return None
         return frame
 
+    def _skip(self) -> None:
+        """Drop the frames that remain of a message, in half of the time that asking the socket would take."""
+        while self._recv(_NOBLOCK, False).more:
+            pass
+
     def close(self, flush_ms: int = 0) -> None:
         """Closes; messages already sent get this long to leave. May be called twice."""
         if self.socket.closed:
@@ -288,8 +295,7 @@ class _Router(_Socket):
     def _alone(self, peer: bytes, message: bytes) -> tuple[bytes, bytes] | None:
         if not self._get(_RCVMORE):
             return peer, message
-        while self._get(_RCVMORE):
-            self._recv(_NOBLOCK)
+        self._skip()
         self.malformed += 1
         return None
 
@@ -334,8 +340,7 @@ class _Dealer(_Socket):
     def _whole(self, frame: bytes | None) -> bytes | None:
         if frame is None or not self._get(_RCVMORE):
             return frame
-        while self._get(_RCVMORE):
-            self._recv(_NOBLOCK)
+        self._skip()
         self.malformed += 1
         return None
 
@@ -447,7 +452,10 @@ class Publisher(_Socket):
 
     def wanted(self, topic: bytes) -> bool:
         """Whether any client has subscribed to this topic, so that making a message of it is worth while."""
-        while (said := self._frame(0)) is not None:
+        for _ in range(_MOST_AT_ONCE):
+            said = self._frame(0)
+            if said is None:
+                break
             if said[:1] == b"\1":
                 self._subscribe(said[1:])
             elif said[:1] == b"\0":

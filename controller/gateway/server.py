@@ -22,10 +22,12 @@ from linkwork.controller.orders import Shutdown
 from linkwork.protocol.codes import ExitCode, RequestCode, Role
 from linkwork.protocol.endpoints import Claim
 from linkwork.protocol.errors import RequestError
+from linkwork.protocol.open_connections import HeldMemory
 from linkwork.protocol.request_messages import pack_error
 from linkwork.protocol.requests import UnreadableRequest, read_request
 from linkwork.protocol.sockets import Poller, RequestServer
 from linkwork.timing.children import Lifeline
+from linkwork.timing.memory import allocated_bytes
 from linkwork.timing.notify import Notifier
 from linkwork.timing.signals import Interrupts
 
@@ -37,6 +39,8 @@ SERVE_NS = 2_000_000
 """Time for serving requests between two looks at everything else."""
 MOST_UNSERVED, MOST_UNSERVED_EACH, MOST_UNSERVED_BYTES = 4096, 256, 64 * 1024 * 1024
 """Requests that are read and not served yet: in all, of each connection, and their bytes in all."""
+MOST_HELD_BYTES = 64 * 1024 * 1024
+"""Memory that clients may make ZeroMQ hold, beyond the requests above."""
 READY_WITHIN_S = 600.0
 """Most time that the loop and the planner take to start."""
 LEAVES_WITHIN_S, BRAKES_WITHIN_S = 60.0, 2.0
@@ -76,7 +80,7 @@ class _Unserved:
     def __init__(self) -> None:
         self._urgent: dict[tuple[RequestServer, bytes], deque[_Message]] = {}
         self._others: dict[tuple[RequestServer, bytes], deque[_Message]] = {}
-        self._count = self._bytes = 0
+        self._count = self.bytes = 0
 
     def __bool__(self) -> bool:
         return self._count > 0
@@ -86,11 +90,11 @@ class _Unserved:
         # The method's name is behind one to six bytes of the message's shape and number.
         waiting = self._urgent if b"stop" in message[3:15] else self._others
         mine = waiting.get((server, peer), ())
-        full = self._count >= MOST_UNSERVED or self._bytes + len(message) > MOST_UNSERVED_BYTES
+        full = self._count >= MOST_UNSERVED or self.bytes + len(message) > MOST_UNSERVED_BYTES
         if len(mine) >= MOST_UNSERVED_EACH or (full and mine):
             return False
         waiting.setdefault((server, peer), deque()).append((message, server.sender))
-        self._count, self._bytes = self._count + 1, self._bytes + len(message)
+        self._count, self.bytes = self._count + 1, self.bytes + len(message)
         return True
 
     def next(self) -> tuple[RequestServer, bytes, bytes, bytes]:
@@ -101,7 +105,7 @@ class _Unserved:
         message, key = mine.popleft()
         if mine:
             waiting[whose] = mine  # behind the other connections
-        self._count, self._bytes = self._count - 1, self._bytes - len(message)
+        self._count, self.bytes = self._count - 1, self.bytes - len(message)
         return *whose, message, key
 
 
@@ -132,6 +136,7 @@ class Server:
         """Why no client can connect any longer, or empty."""
         self._pressed = 0
         self._unserved = _Unserved()
+        self._held_memory = HeldMemory(allocated_bytes, MOST_HELD_BYTES, 2.0)
         self._watched: tuple[int | None, ...] = ()
         self._poller = Poller()
         self._defects: Counter[str] = Counter()
@@ -180,8 +185,11 @@ class Server:
             self._serve(*self._unserved.next())
 
     def _mind_connections(self) -> None:
-        """Forget the clients that have left; close connections beyond the limit."""
-        for server in (*self._servers, *self._gateway.broadcast.publishers):
+        """Forget the clients that have left; close connections beyond the limits."""
+        bound = (*self._servers, *self._gateway.broadcast.publishers)
+        sockets = [server.connections for server in bound if server.connections is not None]
+        self._held_memory.mind(sockets, self._unserved.bytes)
+        for server in bound:
             if server.connections is not None:
                 server.connections.mind()
                 for peer in server.connections.take_ended():

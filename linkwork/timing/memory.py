@@ -59,6 +59,27 @@ def give_back() -> None:
     LIBC.malloc_trim(0)
 
 
+class _MallInfo(ctypes.Structure):
+    """glibc's `struct mallinfo`, whose numbers are modulo 2³²."""
+
+    _names = "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost"
+    _fields_ = [(name, ctypes.c_uint32) for name in _names.split()]
+
+
+_mallinfo = LIBC.mallinfo
+_mallinfo.restype = _MallInfo
+
+
+def allocated_bytes() -> int:
+    """Return the bytes that all threads of this process have allocated and not freed, modulo 2³².
+
+    It takes a microsecond, some thousand times as many with much fragmented memory. Small objects of Python
+    are not among them.
+    """
+    info = _mallinfo()
+    return int(info.uordblks + info.hblkhd)
+
+
 def resident_bytes(pid: int | None = None) -> int:
     """Resident memory of a process (this one when not given), in bytes.
 

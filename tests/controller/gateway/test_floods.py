@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import select
+import socket
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import msgpack
@@ -11,12 +14,20 @@ import pytest
 from linkwork.protocol.codes import RequestCode
 from linkwork.protocol.request_messages import Response, pack_request, read_answer
 from linkwork.protocol.sockets import RequestDealer
+from linkwork.timing.memory import resident_bytes
 from tests.controller.gateway.conftest import GatewayRig
 from tests.waiting import PATIENCE_S, wait_for
 
 Make = Callable[[str], GatewayRig]
 LONG = " and ".join(["sin(time_s)**2 > 2"] * 40)
 """A condition near the longest one, which never holds."""
+MIB = 1024 * 1024
+GREETING = b"\xff" + bytes(8) + b"\x7f\x03\x00" + b"NULL".ljust(20, b"\0") + bytes(32)
+"""The beginning of a connection in ZMTP 3.0, the protocol of ZeroMQ."""
+FRAME = b"\x03" + (1000).to_bytes(8, "big") + bytes(1000)
+"""Of a message that has more frames."""
+ANNOUNCED = b"\x02" + (60 * MIB).to_bytes(8, "big") + bytes(1000)
+"""The beginning of a long frame."""
 
 
 def answers(dealer: RequestDealer, count: int) -> list[Response]:
@@ -87,3 +98,56 @@ def test_more_requests_than_may_wait_are_refused_by_number(rigs: Make) -> None:
     refused = [answer.error for answer in found if answer.error is not None]
     assert {error.code for error in refused} <= {RequestCode.BUSY}
     assert msgpack.packb("stop") == b"\xa4stop"  # how a stop is found
+
+
+def stranger(endpoint: str, kind: bytes) -> socket.socket:
+    """A connection that speaks ZeroMQ's protocol itself."""
+    one = socket.socket(socket.AF_UNIX)
+    one.connect(endpoint.removeprefix("ipc://"))
+    one.settimeout(PATIENCE_S)
+    ready = b"\x05READY\x0bSocket-Type" + len(kind).to_bytes(4, "big") + kind
+    one.sendall(GREETING)
+    one.recv(len(GREETING), socket.MSG_WAITALL)
+    one.sendall(b"\x04" + bytes([len(ready)]) + ready)
+    one.recv(1)
+    return one
+
+
+def closed(one: socket.socket) -> bool:
+    """Whether the other end has closed the connection."""
+    try:
+        while select.select([one], [], [], 0)[0]:
+            if not one.recv(65536):
+                return True
+    except ConnectionResetError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize(
+    ("where", "kind"), [("requests", b"DEALER"), ("telemetry", b"SUB"), ("plant", b"DEALER")]
+)
+def test_a_message_of_endless_frames_is_not_held(rigs: Make, where: str, kind: bytes) -> None:
+    rig = rigs("lockstep")
+    rig.connected()
+    pid = (rig.plant if where == "plant" else rig.gateway).pid
+    before = resident_bytes(pid)
+    with stranger(getattr(rig.seat, where), kind) as one:
+        with suppress(BrokenPipeError, ConnectionResetError):
+            for _ in range(300):
+                one.sendall(FRAME * 1000)
+        wait_for(lambda: closed(one), "the end of the connection")
+    assert resident_bytes(pid) < before + 200 * MIB
+    assert rig.ask("status")["device"]["connected"]
+
+
+def test_announced_frames_are_not_held(rigs: Make) -> None:
+    rig = rigs("lockstep")
+    rig.connected()
+    crowd = [stranger(rig.seat.requests, b"DEALER") for _ in range(20)]
+    for one in crowd:
+        one.sendall(ANNOUNCED)
+    wait_for(lambda: sum(closed(one) for one in crowd) >= 19, "the end of the connections")
+    for one in crowd:
+        one.close()
+    assert rig.ask("status")["device"]["connected"]
