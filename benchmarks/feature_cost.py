@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from stream_bench import STREAMED, StreamBench
 
-from linkwork.controller.motion.reference import GoalStatus
-from linkwork.controller.set_points import SetPoint
+from linkwork.controller.exchange.set_points import SetPoint
+from linkwork.controller.motion.references.reference import GoalStatus
 from linkwork.machine import load
 from tests.belt_machine import write_belt_machine
 from tests.controller.loop.goals_in_process import Planned

@@ -15,12 +15,12 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from linkwork.controller.exchange.order_socket import OrderOutbox
+from linkwork.controller.exchange.orders import Enable
+from linkwork.controller.exchange.tick_io import Inputs, Outputs
 from linkwork.controller.loop.loop import Loop
 from linkwork.controller.loop.loop_process import LoopOptions, run
 from linkwork.controller.loop.pacing import PACES
-from linkwork.controller.order_socket import OrderOutbox
-from linkwork.controller.orders import Enable
-from linkwork.controller.tick_io import Inputs, Outputs
 from linkwork.protocol.codes import Pace
 from linkwork.protocol.endpoints import MachineEndpoints
 from linkwork.protocol.sockets import DeviceClient

@@ -7,7 +7,7 @@ import json
 import struct
 from timeit import repeat
 
-from linkwork.controller.orders import (
+from linkwork.controller.exchange.orders import (
     JogCoordinates,
     Order,
     SetPayload,

@@ -33,9 +33,9 @@ import zlib
 from collections import Counter
 from collections.abc import Callable
 
+from linkwork.controller.exchange.records import Record, layout_for
+from linkwork.controller.exchange.tick_io import Inputs
 from linkwork.controller.loop.overruns import TickPhase, TickTiming
-from linkwork.controller.records import Record, layout_for
-from linkwork.controller.tick_io import Inputs
 from linkwork.machine import load
 from linkwork.protocol.codes import OverrunCause
 from linkwork.timing.clock import Ticker

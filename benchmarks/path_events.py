@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.controller.goal_block import GoalBlock
-from linkwork.controller.orders import SetSpeed
+from linkwork.controller.exchange.goal_block import GoalBlock
+from linkwork.controller.exchange.orders import SetSpeed
 from tests.controller.loop.in_process import with_encoders
 from tests.controller.loop.test_events_on_the_path import (
     GRIPPER,

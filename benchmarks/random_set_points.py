@@ -23,8 +23,8 @@ import numpy as np
 from stream_bench import STREAMED, StreamBench
 
 from linkwork.arrays import Floats
-from linkwork.controller.motion.streaming import StreamState
-from linkwork.controller.orders import Stop
+from linkwork.controller.exchange.orders import Stop
+from linkwork.controller.motion.streams.streaming import StreamState
 from linkwork.machine import Machine, load, shipped_path
 from linkwork.multibody.tree.kinematics import kinematics
 from tests.controller.loop.in_process import Sample

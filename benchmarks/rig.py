@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from linkwork import Robot
 from linkwork.controller.configuration import configured
-from linkwork.controller.records import RecordLayout, layout_for
-from linkwork.controller.shared_memory import Shared
+from linkwork.controller.exchange.records import RecordLayout, layout_for
+from linkwork.controller.exchange.shared_memory import Shared
 from linkwork.machine import Machine
 from linkwork.protocol.endpoints import MachineEndpoints
 from linkwork.timing.children import Child

@@ -10,8 +10,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the machine in process belongs to the tests
 
 from linkwork.arrays import Floats
-from linkwork.controller.orders import OrderOutcome, StartStream
-from linkwork.controller.set_points import SetPoint
+from linkwork.controller.exchange.orders import OrderOutcome, StartStream
+from linkwork.controller.exchange.set_points import SetPoint
 from linkwork.machine import Machine
 from tests.controller.loop.in_process import InProcess, Sample
 

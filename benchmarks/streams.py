@@ -20,7 +20,7 @@ from rig import BenchRig
 from stream_bench import STREAMED, StreamBench
 
 from linkwork.arrays import Floats
-from linkwork.controller.set_points import SetPoint
+from linkwork.controller.exchange.set_points import SetPoint
 from linkwork.machine import load
 from linkwork.recordings.path_plot import ACCENT, HUES
 from linkwork.timing.clock import Ticker, now_ns

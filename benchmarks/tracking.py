@@ -21,7 +21,7 @@ import sys
 import numpy as np
 
 from linkwork.arrays import Floats
-from linkwork.controller.motion.reference import GoalStatus
+from linkwork.controller.motion.references.reference import GoalStatus
 from linkwork.machine import Machine, load
 from tests.controller.loop.in_process import COUNTS, enabled, with_controller, with_encoders
 

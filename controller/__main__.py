@@ -174,7 +174,7 @@ def loop(
 def planner(config: Config, seat: Annotated[Path, typer.Option()], law: Law = None) -> None:
     """The planner; the gateway starts it."""
     from linkwork.controller.configuration import configured
-    from linkwork.controller.planning.planner_process import run
+    from linkwork.controller.planning.process.planner_process import run
     from linkwork.protocol.endpoints import MachineEndpoints
 
     run(configured(config, law), MachineEndpoints(seat).shared_path)

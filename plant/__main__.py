@@ -139,10 +139,10 @@ def _run(given: PlantArguments) -> int:
 
     single_threaded_blas()  # before anything imports numpy
     from linkwork.machine import MachineError, load
+    from linkwork.plant.daemon.plant_daemon import PaceNotOffered, PlantOptions, run
+    from linkwork.plant.device.events import Events
     from linkwork.plant.drivers.finding import NoDriver, read_options
-    from linkwork.plant.events import Events
-    from linkwork.plant.plant_daemon import PaceNotOffered, PlantOptions, run
-    from linkwork.plant.start_values import NotAssembled
+    from linkwork.plant.simulator.start_values import NotAssembled
     from linkwork.protocol.codes import ExitCode
     from linkwork.protocol.errors import EndpointError
     from linkwork.protocol.keys import server_keys

@@ -65,6 +65,9 @@ def test_the_map_names_files_that_exist() -> None:
     tops = (
         ROOT,
         ROOT / "controller",
+        ROOT / "controller" / "planning",
+        ROOT / "controller" / "motion",
+        ROOT / "plant",
         ROOT / "linkwork" / "multibody",
         ROOT / "linkwork" / "machine" / "sections",
     )

@@ -17,10 +17,10 @@ from linkwork.controller.estimation.estimate_quality import Quality
 from linkwork.controller.estimation.prediction import ClosedOutlook, foresee_closed, predict_closed
 from linkwork.controller.estimation.redundant_sensors import Redundancy, weights
 from linkwork.controller.estimation.sensor_estimate import WEIGHT, Estimator
+from linkwork.controller.exchange.tick_io import Inputs
 from linkwork.controller.laws.closed_chain import evaluate_motion
 from linkwork.controller.laws.motor_allocation import motor_forces
 from linkwork.controller.laws.motor_conditioning import FADING
-from linkwork.controller.tick_io import Inputs
 from linkwork.machine import Machine
 from linkwork.multibody import Workspace
 from linkwork.multibody.kernels.compiling import kernel

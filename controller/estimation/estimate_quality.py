@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from linkwork.arrays import Floats
-from linkwork.controller.records import Record
+from linkwork.controller.exchange.records import Record
 
 
 class Quality:

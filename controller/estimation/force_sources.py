@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from linkwork.controller.estimation.force_sensing import along_normal, felt_by_model
-from linkwork.controller.tick_io import Inputs
+from linkwork.controller.exchange.tick_io import Inputs
 from linkwork.machine import Machine
 from linkwork.machine.chains import resolved
 from linkwork.machine.sections.force_settings import ForceRow

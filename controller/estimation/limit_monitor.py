@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from linkwork.arrays import Flags, Floats, Integers, Matrix
 from linkwork.controller.estimation.sensor_estimate import Estimator
-from linkwork.controller.faults import FaultCode
-from linkwork.controller.tick_io import Inputs
+from linkwork.controller.exchange.faults import FaultCode
+from linkwork.controller.exchange.tick_io import Inputs
 from linkwork.machine import Machine
 from linkwork.multibody import Workspace
 from linkwork.multibody.kernels.compiling import kernel

@@ -18,7 +18,7 @@ from linkwork.controller.estimation.sensor_estimate import (
     read_sensors,
     take_positions,
 )
-from linkwork.controller.tick_io import Inputs
+from linkwork.controller.exchange.tick_io import Inputs
 from linkwork.machine import Machine
 from linkwork.machine.chains import resolved
 from linkwork.multibody import Workspace

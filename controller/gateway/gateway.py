@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from linkwork.controller.exchange.orders import LeaseLost
+from linkwork.controller.exchange.records import RecordLayout
 from linkwork.controller.gateway.daemon_options import GatewayOptions
 from linkwork.controller.gateway.goals.goal_queue import GoalQueue
 from linkwork.controller.gateway.goals.planner_jobs import Planning
@@ -28,8 +30,6 @@ from linkwork.controller.gateway.records.log import Log
 from linkwork.controller.gateway.records.messages import Wording, in_motion, state_name
 from linkwork.controller.gateway.requests.call import Call
 from linkwork.controller.gateway.requests.lease import Lease, LeaseChange, LeaseHeld
-from linkwork.controller.orders import LeaseLost
-from linkwork.controller.records import RecordLayout
 from linkwork.machine import Machine
 from linkwork.machine.constraint_sets import constraint_sets
 from linkwork.protocol.codes import ORDER_HORIZON_S, Pace, RequestCode, ResultCode

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from linkwork.controller.configuration import configured
+from linkwork.controller.exchange.records import RecordLayout, layout_for
 from linkwork.controller.gateway.daemon_options import GatewayOptions
 from linkwork.controller.gateway.gateway import Gateway
 from linkwork.controller.gateway.goals.planner_jobs import Planning
@@ -22,7 +23,6 @@ from linkwork.controller.gateway.records.flight_record import FlightRecorder
 from linkwork.controller.gateway.records.log import STAMP, Log
 from linkwork.controller.gateway.records.log_segment import LogSource
 from linkwork.controller.gateway.server import Server, StartFailed
-from linkwork.controller.records import RecordLayout, layout_for
 from linkwork.machine import Machine, name_in
 from linkwork.protocol.codes import ExitCode, Pace, RequestCode
 from linkwork.protocol.endpoints import Claim, MachineEndpoints, claim, state_dir

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.arrays import Floats
+from linkwork.controller.exchange.order_socket import OrderOutbox
+from linkwork.controller.exchange.orders import NOW, CancelGoal, Order, OrderOutcome, StartGoal
 from linkwork.controller.gateway.history import Requester
-from linkwork.controller.order_socket import OrderOutbox
-from linkwork.controller.orders import NOW, CancelGoal, Order, OrderOutcome, StartGoal
 from linkwork.protocol.codes import (
     PENDING_GOALS,
     PENDING_ORDERS,

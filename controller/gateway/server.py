@@ -13,12 +13,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
+from linkwork.controller.exchange.orders import Shutdown
 from linkwork.controller.gateway.gateway import Gateway
 from linkwork.controller.gateway.history import Requester
 from linkwork.controller.gateway.loop_host import LoopStatus
 from linkwork.controller.gateway.requests.call import Call
 from linkwork.controller.gateway.requests.handlers import HANDLERS
-from linkwork.controller.orders import Shutdown
 from linkwork.protocol.codes import ExitCode, RequestCode, Role
 from linkwork.protocol.endpoints import Claim
 from linkwork.protocol.errors import RequestError

@@ -6,7 +6,7 @@ import json
 import math
 from typing import Any
 
-from linkwork.controller.tick_io import Inputs, Outputs
+from linkwork.controller.exchange.tick_io import Inputs, Outputs
 from linkwork.machine import Machine
 from linkwork.protocol.codes import PROTOCOL_VERSION, Feature, Pace
 from linkwork.protocol.decoding import excerpt

@@ -8,17 +8,17 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.controller.exchange.orders import Adopt, LeaseLost, Order, Shutdown
+from linkwork.controller.exchange.records import RecordLayout, layout_for
+from linkwork.controller.exchange.shared_memory import Shared
+from linkwork.controller.exchange.tick_io import Inputs, Outputs
 from linkwork.controller.loop.device_link import DeviceLink
 from linkwork.controller.loop.overruns import TickPhase, TickTiming
 from linkwork.controller.loop.switching_tick import SwitchingTick
 from linkwork.controller.loop.tick import Tick
-from linkwork.controller.motion.goal_loading import Inbox, OrderSource
-from linkwork.controller.orders import Adopt, LeaseLost, Order, Shutdown
-from linkwork.controller.records import RecordLayout, layout_for
-from linkwork.controller.shared_memory import Shared
+from linkwork.controller.motion.references.goal_loading import Inbox, OrderSource
 from linkwork.controller.supervision.state_machine import State
 from linkwork.controller.supervision.supervisor import Supervisor
-from linkwork.controller.tick_io import Inputs, Outputs
 from linkwork.machine import Machine
 from linkwork.protocol.codes import Pace
 from linkwork.timing.children import Lifeline

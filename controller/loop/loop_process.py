@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from linkwork.controller.configuration import configured
+from linkwork.controller.exchange.order_socket import OrderInbox
+from linkwork.controller.exchange.records import layout_for
+from linkwork.controller.exchange.shared_memory import Shared
 from linkwork.controller.loop.device_link import DeviceLink
 from linkwork.controller.loop.loop import Loop
 from linkwork.controller.loop.pacing import PACES
-from linkwork.controller.order_socket import OrderInbox
-from linkwork.controller.records import layout_for
-from linkwork.controller.shared_memory import Shared
 from linkwork.protocol.codes import Pace
 from linkwork.protocol.endpoints import MachineEndpoints, claim
 from linkwork.protocol.keys import ClientKeys

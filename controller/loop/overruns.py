@@ -17,13 +17,13 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Final
 
-from linkwork.controller.records import WALL_CLOCK, Record
-from linkwork.controller.tick_io import Inputs
+from linkwork.controller.exchange.records import WALL_CLOCK, Record
+from linkwork.controller.exchange.tick_io import Inputs
 from linkwork.protocol.codes import OverrunCause
 
 
 class TickPhase(IntEnum):
-    """Phases of a period, in the order of `linkwork.controller.records.PHASES`."""
+    """Phases of a period, in the order of `linkwork.controller.exchange.records.PHASES`."""
 
     RECORD = 0
     """Writing the record of the tick before, and housekeeping."""

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from linkwork.arrays import Floats
 from linkwork.controller.estimation.contact_free import without_touch
 from linkwork.controller.estimation.loop_model import LoopModel
+from linkwork.controller.exchange.records import Record, RecordLayout
+from linkwork.controller.exchange.tick_io import Inputs, Outputs
 from linkwork.controller.loop.tick import Tick, no_slots
-from linkwork.controller.records import Record, RecordLayout
 from linkwork.controller.supervision.brakes import RELEASED
-from linkwork.controller.tick_io import Inputs, Outputs
 from linkwork.machine import Machine
 from linkwork.machine.payloads import Loads, carrying
 from linkwork.multibody import Workspace

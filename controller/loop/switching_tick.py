@@ -17,10 +17,10 @@ import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.controller.estimation.estimate_quality import Quality
+from linkwork.controller.exchange.records import Record, RecordLayout
+from linkwork.controller.exchange.tick_io import Inputs, Outputs
 from linkwork.controller.loop.tick import Tick, no_slots
-from linkwork.controller.records import Record, RecordLayout
 from linkwork.controller.supervision.supervisor import Supervisor, Switching
-from linkwork.controller.tick_io import Inputs, Outputs
 from linkwork.machine import Machine
 from linkwork.machine.constraint_sets import constraint_sets
 

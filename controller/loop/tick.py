@@ -15,19 +15,19 @@ from linkwork.controller.estimation.disturbance_observer import DisturbanceObser
 from linkwork.controller.estimation.estimate_quality import Quality
 from linkwork.controller.estimation.loop_model import model_of
 from linkwork.controller.estimation.sensor_estimate import Estimator
-from linkwork.controller.faults import FaultCode
+from linkwork.controller.exchange.faults import FaultCode
+from linkwork.controller.exchange.records import Record, RecordLayout
+from linkwork.controller.exchange.tick_io import Inputs, Outputs
 from linkwork.controller.laws import Law, LawReport, Reference, laws_of
 from linkwork.controller.laws.force_reference import ForceReference
 from linkwork.controller.loop.motor_lag import Drives
 from linkwork.controller.loop.overruns import TickPhase
 from linkwork.controller.loop.tick_record import TickRecord
-from linkwork.controller.motion.effort_limits import EffortLimits, Limited, filter_share, limit_effort
-from linkwork.controller.motion.reference import ReferenceMotion
-from linkwork.controller.records import Record, RecordLayout
+from linkwork.controller.motion.limits.effort_limits import EffortLimits, Limited, filter_share, limit_effort
+from linkwork.controller.motion.references.reference import ReferenceMotion
 from linkwork.controller.supervision.brakes import BRAKED, RELEASED
 from linkwork.controller.supervision.live_tuning import Tuning
 from linkwork.controller.supervision.supervisor import Supervisor
-from linkwork.controller.tick_io import Inputs, Outputs
 from linkwork.machine import Machine
 from linkwork.machine.checks.controllability import WEAK_LEVERAGE
 from linkwork.machine.payloads import Loads, with_own_model

@@ -7,10 +7,10 @@ import struct
 import numpy as np
 
 from linkwork.arrays import Floats, Integers
-from linkwork.controller.motion.reference import Follow
-from linkwork.controller.records import Record
+from linkwork.controller.exchange.records import Record
+from linkwork.controller.exchange.tick_io import Inputs, Outputs
+from linkwork.controller.motion.references.reference import Follow
 from linkwork.controller.supervision.supervisor import Supervisor
-from linkwork.controller.tick_io import Inputs, Outputs
 from linkwork.multibody import Workspace
 from linkwork.multibody.kernels.compiling import kernel, part
 from linkwork.protocol.laws import LawKind

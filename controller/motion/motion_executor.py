@@ -11,21 +11,9 @@ from numpy.typing import NDArray
 from linkwork.arrays import Floats
 from linkwork.controller.estimation.frame_tracker import FrameTrackers
 from linkwork.controller.estimation.limit_monitor import Watch
-from linkwork.controller.goal_block import BlockError, GoalBlock
-from linkwork.controller.goal_force_part import ForcePart
-from linkwork.controller.laws import Reference
-from linkwork.controller.motion.effort_limits import Limited
-from linkwork.controller.motion.frame_reference import FollowInFrame
-from linkwork.controller.motion.goal_condition import GoalCondition
-from linkwork.controller.motion.goal_splices import junction_outcome
-from linkwork.controller.motion.held_back import HeldBack
-from linkwork.controller.motion.jogging import Jog
-from linkwork.controller.motion.planned_reference import PlannedReference
-from linkwork.controller.motion.pressing import Pressing
-from linkwork.controller.motion.reference import Follow, Following, GoalStatus, Hold, ReferenceMotion
-from linkwork.controller.motion.stream_limiter import StreamLimiter
-from linkwork.controller.motion.streaming import StreamedReference
-from linkwork.controller.orders import (
+from linkwork.controller.exchange.goal_block import BlockError, GoalBlock
+from linkwork.controller.exchange.goal_force_part import ForcePart
+from linkwork.controller.exchange.orders import (
     ChooseLaw,
     Finish,
     Fresh,
@@ -39,7 +27,25 @@ from linkwork.controller.orders import (
     StartGoal,
     StartStream,
 )
-from linkwork.controller.set_points import SetPoint, StreamState
+from linkwork.controller.exchange.set_points import SetPoint, StreamState
+from linkwork.controller.laws import Reference
+from linkwork.controller.motion.forces.pressing import Pressing
+from linkwork.controller.motion.limits.effort_limits import Limited
+from linkwork.controller.motion.limits.held_back import HeldBack
+from linkwork.controller.motion.references.frame_reference import FollowInFrame
+from linkwork.controller.motion.references.goal_condition import GoalCondition
+from linkwork.controller.motion.references.goal_splices import junction_outcome
+from linkwork.controller.motion.references.reference import (
+    Follow,
+    Following,
+    GoalStatus,
+    Hold,
+    ReferenceMotion,
+)
+from linkwork.controller.motion.streams.jogging import Jog
+from linkwork.controller.motion.streams.planned_reference import PlannedReference
+from linkwork.controller.motion.streams.stream_limiter import StreamLimiter
+from linkwork.controller.motion.streams.streaming import StreamedReference
 from linkwork.machine import Machine
 from linkwork.multibody import Workspace
 from linkwork.protocol.codes import ResultCode

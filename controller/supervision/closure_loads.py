@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from linkwork.arrays import Floats, Integers
-from linkwork.controller.faults import FaultCode
+from linkwork.controller.exchange.faults import FaultCode
 from linkwork.machine import Machine
 from linkwork.multibody.kernels.compiling import kernel
 

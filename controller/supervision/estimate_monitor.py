@@ -8,7 +8,7 @@ import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.controller.estimation.estimate_quality import Quality
-from linkwork.controller.faults import FaultCode
+from linkwork.controller.exchange.faults import FaultCode
 from linkwork.machine import Machine
 from linkwork.multibody import Workspace
 from linkwork.multibody.tree.rotations import way_between

@@ -11,9 +11,9 @@ import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.controller.estimation.limit_monitor import Found, Watch
-from linkwork.controller.faults import FaultCode
+from linkwork.controller.exchange.faults import FaultCode
 from linkwork.controller.laws import Reference
-from linkwork.controller.motion.reference import Follow, ReferenceMotion
+from linkwork.controller.motion.references.reference import Follow, ReferenceMotion
 from linkwork.machine import Machine
 from linkwork.protocol.laws import FREE_LAWS, LawKind
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from linkwork.controller.exchange.orders import OrderOutcome, SetGains, SetPayload
 from linkwork.controller.laws import Law, Tunable
-from linkwork.controller.orders import OrderOutcome, SetGains, SetPayload
 from linkwork.machine import Machine
 from linkwork.machine.payloads import Loads, SignalLoads, load_vector
 

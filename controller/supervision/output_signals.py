@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from linkwork.arrays import Floats
-from linkwork.controller.motion.reference import Follow
-from linkwork.controller.orders import OrderOutcome, SetOutputs
+from linkwork.controller.exchange.orders import OrderOutcome, SetOutputs
+from linkwork.controller.exchange.tick_io import Inputs
+from linkwork.controller.motion.references.reference import Follow
 from linkwork.controller.supervision.path_outputs import PathOutputs
-from linkwork.controller.tick_io import Inputs
 from linkwork.machine import Machine
 
 SETTLES_TICKS = 2

@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from linkwork.arrays import Floats
-from linkwork.controller.goal_action_part import NEAREST_PERIODS, ActionPart
-from linkwork.controller.goal_block import GoalBlock
-from linkwork.controller.motion.path_rate import PathRate
-from linkwork.controller.motion.reference import Follow
+from linkwork.controller.exchange.goal_action_part import NEAREST_PERIODS, ActionPart
+from linkwork.controller.exchange.goal_block import GoalBlock
+from linkwork.controller.motion.references.path_rate import PathRate
+from linkwork.controller.motion.references.reference import Follow
 from linkwork.machine import Machine
 
 _SAME_S = 1e-9

@@ -6,9 +6,7 @@ a fault, the end of the lease) ends the authority, and with it every bound order
 
 from __future__ import annotations
 
-from linkwork.controller.motion.goal_splices import WaitingGoals, junction_outcome
-from linkwork.controller.motion.motion_executor import MotionExecutor
-from linkwork.controller.orders import (
+from linkwork.controller.exchange.orders import (
     NOW,
     After,
     AuthorityEnd,
@@ -18,6 +16,8 @@ from linkwork.controller.orders import (
     Splice,
     StartGoal,
 )
+from linkwork.controller.motion.motion_executor import MotionExecutor
+from linkwork.controller.motion.references.goal_splices import WaitingGoals, junction_outcome
 from linkwork.protocol.codes import ORDER_HORIZON_S, PENDING_ORDERS
 
 

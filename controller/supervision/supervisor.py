@@ -15,10 +15,8 @@ import numpy as np
 from linkwork.arrays import Floats
 from linkwork.controller.estimation.estimate_quality import Quality
 from linkwork.controller.estimation.limit_monitor import Watch
-from linkwork.controller.faults import Fault, FaultCode
-from linkwork.controller.motion.motion_executor import MotionExecutor
-from linkwork.controller.motion.preload import Preload
-from linkwork.controller.orders import (
+from linkwork.controller.exchange.faults import Fault, FaultCode
+from linkwork.controller.exchange.orders import (
     Adopt,
     AdvanceTime,
     AuthorityEnd,
@@ -50,6 +48,9 @@ from linkwork.controller.orders import (
     SuggestPose,
     SwitchConstraint,
 )
+from linkwork.controller.exchange.tick_io import Inputs
+from linkwork.controller.motion.forces.preload import Preload
+from linkwork.controller.motion.motion_executor import MotionExecutor
 from linkwork.controller.supervision.brakes import BrakeSequence, Phase
 from linkwork.controller.supervision.estimate_monitor import Beliefs
 from linkwork.controller.supervision.following_error import FollowingError
@@ -63,7 +64,6 @@ from linkwork.controller.supervision.state_machine import (
     State,
     after,
 )
-from linkwork.controller.tick_io import Inputs
 from linkwork.machine import Machine
 from linkwork.multibody import Workspace
 from linkwork.protocol.codes import DeviceStatus, ResultCode

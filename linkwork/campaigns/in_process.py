@@ -20,26 +20,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.arrays import Floats
+from linkwork.controller.exchange.orders import Enable, Order, StartGoal
+from linkwork.controller.exchange.records import RecordLayout, layout_for
+from linkwork.controller.exchange.shared_memory import RING_RECORDS, Shared
 from linkwork.controller.loop.device_link import DeviceLink
 from linkwork.controller.loop.loop import Loop
 from linkwork.controller.loop.pacing import take_turns
-from linkwork.controller.motion.reference import GoalStatus
-from linkwork.controller.orders import Enable, Order, StartGoal
-from linkwork.controller.planning.planner_messages import MachineState, PlanJob, PlannedGoal
-from linkwork.controller.planning.planner_process import answer
-from linkwork.controller.records import RecordLayout, layout_for
-from linkwork.controller.shared_memory import RING_RECORDS, Shared
+from linkwork.controller.motion.references.reference import GoalStatus
+from linkwork.controller.planning.messages.planner_messages import MachineState, PlanJob, PlannedGoal
+from linkwork.controller.planning.process.planner_process import answer
 from linkwork.controller.supervision.brakes import Phase
 from linkwork.controller.supervision.state_machine import State
 from linkwork.machine import Machine
 from linkwork.machine.constraint_sets import constraint_sets
-from linkwork.plant.events import Events
+from linkwork.plant.daemon.plant_pacing import LockstepSession
+from linkwork.plant.device.events import Events
+from linkwork.plant.device.plant_device import PlantDevice
+from linkwork.plant.device.session import Greeting, Hearing
 from linkwork.plant.faults.timeline import TimeLine
 from linkwork.plant.machinery import MachineryFailed
-from linkwork.plant.plant_device import PlantDevice
-from linkwork.plant.plant_pacing import LockstepSession
-from linkwork.plant.session import Greeting, Hearing
-from linkwork.plant.simulator import Simulator
+from linkwork.plant.simulator.simulator import Simulator
 from linkwork.protocol.codes import Pace
 from linkwork.protocol.direct_link import DirectControllerEnd, DirectPlantEnd
 from linkwork.protocol.errors import RequestError

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.arrays import Floats
-from linkwork.controller.faults import FaultCode
-from linkwork.controller.motion.reference import GoalStatus
+from linkwork.controller.exchange.faults import FaultCode
+from linkwork.controller.motion.references.reference import GoalStatus
 from linkwork.machine import Machine
 from linkwork.protocol.codes import ResultCode
 

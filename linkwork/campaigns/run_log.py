@@ -15,12 +15,12 @@ from linkwork.campaigns.campaign_plan import RunTask, patched_text
 from linkwork.campaigns.in_process import RunEnd
 from linkwork.campaigns.merit import Merit
 from linkwork.campaigns.run_worker import RunWorker
+from linkwork.controller.exchange.orders import Order
+from linkwork.controller.exchange.records import layout_for
 from linkwork.controller.gateway.records.event_detection import Story
 from linkwork.controller.gateway.records.log_segment import LogSource, Segment
 from linkwork.controller.gateway.records.logged_orders import arrival_events
 from linkwork.controller.gateway.records.messages import Wording
-from linkwork.controller.orders import Order
-from linkwork.controller.records import layout_for
 from linkwork.machine import Machine
 from linkwork.protocol.codes import Pace
 from linkwork.terminal.failures import Misuse

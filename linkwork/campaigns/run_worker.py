@@ -21,7 +21,7 @@ from linkwork.machine.loading import machine_in, plant_mechanism_with
 from linkwork.machine.repeats import parse_machine
 from linkwork.machine.yaml import Document
 from linkwork.plant.faults.pushes import pushable
-from linkwork.plant.start_values import NotAssembled
+from linkwork.plant.simulator.start_values import NotAssembled
 
 
 class RunWorker:

@@ -12,7 +12,7 @@ from linkwork.terminal.failures import DONE, GOAL_FAILED, Misuse
 from linkwork.terminal.output import console, emit
 
 if TYPE_CHECKING:
-    from linkwork.plant.findings import Finding
+    from linkwork.plant.drivers.findings import Finding
 
 driver = typer.Typer(no_args_is_help=True, help="Hardware drivers, which replace the simulated plant.")
 
@@ -47,8 +47,8 @@ def check(
     from linkwork.plant.drivers.checking import Examination
     from linkwork.plant.drivers.driver import Setup
     from linkwork.plant.drivers.finding import NoDriver, find_driver, read_options
+    from linkwork.plant.drivers.findings import ExerciseVerdict
     from linkwork.plant.drivers.moving import MovingExamination
-    from linkwork.plant.findings import ExerciseVerdict
 
     if move and config is None:
         raise Misuse("--move needs --config: the machine file defines safe efforts")

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from linkwork.cli.folding import MOST_SHOWN, left_out, passive_joints
 from linkwork.cli.status_commands import stream_told
-from linkwork.controller.set_points import StreamState
+from linkwork.controller.exchange.set_points import StreamState
 from linkwork.controller.supervision.state_machine import State
 from linkwork.display_units import channel_unit, shown
 from linkwork.protocol.codes import DeviceStatus

@@ -165,12 +165,12 @@ def simulate(
     from linkwork.cli.motion_files import ENDINGS, write_columns, write_csv
     from linkwork.cli.recording_commands import written
     from linkwork.machine import load
-    from linkwork.plant.constraint_switching import parse_switch
     from linkwork.plant.offline.added_forces import parse_force, with_forces
+    from linkwork.plant.offline.constraint_switching import parse_switch
     from linkwork.plant.offline.efforts import parse_effort
     from linkwork.plant.offline.reaction_samples import ReactionRequest
     from linkwork.plant.offline.run import simulate as simulated
-    from linkwork.plant.simulator import SimulationDiverged
+    from linkwork.plant.simulator.simulator import SimulationDiverged
 
     if as_csv and as_json:
         raise Misuse("choose one of --csv (the samples) and --json (the summary)")

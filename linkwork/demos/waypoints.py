@@ -1,6 +1,6 @@
 """Trajectories of demos: curves, and way-points of a motion that is known as a function of time.
 
-u runs with time, and is entered from rest by the ramp that curves have (`controller/planning/curves.py`).
+u runs with time, and is entered from rest by the ramp of curves (`controller/planning/paths/curves.py`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.controller.planning.curves import Profile, shape_derivatives
+from linkwork.controller.planning.paths.curves import Profile, shape_derivatives
 from linkwork.protocol.trajectory import read_trajectory
 
 Motion = Callable[[float], Mapping[str, tuple[float, float, float]]]

@@ -19,8 +19,8 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from typing import IO, Any, Final
 
-from linkwork.controller.order_socket import OrderOutbox
-from linkwork.controller.orders import Shutdown
+from linkwork.controller.exchange.order_socket import OrderOutbox
+from linkwork.controller.exchange.orders import Shutdown
 from linkwork.launch.daemons import daemon_argv, is_ready, status_of
 from linkwork.launch.output_log import GROUP, OutputLog, output_path
 from linkwork.protocol.codes import ExitCode

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from linkwork.arrays import Floats
 from linkwork.controller.configuration import configured
+from linkwork.controller.exchange.records import CHANNELS, layout_for
 from linkwork.controller.gateway.records.event_detection import Story
 from linkwork.controller.gateway.records.messages import Wording
 from linkwork.controller.gateway.requests.describe import describe
 from linkwork.controller.gateway.requests.state_answers import recorded_state
-from linkwork.controller.records import CHANNELS, layout_for
 from linkwork.machine import Machine
 from linkwork.protocol.codes import DeviceFault, Pace
 from linkwork.recordings.recording import NoRecording, Recording

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from linkwork.arrays import Floats
 from linkwork.brief import Brief
+from linkwork.controller.exchange.orders import Order
+from linkwork.controller.exchange.set_points import SetPoint
 from linkwork.controller.gateway.records.logged_orders import GoalWords, TakenSetPoint, order_of
-from linkwork.controller.orders import Order
-from linkwork.controller.set_points import SetPoint
 from linkwork.recordings.log_file import Ticks, ticks_of
 from linkwork.recordings.log_follower import LogFollower, NoRecording
 from linkwork.regular_files import check_regular

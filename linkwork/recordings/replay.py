@@ -14,11 +14,11 @@ from typing import Any, Final
 import numpy as np
 
 from linkwork.arrays import Floats
+from linkwork.controller.exchange.orders import Order, StartGoal
+from linkwork.controller.exchange.records import CHANNELS, SETTINGS, RecordLayout, field_name, layout_for
+from linkwork.controller.exchange.tick_io import Inputs, Outputs
 from linkwork.controller.gateway.records.logged_orders import GoalWords
 from linkwork.controller.loop.loop import tick_of
-from linkwork.controller.orders import Order, StartGoal
-from linkwork.controller.records import CHANNELS, SETTINGS, RecordLayout, field_name, layout_for
-from linkwork.controller.tick_io import Inputs, Outputs
 from linkwork.machine import Machine
 from linkwork.recordings.recording import NoRecording, Recording
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from linkwork.arrays import Floats
-from linkwork.controller.records import CHANNELS, field_names
+from linkwork.controller.exchange.records import CHANNELS, field_names
 from linkwork.display_units import SHOWN_IN, channel_unit
 from linkwork.machine.loading import drawable
 from linkwork.machine.nearest_name import nearest

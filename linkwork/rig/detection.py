@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from linkwork.controller.faults import FAULTS, FaultCode
+from linkwork.controller.exchange.faults import FAULTS, FaultCode
 from linkwork.controller.supervision.state_machine import State
 from linkwork.machine.nearest_name import nearest
 from linkwork.rig.collected import FaultSeen

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.arrays import Floats
-from linkwork.controller.faults import FaultCode
+from linkwork.controller.exchange.faults import FaultCode
 from linkwork.controller.gateway.records.logged_orders import GoalWords
-from linkwork.controller.motion.reference import GoalStatus
+from linkwork.controller.motion.references.reference import GoalStatus
 from linkwork.machine import Machine
 from linkwork.recordings.log_file import Ticks
 from linkwork.rig.collected import KILL, TestFindings

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from linkwork.arrays import Floats
 from linkwork.brief import Brief
-from linkwork.controller.motion.reference import GoalStatus
+from linkwork.controller.motion.references.reference import GoalStatus
 from linkwork.controller.supervision.state_machine import State
 from linkwork.machine import Machine
 from linkwork.machine.nearest_name import nearest

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from linkwork.controller.exchange.records import layout_for
 from linkwork.controller.gateway.records import idle_ticks
 from linkwork.controller.gateway.records.log_segment import CHUNK_BYTES
-from linkwork.controller.records import layout_for
 from linkwork.protocol.errors import NobodyThere
 from linkwork.protocol.results import StateResult
 from linkwork.recordings.log_file import Ticks

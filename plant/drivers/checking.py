@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.plant.drivers.driver import Command, Description, Driver, OptionError, Reading, Setup
-from linkwork.plant.findings import Failed, Finding, Skipped, Warned, examined, judged, require
+from linkwork.plant.drivers.findings import Failed, Finding, Skipped, Warned, examined, judged, require
 from linkwork.protocol.codes import DeviceFault, DeviceStatus, Mode, Pace
 from linkwork.timing.clock import Ticker
 

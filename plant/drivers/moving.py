@@ -10,8 +10,8 @@ import numpy as np
 from linkwork.machine import Machine
 from linkwork.plant.drivers.checking import Examination
 from linkwork.plant.drivers.driver import Homes
-from linkwork.plant.findings import Finding, Skipped, Warned, judged, require
-from linkwork.plant.scaling import Scaling
+from linkwork.plant.drivers.findings import Finding, Skipped, Warned, judged, require
+from linkwork.plant.drivers.scaling import Scaling
 from linkwork.protocol.codes import Mode
 
 _STEPS = (0.02, 0.05, 0.1, 0.2)

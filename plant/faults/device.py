@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from linkwork.machine import Machine
-from linkwork.plant.events import Events
+from linkwork.plant.device.events import Events
+from linkwork.plant.device.plant_device import PlantDevice, codecs_of
+from linkwork.plant.device.session import Greeting, Hearing, Owner
 from linkwork.plant.faults.effects import Site
 from linkwork.plant.faults.faulty_machinery import FaultyMachinery
 from linkwork.plant.faults.injected_faults import Faults
 from linkwork.plant.faults.injection_requests import InjectionRequests
 from linkwork.plant.faults.timeline import TimeLine
 from linkwork.plant.faults.wire import COMMANDS, STATES, Passing, Wire
-from linkwork.plant.plant_device import PlantDevice, codecs_of
-from linkwork.plant.session import Greeting, Hearing, Owner
 from linkwork.protocol.codes import Pace
 from linkwork.protocol.direct_link import PlantEnd
 from linkwork.protocol.errors import ProtocolError

@@ -200,7 +200,7 @@ def faulty(machinery: Machinery) -> FaultyMachinery:
     from linkwork.plant.faults.simulated import (
         Simulated,  # knows the simulator, which a driver's plant never loads
     )
-    from linkwork.plant.simulator import Simulator
+    from linkwork.plant.simulator.simulator import Simulator
 
     assert isinstance(machinery, Simulator)
     return FaultyMachinery(machinery, Simulated(machinery))

@@ -7,8 +7,8 @@ from collections.abc import Hashable
 import numpy as np
 
 from linkwork.arrays import Floats, Integers
-from linkwork.plant.plant_state import BRAKE, DAMP
-from linkwork.plant.simulator import Simulator
+from linkwork.plant.simulator.plant_state import BRAKE, DAMP
+from linkwork.plant.simulator.simulator import Simulator
 
 
 class Simulated:

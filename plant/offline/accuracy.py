@@ -16,7 +16,7 @@ import numpy as np
 from linkwork.arrays import Floats
 from linkwork.machine.building.contact_parameters import TooStiffForStep
 from linkwork.plant.offline.methods import ADAPTIVE, LEAST_RELATIVE
-from linkwork.plant.simulator import SimulationDiverged
+from linkwork.plant.simulator.simulator import SimulationDiverged
 
 if TYPE_CHECKING:
     from linkwork.plant.offline.run import Motion

@@ -24,9 +24,9 @@ from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.steps.step import METHODS
 from linkwork.multibody.tree.dynamics import dynamics, energy
 from linkwork.multibody.workspace import Workspace
-from linkwork.plant.constraint_switching import Switch, SwitchedAt, perform, refuse_switches, schedule
 from linkwork.plant.offline import run_kernels as kernels
 from linkwork.plant.offline.accuracy import refined
+from linkwork.plant.offline.constraint_switching import Switch, SwitchedAt, perform, refuse_switches, schedule
 from linkwork.plant.offline.efforts import MotorEfforts
 from linkwork.plant.offline.methods import (
     ADAPTIVE,
@@ -48,7 +48,7 @@ from linkwork.plant.offline.outputs import (
 )
 from linkwork.plant.offline.reaction_samples import ReactionRecorder, ReactionRequest, place_in_step
 from linkwork.plant.offline.start_state import StartState, begin, refuse_start
-from linkwork.plant.simulator import SimulationDiverged
+from linkwork.plant.simulator.simulator import SimulationDiverged
 
 MOST_STEPS: Final = 100_000_000
 _CHUNK: Final = 20_000
@@ -163,7 +163,7 @@ def simulate(
     stabilisation: "projection" of position and velocity after each step, "baumgarte" (with the file's α and
     β, else 100 and 2500) or "none". track: points whose motion is wanted. reactions: whether those of joints
     and constraints are, or a `ReactionRequest` for a selection. switches: constraints to be switched on the
-    way (plant/constraint_switching.py).
+    way (plant/offline/constraint_switching.py).
 
     Raises ValueError for an argument out of bounds and for initial positions that cannot be assembled
     or a constraint that cannot be switched on, SimulationDiverged when the state leaves the finite numbers,

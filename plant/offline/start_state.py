@@ -16,7 +16,7 @@ from linkwork.machine.nearest_name import meant
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.workspace import Workspace
 from linkwork.plant.offline.efforts import MotorEfforts
-from linkwork.plant.start_values import NotAssembled, put_together
+from linkwork.plant.simulator.start_values import NotAssembled, put_together
 
 STARTS: Final = ("assembled", "as-given")
 _KEPT: Final = 1e-6

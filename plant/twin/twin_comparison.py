@@ -16,7 +16,7 @@ from linkwork.multibody.kernels.compiling import kernel
 from linkwork.multibody.tree.coordinates import coordinates
 from linkwork.multibody.tree.dynamics import dynamics
 from linkwork.multibody.workspace import Model, Workspace
-from linkwork.plant.simulator import SimulationDiverged, Simulator
+from linkwork.plant.simulator.simulator import SimulationDiverged, Simulator
 from linkwork.plant.twin.residual import Residual
 from linkwork.protocol.codes import Mode
 

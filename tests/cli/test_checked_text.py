@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linkwork.cli.checked_text import lines
-from linkwork.controller.planning.kinematic_check import share_of_range
+from linkwork.controller.planning.checks.kinematic_check import share_of_range
 
 
 def test_the_smallest_singular_value_is_a_whole_sentence() -> None:

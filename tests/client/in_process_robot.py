@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from linkwork.arrays import Floats
+from linkwork.controller.exchange.orders import Order, SetOutputs, StartGoal
+from linkwork.controller.exchange.records import CHANNELS
 from linkwork.controller.gateway.history import Memory
 from linkwork.controller.gateway.records.messages import Wording
 from linkwork.controller.gateway.requests.describe import describe
-from linkwork.controller.motion.reference import GoalStatus
-from linkwork.controller.orders import Order, SetOutputs, StartGoal
-from linkwork.controller.planning.planner import plan
-from linkwork.controller.planning.planner_messages import MachineState
-from linkwork.controller.planning.planner_start import Start
-from linkwork.controller.records import CHANNELS
+from linkwork.controller.motion.references.reference import GoalStatus
+from linkwork.controller.planning.messages.planner_messages import MachineState
+from linkwork.controller.planning.messages.planner_start import Start
+from linkwork.controller.planning.process.planner import plan
 from linkwork.demos.demo import Demo, DemoOptions, Stage
 from linkwork.demos.demo_figures import DemoRun, recorded
 from linkwork.demos.demo_run import with_truth

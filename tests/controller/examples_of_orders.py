@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-from linkwork.controller.orders import (
+from linkwork.controller.exchange.orders import (
     Adopt,
     AdvanceTime,
     After,

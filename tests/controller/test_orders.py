@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkwork.controller.order_socket import OrderInbox, OrderOutbox
-from linkwork.controller.orders import ORDER_BYTES, ORDERS, Adopt, Order, Stop, read_order
+from linkwork.controller.exchange.order_socket import OrderInbox, OrderOutbox
+from linkwork.controller.exchange.orders import ORDER_BYTES, ORDERS, Adopt, Order, Stop, read_order
 from tests.controller.examples_of_orders import EXAMPLES, Places, datagram, examples_of_orders
 from tests.controller.loop.in_process import InProcess
 

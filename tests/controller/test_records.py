@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from mcap_ros2._dynamic import generate_dynamic
 
-from linkwork.controller.records import CHANNELS, Record, RecordLayout, field_name, layout_for
+from linkwork.controller.exchange.records import CHANNELS, Record, RecordLayout, field_name, layout_for
 from linkwork.machine import load
 
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linkwork.controller.records import RecordLayout
-from linkwork.controller.shared_memory import (
+from linkwork.controller.exchange.records import RecordLayout
+from linkwork.controller.exchange.shared_memory import (
     GOAL_SLOTS,
     RING_RECORDS,
     SLOT_BYTES,

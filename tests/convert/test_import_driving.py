@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from _pytest.mark import ParameterSet
 
-from linkwork.controller.motion.reference import GoalStatus
-from linkwork.controller.planning.planner import plan
-from linkwork.controller.planning.planner_start import Start
+from linkwork.controller.motion.references.reference import GoalStatus
+from linkwork.controller.planning.messages.planner_start import Start
+from linkwork.controller.planning.process.planner import plan
 from linkwork.convert.robots.importing import ImportOptions, import_robot
 from linkwork.convert.robots.same_motion import motion_difference
 from linkwork.machine import load

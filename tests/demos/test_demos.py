@@ -16,7 +16,7 @@ from linkwork.demos import DEMOS, demo_named
 from linkwork.demos.demo_figures import DemoRun, tracking_figures
 from linkwork.demos.waypoints import along, begin
 from linkwork.machine import load
-from linkwork.plant.simulator import RecordedSimulator
+from linkwork.plant.simulator.simulator import RecordedSimulator
 from linkwork.protocol.trajectory import read_trajectory
 from linkwork.recordings.recording import read_truth
 from tests.client.in_process_robot import perform

@@ -7,10 +7,10 @@ from pathlib import Path
 import msgpack
 import pytest
 
-from linkwork.controller.named_signals import read_condition
-from linkwork.controller.planning.planner import plan
-from linkwork.controller.planning.planner_start import Start
-from linkwork.controller.records import layout_for
+from linkwork.controller.exchange.named_signals import read_condition
+from linkwork.controller.exchange.records import layout_for
+from linkwork.controller.planning.messages.planner_start import Start
+from linkwork.controller.planning.process.planner import plan
 from linkwork.convert.robots.importing import import_robot
 from linkwork.machine import Machine, MachineError, check, load, shipped_path
 from linkwork.machine.yaml import parse_yaml

@@ -26,7 +26,7 @@ _PERIODS = """
 import sys
 import numpy as np
 from linkwork.machine import load
-from linkwork.plant.simulator import Simulator
+from linkwork.plant.simulator.simulator import Simulator
 for name in sys.argv[1:]:
     simulator = Simulator(load(name), seed=1)
     efforts = np.linspace(-1.0, 1.0, len(simulator.machine.motors))

@@ -15,8 +15,8 @@ from linkwork.machine import Machine, load, shipped_path
 from linkwork.machine.repeats import parse_machine
 from linkwork.multibody.formulations.evaluation import constraint_evaluation
 from linkwork.multibody.functions import kinetic_energy, potential_energy
-from linkwork.plant.plant_state import BRAKE, ZERO
-from linkwork.plant.simulator import Simulator
+from linkwork.plant.simulator.plant_state import BRAKE, ZERO
+from linkwork.plant.simulator.simulator import Simulator
 
 PENDULUM = """
 name: braked_pendulum

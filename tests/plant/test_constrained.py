@@ -7,8 +7,8 @@ from linkwork.machine import load
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.tree.dynamics import dynamics, energy
 from linkwork.plant.offline.run import simulate
-from linkwork.plant.plant_state import BRAKE, EFFORTS, ZERO
-from linkwork.plant.simulator import Simulator
+from linkwork.plant.simulator.plant_state import BRAKE, EFFORTS, ZERO
+from linkwork.plant.simulator.simulator import Simulator
 
 CLOSED = ("slider_crank", "four_bar", "five_bar", "platform_3rrs", "delta")
 

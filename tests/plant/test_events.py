@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 
-from linkwork.plant.events import Events
+from linkwork.plant.device.events import Events
 
 
 def test_a_reader_who_stalls_stalls_nothing_and_gets_whole_lines() -> None:

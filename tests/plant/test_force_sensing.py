@@ -7,7 +7,7 @@ import pytest
 
 from linkwork.machine import Machine, load
 from linkwork.machine.catalogue import shipped_path
-from linkwork.plant.simulator import Simulator
+from linkwork.plant.simulator.simulator import Simulator
 
 NORMAL = np.array([0.0, -0.25881904510252074, 0.9659258262890683])
 

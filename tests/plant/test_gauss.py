@@ -11,8 +11,8 @@ import pytest
 from benchmarks.halving import measure
 from linkwork.machine import check, load, shipped_path
 from linkwork.plant.offline.run import simulate
-from linkwork.plant.plant_state import EFFORTS
-from linkwork.plant.simulator import Simulator
+from linkwork.plant.simulator.plant_state import EFFORTS
+from linkwork.plant.simulator.simulator import Simulator
 
 
 def test_half_the_step_divides_the_error_by_sixteen_through_branch_poses() -> None:

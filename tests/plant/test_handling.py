@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from linkwork.arrays import Floats
-from linkwork.controller.orders import SetOutputs
+from linkwork.controller.exchange.orders import SetOutputs
 from linkwork.machine import Machine, MachineError, load, shipped_path
 from linkwork.machine.payloads import loaded
 from linkwork.multibody.functions import mass_matrix, point_jacobian, point_position
-from linkwork.plant.loose_part import SINKS_M
-from linkwork.plant.simulator import Simulator
+from linkwork.plant.scene.loose_part import SINKS_M
+from linkwork.plant.simulator.simulator import Simulator
 from linkwork.protocol.codes import Mode
 from tests.controller.loop.in_process import InProcess
 

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from linkwork.machine import MachineError, load
+from linkwork.plant.daemon.plant_daemon import find_home
+from linkwork.plant.daemon.plant_pacing import Slips
+from linkwork.plant.device.events import Events
 from linkwork.plant.drivers.driver import DriverFailed, Setup
 from linkwork.plant.drivers.finding import NoDriver, find_driver, make_driver, read_options
-from linkwork.plant.events import Events
-from linkwork.plant.hardware import Hardware
+from linkwork.plant.drivers.hardware import Hardware
 from linkwork.plant.machinery import Machinery
-from linkwork.plant.plant_daemon import find_home
-from linkwork.plant.plant_pacing import Slips
 from linkwork.protocol.codes import DeviceFault, DeviceStatus, Mode
 from tests.plant.toy_driver import Mute, Toy
 

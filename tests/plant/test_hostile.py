@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from linkwork.machine import load
-from linkwork.plant.events import Events
-from linkwork.plant.plant_device import PlantDevice
-from linkwork.plant.simulator import Simulator
+from linkwork.plant.device.events import Events
+from linkwork.plant.device.plant_device import PlantDevice
+from linkwork.plant.simulator.simulator import Simulator
 from linkwork.protocol.codes import Mode, Pace, RefuseCode, Role
 from linkwork.protocol.handshake import Refuse
 from linkwork.protocol.sockets import DeviceClient

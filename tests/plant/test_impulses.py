@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import lsq_linear
 
 from linkwork.arrays import Floats
-from linkwork.plant.impulses import SWEEPS, bounded_impulses
+from linkwork.plant.simulator.impulses import SWEEPS, bounded_impulses
 
 
 def solve(w: Floats, free: Floats, compliance: Floats, bound: Floats) -> tuple[Floats, Floats, int]:

@@ -8,8 +8,8 @@ import pytest
 from linkwork.machine import Machine, MachineError, load
 from linkwork.machine.catalogue import shipped_path
 from linkwork.multibody.formulations.constrained_dynamics import projected
-from linkwork.plant.plant_state import EFFORTS
-from linkwork.plant.simulator import Simulator
+from linkwork.plant.simulator.plant_state import EFFORTS
+from linkwork.plant.simulator.simulator import Simulator
 from linkwork.protocol.codes import Mode
 
 CELL = "force_sensors:\n  cell: {%s}\n\n"

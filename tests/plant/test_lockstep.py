@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from linkwork.plant.simulator import Simulator
+from linkwork.plant.simulator.simulator import Simulator
 from linkwork.protocol.codes import DeviceFault, DeviceStatus, Mode, Pace
 from linkwork.protocol.handshake import Bye, Welcome, read_handshake
 

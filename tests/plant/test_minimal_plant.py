@@ -14,8 +14,8 @@ from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.formulations.partition import PROJECTED_STEPS, SWITCHES
 from linkwork.multibody.tree.dynamics import dynamics, energy
 from linkwork.plant.offline.run import simulate
-from linkwork.plant.plant_state import BRAKE, EFFORTS, ZERO
-from linkwork.plant.simulator import Simulator
+from linkwork.plant.simulator.plant_state import BRAKE, EFFORTS, ZERO
+from linkwork.plant.simulator.simulator import Simulator
 from linkwork.protocol.codes import Mode, Pace
 
 CLOSED = ("slider_crank", "four_bar", "five_bar", "platform_3rrs", "delta")

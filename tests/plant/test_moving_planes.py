@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from linkwork.machine import Machine, MachineError, load, shipped_path
-from linkwork.plant.simulator import Simulator
+from linkwork.plant.simulator.simulator import Simulator
 
 SCENE = """
 scene:

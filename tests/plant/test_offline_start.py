@@ -11,7 +11,7 @@ from linkwork.machine import load
 from linkwork.plant.offline.efforts import MotorEfforts
 from linkwork.plant.offline.run import begin, simulate
 from linkwork.plant.offline.start_state import StartState
-from linkwork.plant.start_values import NotAssembled
+from linkwork.plant.simulator.start_values import NotAssembled
 
 BAR = load("four_bar")
 PLATE = """

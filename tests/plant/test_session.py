@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkwork.plant.session import Greeting, Hearing, PlantOwnership, SessionTerms, first_difference
+from linkwork.plant.device.session import Greeting, Hearing, PlantOwnership, SessionTerms, first_difference
 from linkwork.protocol.codes import PROTOCOL_VERSION, Pace, RefuseCode
 from linkwork.protocol.handshake import Hello, Refuse
 

@@ -9,7 +9,7 @@ import pytest
 
 from linkwork.machine import Machine, MachineError, load
 from linkwork.plant.drivers.driver import Command, Description, Reading, Setup
-from linkwork.plant.hardware import Hardware
+from linkwork.plant.drivers.hardware import Hardware
 from linkwork.protocol.codes import DeviceFault, DeviceStatus, Mode
 from linkwork.protocol.link import MOTOR_FAULT, MOTOR_MODE
 from tests.plant.faults.line import Line

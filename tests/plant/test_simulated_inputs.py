@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from linkwork.controller.orders import SetOutputs
+from linkwork.controller.exchange.orders import SetOutputs
 from linkwork.machine import Machine, MachineError, load
-from linkwork.plant.simulator import Simulator
+from linkwork.plant.simulator.simulator import Simulator
 from tests.controller.loop.in_process import InProcess
 from tests.signal_machine import write_signal_machine
 

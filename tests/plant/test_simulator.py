@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from linkwork.machine import Machine, load
 from linkwork.multibody.functions import kinetic_energy, potential_energy
-from linkwork.plant.plant_state import BRAKE, EFFORTS, ZERO
-from linkwork.plant.simulator import SimulationDiverged, Simulator
+from linkwork.plant.simulator.plant_state import BRAKE, EFFORTS, ZERO
+from linkwork.plant.simulator.simulator import SimulationDiverged, Simulator
 
 G = 9.81
 DT = 0.001

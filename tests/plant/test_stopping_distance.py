@@ -9,8 +9,8 @@ import numpy as np
 from linkwork.arrays import Floats
 from linkwork.machine import load
 from linkwork.multibody.functions import inverse_dynamics, point_position
-from linkwork.plant.plant_state import EFFORTS
-from linkwork.plant.simulator import Simulator
+from linkwork.plant.simulator.plant_state import EFFORTS
+from linkwork.plant.simulator.simulator import Simulator
 
 PAGE = Path(__file__).parents[2] / "docs" / "plant.md"
 SCARA = load("scara")

@@ -9,8 +9,8 @@ import pytest
 
 from linkwork.machine import Machine, load
 from linkwork.multibody.functions import mass_matrix
-from linkwork.plant.plant_state import ZERO
-from linkwork.plant.simulator import Simulator
+from linkwork.plant.simulator.plant_state import ZERO
+from linkwork.plant.simulator.simulator import Simulator
 from linkwork.protocol.codes import Mode, Pace
 
 CARTS = """

@@ -10,8 +10,8 @@ import pytest
 
 from linkwork.machine import Machine, load
 from linkwork.plant.offline.run import simulate
-from linkwork.plant.plant_state import BRAKE, DAMP, EFFORTS
-from linkwork.plant.simulator import Simulator
+from linkwork.plant.simulator.plant_state import BRAKE, DAMP, EFFORTS
+from linkwork.plant.simulator.simulator import Simulator
 
 SLED = """
 name: sled

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from linkwork.machine import Machine, load, shipped_path
-from linkwork.plant.simulator import Simulator
+from linkwork.plant.simulator.simulator import Simulator
 from linkwork.plant.twin.twin_comparison import TwinComparison
 from linkwork.protocol.codes import Mode
 from linkwork.protocol.twin_messages import LOAD, Words

@@ -16,8 +16,8 @@ from linkwork.machine import MachineError, load
 from linkwork.plant.__main__ import plant
 from linkwork.plant.drivers.driver import Command, DriverFailed, Reading, Setup
 from linkwork.plant.drivers.finding import make_driver
+from linkwork.plant.drivers.hardware import Hardware
 from linkwork.plant.drivers.udp import Udp
-from linkwork.plant.hardware import Hardware
 from linkwork.protocol.codes import DeviceFault, DeviceStatus, Mode, Pace
 from tests.plant.udp_device import CONFIG, SOURCE, running
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkwork.plant.watchdog import Watchdog
+from linkwork.plant.device.watchdog import Watchdog
 
 
 def watchdog(allowed: int = 20) -> Watchdog:

@@ -12,7 +12,7 @@ from linkwork.arrays import Floats
 from linkwork.controller.gateway.twin.twin import asked_of
 from linkwork.controller.gateway.twin.twin_channels import TwinChannels
 from linkwork.machine import Machine
-from linkwork.plant.simulator import Simulator
+from linkwork.plant.simulator.simulator import Simulator
 from linkwork.plant.twin.twin_comparison import TwinComparison
 from tests.controller.loop.goals_in_process import Planned
 from tests.controller.loop.in_process import InProcess, Sample

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linkwork.controller.planning.pipe_frames import BadFrame, read_body
-from linkwork.plant.session import Greeting, PlantOwnership, SessionTerms
+from linkwork.controller.planning.messages.pipe_frames import BadFrame, read_body
+from linkwork.plant.device.session import Greeting, PlantOwnership, SessionTerms
 from linkwork.protocol.codes import NAME_LENGTH, Pace, RefuseCode
 from linkwork.protocol.decoding import (
     LATEST_S,

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from linkwork.controller.exchange.orders import Order, StartGoal
 from linkwork.controller.gateway.records.log import Event, Log
 from linkwork.controller.gateway.records.log_segment import LogSource
 from linkwork.controller.gateway.records.logged_orders import arrival_events
-from linkwork.controller.orders import Order, StartGoal
 from linkwork.machine import Machine
 from tests.controller.loop.in_process import InProcess, Sample
 

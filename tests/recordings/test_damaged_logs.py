@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
+from linkwork.controller.exchange.records import layout_for
 from linkwork.controller.gateway.records.log import Log
 from linkwork.controller.gateway.records.log_segment import LogSource
-from linkwork.controller.records import layout_for
 from linkwork.machine import load
 from linkwork.recordings.log_file import DamagedLog, read_ticks
 from linkwork.recordings.recorder import record

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from linkwork.cli import recording_commands as commands
+from linkwork.controller.exchange.records import layout_for
 from linkwork.controller.gateway.records.log import Log
 from linkwork.controller.gateway.records.log_segment import LogSource
 from linkwork.controller.gateway.records.logged_orders import GoalWords
-from linkwork.controller.records import layout_for
 from linkwork.drawing.scene_drawing import draw_scene
 from linkwork.machine import load
 from linkwork.recordings.animation import animate, frames_of

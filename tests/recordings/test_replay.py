@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from linkwork.controller.orders import Disable, Enable, JogCoordinates, SetSpeed, Splice, Stop
+from linkwork.controller.exchange.orders import Disable, Enable, JogCoordinates, SetSpeed, Splice, Stop
+from linkwork.controller.exchange.tick_io import Inputs
 from linkwork.controller.supervision.brakes import Phase
-from linkwork.controller.tick_io import Inputs
 from linkwork.machine import Machine, load
 from linkwork.protocol.codes import ResultCode
 from linkwork.recordings.recording import NoRecording, Recording, read_recording

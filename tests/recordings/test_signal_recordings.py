@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from linkwork.cli.live_table import view
-from linkwork.controller.orders import SetOutputs
+from linkwork.controller.exchange.orders import SetOutputs
 from linkwork.machine import Machine, load, shipped_path
 from linkwork.recordings.path_plot import HUES
 from linkwork.recordings.recording import Recording, read_recording, signals

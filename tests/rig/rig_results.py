@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
+from linkwork.controller.exchange.records import layout_for
 from linkwork.controller.gateway.records.log import Log
 from linkwork.controller.gateway.records.log_segment import LogSource
-from linkwork.controller.records import layout_for
 from linkwork.machine import Machine
 from linkwork.rig.collected import FaultSeen, Number, Span, TestFindings, Tolerated
 from linkwork.rig.collecting import Collecting, read_collected

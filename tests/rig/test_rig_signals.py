@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from linkwork.controller.orders import SetOutputs
+from linkwork.controller.exchange.orders import SetOutputs
 from linkwork.machine import Machine
 from linkwork.recordings.recording import read_recording
 from linkwork.reports.chart import spans_on

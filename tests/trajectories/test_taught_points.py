@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from linkwork.controller.gateway.requests.describe import describe
-from linkwork.controller.planning.planner import judge
-from linkwork.controller.planning.planner_start import Start
+from linkwork.controller.planning.messages.planner_start import Start
+from linkwork.controller.planning.process.planner import judge
 from linkwork.machine import Machine, load
 from linkwork.protocol.codes import Pace
 from linkwork.trajectories.taught_points import TaughtPoints

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from linkwork.controller.gateway.requests.describe import describe
-from linkwork.controller.motion.reference import GoalStatus
-from linkwork.controller.planning.planner import judge
-from linkwork.controller.planning.planner_start import Start
+from linkwork.controller.motion.references.reference import GoalStatus
+from linkwork.controller.planning.messages.planner_start import Start
+from linkwork.controller.planning.process.planner import judge
 from linkwork.machine import load
 from linkwork.protocol.codes import Pace, ResultCode
 from linkwork.trajectories.teach import Lesson, finished, write_lesson

@@ -24,8 +24,8 @@ from linkwork.machine.sections.orientation import rotation_of
 from linkwork.multibody.formulations.assembly import AssemblyError, assemble
 from linkwork.multibody.functions import point_position
 from linkwork.multibody.tree.quaternions import normalised, to_matrix
-from linkwork.plant.plant_state import BRAKE
-from linkwork.plant.simulator import Simulator
+from linkwork.plant.simulator.plant_state import BRAKE
+from linkwork.plant.simulator.simulator import Simulator
 
 FEET = np.array([[0.0, 0.0], [1.591, 0.0], [0.0, 1.0]])
 SIDES, PLANAR_LEGS = (1.704, 1.654, 2.084), np.array([1.498, 1.538, 1.2])

@@ -10,7 +10,7 @@ from benchmarks.papers.symmetric_platform import SymmetricPlatform, crossings_of
 from linkwork.machine import load
 from linkwork.multibody.functions import point_position
 from linkwork.plant.offline.run import simulate
-from linkwork.plant.simulator import Simulator
+from linkwork.plant.simulator.simulator import Simulator
 from linkwork.protocol.codes import Mode
 
 CROSSINGS_S = [0.8642, 1.3503, 1.9050]

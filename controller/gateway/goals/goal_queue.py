@@ -8,7 +8,7 @@ import numpy as np
 
 from linkwork.controller.gateway.goals.stream_intake import StreamIntake
 from linkwork.controller.gateway.records.messages import UNDER_WAY
-from linkwork.controller.planning.planner_messages import GoalBefore
+from linkwork.controller.planning.messages.planner_messages import GoalBefore
 
 MOST_KNOWN = 8
 

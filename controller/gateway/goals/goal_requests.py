@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from linkwork.controller.exchange.orders import NOW, After, OrderOutcome, Retime, Splice, StartGoal
 from linkwork.controller.gateway.goals.goal_queue import Handed, junction
 from linkwork.controller.gateway.goals.payload_change import rewalk, start_of
 from linkwork.controller.gateway.goals.planner_jobs import Job
@@ -24,10 +25,14 @@ from linkwork.controller.gateway.requests.order_outcomes import (
     refusal,
     wrong_state,
 )
-from linkwork.controller.motion.reference import GoalStatus
-from linkwork.controller.orders import NOW, After, OrderOutcome, Retime, Splice, StartGoal
-from linkwork.controller.planning.path_poses import poses_map
-from linkwork.controller.planning.planner_messages import MachineState, PlannedGoal, PlanResult, Verdict
+from linkwork.controller.motion.references.reference import GoalStatus
+from linkwork.controller.planning.messages.planner_messages import (
+    MachineState,
+    PlannedGoal,
+    PlanResult,
+    Verdict,
+)
+from linkwork.controller.planning.walk.path_poses import poses_map
 from linkwork.controller.supervision.brakes import Phase
 from linkwork.controller.supervision.state_machine import State
 from linkwork.protocol.codes import DeviceStatus, Feature, RequestCode, ResultCode

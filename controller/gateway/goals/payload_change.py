@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from linkwork.controller.planning.planner_messages import MachineState
+from linkwork.controller.planning.messages.planner_messages import MachineState
 
 if TYPE_CHECKING:
     from linkwork.controller.gateway.gateway import Gateway
@@ -19,13 +19,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from linkwork.controller.exchange.orders import NOW, CancelGoal, Order, Retime, StartGoal
 from linkwork.controller.gateway.goals.goal_queue import Handed, junction
 from linkwork.controller.gateway.goals.planner_jobs import Job
 from linkwork.controller.gateway.order_queue import Asked, OrderEffect
-from linkwork.controller.motion.reference import GoalStatus
-from linkwork.controller.orders import NOW, CancelGoal, Order, Retime, StartGoal
-from linkwork.controller.planning.planner_messages import PlannedGoal, PlanResult
-from linkwork.controller.planning.planner_start import REWALK
+from linkwork.controller.motion.references.reference import GoalStatus
+from linkwork.controller.planning.messages.planner_messages import PlannedGoal, PlanResult
+from linkwork.controller.planning.messages.planner_start import REWALK
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError
 

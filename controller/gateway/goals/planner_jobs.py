@@ -7,10 +7,15 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from linkwork.controller.exchange.shared_memory import GOAL_SLOTS
 from linkwork.controller.gateway.history import Requester
-from linkwork.controller.planning.planner_client import PlannerClient
-from linkwork.controller.planning.planner_messages import MachineState, PlanAnswer, PlanJob, PlanResult
-from linkwork.controller.shared_memory import GOAL_SLOTS
+from linkwork.controller.planning.messages.planner_messages import (
+    MachineState,
+    PlanAnswer,
+    PlanJob,
+    PlanResult,
+)
+from linkwork.controller.planning.process.planner_client import PlannerClient
 from linkwork.protocol.codes import RequestCode
 from linkwork.protocol.errors import RequestError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from linkwork.controller.set_points import MOST_HZ
+from linkwork.controller.exchange.set_points import MOST_HZ
 from linkwork.protocol.codes import RequestCode
 from linkwork.protocol.errors import RequestError
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from linkwork.controller.exchange.orders import StartStream
+from linkwork.controller.exchange.set_points import LEAST_HZ, MOST_HZ, SLOTS, SetPoint
 from linkwork.controller.gateway.goals.goal_requests import check_able
 from linkwork.controller.gateway.goals.payload_change import start_of
 from linkwork.controller.gateway.goals.stream_intake import StreamIntake
@@ -15,10 +17,8 @@ from linkwork.controller.gateway.order_queue import OrderEffect
 from linkwork.controller.gateway.records.messages import UNDER_WAY
 from linkwork.controller.gateway.requests.call import Call
 from linkwork.controller.gateway.requests.order_outcomes import place
-from linkwork.controller.orders import StartStream
-from linkwork.controller.planning.goal_set import complete, index_of
-from linkwork.controller.planning.planner_start import Start
-from linkwork.controller.set_points import LEAST_HZ, MOST_HZ, SLOTS, SetPoint
+from linkwork.controller.planning.goals.goal_set import complete, index_of
+from linkwork.controller.planning.messages.planner_start import Start
 from linkwork.machine import Machine
 from linkwork.protocol.codes import Pace, RequestCode, ResultCode
 from linkwork.protocol.errors import RequestError

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.controller.records import RecordLayout
+from linkwork.controller.exchange.records import RecordLayout
 from linkwork.protocol.keys import ServerKeys
 from linkwork.protocol.sockets import Publisher
 from linkwork.protocol.telemetry import TELEMETRY_TOPIC, pack_telemetry

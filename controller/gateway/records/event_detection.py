@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.controller.faults import FaultCode
+from linkwork.controller.exchange.faults import FaultCode
+from linkwork.controller.exchange.records import RecordLayout
 from linkwork.controller.gateway.records.messages import (
     ENDED,
     UNDER_WAY,
@@ -19,7 +20,6 @@ from linkwork.controller.gateway.records.messages import (
     limits_named,
     limits_told,
 )
-from linkwork.controller.records import RecordLayout
 from linkwork.controller.supervision.state_machine import State
 
 STICKS_TICKS = 100

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.controller.exchange.shared_memory import Shared
 from linkwork.controller.gateway.history import Memory
 from linkwork.controller.gateway.records.log_segment import LogSource, Segment
-from linkwork.controller.shared_memory import Shared
 
 KEPT = 20
 """Flight records that stay; older ones of the same machine are removed."""

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.controller.records import RecordLayout
+from linkwork.controller.exchange.records import RecordLayout
 from linkwork.controller.supervision.brakes import BRAKED
 from linkwork.controller.supervision.state_machine import State
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.controller.exchange.orders import OrderOutcome, StartGoal
 from linkwork.controller.gateway.records.event_detection import Story
 from linkwork.controller.gateway.records.log import Event
 from linkwork.controller.gateway.records.logged_orders import TakenSetPoint, arrival_events, end_event
 from linkwork.controller.gateway.records.loop_statistics import LoopStatistics
 from linkwork.controller.gateway.records.path_reports import PathReports
-from linkwork.controller.orders import OrderOutcome, StartGoal
 
 if TYPE_CHECKING:
     from linkwork.controller.gateway.gateway import Gateway

@@ -19,6 +19,7 @@ import numpy as np
 from mcap.writer import CompressionType, Writer
 from numpy.typing import NDArray
 
+from linkwork.controller.exchange.records import RecordLayout
 from linkwork.controller.gateway.records.idle_ticks import IDLE_SCHEMA, MOST, idle, pack_idle
 from linkwork.controller.gateway.records.logged_orders import (
     GOAL_SCHEMA,
@@ -27,7 +28,6 @@ from linkwork.controller.gateway.records.logged_orders import (
     TakenSetPoint,
 )
 from linkwork.controller.gateway.twin.twin_channels import nanoseconds
-from linkwork.controller.records import RecordLayout
 from linkwork.installed import installed_version
 from linkwork.machine import Machine
 from linkwork.machine.visuals import mesh_hashes

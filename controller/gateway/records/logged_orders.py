@@ -12,8 +12,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.controller.orders import ARGUMENTS, BY_NAME, NOW, Order, OrderOutcome, StartGoal, read_order
-from linkwork.controller.set_points import SetPoint
+from linkwork.controller.exchange.orders import (
+    ARGUMENTS,
+    BY_NAME,
+    NOW,
+    Order,
+    OrderOutcome,
+    StartGoal,
+    read_order,
+)
+from linkwork.controller.exchange.set_points import SetPoint
 
 GOAL_SCHEMA = "int64 order\nint64 goal\nfloat64[] words\n"
 """ROS 2 message text of a goal's block (controller.goal_block)."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.arrays import Floats
-from linkwork.controller.records import PHASES, RecordLayout
+from linkwork.controller.exchange.records import PHASES, RecordLayout
 from linkwork.protocol.codes import OverrunCause
 from linkwork.protocol.results import LoopTiming, PhaseQuantiles, Quantiles, TimingWindow
 from linkwork.timing.statistics import Histogram

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.controller.faults import FAULTS, FaultCode
-from linkwork.controller.motion.effort_limits import Limited
-from linkwork.controller.motion.held_back import HeldBack
-from linkwork.controller.motion.reference import GoalStatus
-from linkwork.controller.records import RecordLayout
-from linkwork.controller.set_points import StreamState
+from linkwork.controller.exchange.faults import FAULTS, FaultCode
+from linkwork.controller.exchange.records import RecordLayout
+from linkwork.controller.exchange.set_points import StreamState
+from linkwork.controller.motion.limits.effort_limits import Limited
+from linkwork.controller.motion.limits.held_back import HeldBack
+from linkwork.controller.motion.references.reference import GoalStatus
 from linkwork.controller.supervision.state_machine import State
 from linkwork.machine import Machine
 from linkwork.machine.twin_differences import differences
@@ -103,7 +103,7 @@ class Wording:
         self._switchable = machine.switchable
         self._reactions = None
         if "reactions" in machine.controller.publish:
-            from linkwork.controller.reaction_channels import ReactionWording  # loads the compiler
+            from linkwork.controller.exchange.reaction_channels import ReactionWording  # loads the compiler
 
             self._reactions = ReactionWording(machine.mechanism)
 

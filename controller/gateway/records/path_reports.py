@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.arrays import Floats
-from linkwork.controller.motion.reference import GoalStatus
+from linkwork.controller.motion.references.reference import GoalStatus
 from linkwork.machine import Machine
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.results import CapturedEdge, EventReport, UntilReport

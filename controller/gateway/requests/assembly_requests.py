@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from linkwork.controller.exchange.orders import OrderOutcome, SwitchConstraint
 from linkwork.controller.gateway.order_queue import OrderEffect
 from linkwork.controller.gateway.requests.call import Call
 from linkwork.controller.gateway.requests.order_outcomes import ANSWER_WITHIN_S, effect_map, place
-from linkwork.controller.orders import OrderOutcome, SwitchConstraint
 from linkwork.controller.supervision.state_machine import State
 from linkwork.machine.constraint_sets import names_of
 from linkwork.machine.nearest_name import nearest
@@ -23,7 +23,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from linkwork.arrays import Floats
-from linkwork.controller.orders import MOST_PAIRS, ConfirmBranch, SuggestPose
+from linkwork.controller.exchange.orders import MOST_PAIRS, ConfirmBranch, SuggestPose
 from linkwork.machine import Machine
 from linkwork.machine.checks import assembly_modes
 

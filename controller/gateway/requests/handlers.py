@@ -8,6 +8,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from linkwork.controller.exchange.orders import (
+    BY_NAME,
+    MOST_PAIRS,
+    AdvanceTime,
+    CancelGoal,
+    ChooseLaw,
+    Disable,
+    EmergencyStop,
+    Enable,
+    JogCoordinates,
+    Order,
+    OrderOutcome,
+    Recover,
+    SetSpeed,
+    Stop,
+)
 from linkwork.controller.gateway.goals.goal_requests import HANDLERS as GOAL_HANDLERS
 from linkwork.controller.gateway.goals.goal_requests import faster
 from linkwork.controller.gateway.goals.stream_requests import HANDLERS as STREAM_HANDLERS
@@ -28,22 +44,6 @@ from linkwork.controller.gateway.requests.order_outcomes import (
 from linkwork.controller.gateway.requests.signal_requests import edges, set_signals, wait_for_condition
 from linkwork.controller.gateway.requests.tuning_requests import HANDLERS as TUNING_HANDLERS
 from linkwork.controller.gateway.requests.tuning_requests import preload_order
-from linkwork.controller.orders import (
-    BY_NAME,
-    MOST_PAIRS,
-    AdvanceTime,
-    CancelGoal,
-    ChooseLaw,
-    Disable,
-    EmergencyStop,
-    Enable,
-    JogCoordinates,
-    Order,
-    OrderOutcome,
-    Recover,
-    SetSpeed,
-    Stop,
-)
 from linkwork.controller.supervision.brakes import Phase
 from linkwork.controller.supervision.state_machine import State
 from linkwork.machine.nearest_name import nearest

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from linkwork.controller.exchange.orders import NOW, Order
 from linkwork.controller.gateway.order_queue import Asked, OrderEffect
 from linkwork.controller.gateway.requests.call import Call
-from linkwork.controller.orders import NOW, Order
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.request_table import REQUESTS
 
@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from linkwork.controller.exchange.orders import AuthorityEnd, OrderOutcome
 from linkwork.controller.gateway.records.messages import UNDER_WAY, Wording, state_name
-from linkwork.controller.orders import AuthorityEnd, OrderOutcome
 from linkwork.controller.supervision.brakes import Phase
 from linkwork.controller.supervision.state_machine import Event, State, allowed
 from linkwork.machine import Machine

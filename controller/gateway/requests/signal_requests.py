@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.arrays import Floats
+from linkwork.controller.exchange.named_signals import digital_input, output_value, quantities, read_condition
+from linkwork.controller.exchange.orders import OrderOutcome, SetOutputs
+from linkwork.controller.exchange.records import RecordLayout
 from linkwork.controller.gateway.goals.goal_requests import need_signals
 from linkwork.controller.gateway.order_queue import OrderEffect, Rows
 from linkwork.controller.gateway.records.messages import state_name
 from linkwork.controller.gateway.requests.call import Call
 from linkwork.controller.gateway.requests.order_outcomes import effect_map, place
-from linkwork.controller.named_signals import digital_input, output_value, quantities, read_condition
-from linkwork.controller.orders import OrderOutcome, SetOutputs
-from linkwork.controller.records import RecordLayout
 from linkwork.machine import Machine
 from linkwork.multibody.expressions.conditions import Condition
 from linkwork.protocol.codes import RequestCode

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from linkwork.controller.exchange.records import RecordLayout
 from linkwork.controller.gateway.records.messages import Wording, finite, limits_named, state_name
-from linkwork.controller.records import RecordLayout
 from linkwork.installed import installed_version
 from linkwork.machine.checks.rank_gap import rank_decision
 from linkwork.protocol.codes import PROTOCOL_VERSION, Feature

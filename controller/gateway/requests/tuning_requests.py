@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from linkwork.controller.exchange.orders import SetPreload
 from linkwork.controller.gateway.requests.call import Call
-from linkwork.controller.orders import SetPreload
 from linkwork.machine.nearest_name import nearest
 from linkwork.protocol.codes import RequestCode
 from linkwork.protocol.errors import RequestError
@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from linkwork.controller.exchange.orders import SetGains, SetPayload
 from linkwork.controller.gateway.goals.payload_change import rewalk
 from linkwork.controller.gateway.order_queue import OrderEffect
 from linkwork.controller.gateway.requests.order_outcomes import effect_map, place
-from linkwork.controller.orders import SetGains, SetPayload
 from linkwork.machine.sections.bounds import PayloadBounds
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.arrays import Floats
+from linkwork.controller.exchange.records import RecordLayout
 from linkwork.controller.gateway.twin.twin_channels import TwinChannels
-from linkwork.controller.records import RecordLayout
 from linkwork.controller.supervision.brakes import Phase
 from linkwork.protocol.codes import DeviceStatus, Mode
 from linkwork.protocol.laws import POSITION_LAWS

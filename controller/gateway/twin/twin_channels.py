@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.controller.records import field_names
+from linkwork.controller.exchange.records import field_names
 from linkwork.machine import Machine
 from linkwork.protocol.decoding import LATEST_S
 from linkwork.protocol.twin_messages import Words

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.controller.exchange.orders import NOW, Order, OrderOutcome, ReportDifference, SetPayload
 from linkwork.controller.gateway.order_queue import OrderEffect
 from linkwork.controller.gateway.twin.twin import LEASH, REACTS_AFTER, DigitalTwin
-from linkwork.controller.orders import NOW, Order, OrderOutcome, ReportDifference, SetPayload
 from linkwork.machine import Machine
 from linkwork.machine.twin_differences import differences
 from linkwork.protocol.errors import RequestError

@@ -11,7 +11,7 @@ import numpy as np
 
 from linkwork.diagnostics.conformance.probe import READY, Probe
 from linkwork.machine import Machine
-from linkwork.plant.findings import Failed, Finding, Skipped, examined, require
+from linkwork.plant.drivers.findings import Failed, Finding, Skipped, examined, require
 from linkwork.protocol.codes import PROTOCOL_VERSION, DeviceFault, DeviceStatus, Mode, Pace
 from linkwork.protocol.handshake import Hello
 from linkwork.protocol.link import CommandMessage

@@ -11,8 +11,8 @@ import numpy as np
 
 from linkwork.machine import Machine
 from linkwork.multibody.tree.rotations import readings_at
-from linkwork.plant.findings import Failed, require
-from linkwork.plant.plant_device import codecs_of
+from linkwork.plant.device.plant_device import codecs_of
+from linkwork.plant.drivers.findings import Failed, require
 from linkwork.protocol.codes import DeviceStatus, Feature, Mode, Pace, RefuseCode
 from linkwork.protocol.errors import ProtocolError
 from linkwork.protocol.handshake import Bye, Hello, Refuse, Welcome, read_handshake

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from linkwork.controller.exchange.records import RecordLayout
 from linkwork.controller.gateway.records.log_segment import LogSource
-from linkwork.controller.records import RecordLayout
 from linkwork.machine import shipped_path
 from linkwork.protocol.endpoints import MachineEndpoints
 from linkwork.protocol.errors import RequestError

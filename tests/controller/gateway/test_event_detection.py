@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from linkwork.arrays import Floats
-from linkwork.controller.faults import FAULTS, FaultCode
+from linkwork.controller.exchange.faults import FAULTS, FaultCode
+from linkwork.controller.exchange.records import layout_for
 from linkwork.controller.gateway.records.event_detection import STICKS_TICKS, Story
 from linkwork.controller.gateway.records.messages import Wording
-from linkwork.controller.motion.effort_limits import Limited
-from linkwork.controller.motion.reference import GoalStatus
-from linkwork.controller.records import layout_for
+from linkwork.controller.motion.limits.effort_limits import Limited
+from linkwork.controller.motion.references.reference import GoalStatus
 from linkwork.controller.supervision.state_machine import State
 from linkwork.machine import load
 from linkwork.protocol.codes import OverrunCause, ResultCode

@@ -21,9 +21,9 @@ from mcap.stream_reader import StreamReader
 from mcap_ros2.decoder import DecoderFactory
 from numpy.typing import NDArray
 
+from linkwork.controller.exchange.records import CHANNELS, RecordLayout
 from linkwork.controller.gateway.records.log import Log
 from linkwork.controller.gateway.records.log_segment import LogSource
-from linkwork.controller.records import CHANNELS, RecordLayout
 from linkwork.recordings.log_follower import segments_of
 
 Records = Callable[..., NDArray[np.float64]]

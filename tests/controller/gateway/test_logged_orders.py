@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from linkwork.controller.exchange.orders import NOW, Order, Splice, StartGoal
 from linkwork.controller.gateway.records.logged_orders import GoalWords, order_event, order_of
-from linkwork.controller.orders import NOW, Order, Splice, StartGoal
 from linkwork.protocol.codes import ResultCode
 from tests.controller.examples_of_orders import EXAMPLES, Places
 from tests.controller.gateway.conftest import LAYOUT, make_records

@@ -11,17 +11,8 @@ import pytest
 from numpy.typing import NDArray
 
 from linkwork.arrays import Floats
-from linkwork.controller.gateway.history import Requester
-from linkwork.controller.gateway.order_queue import (
-    MOST_OPERATIONS,
-    MOST_OPERATIONS_EACH,
-    MOST_WAITING,
-    MOST_WATCHES_EACH,
-    OrderEffect,
-    OrderQueue,
-)
-from linkwork.controller.order_socket import OrderInbox, OrderOutbox
-from linkwork.controller.orders import (
+from linkwork.controller.exchange.order_socket import OrderInbox, OrderOutbox
+from linkwork.controller.exchange.orders import (
     EmergencyStop,
     Enable,
     JogCoordinates,
@@ -31,7 +22,16 @@ from linkwork.controller.orders import (
     Shutdown,
     Stop,
 )
-from linkwork.controller.records import RecordLayout
+from linkwork.controller.exchange.records import RecordLayout
+from linkwork.controller.gateway.history import Requester
+from linkwork.controller.gateway.order_queue import (
+    MOST_OPERATIONS,
+    MOST_OPERATIONS_EACH,
+    MOST_WAITING,
+    MOST_WATCHES_EACH,
+    OrderEffect,
+    OrderQueue,
+)
 from linkwork.protocol.codes import RequestCode
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.sockets import RequestServer

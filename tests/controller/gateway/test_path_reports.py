@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from linkwork.controller.exchange.records import layout_for
 from linkwork.controller.gateway.records.event_detection import Story
 from linkwork.controller.gateway.records.messages import Wording
 from linkwork.controller.gateway.records.path_reports import MOST_EDGES, PathReports
-from linkwork.controller.motion.reference import GoalStatus
-from linkwork.controller.records import layout_for
+from linkwork.controller.motion.references.reference import GoalStatus
 from linkwork.machine import Machine
 from tests.signal_machine import signal_machine
 

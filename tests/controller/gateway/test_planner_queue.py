@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from linkwork.controller.gateway.goals.planner_jobs import MOST_CHECKS, MOST_JOBS, Job, Planning
-from linkwork.controller.planning.planner_messages import MachineState
+from linkwork.controller.planning.messages.planner_messages import MachineState
 from linkwork.protocol.codes import RequestCode
 from linkwork.protocol.errors import RequestError
 

@@ -9,6 +9,8 @@ import pytest
 from mcap.reader import make_reader
 from numpy.typing import NDArray
 
+from linkwork.controller.exchange.records import RecordLayout
+from linkwork.controller.exchange.shared_memory import Shared
 from linkwork.controller.gateway.history import Memory
 from linkwork.controller.gateway.records.broadcast import MOST_AT_ONCE, Broadcast
 from linkwork.controller.gateway.records.flight_record import (
@@ -20,8 +22,6 @@ from linkwork.controller.gateway.records.flight_record import (
 )
 from linkwork.controller.gateway.records.log_segment import LogSource
 from linkwork.controller.gateway.records.loop_statistics import LoopStatistics
-from linkwork.controller.records import RecordLayout
-from linkwork.controller.shared_memory import Shared
 from linkwork.protocol.sockets import Subscriber
 from linkwork.protocol.telemetry import read_telemetry
 

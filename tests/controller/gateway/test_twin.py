@@ -16,13 +16,13 @@ from mcap.reader import make_reader
 from mcap_ros2.decoder import DecoderFactory
 from numpy.typing import NDArray
 
+from linkwork.controller.exchange.records import layout_for
 from linkwork.controller.gateway.daemon_options import GatewayOptions
 from linkwork.controller.gateway.records.log import Log
 from linkwork.controller.gateway.records.log_segment import LogSource
 from linkwork.controller.gateway.twin.twin import DigitalTwin
 from linkwork.controller.gateway.twin.twin_channels import TwinChannels
 from linkwork.controller.gateway.twin.twin_watch import EXCEEDED, OVER, OVER_AFTER_S, Alarm, Alarmed
-from linkwork.controller.records import layout_for
 from linkwork.machine import Machine, load
 from tests.plant.twin_rows import moved
 from tests.waiting import PATIENCE_S, wait_for

@@ -8,8 +8,8 @@ import pytest
 from linkwork.controller.laws import Reference, laws_of
 from linkwork.controller.laws.closed_chain_hybrid import force_controllability
 from linkwork.controller.laws.force_reference import ForceReference, Grip
-from linkwork.controller.planning.planner import plan
-from linkwork.controller.planning.planner_start import Start
+from linkwork.controller.planning.messages.planner_start import Start
+from linkwork.controller.planning.process.planner import plan
 from linkwork.machine import Machine, MachineError, for_controller, load
 from linkwork.machine.catalogue import shipped_path
 from linkwork.machine.checks.force_stability import contact_map, rigid_map

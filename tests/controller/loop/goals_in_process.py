@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.controller.motion.reference import Follow
-from linkwork.controller.orders import NOW, Retime
-from linkwork.controller.planning.goal_in_motion import GoalInMotion
-from linkwork.controller.planning.planner import Plan, plan
-from linkwork.controller.planning.planner_messages import GoalBefore
-from linkwork.controller.planning.planner_start import Start
+from linkwork.controller.exchange.orders import NOW, Retime
+from linkwork.controller.motion.references.reference import Follow
+from linkwork.controller.planning.goals.goal_in_motion import GoalInMotion
+from linkwork.controller.planning.messages.planner_messages import GoalBefore
+from linkwork.controller.planning.messages.planner_start import Start
+from linkwork.controller.planning.process.planner import Plan, plan
 from linkwork.machine.payloads import loaded
 from tests.controller.loop.in_process import InProcess, Sample
 

@@ -11,17 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.arrays import Floats
-from linkwork.controller.goal_block import pack_block
+from linkwork.controller.exchange.goal_block import pack_block
+from linkwork.controller.exchange.orders import NOW, Enable, Fresh, GoalBegin, Order, OrderOutcome, StartGoal
+from linkwork.controller.exchange.records import layout_for
+from linkwork.controller.exchange.shared_memory import GOAL_SLOTS
+from linkwork.controller.exchange.tick_io import Inputs, Outputs
 from linkwork.controller.loop.loop import tick_of
-from linkwork.controller.orders import NOW, Enable, Fresh, GoalBegin, Order, OrderOutcome, StartGoal
-from linkwork.controller.records import layout_for
-from linkwork.controller.shared_memory import GOAL_SLOTS
 from linkwork.controller.supervision.brakes import Phase
 from linkwork.controller.supervision.state_machine import State
 from linkwork.controller.supervision.supervisor import Supervisor
-from linkwork.controller.tick_io import Inputs, Outputs
 from linkwork.machine import Machine, load
-from linkwork.plant.simulator import Simulator
+from linkwork.plant.simulator.simulator import Simulator
 from linkwork.protocol.codes import DeviceStatus, Mode
 
 FRESH = Fresh()

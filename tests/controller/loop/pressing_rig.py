@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.controller.motion.reference import GoalStatus
-from linkwork.controller.planning.planner import plan
-from linkwork.controller.planning.planner_start import Start
+from linkwork.controller.motion.references.reference import GoalStatus
+from linkwork.controller.planning.messages.planner_start import Start
+from linkwork.controller.planning.process.planner import plan
 from linkwork.machine import Machine, load
 from linkwork.machine.catalogue import shipped_path
 from linkwork.multibody.contact.compliance import Plane

@@ -13,14 +13,21 @@ import numpy as np
 import pytest
 
 from benchmarks.large_machines import ladder
+from linkwork.controller.exchange.orders import (
+    ChooseLaw,
+    Disable,
+    EmergencyStop,
+    JogCoordinates,
+    OrderOutcome,
+    Stop,
+)
 from linkwork.controller.laws import laws_of
 from linkwork.controller.laws.closed_chain import Motors, evaluate_closed
-from linkwork.controller.motion.effort_limits import Limited
+from linkwork.controller.motion.limits.effort_limits import Limited
 from linkwork.controller.motion.motion_executor import LONGEST_DAMPING_S
-from linkwork.controller.motion.reference import GoalStatus
-from linkwork.controller.orders import ChooseLaw, Disable, EmergencyStop, JogCoordinates, OrderOutcome, Stop
-from linkwork.controller.planning.planner import plan
-from linkwork.controller.planning.planner_start import Start
+from linkwork.controller.motion.references.reference import GoalStatus
+from linkwork.controller.planning.messages.planner_start import Start
+from linkwork.controller.planning.process.planner import plan
 from linkwork.controller.supervision.state_machine import State
 from linkwork.demos.demo_run import moved_by_hand
 from linkwork.machine import load

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from linkwork.controller.goal_block import GoalBlock
-from linkwork.controller.orders import (
+from linkwork.controller.exchange.goal_block import GoalBlock
+from linkwork.controller.exchange.orders import (
     CancelGoal,
     EmergencyStop,
     OrderOutcome,

@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from linkwork.controller.motion.reference import Follow, GoalStatus
-from linkwork.controller.orders import CancelGoal, LeaseLost, Pause, Shutdown, Stop
-from linkwork.controller.planning.path import Path
-from linkwork.controller.planning.walk import walk
+from linkwork.controller.exchange.orders import CancelGoal, LeaseLost, Pause, Shutdown, Stop
+from linkwork.controller.motion.references.reference import Follow, GoalStatus
+from linkwork.controller.planning.paths.path import Path
+from linkwork.controller.planning.walk.walk import walk
 from linkwork.controller.supervision.state_machine import State
 from linkwork.machine import Machine, load
 from linkwork.multibody.constraints.rows import constraint_rows

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from linkwork.controller.faults import FaultCode
-from linkwork.controller.motion.reference import GoalStatus
-from linkwork.controller.orders import OrderOutcome
+from linkwork.controller.exchange.faults import FaultCode
+from linkwork.controller.exchange.orders import OrderOutcome
+from linkwork.controller.motion.references.reference import GoalStatus
 from linkwork.machine import Machine, load
 from linkwork.machine.catalogue import shipped_path
 from linkwork.machine.checks.force_stability import gauged_map, rigid_map

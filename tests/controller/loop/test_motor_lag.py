@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from linkwork.controller.loop.motor_lag import Drives
-from linkwork.controller.motion.reference import GoalStatus
+from linkwork.controller.motion.references.reference import GoalStatus
 from linkwork.machine import Machine, load
 from linkwork.machine.catalogue import shipped_path
-from linkwork.plant.simulator import Simulator
+from linkwork.plant.simulator.simulator import Simulator
 from linkwork.protocol.codes import Mode
 from tests.controller.loop.in_process import InProcess
 from tests.controller.loop.test_closed_chains import move

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from linkwork.controller.faults import FaultCode
-from linkwork.controller.orders import Enable, JogCoordinates, OrderOutcome, Recover
+from linkwork.controller.exchange.faults import FaultCode
+from linkwork.controller.exchange.orders import Enable, JogCoordinates, OrderOutcome, Recover
 from linkwork.controller.supervision.brakes import Phase
 from linkwork.controller.supervision.state_machine import State
 from linkwork.machine import Machine, load

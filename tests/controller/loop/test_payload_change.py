@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from linkwork.controller.motion.reference import GoalStatus
-from linkwork.controller.orders import CancelGoal, OrderOutcome, Retime, SetPayload, SetSpeed
-from linkwork.controller.planning.planner import Plan
+from linkwork.controller.exchange.orders import CancelGoal, OrderOutcome, Retime, SetPayload, SetSpeed
+from linkwork.controller.motion.references.reference import GoalStatus
+from linkwork.controller.planning.process.planner import Plan
 from linkwork.controller.supervision.live_tuning import LOAD_RAMP_S, smooth
 from linkwork.machine import Machine, load
 from linkwork.machine.payloads import loaded

@@ -12,12 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from linkwork.controller.faults import FaultCode
-from linkwork.controller.gateway.order_queue import Asked, OrderEffect, OrderQueue
-from linkwork.controller.gateway.requests.lease import Lease, LeaseHeld
-from linkwork.controller.goal_block import pack_block
-from linkwork.controller.order_socket import OrderInbox, OrderOutbox
-from linkwork.controller.orders import (
+from linkwork.controller.exchange.faults import FaultCode
+from linkwork.controller.exchange.goal_block import pack_block
+from linkwork.controller.exchange.order_socket import OrderInbox, OrderOutbox
+from linkwork.controller.exchange.orders import (
     BY_NAME,
     NOW,
     Adopt,
@@ -40,6 +38,8 @@ from linkwork.controller.orders import (
     StartGoal,
     Stop,
 )
+from linkwork.controller.gateway.order_queue import Asked, OrderEffect, OrderQueue
+from linkwork.controller.gateway.requests.lease import Lease, LeaseHeld
 from linkwork.controller.supervision.brakes import Phase
 from linkwork.controller.supervision.state_machine import State
 from linkwork.protocol.codes import ORDER_HORIZON_S, PENDING_GOALS, PENDING_ORDERS, RequestCode, ResultCode

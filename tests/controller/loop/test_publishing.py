@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from linkwork.arrays import Floats
+from linkwork.controller.exchange.orders import EmergencyStop, SetPayload
+from linkwork.controller.exchange.records import layout_for
 from linkwork.controller.loop.tick import Tick
-from linkwork.controller.orders import EmergencyStop, SetPayload
-from linkwork.controller.records import layout_for
 from linkwork.controller.supervision.live_tuning import LOAD_RAMP_S, smooth
 from linkwork.machine import Machine, load, shipped_path
 from linkwork.machine.payloads import carrying, loaded

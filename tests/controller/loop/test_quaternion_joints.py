@@ -11,8 +11,8 @@ from scipy.spatial.transform import Rotation
 from linkwork.arrays import Floats
 from linkwork.controller.estimation.loop_model import OpenChainModel
 from linkwork.controller.estimation.sensor_estimate import SLOPE, Estimator
-from linkwork.controller.faults import FaultCode
-from linkwork.controller.orders import JogCoordinates, OrderOutcome
+from linkwork.controller.exchange.faults import FaultCode
+from linkwork.controller.exchange.orders import JogCoordinates, OrderOutcome
 from linkwork.machine import Machine, MachineError, for_controller, load, shipped_path
 from linkwork.multibody.functions import coordinate_jacobian
 from linkwork.plant.offline.run import simulate

@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from linkwork.controller.exchange.orders import OrderOutcome, SetPreload
 from linkwork.controller.laws import Reference, laws_of
 from linkwork.controller.laws.closed_chain import evaluate_closed
-from linkwork.controller.motion.effort_limits import Limited
-from linkwork.controller.motion.reference import GoalStatus
-from linkwork.controller.orders import OrderOutcome, SetPreload
-from linkwork.controller.planning.planner import plan
-from linkwork.controller.planning.planner_start import Start
+from linkwork.controller.motion.limits.effort_limits import Limited
+from linkwork.controller.motion.references.reference import GoalStatus
+from linkwork.controller.planning.messages.planner_start import Start
+from linkwork.controller.planning.process.planner import plan
 from linkwork.machine import Machine, MachineError, load
 from linkwork.machine.catalogue import shipped_path
 from linkwork.multibody.formulations.constrained_dynamics import projected

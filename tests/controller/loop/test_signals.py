@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from linkwork.controller.faults import FaultCode
+from linkwork.controller.exchange.faults import FaultCode
+from linkwork.controller.exchange.named_signals import read_condition
+from linkwork.controller.exchange.orders import Disable, EmergencyStop, OrderOutcome, SetOutputs
+from linkwork.controller.exchange.records import layout_for
 from linkwork.controller.gateway.records.messages import Wording
-from linkwork.controller.named_signals import read_condition
-from linkwork.controller.orders import Disable, EmergencyStop, OrderOutcome, SetOutputs
-from linkwork.controller.records import layout_for
 from linkwork.controller.supervision.state_machine import State
 from linkwork.machine import Machine
 from linkwork.protocol.codes import DeviceFault, DeviceStatus

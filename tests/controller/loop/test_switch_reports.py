@@ -8,8 +8,8 @@ import msgpack
 import numpy as np
 import pytest
 
+from linkwork.controller.exchange.tick_io import Inputs, Outputs
 from linkwork.controller.loop.device_link import DeviceLink
-from linkwork.controller.tick_io import Inputs, Outputs
 from linkwork.machine import load
 from linkwork.protocol.codes import Pace
 from linkwork.protocol.handshake import Hello, Welcome

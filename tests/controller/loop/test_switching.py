@@ -7,10 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from linkwork.controller.faults import FaultCode
-from linkwork.controller.loop.switching_tick import PATIENCE
-from linkwork.controller.motion.reference import GoalStatus
-from linkwork.controller.orders import (
+from linkwork.controller.exchange.faults import FaultCode
+from linkwork.controller.exchange.orders import (
     AuthorityEnd,
     Disable,
     Enable,
@@ -24,8 +22,10 @@ from linkwork.controller.orders import (
     Stop,
     SwitchConstraint,
 )
-from linkwork.controller.planning.planner import plan
-from linkwork.controller.planning.planner_start import Start
+from linkwork.controller.loop.switching_tick import PATIENCE
+from linkwork.controller.motion.references.reference import GoalStatus
+from linkwork.controller.planning.messages.planner_start import Start
+from linkwork.controller.planning.process.planner import plan
 from linkwork.controller.supervision.brakes import Phase
 from linkwork.controller.supervision.state_machine import State
 from linkwork.controller.supervision.supervisor import CARRIED as SUPERVISOR_CARRIED

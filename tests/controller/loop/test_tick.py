@@ -7,9 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from linkwork.controller.faults import FaultCode
-from linkwork.controller.motion.reference import GoalStatus
-from linkwork.controller.orders import (
+from linkwork.controller.exchange.faults import FaultCode
+from linkwork.controller.exchange.orders import (
     ChooseLaw,
     Disable,
     EmergencyStop,
@@ -28,6 +27,7 @@ from linkwork.controller.orders import (
     StartGoal,
     Stop,
 )
+from linkwork.controller.motion.references.reference import GoalStatus
 from linkwork.controller.supervision.brakes import Phase
 from linkwork.controller.supervision.state_machine import State
 from linkwork.machine import load

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkwork.controller.motion.effort_limits import EffortLimits, Limited, filter_share, limit_effort
+from linkwork.controller.motion.limits.effort_limits import EffortLimits, Limited, filter_share, limit_effort
 
 ANY = st.floats(allow_nan=True, allow_infinity=True)
 MODERATE = st.floats(-1e3, 1e3)

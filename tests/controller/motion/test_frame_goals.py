@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from linkwork.controller.goal_block import GoalBlock
-from linkwork.controller.motion.reference import GoalStatus
-from linkwork.controller.orders import OrderOutcome, Pause, Stop
-from linkwork.controller.planning.planner import Plan, judge, plan
-from linkwork.controller.planning.planner_start import Start
+from linkwork.controller.exchange.goal_block import GoalBlock
+from linkwork.controller.exchange.orders import OrderOutcome, Pause, Stop
+from linkwork.controller.motion.references.reference import GoalStatus
+from linkwork.controller.planning.messages.planner_start import Start
+from linkwork.controller.planning.process.planner import Plan, judge, plan
 from linkwork.controller.supervision.state_machine import State
 from linkwork.machine import Machine
 from linkwork.protocol.codes import RequestCode, ResultCode

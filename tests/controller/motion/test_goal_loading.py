@@ -8,9 +8,18 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pytest
 
-from linkwork.controller.motion.goal_loading import SLICE_BYTES, OrderSource
-from linkwork.controller.order_socket import OrderInbox, OrderOutbox
-from linkwork.controller.orders import Disable, EmergencyStop, Order, Pause, Resume, Shutdown, StartGoal, Stop
+from linkwork.controller.exchange.order_socket import OrderInbox, OrderOutbox
+from linkwork.controller.exchange.orders import (
+    Disable,
+    EmergencyStop,
+    Order,
+    Pause,
+    Resume,
+    Shutdown,
+    StartGoal,
+    Stop,
+)
+from linkwork.controller.motion.references.goal_loading import SLICE_BYTES, OrderSource
 
 WORDS = np.random.default_rng(1).normal(size=3 * SLICE_BYTES // 8 + 5)
 

@@ -5,9 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from linkwork.controller.motion.reference import GoalStatus
-from linkwork.controller.orders import After, Order, OrderOutcome, Pause, Retime, SetSpeed, Splice, Stop
-from linkwork.controller.planning.planner import Plan
+from linkwork.controller.exchange.orders import (
+    After,
+    Order,
+    OrderOutcome,
+    Pause,
+    Retime,
+    SetSpeed,
+    Splice,
+    Stop,
+)
+from linkwork.controller.motion.references.reference import GoalStatus
+from linkwork.controller.planning.process.planner import Plan
 from linkwork.machine import load
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from linkwork.controller.motion.reference import GoalStatus
-from linkwork.controller.orders import JogCoordinates, OrderOutcome, Stop
+from linkwork.controller.exchange.orders import JogCoordinates, OrderOutcome, Stop
+from linkwork.controller.motion.references.reference import GoalStatus
 from linkwork.controller.supervision.state_machine import State
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError

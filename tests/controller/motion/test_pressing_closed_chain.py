@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from linkwork.controller.motion.reference import GoalStatus
-from linkwork.controller.orders import OrderOutcome
+from linkwork.controller.exchange.orders import OrderOutcome
+from linkwork.controller.motion.references.reference import GoalStatus
 from linkwork.machine import Machine, load
 from linkwork.machine.catalogue import shipped_path
 from linkwork.multibody.formulations.constrained_dynamics import projected

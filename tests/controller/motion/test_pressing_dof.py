@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from linkwork.controller.motion.reference import GoalStatus
+from linkwork.controller.motion.references.reference import GoalStatus
 from linkwork.machine import Machine, load
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError

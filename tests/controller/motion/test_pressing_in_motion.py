@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from linkwork.controller.motion.reference import GoalStatus
-from linkwork.controller.orders import (
+from linkwork.controller.exchange.orders import (
     After,
     CancelGoal,
     OrderOutcome,
@@ -19,7 +18,8 @@ from linkwork.controller.orders import (
     SetSpeed,
     Splice,
 )
-from linkwork.controller.planning.planner import Plan
+from linkwork.controller.motion.references.reference import GoalStatus
+from linkwork.controller.planning.process.planner import Plan
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.laws import LawKind

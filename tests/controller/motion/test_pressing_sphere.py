@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from linkwork.controller.orders import OrderOutcome
+from linkwork.controller.exchange.orders import OrderOutcome
 from linkwork.controller.supervision.state_machine import State
 from linkwork.machine import Machine, load
 from linkwork.machine.catalogue import shipped_path

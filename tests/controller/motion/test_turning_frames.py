@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from linkwork.controller.goal_block import GoalBlock
-from linkwork.controller.goal_frame_part import FramePart, Turn
-from linkwork.controller.motion.reference import GoalStatus
-from linkwork.controller.orders import OrderOutcome, Pause
-from linkwork.controller.planning.planner import Plan
+from linkwork.controller.exchange.goal_block import GoalBlock
+from linkwork.controller.exchange.goal_frame_part import FramePart, Turn
+from linkwork.controller.exchange.orders import OrderOutcome, Pause
+from linkwork.controller.motion.references.reference import GoalStatus
+from linkwork.controller.planning.process.planner import Plan
 from linkwork.machine import Machine, MachineError, load, shipped_path
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from linkwork.controller.motion.effort_limits import Limited
-from linkwork.controller.orders import JogCoordinates
-from linkwork.controller.planning.planner import judge, plan
-from linkwork.controller.planning.planner_start import Start
+from linkwork.controller.exchange.orders import JogCoordinates
+from linkwork.controller.motion.limits.effort_limits import Limited
+from linkwork.controller.planning.messages.planner_start import Start
+from linkwork.controller.planning.process.planner import judge, plan
 from linkwork.machine import Machine, load
 from linkwork.machine.sections.bounds import Region
 from linkwork.protocol.codes import ResultCode

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import fsolve
 
-from linkwork.controller.planning.planner_start import Start
+from linkwork.controller.planning.messages.planner_start import Start
 from linkwork.machine import Machine, load
 
 VERTICAL = """

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.interpolate import BPoly
 
-from linkwork.controller.planning.admission import admit
-from linkwork.controller.planning.path import Path
-from linkwork.controller.planning.planner import plan
-from linkwork.controller.planning.planner_start import Start
-from linkwork.controller.planning.walk import samples, walk
+from linkwork.controller.planning.goals.admission import admit
+from linkwork.controller.planning.messages.planner_start import Start
+from linkwork.controller.planning.paths.path import Path
+from linkwork.controller.planning.process.planner import plan
+from linkwork.controller.planning.walk.walk import samples, walk
 from linkwork.machine import load
 from linkwork.multibody.functions import inverse_dynamics
 from linkwork.protocol.codes import ResultCode
@@ -105,7 +105,7 @@ def test_the_value_and_the_sample_are_where_they_are_said_to_be(scara):
 
 def path_of(machine, params):
     """The path of way-points in all joints, by the splines themselves."""
-    from linkwork.controller.planning.splines import path_through
+    from linkwork.controller.planning.paths.splines import path_through
     from linkwork.protocol.trajectory import read_trajectory
 
     present = Start.at_pose(machine, machine.initial_q).present(machine, range(machine.mechanism.nv))

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.interpolate import BPoly
 
-from linkwork.controller.planning.curves import Profile, path_along, ramp
-from linkwork.controller.planning.planner_start import Present
+from linkwork.controller.planning.messages.planner_start import Present
+from linkwork.controller.planning.paths.curves import Profile, path_along, ramp
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.trajectory import Circle, Curve, Helix, LineCurve

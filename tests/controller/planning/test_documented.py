@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from linkwork.controller.goal_block import GoalBlock
-from linkwork.controller.planning.planner import plan
-from linkwork.controller.planning.planner_start import Start
+from linkwork.controller.exchange.goal_block import GoalBlock
+from linkwork.controller.planning.messages.planner_start import Start
+from linkwork.controller.planning.process.planner import plan
 from linkwork.machine.yaml import read_yaml
 from linkwork.protocol.errors import RequestError
 from linkwork.trajectories.trajectory_file import read_trajectory_file

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from linkwork.controller.planning.path import Path as Way
-from linkwork.controller.planning.planner import judge, plan
-from linkwork.controller.planning.planner_start import Start
-from linkwork.controller.planning.walk import walk
+from linkwork.controller.planning.messages.planner_start import Start
+from linkwork.controller.planning.paths.path import Path as Way
+from linkwork.controller.planning.process.planner import judge, plan
+from linkwork.controller.planning.walk.walk import walk
 from linkwork.demos import DEMOS, demo_named
 from linkwork.demos.demo_report import files_of
 from linkwork.machine import Machine, load

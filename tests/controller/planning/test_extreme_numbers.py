@@ -11,8 +11,8 @@ import msgpack
 import pytest
 
 from linkwork.arrays import Floats
-from linkwork.controller.planning.planner_messages import MachineState, PlanJob
-from linkwork.controller.planning.planner_process import answer
+from linkwork.controller.planning.messages.planner_messages import MachineState, PlanJob
+from linkwork.controller.planning.process.planner_process import answer
 from linkwork.machine import Machine
 from linkwork.machine.constraint_sets import constraint_sets
 from linkwork.protocol.codes import RequestCode

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.interpolate import BPoly
 
-from linkwork.controller.goal_block import BlockError, GoalBlock, check_block, pack_block
+from linkwork.controller.exchange.goal_block import BlockError, GoalBlock, check_block, pack_block
 
 
 def _block(knots, values, windows=3, **changes):

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkwork.controller.planning.goal_set import complete, index_of
-from linkwork.controller.planning.planner import plan
-from linkwork.controller.planning.planner_messages import MachineState
-from linkwork.controller.planning.planner_start import Start
-from linkwork.controller.planning.singularity import independent, smallest_singular_value
+from linkwork.controller.planning.checks.singularity import independent, smallest_singular_value
+from linkwork.controller.planning.goals.goal_set import complete, index_of
+from linkwork.controller.planning.messages.planner_messages import MachineState
+from linkwork.controller.planning.messages.planner_start import Start
+from linkwork.controller.planning.process.planner import plan
 from linkwork.machine import load
 from linkwork.protocol.codes import RequestCode, ResultCode
 from linkwork.protocol.errors import RequestError

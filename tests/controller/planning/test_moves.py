@@ -7,8 +7,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.interpolate import BPoly
 
-from linkwork.controller.planning.moves import limits_of, path_to
-from linkwork.controller.planning.planner_start import Start
+from linkwork.controller.planning.messages.planner_start import Start
+from linkwork.controller.planning.paths.moves import limits_of, path_to
 from linkwork.protocol.errors import RequestError
 from tests.controller.planning.conftest import limited
 

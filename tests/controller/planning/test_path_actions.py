@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from linkwork.controller.goal_block import GoalBlock
-from linkwork.controller.planning.planner import Plan, judge, plan
-from linkwork.controller.planning.planner_start import Start
+from linkwork.controller.exchange.goal_block import GoalBlock
+from linkwork.controller.planning.messages.planner_start import Start
+from linkwork.controller.planning.process.planner import Plan, judge, plan
 from linkwork.machine import Machine, load, shipped_path
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.requests import check_params

@@ -6,9 +6,9 @@ import zlib
 import numpy as np
 import pytest
 
-from linkwork.controller.goal_block import GoalBlock, check_block
-from linkwork.controller.planning.planner import CAPACITY, plan
-from linkwork.controller.planning.planner_start import Start
+from linkwork.controller.exchange.goal_block import GoalBlock, check_block
+from linkwork.controller.planning.messages.planner_start import Start
+from linkwork.controller.planning.process.planner import CAPACITY, plan
 from linkwork.protocol.codes import RequestCode, ResultCode
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.requests import check_params

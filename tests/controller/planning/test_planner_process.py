@@ -15,11 +15,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkwork.controller.goal_block import GoalBlock
-from linkwork.controller.orders import After, Fresh, Retime, Splice
-from linkwork.controller.planning.pipe_frames import BadFrame, FrameReader, pack_frame
-from linkwork.controller.planning.planner_client import PlannerClient
-from linkwork.controller.planning.planner_messages import (
+from linkwork.controller.exchange.goal_block import GoalBlock
+from linkwork.controller.exchange.orders import After, Fresh, Retime, Splice
+from linkwork.controller.exchange.records import layout_for
+from linkwork.controller.exchange.shared_memory import Shared
+from linkwork.controller.planning.messages.pipe_frames import BadFrame, FrameReader, pack_frame
+from linkwork.controller.planning.messages.planner_messages import (
     GoalBefore,
     MachineState,
     PlanAnswer,
@@ -31,15 +32,14 @@ from linkwork.controller.planning.planner_messages import (
     read_answer,
     read_job,
 )
-from linkwork.controller.records import layout_for
-from linkwork.controller.shared_memory import Shared
+from linkwork.controller.planning.process.planner_client import PlannerClient
 from linkwork.protocol.codes import RequestCode, ResultCode
 from linkwork.protocol.errors import RequestError
 
 SERVE = """
 import sys
 from pathlib import Path
-from linkwork.controller.planning.planner_process import run
+from linkwork.controller.planning.process.planner_process import run
 from linkwork.machine import load
 run(load("scara"), Path(sys.argv[1]))
 """

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from linkwork.controller.laws.effort_program import allocate
-from linkwork.controller.motion.effort_limits import Limited
-from linkwork.controller.motion.reference import GoalStatus
-from linkwork.controller.planning.effort_check import Efforts
-from linkwork.controller.planning.path import Path
-from linkwork.controller.planning.planner import judge, plan
-from linkwork.controller.planning.planner_start import Start
-from linkwork.controller.planning.walk import Walk, walk
-from linkwork.controller.planning.zonotope import Given, directions, shares
+from linkwork.controller.motion.limits.effort_limits import Limited
+from linkwork.controller.motion.references.reference import GoalStatus
+from linkwork.controller.planning.checks.effort_check import Efforts
+from linkwork.controller.planning.checks.zonotope import Given, directions, shares
+from linkwork.controller.planning.messages.planner_start import Start
+from linkwork.controller.planning.paths.path import Path
+from linkwork.controller.planning.process.planner import judge, plan
+from linkwork.controller.planning.walk.walk import Walk, walk
 from linkwork.machine import Machine, load
 from linkwork.machine.description import PreloadLimit
 from linkwork.protocol.codes import ResultCode

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from linkwork.controller.planning.goal_in_motion import GoalInMotion
-from linkwork.controller.planning.path import Path
-from linkwork.controller.planning.planner import Plan, plan
-from linkwork.controller.planning.planner_start import Start
+from linkwork.controller.planning.goals.goal_in_motion import GoalInMotion
+from linkwork.controller.planning.messages.planner_start import Start
+from linkwork.controller.planning.paths.path import Path
+from linkwork.controller.planning.process.planner import Plan, plan
 from linkwork.machine import Machine, load
 from tests.controller.planning.conftest import limited
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from linkwork.controller.planning.moves import path_to
-from linkwork.controller.planning.path import Path
-from linkwork.controller.planning.planner import plan
-from linkwork.controller.planning.planner_start import Start
-from linkwork.controller.planning.walk import walk
+from linkwork.controller.planning.messages.planner_start import Start
+from linkwork.controller.planning.paths.moves import path_to
+from linkwork.controller.planning.paths.path import Path
+from linkwork.controller.planning.process.planner import plan
+from linkwork.controller.planning.walk.walk import walk
 from linkwork.machine import Machine, load
 from linkwork.machine.building.initial_assembly import admitted
 from linkwork.protocol.errors import RequestError

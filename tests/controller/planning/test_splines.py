@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.interpolate import BPoly
 
-from linkwork.controller.planning.planner import judge, plan
-from linkwork.controller.planning.planner_start import Present, Start
-from linkwork.controller.planning.splines import path_through
+from linkwork.controller.planning.messages.planner_start import Present, Start
+from linkwork.controller.planning.paths.splines import path_through
+from linkwork.controller.planning.process.planner import judge, plan
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.trajectory import Waypoint

@@ -6,10 +6,10 @@ import ruckig
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linkwork.controller.goal_block import GoalBlock
-from linkwork.controller.planning.planner import plan
-from linkwork.controller.planning.planner_start import Start
-from linkwork.controller.planning.stopping import AT_LEAST, stopping_tables
+from linkwork.controller.exchange.goal_block import GoalBlock
+from linkwork.controller.planning.checks.stopping import AT_LEAST, stopping_tables
+from linkwork.controller.planning.messages.planner_start import Start
+from linkwork.controller.planning.process.planner import plan
 from linkwork.multibody.functions import inverse_dynamics
 from tests.controller.planning.conftest import joints_at, limited, motored
 

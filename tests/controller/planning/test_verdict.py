@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from linkwork.controller.planning.planner import judge, plan
-from linkwork.controller.planning.planner_start import Start
+from linkwork.controller.planning.messages.planner_start import Start
+from linkwork.controller.planning.process.planner import judge, plan
 from linkwork.machine import load
 from linkwork.protocol.errors import RequestError
 from tests.controller.planning.conftest import limited

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from linkwork.controller.faults import FaultCode
-from linkwork.controller.motion.effort_limits import Limited
-from linkwork.controller.motion.reference import GoalStatus
-from linkwork.controller.planning.planner import plan
-from linkwork.controller.planning.planner_start import Start
+from linkwork.controller.exchange.faults import FaultCode
+from linkwork.controller.motion.limits.effort_limits import Limited
+from linkwork.controller.motion.references.reference import GoalStatus
+from linkwork.controller.planning.messages.planner_start import Start
+from linkwork.controller.planning.process.planner import plan
 from linkwork.controller.supervision.closure_loads import BearingLoads
 from linkwork.controller.supervision.state_machine import State
 from linkwork.machine import Machine, MachineError, load

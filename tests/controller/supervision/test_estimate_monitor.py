@@ -9,8 +9,8 @@ import pytest
 
 from linkwork.controller.estimation.assembly_mode import Branch
 from linkwork.controller.estimation.redundant_sensors import told
-from linkwork.controller.faults import FaultCode
-from linkwork.controller.orders import ConfirmBranch, Enable, OrderOutcome, Recover, SuggestPose
+from linkwork.controller.exchange.faults import FaultCode
+from linkwork.controller.exchange.orders import ConfirmBranch, Enable, OrderOutcome, Recover, SuggestPose
 from linkwork.controller.supervision.state_machine import State
 from linkwork.machine import Machine, load
 from linkwork.machine.checks.assembly_modes import fitting_poses

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from linkwork.controller.faults import FaultCode
-from linkwork.controller.motion.reference import GoalStatus
-from linkwork.controller.orders import CancelGoal, ChooseLaw, JogCoordinates, OrderOutcome, Recover
+from linkwork.controller.exchange.faults import FaultCode
+from linkwork.controller.exchange.orders import CancelGoal, ChooseLaw, JogCoordinates, OrderOutcome, Recover
+from linkwork.controller.motion.references.reference import GoalStatus
 from linkwork.controller.supervision.state_machine import State
 from linkwork.protocol.codes import Mode, ResultCode
 from linkwork.protocol.laws import LawKind

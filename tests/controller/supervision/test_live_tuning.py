@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from linkwork.controller.orders import OrderOutcome, SetGains, SetPayload
+from linkwork.controller.exchange.orders import OrderOutcome, SetGains, SetPayload
 from linkwork.machine import Machine, load
 from linkwork.machine.payloads import loaded
 from linkwork.multibody.functions import mass_matrix

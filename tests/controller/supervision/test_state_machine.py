@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from linkwork.controller.faults import FAULTS, FaultCode
+from linkwork.controller.exchange.faults import FAULTS, FaultCode
 from linkwork.controller.supervision.state_machine import TABLE, Event, State, after, allowed
 
 PAGE = Path(__file__).parents[3] / "docs" / "states.md"

@@ -13,17 +13,17 @@ from typing import Any
 
 import numpy as np
 
+from linkwork.controller.exchange.tick_io import Inputs, Outputs
 from linkwork.controller.loop.device_link import DeviceLink
-from linkwork.controller.tick_io import Inputs, Outputs
 from linkwork.machine import Machine
 from linkwork.machine.yaml import Document
-from linkwork.plant.events import Events
+from linkwork.plant.device.events import Events
+from linkwork.plant.device.session import Hearing
 from linkwork.plant.faults.device import FaultyDevice
 from linkwork.plant.faults.faulty_machinery import faulty
 from linkwork.plant.faults.timeline import check_timeline
 from linkwork.plant.machinery import Machinery
-from linkwork.plant.session import Hearing
-from linkwork.plant.simulator import Simulator
+from linkwork.plant.simulator.simulator import Simulator
 from linkwork.protocol.codes import Mode, Pace, Role
 from linkwork.protocol.injection import Inject, Injected, InjectRefused, read_answer
 

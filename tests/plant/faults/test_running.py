@@ -9,7 +9,7 @@ import pytest
 
 from linkwork.machine import load
 from linkwork.plant.drivers.driver import Setup
-from linkwork.plant.hardware import Hardware
+from linkwork.plant.drivers.hardware import Hardware
 from linkwork.protocol.codes import Pace
 from linkwork.protocol.injection import (
     FaultReport,

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from linkwork.controller.faults import FaultCode
+from linkwork.controller.exchange.faults import FaultCode
+from linkwork.controller.exchange.records import layout_for
 from linkwork.controller.loop.tick import Tick
-from linkwork.controller.records import layout_for
 from linkwork.controller.supervision.state_machine import State
 from linkwork.machine import MachineError, load
 from linkwork.machine.catalogue import shipped_path

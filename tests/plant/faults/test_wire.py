@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linkwork.machine import load
-from linkwork.plant.session import Hearing
+from linkwork.plant.device.session import Hearing
 from linkwork.protocol.codes import DeviceFault, Mode, Pace
 from linkwork.protocol.injection import LostMessage
 from tests.plant.faults.line import PEER, Line, Told

@@ -15,7 +15,7 @@ from linkwork.machine import MachineError, load
 from linkwork.plant.offline.accuracy import AccuracyNotReached
 from linkwork.plant.offline.batch import simulate_batch
 from linkwork.plant.offline.run import simulate
-from linkwork.plant.simulator import SimulationDiverged
+from linkwork.plant.simulator.simulator import SimulationDiverged
 from tests.command import linkwork
 
 MACHINES = Path(__file__).parents[3] / "docs" / "examples" / "machines"

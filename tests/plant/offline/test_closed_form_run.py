@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from linkwork.machine import MachineError, check, load, shipped_path
-from linkwork.plant.constraint_switching import Switch
+from linkwork.plant.offline.constraint_switching import Switch
 from linkwork.plant.offline.run import simulate
 
 TURNED = """

@@ -9,7 +9,7 @@ import pytest
 
 from linkwork.machine import load
 from linkwork.plant.offline.run import simulate
-from linkwork.plant.simulator import SimulationDiverged
+from linkwork.plant.simulator.simulator import SimulationDiverged
 
 FOUR, SLIDER, PLATFORM = load("four_bar"), load("slider_crank"), load("platform_3rrs")
 PUSH = [8.0, 10.0, 12.0]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from linkwork.machine import Machine, load
 from linkwork.plant.offline.run import simulate
-from linkwork.plant.simulator import SimulationDiverged
+from linkwork.plant.simulator.simulator import SimulationDiverged
 
 SCARA = load("scara")
 G = 9.81

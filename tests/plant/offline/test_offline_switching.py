@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from linkwork.machine import Machine, MachineError, load
-from linkwork.plant.constraint_switching import Switch, parse_switch
+from linkwork.plant.offline.constraint_switching import Switch, parse_switch
 from linkwork.plant.offline.reaction_samples import ReactionRequest
 from linkwork.plant.offline.run import simulate
 

@@ -17,8 +17,8 @@ from typing import Any, Self
 
 from linkwork.client.goal import GoalFailed
 from linkwork.client.robot import Robot
-from linkwork.controller.orders import AuthorityEnd
-from linkwork.controller.shared_memory import Shared
+from linkwork.controller.exchange.orders import AuthorityEnd
+from linkwork.controller.exchange.shared_memory import Shared
 from linkwork.launch.daemons import Rig, RigFailed
 from linkwork.machine import load
 from linkwork.protocol.codes import ResultCode

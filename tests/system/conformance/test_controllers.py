@@ -10,7 +10,7 @@ import pytest
 
 from linkwork.diagnostics.conformance.exercises import ControllerExamination
 from linkwork.machine import load
-from linkwork.plant.findings import ExerciseVerdict
+from linkwork.plant.drivers.findings import ExerciseVerdict
 from tests.system.conformance.c_controller import SOURCES, built
 from tests.system.running import linkwork_process, patient_machine
 

@@ -1,0 +1,1 @@
+"""Data between the processes of a controller: goal blocks, orders, records, set-points, readings."""

@@ -1,0 +1,1 @@
+"""Contact forces and preloads as part of a motion."""

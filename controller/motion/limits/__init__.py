@@ -1,0 +1,1 @@
+"""Limits that the tick keeps: efforts, workspace, and what holds a motion back."""

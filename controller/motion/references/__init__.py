@@ -1,0 +1,1 @@
+"""References along goals: position, velocity, acceleration at the present time."""

@@ -1,0 +1,264 @@
+"""References: where the goal coordinates should be, now and a little ahead.
+
+All kinds have the same two methods: `advance(time_s)` moves to the device time of this tick,
+and `evaluate(ahead_s, …)` gives position, velocity and acceleration that much later. A goal is a path over
+its parameter s; time enters only through the rate ds/dt, so every stop, pause and change of speed keeps the
+machine on its path.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.arrays import Floats
+from linkwork.controller.exchange.goal_block import GoalBlock, evaluate
+from linkwork.controller.motion.references.path_rate import PathRate
+from linkwork.controller.motion.references.time_scaling import Easing
+from linkwork.multibody.kernels.compiling import kernel
+
+
+class GoalStatus(IntEnum):
+    """Status of a goal."""
+
+    NONE = 0
+    RUNNING = 1
+    SETTLING = 2
+    """The reference has arrived; the machine has the goal time to be within the goal tolerance."""
+    PAUSED = 3
+    STOPPING = 4
+    """The reference comes to rest on the path; then the goal ends with the code already decided."""
+    SUCCEEDED = 5
+    ENDED = 6
+    """Ended otherwise; the result code says why."""
+
+
+class ReferenceMotion(Protocol):
+    """A reference for the coordinates `index` (indices into the mechanism's coordinates).
+
+    follows: whether it is that of a goal or a stream, for which the machine must be homed.
+    """
+
+    index: NDArray[np.int64]
+    follows: bool
+
+    def advance(self, time_s: float) -> None:
+        """Move to the device time of this tick."""
+        ...
+
+    def evaluate(self, ahead_s: float, theta: Floats, velocity: Floats, acceleration: Floats) -> None:
+        """Write the reference `ahead_s` after this tick: theta, velocity, acceleration (k; rad or m) of
+        `index`.
+        """
+        ...
+
+    @property
+    def resting(self) -> bool:
+        """Whether the reference stands still from here on."""
+        ...
+
+
+class Hold:
+    """A reference at rest."""
+
+    resting, follows = True, False
+
+    def __init__(self, index: NDArray[np.int64], theta: Floats) -> None:
+        self.index = index
+        self._theta = theta.copy()
+
+    def advance(self, time_s: float) -> None:
+        """Do nothing: the reference is at rest."""
+
+    def evaluate(self, _ahead_s: float, theta: Floats, velocity: Floats, acceleration: Floats) -> None:
+        """See `ReferenceMotion`: the held position, with zero rates."""
+        theta[:] = self._theta
+        velocity[:] = 0.0
+        acceleration[:] = 0.0
+
+
+@kernel
+def along_path(
+    words: Floats, s: float, rate: float, change: float, theta: Floats, velocity: Floats, acceleration: Floats
+) -> None:
+    """Write θ(s), θ' ds/dt and θ'' (ds/dt)² + θ' d²s/dt² (k each), with ds/dt = rate and d²s/dt² = change.
+
+    words: the goal block, a flat array.
+    """
+    evaluate(words, s, theta, velocity, acceleration)
+    for i in range(len(theta)):
+        acceleration[i] = acceleration[i] * rate * rate + velocity[i] * change
+        velocity[i] *= rate
+
+
+@dataclass(frozen=True, slots=True)
+class Following:
+    """A goal that is to take over at this path parameter, if the rate still is this one then."""
+
+    block: GoalBlock
+    s: float
+    rate: float
+
+
+class Follow:
+    """A goal under way: the block's path, walked at the path rate.
+
+    `speed` is the fraction of the goal's own speed that is asked for, `own` the fraction that the block is
+    for: above 1 after the goal was sped up.
+    """
+
+    follows = True
+
+    def __init__(self, goal_id: int, block: GoalBlock, time_s: float, speed: float) -> None:
+        self.goal_id, self.block = goal_id, block
+        self.index = block.coordinates
+        self.speed, self.own = speed, 1.0
+        self.path = PathRate(time_s, 0.0)
+        self.path.start(time_s, speed)
+        self.stopping = False
+        self.paused = False
+        self._easing = Easing()
+        self._until: Hold | None = None
+        self._kept: NDArray[np.int64] | None = None
+        self.following: Following | None = None
+        self.leaves_s = np.inf
+        """Path parameter at which a goal that waits takes over."""
+
+    def advance(self, time_s: float) -> None:
+        """Move to the device time of this tick."""
+        self.path.advance(time_s)
+
+    def evaluate(self, ahead_s: float, theta: Floats, velocity: Floats, acceleration: Floats) -> None:
+        """See `ReferenceMotion`; if another goal takes over before then, the reference of that goal."""
+        if self._until is not None:
+            self._until.evaluate(ahead_s, theta, velocity, acceleration)
+            return
+        path = self.path
+        s, rate, change = path.rate_at(ahead_s) if ahead_s else path.here()
+        then = self.following
+        if then is not None and s > then.s and rate == then.rate and change == 0.0:
+            along_path(then.block.words, (s - then.s) / rate, 1.0, 0.0, theta, velocity, acceleration)
+            return
+        if self._kept is None:
+            along_path(self.block.words, s, rate, change, theta, velocity, acceleration)
+            return
+        whole = np.zeros((3, len(self.block.coordinates)))
+        along_path(self.block.words, s, rate, change, *whole)
+        theta[:], velocity[:], acceleration[:] = whole[:, self._kept]
+
+    def wait_in(self, hold: Hold) -> None:
+        """Keep the reference that was held before, until `begin`."""
+        self._until, self.index = hold, hold.index
+        self.path.start(self.path.time_s, 0.0)
+
+    @property
+    def waiting(self) -> bool:
+        """Whether it still keeps the reference held before."""
+        return self._until is not None
+
+    @property
+    def held(self) -> Hold | None:
+        """Its reference while it waits."""
+        return self._until
+
+    def begin(self, time_s: float) -> None:
+        """Set out after `wait_in`."""
+        self._until, self.index = None, self.block.coordinates
+        self.path.start(time_s, 0.0 if self.paused else self.speed)
+
+    def touch(self, kept: NDArray[np.int64]) -> None:
+        """Stop on the path. Only these of the path's coordinates remain in use: `kept` (k), their indices."""
+        self._kept, self.index = kept, self.block.coordinates[kept]
+        self._aim(0.0)
+
+    @property
+    def touched(self) -> bool:
+        """Whether `touch` was called."""
+        return self._kept is not None
+
+    def stop(self) -> None:
+        """Slow the path parameter to rest, within what the goal was admitted for."""
+        self.stopping = True
+        self._aim(0.0)
+
+    def pause(self) -> None:
+        """As `stop`, but the goal stays."""
+        self.paused = True
+        self._aim(0.0)
+
+    def resume(self) -> None:
+        """Return to the requested speed."""
+        self.paused = False
+        self._aim(self._wanted)
+
+    def set_speed(self, fraction: float) -> None:
+        """Another fraction of the goal's own speed, up to `own`; while paused it is remembered."""
+        self.speed = fraction
+        if not (self.paused or self.stopping):
+            self._aim(self._wanted)
+
+    @property
+    def _wanted(self) -> float:
+        """The rate to aim at: the speed asked for, eased, in the block's own seconds."""
+        return self.speed * self._easing.told / self.own
+
+    def ease(self, dt: float, *, limited: bool) -> bool:
+        """Slow the goal down while something limits its motion; return whether it is slower than asked
+        for."""
+        if not limited and self._easing.idle:
+            return False
+        if self._easing.update(dt, limited=limited) and not (self.paused or self.stopping or self.arrived):
+            self._aim(self._wanted)
+        return self._easing.active and not self.stopping
+
+    @property
+    def eased(self) -> bool:
+        """Whether it has not been limited for a while."""
+        return self._easing.idle
+
+    def retime(self, block: GoalBlock, own: float, speed: float) -> None:
+        """Continue with another block of the same path, whose own speed is the fraction `own` of the goal's.
+
+        Position, velocity and acceleration are continuous; then the goal changes to `speed`, at most
+        `own`.
+        """
+        ratio = self.own / own
+        s, rate, _ = self.path.here()
+        self.block, self.own, self.speed = block, own, min(speed, own)
+        wanted = 0.0 if self.paused else self._wanted
+        slower = wanted < rate * ratio
+        limits = block.stop_limits(s * ratio) if slower else block.go_limits(s * ratio)
+        self.path.restate(1.0 / ratio, wanted, *limits)
+
+    def _aim(self, rate: float) -> None:
+        if self.waiting:
+            return
+        rate = 0.0 if self.touched else rate
+        s, now, _ = self.path.here()
+        limits = self.block.stop_limits(s) if rate < now else self.block.go_limits(s)
+        self.path.aim(rate, *limits)
+
+    @property
+    def on_its_way(self) -> bool:
+        """Whether its path tolerances are minded: not while it waits, stops or presses."""
+        return not self.stopping and self._until is None and self._kept is None
+
+    @property
+    def path_tolerance(self) -> Floats:
+        """Path tolerances (k; rad or m) of the coordinates `index`, unless it waits."""
+        whole = self.block.path_tolerance
+        return whole if self._kept is None else whole[self._kept]
+
+    @property
+    def arrived(self) -> bool:
+        """Whether the path's end has been reached."""
+        return self.path.here()[0] >= self.block.duration_s
+
+    @property
+    def resting(self) -> bool:
+        """Whether the reference stands still from here on."""
+        return self.arrived or (self.path.steady and self.path.target == 0.0)

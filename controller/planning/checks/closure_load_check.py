@@ -1,0 +1,93 @@
+"""Closure loads along a sampled path, where the machine file limits them.
+
+The motors supply the component of the forces that moves the machine; the closures carry the rest, F = (forces
+on all joints) − (forces of the motors): A' λ = F with the multipliers λ of the rows. Slower by the factor c
+it is λ = λ_rest + λ_motion / c². Redundant motors load the closures too; their efforts are those of the loop,
+with the file's pre-load, and do not scale this way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+
+import numpy as np
+
+from linkwork.arrays import Floats
+from linkwork.controller.limit_tolerance import exceeds
+from linkwork.controller.planning.checks.effort_check import Efforts, smallest
+from linkwork.controller.planning.checks.kinematic_check import Demand
+from linkwork.controller.planning.walk.walk import Walk
+from linkwork.machine import Machine
+from linkwork.machine.description import LoadLimit
+
+
+def bearing_demands(machine: Machine, walked: Walk, efforts: Efforts) -> Iterator[Demand]:
+    """One demand for each load limit; none where the file has no limit."""
+    if not machine.load_limits:
+        return
+    bears = _of_redundant(machine, walked, efforts) if efforts.redundant else _of(machine, walked, efforts)
+    for limit in machine.load_limits:
+        yield _demand(limit, partial(bears, limit.rows))
+
+
+Bears = Callable[[Sequence[int], float], Floats]
+"""n × rows: multipliers of these rows along the walk, at a speed lower by a factor."""
+
+
+def _of(machine: Machine, walked: Walk, efforts: Efforts) -> Bears:
+    """Return the loads without a choice of the motors: the least efforts, which rest and motion share."""
+    least = efforts.least
+    resting = walked.rest + least.joint_friction() - least.rest - least.friction()
+    rest, motion = _multipliers(machine, walked.q, (resting, walked.motion - least.motion))
+    return lambda rows, slower: rest[:, rows] + motion[:, rows] / slower**2
+
+
+def _of_redundant(machine: Machine, walked: Walk, efforts: Efforts) -> Bears:
+    """With the efforts that the loop gives: the motors may strain the closures against each other."""
+    nv = machine.mechanism.nv
+    units = [np.tile(row, (len(walked.q), 1)) for row in np.eye(nv)]
+    through = np.stack(_multipliers(machine, walked.q, units), axis=2)
+
+    def bears(rows: Sequence[int], slower: float) -> Floats:
+        forces = walked.rest + efforts.least.joint_friction(slower) + walked.motion / slower**2
+        borne = forces - efforts.given(slower)
+        return np.asarray(np.einsum("nij,nj->ni", through[:, list(rows)], borne))
+
+    return bears
+
+
+def _demand(limit: LoadLimit, bears: Callable[[float], Floats]) -> Demand:
+    def loads(slower: float) -> Floats:
+        return np.asarray(np.linalg.norm(bears(slower), axis=1))
+
+    here = loads(1.0)
+    sample = int(np.argmax(here))
+    value, stretch = float(here[sample]), 1.0
+    if exceeds(value, limit.most):
+        stretch = smallest(lambda slower: not exceeds(loads(slower).max(), limit.most))
+    kind, unit = ("bearing force", "N") if limit.is_force else ("bearing torque", "N m")
+    return Demand(kind, limit.constraint, unit, value, limit.most, sample, value / limit.most, stretch)
+
+
+def _multipliers(machine: Machine, poses: Floats, forces: Sequence[Floats]) -> list[Floats]:
+    """For each of the forces (n × nv) the multipliers (n × rows) with A' λ = force, the shortest."""
+    from linkwork.multibody.constraints.rows import constraint_rows
+    from linkwork.multibody.formulations.constrained_dynamics import (
+        multipliers_of,  # kernels of closed machines alone
+    )
+    from linkwork.multibody.formulations.rank import factor
+    from linkwork.multibody.tree.kinematics import kinematics
+
+    work = machine.workspace()
+    found = [np.zeros((len(poses), len(machine.mechanism.row_names))) for _ in forces]
+    for n, q in enumerate(poses):
+        work.q[:], work.v[:] = q, 0.0
+        kinematics(*work.arguments)
+        constraint_rows(*work.arguments)
+        factor(*work.arguments)
+        for force, multipliers in zip(forces, found, strict=True):
+            work.constraint_force[:] = force[n]
+            multipliers_of(*work.arguments)
+            multipliers[n] = work.multipliers
+    return found

@@ -1,0 +1,203 @@
+"""The efforts that a walked path asks of the motors, at its own speed and at any lower one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from linkwork.arrays import Floats
+from linkwork.controller.limit_tolerance import exceeds, with_rounding
+from linkwork.controller.planning.checks.force_terms import ForceTerms
+from linkwork.controller.planning.checks.kinematic_check import SLOWEST, Demand, beyond
+from linkwork.controller.planning.checks.stopping import stopping_tables
+from linkwork.controller.planning.walk.walk import Walk
+from linkwork.machine import Machine
+
+if TYPE_CHECKING:
+    from linkwork.controller.planning.checks.zonotope import Given
+
+TOGETHER = "of the combined effort limits"
+"""The unit of what redundant motors share."""
+_UNDRIVEN = 1e-6
+"""Effort that counts as the limit of a joint without a motor, N or N m."""
+MOST_SOLVED = 2000
+"""Samples for which efforts of redundant motors are found exactly, where they are for the report alone."""
+
+
+class Efforts:
+    """Efforts along a walk; of the motors on a closed-chain machine.
+
+    `least` (n × nv): the smallest efforts that make the motion. `shared`: the bounded quantities, `limit` by
+    column; each motor's effort or, where motors are redundant, the shares of the combined effort limits
+    (`controller.planning.zonotope`). `rate_limit` (nv): of the motors at each joint, 0 without one. Rates are
+    those of the efforts that the loop gives: it knows bounds of efforts when it chooses among those of
+    redundant motors, and bounds of their rates only afterwards.
+    """
+
+    def __init__(self, machine: Machine, walk: Walk) -> None:
+        self._machine, self._walk = machine, walk
+        nv = machine.mechanism.nv
+        self.limit, self.rate_limit = np.zeros(nv), np.zeros(nv)
+        for motor in machine.motors:
+            self.limit[motor.index] += motor.max_effort
+            self.rate_limit[motor.index] += motor.max_effort_rate
+        driven = [motor.index for motor in machine.motors]
+        self.least = self.shared = ForceTerms(machine, walk, walk.motors, driven)
+        self._columns = [(joint.name, "N m" if joint.is_angle else "N") for joint in machine.joints]
+        self._units = [unit for _, unit in self._columns]
+        choice = len(machine.motors) > machine.dof and not walk.determined
+        self._given: Given | None = None
+        self._given_at: tuple[float, Floats] | None = None
+        if walk.motors is not None and choice:
+            from linkwork.controller.planning.checks.zonotope import Given, facet_names, shares
+
+            self._given = Given(machine, walk.motors)
+            self._columns = [(names, TOGETHER) for names in facet_names(machine)]
+            self.shared = ForceTerms(machine, walk, shares(machine, walk.motors))
+            self.limit = np.ones(len(self._columns))
+        self._gaps = np.where(walk.joined, np.diff(walk.s), np.inf)
+
+    def rates(self, j: int, slower: float = 1.0) -> Floats:
+        """Return the change of joint j's effort per second, from one sample to the next of the same piece
+        (samples - 1).
+        """
+        efforts = self.least.efforts(slower, j) if self._given is None else self.given(slower)[:, j]
+        return np.asarray(np.abs(np.diff(efforts)) / (self._gaps * slower))
+
+    @property
+    def redundant(self) -> bool:
+        """Whether motors have a choice, so that `given` are not the least efforts."""
+        return self._given is not None
+
+    def given(self, slower: float = 1.0) -> Floats:
+        """n × nv: the efforts that the loop gives, the path followed `slower` times as slow."""
+        if self._given is None:
+            return self.least.efforts(slower)
+        if self._given_at is None or self._given_at[0] != slower:
+            self._given_at = slower, self._given(self.least.efforts(slower))
+        return self._given_at[1]
+
+    def demands(self) -> Iterator[Demand]:
+        """Effort, with room to stop, of every driven column, and the rate of effort of joints with motors."""
+        for j, (name, unit) in enumerate(self._columns):
+            demand = self._effort(j, name, unit)
+            if self.limit[j] or demand.stretch > 1.0:  # a passive joint has no limit to report
+                yield demand
+        for j in self._rated:
+            yield self._rate(j, self._machine.joints[j].name, f"{self._units[j]}/s")
+
+    @property
+    def _rated(self) -> list[int]:
+        """Joints whose motors' efforts have a limit of rate."""
+        return [j for j, most in enumerate(self.rate_limit) if np.isfinite(most) and most > 0.0]
+
+    def peaks(self) -> dict[str, dict[str, float | int | str]]:
+        """Motor → its largest effort at the path's own speed: value, limit, unit, used, sample, time_s."""
+        found: dict[str, dict[str, float | int | str]] = {}
+        efforts = self.least.efforts()
+        if self._given is not None:
+            efforts = self._given(efforts, MOST_SOLVED)
+        for motor in self._machine.motors:
+            values = efforts[:, motor.index]
+            sample = int(np.argmax(np.abs(values)))
+            found[motor.joint] = {
+                "value": float(values[sample]),
+                "limit": motor.max_effort,
+                "unit": "N m" if motor.is_angle else "N",
+                "used": abs(float(values[sample])) / motor.max_effort,
+                "sample": sample,
+                "time_s": float(self._walk.s[sample]),
+            }
+        return found
+
+    def _effort(self, j: int, name: str, unit: str) -> Demand:
+        actual = np.abs(self.shared.efforts(1.0, j))
+        limit = float(self.limit[j]) or _UNDRIVEN
+        allowed = with_rounding(limit)
+        reserve = self.shared.with_reserve(1.0, j)
+        stretch = 1.0
+        if reserve.max() > allowed:
+            stretch = smallest(partial(self._within, j, limit))
+        only_reserve = stretch > 1.0 and actual.max() <= allowed
+        values = reserve if only_reserve else actual
+        sample = int(np.argmax(values))
+        value = float(values[sample])
+        kind = "effort with room to stop" if only_reserve else "effort"
+        over = beyond(values > allowed) if stretch > 1.0 else (0, 0, 0)
+        return Demand(kind, name, unit, value, limit, sample, value / limit, stretch, over)
+
+    def _rate(self, j: int, name: str, unit: str) -> Demand:
+        rates, limit = self.rates(j), float(self.rate_limit[j])
+        sample = int(np.argmax(rates))
+        value, stretch, over = float(rates[sample]), 1.0, (0, 0, 0)
+        if exceeds(value, limit):
+            stretch = smallest(partial(self._within_rate, j, limit))
+            over = beyond(exceeds(rates, limit))
+        return Demand("effort rate", name, unit, value, limit, sample, value / limit, stretch, over)
+
+    def _within(self, j: int, limit: float, slower: float) -> bool:
+        return not exceeds(self.shared.with_reserve(slower, j).max(), limit)
+
+    def _within_rate(self, j: int, limit: float, slower: float) -> bool:
+        return not exceeds(self.rates(j, slower).max(), limit)
+
+    def fastest(self, most: float) -> float:
+        """The largest speed, up to `most` times the path's own, at which every motor keeps its limits.
+
+        0 where no speed does.
+        """
+        speed = most
+        for j in range(len(self.limit)):
+            limit = with_rounding(float(self.limit[j]) or _UNDRIVEN)
+            speed = _largest(speed, partial(self._within, j, limit))
+        for j in self._rated:
+            limit = with_rounding(float(self.rate_limit[j]))
+            speed = _largest(speed, partial(self._within_rate, j, limit))
+        return speed
+
+    def stopping(self, duration_s: float) -> Floats:
+        """Return the block's table of stopping limits (3 × windows), see `stopping_tables`.
+
+        The limits are those of efforts and the joints' own acceleration and jerk limits. A stop adds at most
+        the acceleration limit of each joint to the path's own demand.
+        """
+        walk, joints = self._walk, self._machine.joints
+        speed = np.maximum(np.abs(walk.q1), 1e-12)
+        steepest = np.min(np.array([joint.acceleration for joint in joints]) / speed, axis=1)
+        jerk = float(np.min(np.array([joint.jerk for joint in joints]) / speed))
+        inertia = np.maximum(np.abs(self.least.inertia), 1e-12)
+        rate = np.where(self.rate_limit > 0.0, self.rate_limit, np.inf)
+        jerk = min(jerk, 0.5 * float(np.min(rate / inertia)))
+        limit, shared = np.where(self.limit > 0.0, self.limit, np.inf), self.shared
+        return stopping_tables(
+            walk.s, duration_s, shared.inertia, shared.rest, shared.motion, shared.friction(), limit,
+            steepest, jerk,
+        )  # fmt: skip
+
+
+def smallest(within: Callable[[float], bool]) -> float:
+    """The smallest factor of time from which on this holds, infinite when it never does."""
+    low, high = 1.0, 2.0
+    while not within(high):
+        low, high = high, 2.0 * high
+        if high > SLOWEST:
+            return np.inf
+    while high - low > 1e-6 * low:
+        middle = 0.5 * (low + high)
+        if within(middle):
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def _largest(most: float, within: Callable[[float], bool]) -> float:
+    """The largest speed up to `most` at which this holds of its inverse; 0 when it never does."""
+    if most <= 0.0 or within(1.0 / most):
+        return most
+    slower = 1.0 / most
+    found = smallest(lambda factor: within(slower * factor))
+    return most / found if np.isfinite(found) else 0.0

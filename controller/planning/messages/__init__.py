@@ -1,0 +1,1 @@
+"""Messages between the gateway and the planner process."""

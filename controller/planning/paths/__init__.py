@@ -1,0 +1,1 @@
+"""Paths of goals: moves, curves, splines."""

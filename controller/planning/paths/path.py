@@ -1,0 +1,138 @@
+"""A path while it is planned: knots of the path parameter and the goal coordinates' derivatives there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from linkwork.arrays import Floats
+from linkwork.controller.exchange.goal_action_part import ActionPart
+from linkwork.controller.exchange.goal_block import SHORTEST_PIECE_S, GoalBlock, evaluate, pack_block, places
+from linkwork.controller.exchange.goal_force_part import ForcePart
+from linkwork.controller.exchange.goal_frame_part import FramePart
+from linkwork.machine import Machine
+from linkwork.protocol.trajectory import ToleranceParams
+
+
+@dataclass(frozen=True)
+class Path:
+    """Goal coordinates over the path parameter s (seconds at the goal's own speed).
+
+    `coordinates`: indices into the mechanism's coordinates (k). `knots`: n + 1 values from 0 to the duration.
+    `values`: (n + 1) × rows × k; rows are θ, θ' (cubic pieces), or θ, θ', θ'' (quintic pieces). `full_speed`:
+    where the path runs without lead-in and lead-out.
+    """
+
+    coordinates: tuple[int, ...]
+    knots: Floats
+    values: Floats
+    full_speed: tuple[float, float]
+    forces: ForcePart | None = None
+    gaps: int = 0
+    """How many of the coordinates, the last ones, are gaps of pressed contacts: the loop leaves them out."""
+    actions: ActionPart | None = None
+    frame: FramePart | None = None
+    """The moving frame in which a part of the path is."""
+
+    @property
+    def duration_s(self) -> float:
+        """The path parameter at the end."""
+        return float(self.knots[-1])
+
+    def stretched(self, factor: float) -> Path:
+        """Return the same path, `factor` times as slow everywhere."""
+        scale = factor ** -np.arange(self.values.shape[1], dtype=np.float64)
+        first, last = self.full_speed
+        return replace(
+            self,
+            knots=self.knots * factor,
+            values=self.values * scale[None, :, None],
+            full_speed=(first * factor, last * factor),
+            forces=None if self.forces is None else self.forces.stretched(factor),
+            actions=None if self.actions is None else self.actions.stretched(factor),
+            frame=None if self.frame is None else self.frame.stretched(factor),
+        )
+
+    def followed(self) -> Path:
+        """The path as the loop follows it: without the gaps."""
+        if not self.gaps:
+            return self
+        motion = len(self.coordinates) - self.gaps
+        values = np.ascontiguousarray(self.values[:, :, :motion])
+        return replace(self, coordinates=self.coordinates[:motion], values=values, gaps=0)
+
+    @classmethod
+    def of_block(cls, words: Floats) -> Path:
+        """Return the path in a goal's block, a flat array. Raises BlockError."""
+        block = GoalBlock(words)
+        k, rows, pieces, knots, values = places(words)
+        return cls(
+            tuple(block.coordinates.tolist()),
+            words[knots : knots + pieces + 1].copy(),
+            words[values : values + (pieces + 1) * rows * k].reshape(pieces + 1, rows, k).copy(),
+            block.full_speed,
+            block.forces,
+            actions=block.actions,
+            frame=block.frame,
+        )
+
+    def evaluate(self, s: float) -> Floats:
+        """3 × k: θ, θ' and θ'' at s, those of the piece that begins there where s is a knot."""
+        words = self.packed()
+        out = np.empty((3, len(self.coordinates)))
+        evaluate(words, min(max(s, 0.0), self.duration_s), out[0], out[1], out[2])
+        return out
+
+    def part(self, first: float, last: float) -> Path:
+        """The path between two values of s, counted from the first one."""
+        words, rows = self.packed(), self.values.shape[1]
+        gap = SHORTEST_PIECE_S
+        inner = self.knots[(self.knots > first + gap) & (self.knots < last - gap)]
+        knots = np.concatenate([[first], inner, [last]])
+        values = np.empty((len(knots), 3, len(self.coordinates)))
+        for place, s in enumerate(knots):
+            evaluate(words, min(max(s, 0.0), self.duration_s), *values[place])
+        return replace(self, knots=knots - first, values=values[:, :rows], full_speed=(0.0, last - first))
+
+    def backwards(self) -> Path:
+        """Return the same path in the opposite direction."""
+        signs = (-1.0) ** np.arange(self.values.shape[1])
+        knots = self.duration_s - self.knots[::-1]
+        first, last = self.full_speed
+        full_speed = (self.duration_s - last, self.duration_s - first)
+        return replace(
+            self, knots=knots, values=self.values[::-1] * signs[None, :, None], full_speed=full_speed
+        )
+
+    def packed(self) -> Floats:
+        """Return the path as a separate block, a flat array, for evaluation only."""
+        ones = [1.0] * len(self.coordinates)
+        return pack_block(
+            self.coordinates, self.knots, self.values, path_tolerance=ones, goal_tolerance=ones,
+            goal_time_s=0.0, stopping=np.ones((3, 1)), full_speed=self.full_speed,
+        )  # fmt: skip
+
+    def pack(
+        self, machine: Machine, stopping: Floats, given: dict[str, ToleranceParams], goal_time_s: float | None
+    ) -> Floats:
+        """Return the block, a flat array; tolerances not given are the machine file's.
+
+        stopping (3 × windows): see `stopping_tables`.
+        """
+        names = [machine.mechanism.coordinate_names[i] for i in self.coordinates]
+        own = [machine.controller.tolerances[i] for i in self.coordinates]
+        asked = [given.get(name, ToleranceParams()) for name in names]
+        return pack_block(
+            self.coordinates,
+            self.knots,
+            self.values,
+            path_tolerance=[want.path or have.path for want, have in zip(asked, own, strict=True)],
+            goal_tolerance=[want.goal or have.goal for want, have in zip(asked, own, strict=True)],
+            goal_time_s=machine.controller.goal_time_s if goal_time_s is None else goal_time_s,
+            stopping=stopping,
+            full_speed=self.full_speed,
+            forces=self.forces,
+            actions=self.actions,
+            frame=self.frame,
+        )

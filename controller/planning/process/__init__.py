@@ -1,0 +1,1 @@
+"""The planner's process and its client in the gateway."""

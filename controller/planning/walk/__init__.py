@@ -1,0 +1,1 @@
+"""The machine's positions and dynamics along a path, sample by sample."""

@@ -1,0 +1,199 @@
+"""The walk along a path: at every sample the machine's pose, speeds, accelerations and efforts, at full
+speed.
+
+At the path parameter s, with rate r = ds/dt and its change s¨, the motors must give
+
+    effort = rest + motion r² + drag r + friction(r) + inertia s¨
+
+    rest = h(q, 0),   motion = M q'' + h₂(q, q'),   drag = h₁(q, q'),   inertia = M q'
+
+where ' is d/ds, h₂ the part of h(q, q') - h(q, 0) that is even in the speed (Coriolis) and h₁ the odd one
+(dampers and applied forces). So one walk at r = 1 gives the efforts at every speed. Applied forces that
+depend on time are taken at the times of this walk.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.arrays import Floats, Integers
+from linkwork.controller.planning.paths.path import Path
+from linkwork.controller.planning.walk.walk_samples import walk_samples
+from linkwork.machine import Machine
+from linkwork.multibody import Workspace
+from linkwork.multibody.constraints.rows import constraint_rows
+from linkwork.multibody.coordinate_scales import scales
+from linkwork.multibody.formulations.rank import admitted, factor
+from linkwork.multibody.kernels.layout import LOST, RANK, SMALLEST
+from linkwork.multibody.tree.dynamics import dynamics
+from linkwork.multibody.tree.kinematics import kinematics
+from linkwork.multibody.tree.rotations import move_by
+
+STEP_S = 0.005
+MOST_SAMPLES = 400_000
+FEWEST_SAMPLES = 200
+"""Also of the shortest path: a peak of its jerk is met within a thousandth, slowed down or not."""
+NEAR_A_BRANCH = 5e-3
+"""Distance (scaled, about radians) to a pose where branches meet, below which a path may not end."""
+PROBE = 1e-3
+"""Length of the steps (scaled) by which the slope of the smallest singular value is found."""
+
+
+@dataclass(frozen=True)
+class Walk:
+    """Results at n samples; derivatives are with respect to s.
+
+    `s`, `piece` (n). `q` (n × nq), `q1`, `q2` (n × nv): joints and their derivatives; `inertia`, `rest`,
+    `motion`, `drag` (None without springs and applied forces): efforts at the joints, see above; `d0` …
+    `d3`: the goal coordinates and their derivatives (n × k). `motors` (n × motors × nv): takes forces on all
+    joints to efforts of the motors that move the machine alike, None where every joint has its own.
+    `determined`: whether these efforts are the only ones, because forces of constraints are wanted too.
+    `ends_at_branch`: whether branches of the closures meet at the path's end. `hold` (n): a lower bound of
+    the smallest singular value of the scaled Jacobian. `closures` (n): smallest singular value of the
+    closures' scaled rows, of their ordinary size; `leverage` (n): that of the motors' map
+    (`laws.motor_conditioning`); both None without closures.
+    `reached`: samples that could be reached, n when all of them.
+    """
+
+    s: Floats
+    piece: Integers
+    q: Floats
+    q1: Floats
+    q2: Floats
+    inertia: Floats
+    rest: Floats
+    motion: Floats
+    d0: Floats
+    d1: Floats
+    d2: Floats
+    d3: Floats
+    hold: Floats
+    reached: int
+    motors: Floats | None = None
+    drag: Floats | None = None
+    determined: bool = False
+    ends_at_branch: bool = False
+    closures: Floats | None = None
+    leverage: Floats | None = None
+
+    def since(self, s: float) -> Walk:
+        """The samples from the last one before s on."""
+        first = max(int(np.searchsorted(self.s, s, "right")) - 1, 0)
+        if first == 0:
+            return self
+        changed: dict[str, Any] = {"reached": self.reached - first}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray):
+                changed[field.name] = value[first:]
+        return replace(self, **changed)
+
+    @property
+    def joined(self) -> NDArray[np.bool_]:
+        """Whether sample i and the next one lie on the same piece, one behind the other (n - 1)."""
+        return np.asarray((np.diff(self.piece) == 0) & (np.diff(self.s) > 0.0))
+
+
+def samples(knots: Floats) -> tuple[Integers, Floats]:
+    """Return piece and offset (n each) of the samples: both ends of every piece, and at most 5 ms apart
+    between them.
+
+    On paths above half an hour they are farther apart, on paths below a second closer.
+    """
+    lengths = np.diff(knots)
+    step = min(max(STEP_S, float(knots[-1]) / MOST_SAMPLES), float(knots[-1]) / FEWEST_SAMPLES)
+    parts = np.ceil(lengths / step - 1e-9).astype(np.int64).clip(1)
+    piece = np.repeat(np.arange(len(lengths)), parts + 1)
+    first = np.concatenate([[0], np.cumsum(parts + 1)[:-1]])
+    number = np.arange(len(piece)) - first[piece]
+    return piece, lengths[piece] * (number / parts[piece])
+
+
+def walk(machine: Machine, path: Path, q: Floats, time_s: float = 0.0) -> Walk:
+    """Walk along a path, from the joint positions q (nq; rad or m; warm start of the inverse kinematics).
+
+    The walk begins at the machine time `time_s`, for applied forces that depend on it.
+    """
+    mechanism = machine.mechanism
+    words = path.pack(machine, np.ones((3, 1)), {}, None)
+    piece, offset = samples(path.knots)
+    chosen = np.array(path.coordinates, np.int64)
+    k, nv, count = len(chosen), mechanism.nv, len(piece)
+    workspace = machine.workspace()
+    workspace.q[:], workspace.clock[0] = q, time_s
+    rows, columns = scales(mechanism, path.coordinates)
+    wraps = np.array(mechanism.coordinate_wraps)[chosen]
+    motor = np.array([motor.index for motor in machine.motors], np.int64)
+    weight = machine.effort_weights
+    joints, goal = np.zeros((count, 5 * nv)), np.zeros((count, 4 * k + 3))
+    maps = np.zeros((count, len(motor) * nv))
+    poses = np.zeros((count, mechanism.nq))
+    reached: int = walk_samples(
+        *workspace.arguments, words, piece, offset, chosen, wraps, rows, columns, motor, weight,
+        poses, joints, goal, maps,
+    )  # fmt: skip
+    q1, q2, inertia, rest, motion = map(np.ascontiguousarray, np.split(joints, 5, axis=1))
+    d0, d1, d2, d3 = map(np.ascontiguousarray, np.split(goal[:, : 4 * k], 4, axis=1))
+    hold, closures, motors = goal[:, 4 * k :].T.copy()
+    closed = machine.is_constrained
+    walked = Walk(
+        path.knots[piece] + offset, piece, poses,
+        q1, q2, inertia, rest, motion, d0, d1, d2, d3, hold, reached,
+        motors=maps.reshape(count, len(motor), nv) if closed else None,
+        ends_at_branch=_branches_meet(workspace, poses[reached - 1]) if closed and reached else False,
+        closures=closures if machine.assembly.ordinary_rank else None,
+        leverage=motors if closed else None,
+    )  # fmt: skip
+    return _with_drag(machine, walked, time_s) if mechanism.elements else walked
+
+
+def _with_drag(machine: Machine, walked: Walk, time_s: float) -> Walk:
+    """Separate what dampers and applied forces ask, odd in the speed, from `motion`."""
+    work = machine.workspace()
+    drag = np.zeros_like(walked.motion)
+    for n in range(walked.reached):
+        work.q[:], work.v[:], work.clock[0] = walked.q[n], walked.q1[n], time_s + walked.s[n]
+        dynamics(*work.arguments)
+        drag[n] = work.h
+        work.v[:] = -walked.q1[n]
+        dynamics(*work.arguments)
+        drag[n] = 0.5 * (drag[n] - work.h)
+    return replace(walked, motion=walked.motion - drag, drag=drag)
+
+
+def _branches_meet(workspace: Workspace, q: Floats) -> bool:
+    """Whether the closures are so close to losing a row at q that rest would leave the way out open.
+
+    The smallest singular value σ of the rows is then small, and zero within `NEAR_A_BRANCH` by its slope
+    along the admitted velocities: in a machine with many loops σ is small everywhere. Where no constraint
+    holds, there is no row to lose.
+    """
+    lost, held, smallest = _closeness(workspace, q)
+    if lost > 0.0 or held == 0.0 or smallest >= NEAR_A_BRANCH:
+        return lost > 0.0
+    admitted(*workspace.arguments)
+    model, columns = workspace.model, workspace.model.column_scale
+    motions = np.linalg.qr((workspace.basis[: int(model.nv - held)] / columns).T)[0].T
+    slopes = np.zeros(len(motions))
+    for i, motion in enumerate(motions):
+        for side in (-PROBE, PROBE):
+            near = q.copy()
+            move_by(model, near, columns * motion, side)
+            slopes[i] = max(slopes[i], abs(_closeness(workspace, near)[2] - smallest) / PROBE)
+    steepest = float(np.linalg.norm(slopes))
+    farthest = float(np.abs(slopes @ motions).max(initial=0.0))
+    return smallest * farthest < NEAR_A_BRANCH * steepest**2
+
+
+def _closeness(workspace: Workspace, q: Floats) -> tuple[float, float, float]:
+    """Return at q the rows that are lost, the rank, and the smallest singular value of the scaled rows."""
+    workspace.q[:], workspace.v[:] = q, 0.0
+    kinematics(*workspace.arguments)
+    constraint_rows(*workspace.arguments)
+    factor(*workspace.arguments)
+    lost, held, smallest = (float(workspace.ranking[entry]) for entry in (LOST, RANK, SMALLEST))
+    return lost, held, 0.0 if lost > 0.0 else smallest

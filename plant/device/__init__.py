@@ -1,0 +1,1 @@
+"""The device that a controller sees: session, watchdog, events."""
