@@ -138,7 +138,7 @@ CAPABILITIES: dict[str, Callable[[RigUnderTest], str]] = {
 def can(rig: RigUnderTest, name: str) -> Can:
     """Whether a rig has a capability, with the reason if not. Raises KeyError for an unknown name."""
     if name == "inject" or name.startswith("inject:"):
-        return Can(name, rig.cannot_inject(name.partition(":")[2]))
+        return Can(name, rig.daemons.cannot_inject(name.partition(":")[2]))
     if name not in CAPABILITIES:
         names = [*CAPABILITIES, "inject", *(f"inject:{kind}" for kind in FAULT_KINDS)]
         meant = nearest(name, names)

@@ -117,7 +117,10 @@ def rig(request: pytest.FixtureRequest) -> Iterator[RigUnderTest]:
             findings.rig = machine.name
             reason = unmet(machine, list(request.node.iter_markers("rig")))
             if not reason:
-                stack.enter_context(machine.test(findings))
+                machine.record = None
+                machine.ready()
+                machine.findings = findings
+                stack.callback(setattr, machine, "findings", None)
         if reason:
             pytest.skip(reason)
         yield machine

@@ -1,18 +1,22 @@
-"""The daemons behind a rig under test: started here, or running already; and what can be done to them."""
+"""The daemons behind a rig under test, started here or running already, and the connections to them."""
 
 from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from linkwork.client.robot import Robot
 from linkwork.launch.daemons import Rig
 from linkwork.machine import Machine
 from linkwork.protocol.endpoints import MachineEndpoints, runtime_dir
-from linkwork.protocol.errors import NobodyThere
+from linkwork.protocol.errors import NobodyThere, RequestError
 from linkwork.protocol.sockets import DeviceClient
 from linkwork.rig.rig_options import NONE, RigOptions
+from linkwork.rig.runs import FaultDesk
 from linkwork.timing.children import Process
 
 PATIENCE_S: Final = 600.0
@@ -27,14 +31,18 @@ class NotOurs(RuntimeError):
 
 
 class Daemons:
-    """Plant and controller of one machine. `start` starts the daemons to which the options do not attach.
+    """Plant and controller of one machine, and the clients of both.
 
+    Daemons to which the options do not attach are started where first needed, also after `close`.
     requests, plant: endpoints, None where there is none. truth: file of the plant's own record, None for an
-    attached plant.
+    attached plant. `connected` is called whenever a controller is connected.
     """
 
-    def __init__(self, machine: Machine, options: RigOptions) -> None:
+    def __init__(self, machine: Machine, options: RigOptions, connected: Callable[[], None]) -> None:
         self.machine, self.options = machine, options
+        self._connected = connected
+        self._robot: Robot | None = None
+        self._faults: FaultDesk | None = None
         self.requests: str | None = None
         self.plant: str | None = options.plant
         self.truth: Path | None = None
@@ -60,12 +68,50 @@ class Daemons:
         return self._folder / "log" if out is None else out.absolute() / "logs" / self.machine.name
 
     @property
-    def started(self) -> bool:
-        """Whether `start` has been called."""
-        return self._folder is not None
+    def robot(self) -> Robot:
+        """Client of the controller. Raises RigFailed, NobodyThere."""
+        self.start()
+        assert self._robot is not None, "this rig has no linkwork controller"
+        return self._robot
+
+    @property
+    def faults(self) -> FaultDesk:
+        """The way to the plant for injected faults. Raises RigFailed, NobodyThere."""
+        if self._faults is None:
+            self.start()
+            assert self.plant is not None, self.cannot_inject("")
+            self._faults = FaultDesk(self.plant, self.machine.plant.period_s, self.options.seed)
+        return self._faults
+
+    def cannot_inject(self, kind: str) -> str:
+        """Why faults of this kind cannot be injected; "" where they can."""
+        if self.owns_plant:
+            return ""
+        if self.plant is None:
+            return "faults are injected at the plant, whose endpoint is unknown: add --plant ENDPOINT"
+        return self.faults.cannot(kind)
+
+    @property
+    def injected(self) -> list[dict[str, Any]]:
+        """Faults injected since they were cleared, as reported by the plant, oldest first."""
+        return self._faults.reports() if self._faults is not None else []
+
+    def clear_faults(self) -> None:
+        """End all injected faults and forget them."""
+        if self._faults is not None or (not self.owns_plant and self.plant is not None):
+            self.faults.clear()
 
     def start(self) -> None:
-        """Start the rig's daemons, and wait until they are ready. Raises RigFailed, NobodyThere."""
+        """Start and connect what is missing, and wait until it is ready. Raises RigFailed, NobodyThere."""
+        if self._folder is None:
+            self._start()
+        if self._robot is None and self.requests is not None:
+            robot = Robot(endpoint=self.requests)
+            robot.__enter__()
+            self._robot = robot
+            self._connected()
+
+    def _start(self) -> None:
         if self.options.plant is not None:
             _reach(self.options.plant)
         self._folder = Path(tempfile.mkdtemp(prefix="rig-", dir=runtime_dir()))
@@ -121,8 +167,10 @@ class Daemons:
         if role == "plant":
             rig.start("plant", self._plant_words())
         else:
+            self._disconnect()
             rig.start("controller", self._controller_words())
             rig.wait_ready(lambda _: None, PATIENCE_S)
+        self.start()
 
     def _ours(self, role: Role) -> Rig:
         ours = self.owns_plant if role == "plant" else self.owns_controller
@@ -150,13 +198,24 @@ class Daemons:
         return self._rig.seat
 
     def close(self) -> None:
-        """End the daemons that were started, and remove their folder."""
+        """End the connections and the daemons that were started, and remove their folder."""
+        self._disconnect()
+        if self._faults is not None:
+            self._faults.close()
+            self._faults = None
         if self._rig is not None:
             self._rig.close()
             self._rig = None
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
+        self.requests, self.plant, self.truth = None, self.options.plant, None
+
+    def _disconnect(self) -> None:
+        if self._robot is not None:
+            with suppress(NobodyThere, RequestError):
+                self._robot.__exit__(None, None, None)
+            self._robot = None
 
 
 def _reach(plant: str) -> None:

@@ -76,7 +76,7 @@ def _once(
     if recorder.lockstep:
         begin = now["tick"] + 1 + len(during) + bool(during)
         if inject:
-            rig.faults.give(listed(inject), now["device_tick"] + begin - now["tick"])
+            rig.daemons.faults.give(listed(inject), now["device_tick"] + begin - now["tick"])
         _let_time_run(rig, during, begin)
         _order(rig, during, begin)
         accepted = _begin(rig, wanted)
@@ -85,7 +85,7 @@ def _once(
         begin = accepted.accepted["tick"]
         now = rig.state
         if inject:
-            rig.faults.give(listed(inject), now["device_tick"] + begin - now["tick"])
+            rig.daemons.faults.give(listed(inject), now["device_tick"] + begin - now["tick"])
         _order(rig, during, begin)
     result = _end(accepted)
     settled = result["tick"] + round(settle_s / rig.period_s)

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from linkwork.client.robot import Robot
 from linkwork.machine import Machine, load
-from linkwork.protocol.errors import NobodyThere, RequestError
 from linkwork.protocol.results import RequestEffect, StateResult
 from linkwork.rig.capabilities import Can, can
 from linkwork.rig.collected import TestFindings
 from linkwork.rig.motions import Motions
-from linkwork.rig.readiness import make_ready
+from linkwork.rig.readiness import HomePose, make_ready
 from linkwork.rig.record import RigRecord
 from linkwork.rig.rig_daemons import Daemons, Role
 from linkwork.rig.rig_options import NONE, RigOptions
 from linkwork.rig.rig_recorder import Recorder
-from linkwork.rig.runs import During, Entries, FaultDesk, listed, run
+from linkwork.rig.runs import During, Entries, listed, run
 
-ELSEWHERE = 0.05
-"""rad or m: so far from its place at home a joint is in another assembly."""
 JOG_EVERY_S = 0.1
 """How often a jog is renewed: a dead man's comes to rest after 0.2 s."""
 
@@ -33,37 +29,22 @@ class RigUnderTest:
     """Plant and controller of one machine. A test gets it ready: no fault, at home, enabled.
 
     machine: the file, loaded. options: how the session was asked for. findings: of the test under way.
-    record: of the latest run. `daemons`, `faults` and `recorder` are its parts. `introduce` is called when
-    daemons are there for the first time.
+    record: of the latest run. period_s: of the controller. `daemons` (with the connections to them) and
+    `recorder` are its parts. `introduce` is called whenever a controller is connected.
     """
 
     def __init__(self, options: RigOptions, introduce: Callable[[RigUnderTest], None]) -> None:
         self.options = options
         self.machine: Machine = load(options.config)
-        self.daemons = Daemons(self.machine, options)
+        self.name, self.period_s = self.machine.name, self.machine.controller.period_s
+        self.daemons = Daemons(self.machine, options, lambda: introduce(self))
         self.findings: TestFindings | None = None
         self.record: RigRecord | None = None
         self.renewals: list[str] = []
         """Why daemons were restarted, each time."""
-        self._introduce = introduce
-        self._robot: Robot | None = None
-        self._faults: FaultDesk | None = None
         self._recorder: Recorder | None = None
-        self._home: dict[str, float] = {}
-        self._pose: dict[str, float] = {}
-        self._outputs: dict[str, bool | float] = {}
 
     # -- the machine -------------------------------------------------------------------------------------
-
-    @property
-    def name(self) -> str:
-        """The machine's name."""
-        return self.machine.name
-
-    @property
-    def period_s(self) -> float:
-        """The controller's period."""
-        return self.machine.controller.period_s
 
     @cached_property
     def pace(self) -> str:
@@ -75,10 +56,7 @@ class RigUnderTest:
     @property
     def robot(self) -> Robot:
         """The client of the controller, with the lease and every request of the protocol."""
-        if self._robot is None:
-            self.start()
-        assert self._robot is not None, "this rig has no linkwork controller"
-        return self._robot
+        return self.daemons.robot
 
     @property
     def state(self) -> StateResult:
@@ -91,32 +69,15 @@ class RigUnderTest:
         state = self.state
         return {**state["q"], **state["coordinates"]}
 
+    @cached_property
+    def home_pose(self) -> HomePose:
+        """Coordinates, joints and outputs as the rig was found."""
+        return HomePose.of(self.machine, self.state)
+
     @property
     def home(self) -> dict[str, float]:
         """Home positions of the goal coordinates, rad or m: those at which the rig was found."""
-        if not self._home:
-            state, positions = self.state, self.positions
-            self._pose = dict(state["q"])
-            self._outputs = {each.name: state["signals"][each.name] for each in self.machine.outputs}
-            self._home = {name: positions[name] for name in self.machine.controller.goal_coordinates}
-        return dict(self._home)
-
-    @property
-    def changed_outputs(self) -> dict[str, bool | float]:
-        """Outputs that are not as they were when the rig was found, with the values that they had then."""
-        now = self.state["signals"] if self._outputs else {}
-        return {name: value for name, value in self._outputs.items() if now[name] != value}
-
-    def unit(self, coordinate: str) -> str:
-        """rad or m."""
-        at = self.machine.mechanism.coordinate_names.index(coordinate)
-        return "rad" if self.machine.coordinates[at].is_angle else "m"
-
-    def cannot_inject(self, kind: str = "") -> str:
-        """Why faults of this kind cannot be injected; "" where they can."""
-        if self.daemons.plant is None and not self.daemons.owns_plant:
-            return "faults are injected at the plant, whose endpoint is unknown: add --plant ENDPOINT"
-        return "" if self.daemons.owns_plant else self.faults.cannot(kind)
+        return dict(self.home_pose.coordinates)
 
     def inject(self, entries: Entries = (), /, **entry: Any) -> list[str]:
         """Put faults into the plant, from the next tick on or as they say; return their names.
@@ -124,55 +85,21 @@ class RigUnderTest:
         Entries of a time line, or one in keywords: `rig.inject(sensor="bias", of="left", by_rad=0.01)`.
         `run(inject=…)` counts their `after_s` from the goal's beginning. Raises InjectionRefused.
         """
-        return self.faults.give([*listed(entries), *([entry] if entry else [])], None)
+        return self.daemons.faults.give([*listed(entries), *([entry] if entry else [])], None)
 
     @property
     def injected(self) -> list[dict[str, Any]]:
         """Faults injected since `clear`, as reported by the plant, oldest first."""
-        return self.faults.reports() if self._faults is not None else []
+        return self.daemons.injected
 
     def clear(self) -> None:
         """End all injected faults and forget them."""
-        if self._faults is not None or (not self.daemons.owns_plant and self.daemons.plant is not None):
-            self.faults.clear()
-
-    @property
-    def faults(self) -> FaultDesk:
-        """The way to the plant for injected faults."""
-        if self._faults is None:
-            self.start()
-            assert self.daemons.plant is not None, self.cannot_inject()
-            self._faults = FaultDesk(self.daemons.plant, self.machine.plant.period_s, self.options.seed)
-        return self._faults
-
-    def start(self) -> None:
-        """Start and connect what is missing. Raises RigFailed, NobodyThere."""
-        if not self.daemons.started:
-            self.daemons.start()
-        if self._robot is None and self.daemons.requests is not None:
-            robot = Robot(endpoint=self.daemons.requests)
-            robot.__enter__()
-            self._robot = robot
-            self._introduce(self)
-
-    def disconnect(self) -> None:
-        """End the client; the daemons stay."""
-        if self._robot is not None:
-            with suppress(NobodyThere, RequestError):
-                self._robot.__exit__(None, None, None)
-            self._robot = None
-
-    def renew(self, why: str) -> None:
-        """End the daemons that the rig started; they are started again when needed. why: for the report."""
-        self.renewals.append(why)
-        self.close()
-        self.daemons = Daemons(self.machine, self.options)
+        self.daemons.clear_faults()
 
     @property
     def recorder(self) -> Recorder:
         """Recorder of ticks, events and truth."""
         if self._recorder is None:
-            self.start()
             self._recorder = Recorder(self)
         return self._recorder
 
@@ -305,54 +232,12 @@ class RigUnderTest:
 
     def restart(self, role: Role) -> None:
         """Restart a daemon ("plant", or "controller") and waits until it is ready."""
-        if role != "plant":
-            self.disconnect()
         self.daemons.restart(role)
-        self.start()
         self.recorder.reopen()
-
-    @contextmanager
-    def test(self, findings: TestFindings) -> Iterator[None]:
-        """A test with this rig, made ready before."""
-        self.record = None
-        self.ready()
-        self.findings = findings
-        try:
-            yield
-        finally:
-            self.findings = None
-
-    @property
-    def elsewhere(self) -> str:
-        """A joint that is not where it was at home, though the goal coordinates are: another assembly.
-
-        As the controller knows it, or in truth: a machine that coasts unobserved may come to rest in another
-        assembly in which its sensors say the same.
-        """
-        told = self._away_from_home(self.state["q"])
-        if told or not self.machine.is_constrained:
-            return told
-        return self._away_from_home(self.recorder.true_positions())
-
-    def _away_from_home(self, here: Mapping[str, float]) -> str:
-        """The first joint that is not where it was at home, "" where none is."""
-        for limits in self.machine.joints:
-            if limits.name not in here:
-                continue
-            away = here[limits.name] - self._pose.get(limits.name, here[limits.name])
-            if limits.is_angle:
-                away -= 2.0 * math.pi * round(away / (2.0 * math.pi))
-            if abs(away) > ELSEWHERE:
-                return limits.name
-        return ""
 
     def close(self) -> None:
         """End the daemons that were started."""
         if self._recorder is not None:
             self._recorder.close()
             self._recorder = None
-        self.disconnect()
-        if self._faults is not None:
-            self._faults.close()
-            self._faults = None
         self.daemons.close()

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from linkwork.machine import shipped_path
+from linkwork.rig.readiness import elsewhere
 from linkwork.rig.rig_options import RigOptions
 from linkwork.rig.under_test import RigUnderTest
 from tests.waiting import wait_for
@@ -35,7 +36,7 @@ def test_another_assembly_is_found_out_and_left_by_a_new_start(tmp_path: Path) -
     try:
         rig.ready()
         home = rig.home
-        assert (rig.elsewhere, rig.renewals) == ("", [])
+        assert (elsewhere(rig), rig.renewals) == ("", [])
         config.write_text(text.replace(BEGINS, ELSEWHERE))
         rig.restart("plant")
         wait_for(lambda: starts(rig) == 2, "the plant")
@@ -43,7 +44,7 @@ def test_another_assembly_is_found_out_and_left_by_a_new_start(tmp_path: Path) -
         rig.ready()
         (why,) = rig.renewals
         assert "another assembly mode: a2 differs" in why
-        assert rig.elsewhere == ""
+        assert elsewhere(rig) == ""
         assert rig.home == home
         rig.move({"a1": home["a1"] - 0.05})
     finally:

@@ -62,7 +62,8 @@ def test_goes_there_and_back_by_moves(rig: RigUnderTest) -> None:
         for name, wanted in target.items():
             at = rig.machine.mechanism.coordinate_names.index(name)
             goal = rig.machine.controller.tolerances[at].goal
-            assert record.noted(f"miss({name})", abs(there[name] - wanted), rig.unit(name)) <= goal
+            miss, unit = abs(there[name] - wanted), record.position(name).unit
+            assert record.noted(f"miss({name})", miss, unit) <= goal
 
 
 def test_holds_still(rig: RigUnderTest) -> None:

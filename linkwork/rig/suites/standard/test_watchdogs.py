@@ -64,7 +64,7 @@ def test_a_gateway_that_dies(rig: RigUnderTest) -> None:
     """When only the gateway crashes, the loop brings the machine to rest; a new gateway takes over."""
     record = _killed(rig, "gateway")
     for name in rig.motions.coordinates:
-        record.noted(f"stopping_distance({name})", record.stopping_distance(name), rig.unit(name))
+        record.stopping_distance(name).note()
     record.tolerates("the loop stops the machine on its path and holds it", record.stopping_time, SOON_S)
     rig.restart("controller")
     assert rig.wait_for(state="active", within_s=SOON_S)["fault"] is None
