@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = ("controller", "linkwork", "plant", "protocol")
 PAGES = [
     page
-    for pattern in ("*.md", "docs/*.md", "docs/machines/*.md", "protocol/README.md")
+    for pattern in ("*.md", "docs/*.md", "docs/machine_file/*.md", "docs/machines/*.md", "protocol/README.md")
     for page in sorted(ROOT.glob(pattern))
 ]
 AVOIDED = {

@@ -11,6 +11,7 @@ from linkwork import machine
 from linkwork.machine.yaml import parse_yaml, read_yaml
 
 ROOT = Path(__file__).parents[2]
+PAGES = (ROOT / "docs" / "machine_file.md", *sorted((ROOT / "docs" / "machine_file").glob("*.md")))
 UNITS = {
     *("kg", "m", "s", "hz", "MB", "rad", "deg", "N", "kg_m2", "N_m", "N_m_s", "N_s_m", "N_s", "rad_m"),
     *(
@@ -33,6 +34,10 @@ UNITS = {
 def validator():
     jsonschema.Draft202012Validator.check_schema(machine.schema())
     return jsonschema.Draft202012Validator(machine.schema())
+
+
+def documentation() -> str:
+    return "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
 
 
 def keys_and_places() -> list[tuple[str, str, dict]]:
@@ -85,41 +90,41 @@ def test_every_key_has_a_description_and_its_unit():
 
 
 def test_the_documentation_names_every_key():
-    text = (ROOT / "docs" / "machine_file.md").read_text(encoding="utf-8")
+    text = documentation()
     named = set(re.findall(r"`(\w+)`", text))
     assert {key for key, _, _ in keys_and_places()} <= named
 
 
 def test_the_documentation_names_every_choice():
-    text = (ROOT / "docs" / "machine_file.md").read_text(encoding="utf-8")
+    text = documentation()
     for _, _, row in keys_and_places():
         for choice in row.get("enum", [row["const"]] if "const" in row else []):
             assert f"`{choice}`" in text
 
 
 def test_the_examples_of_the_documentation_are_right(write, validator):
-    text = (ROOT / "docs" / "machine_file.md").read_text(encoding="utf-8")
-    examples = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
-    pendulum, settings = examples[0], next(part for part in examples if part.startswith("plant:"))
-    validator.validate(parse_yaml(pendulum).data)
-    assert machine.check(write(pendulum)) == ()
+    examples = re.findall(r"```yaml\n(.*?)```", documentation(), re.DOTALL)
+    pendulum, crank_rocker = (part for part in examples if part.startswith("name:"))
+    settings = next(part for part in examples if part.startswith("plant:"))
+    for example in (pendulum, crank_rocker):
+        validator.validate(parse_yaml(example).data)
+        assert machine.check(write(example)) == ()
     both = machine.load(write(pendulum + settings))
     assert both.model_hash != both.plant_model_hash
     assert both.plant_mechanism.bodies[0].mass_kg == pytest.approx(1.44)
 
 
 def test_the_documented_message_is_the_one_printed(scara_text, write):
-    text = (ROOT / "docs" / "machine_file.md").read_text(encoding="utf-8")
     path = write(scara_text.replace("mass_kg: 20", "mas_kg: 20"), "scara.yaml")
     (problem,) = machine.check(path)
-    assert str(problem).replace(str(path), "scara.yaml") in text
+    assert str(problem).replace(str(path), "scara.yaml") in documentation()
 
 
 def test_the_documented_defaults_are_the_real_ones():
-    text = (ROOT / "docs" / "machine_file.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "machine_file" / "daemons.md").read_text(encoding="utf-8")
     row_of = re.compile(r"^\| `(\w+)` \|[^|]*\| ([\w.]+) \|", re.MULTILINE)
-    before, _, rest = text.partition("### `twin`")
-    daemons, twin = dict(row_of.findall(before)), dict(row_of.findall(rest.partition("### `driver`")[0]))
+    before, _, rest = text.partition("## `twin`")
+    daemons, twin = dict(row_of.findall(before)), dict(row_of.findall(rest.partition("## `driver`")[0]))
     pages = dict.fromkeys(("PlantSpec", "ControllerSpec", "TolerancesSpec"), daemons) | {"TwinSpec": twin}
     checked = 0
     for key, part, row in keys_and_places():

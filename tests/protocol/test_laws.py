@@ -71,9 +71,9 @@ def test_schema_and_command_lines_offer_the_laws_of_motion() -> None:
 def test_pages_name_the_laws_of_the_table() -> None:
     log = (ROOT / "docs" / "log.md").read_text("utf-8")
     assert ", ".join(f"{int(kind)} {kind.label}" for kind in LawKind) in log
-    machine_file = (ROOT / "docs" / "machine_file.md").read_text("utf-8")
+    page = (ROOT / "docs" / "machine_file" / "daemons.md").read_text("utf-8")
     described = "; ".join(f"`{law.label}`: {law.spec.about}" for law in MOTION_LAWS)
-    assert f"| `law` | | {MOTION_LAW_NAMES[0]} | {described} |" in machine_file
+    assert f"| `law` | | {MOTION_LAW_NAMES[0]} | {described} |" in page
     protocol = (ROOT / "protocol" / "README.md").read_text("utf-8")
     choices = ", ".join(f"`{name}`" for name in REST_LAW_NAMES)
     assert f"| `law` | yes | {REQUESTS['law'].role.word} | `name` *required*: {choices};" in protocol

@@ -23,7 +23,7 @@ class Element:
 
 
 def elements_of(joint: Joint) -> list[Element]:
-    """The chain of a joint from the parent's side to the child's, after docs/machine_file.md."""
+    """The chain of a joint from parent to child, after docs/machine_file/bodies_and_joints.md."""
     z = np.asarray(joint.axis, dtype=float)
     unit = np.eye(3)
     if joint.kind == "fixed":
