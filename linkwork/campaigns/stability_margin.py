@@ -198,8 +198,10 @@ def _commands(machine: Machine, requests: Sequence[MotionRequest], disturbance: 
 
     Commands after a fault are NaN.
     """
-    ideal = [replace(each, noise=0.0, velocity_noise=0.0, resolution=0.0) for each in machine.sensors]
-    simulator = _DisturbedSimulator(replace(machine, sensors=tuple(ideal)), disturbance)
+    ideal = tuple(
+        sensor.with_values(noise=0.0, velocity_noise=0.0, resolution=0.0) for sensor in machine.sensors
+    )
+    simulator = _DisturbedSimulator(replace(machine, sensors=ideal), disturbance)
     latest: list[NDArray[Any]] = []
 
     def keep(table: NDArray[Any], _: Floats) -> None:

@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from linkwork.machine.checks.controllability import for_controller
     from linkwork.machine.description import (
         ControllerSettings,
-        Limits,
         Machine,
         PlantSettings,
-        Sensor,
     )
     from linkwork.machine.loading import check, given_state_of, load, load_with_problems, name_in
     from linkwork.machine.problems import MachineError, Problem
     from linkwork.machine.sections.json_schema import schema
+    from linkwork.machine.sections.limits import Limits
     from linkwork.machine.sections.motors import Motor
+    from linkwork.machine.sections.sensors import Sensor
     from linkwork.machine.sections.tolerances import Tolerance
 
 __all__ = [
@@ -48,11 +48,13 @@ __all__ = [
 _HOMES = {
     "catalogue": ("shipped", "shipped_path"),
     "checks.controllability": ("for_controller",),
-    "description": ("Machine", "Limits", "Sensor", "PlantSettings", "ControllerSettings"),
+    "description": ("Machine", "PlantSettings", "ControllerSettings"),
     "loading": ("load", "load_with_problems", "name_in", "check", "given_state_of"),
     "problems": ("MachineError", "Problem"),
     "sections.json_schema": ("schema",),
+    "sections.limits": ("Limits",),
     "sections.motors": ("Motor",),
+    "sections.sensors": ("Sensor",),
     "sections.tolerances": ("Tolerance",),
 }
 

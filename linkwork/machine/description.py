@@ -21,7 +21,9 @@ from linkwork.machine.sections.drivers import DriverSettings
 from linkwork.machine.sections.estimation import EstimatorSettings
 from linkwork.machine.sections.force_sensors import ForceSensor
 from linkwork.machine.sections.force_settings import ForceRow, ForceSettings, force_rows
+from linkwork.machine.sections.limits import Limits
 from linkwork.machine.sections.motors import Motor
+from linkwork.machine.sections.sensors import Sensor
 from linkwork.machine.sections.tolerances import Tolerance
 from linkwork.machine.signal_values import Signal
 from linkwork.machine.twin_settings import TwinSettings
@@ -33,50 +35,6 @@ from linkwork.multibody.mechanism import Mechanism
 
 if TYPE_CHECKING:
     from linkwork.multibody.workspace import Workspace
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Limits of a coordinate in rad or m and seconds; infinite where the file gives none.
-
-    `position` is (lowest, highest); velocity, acceleration and jerk hold in both directions.
-    """
-
-    name: str
-    is_angle: bool
-    position: tuple[float, float]
-    velocity: float
-    acceleration: float
-    jerk: float
-
-
-@dataclass(frozen=True)
-class Sensor:
-    """A sensor at joint `joint`: q[index], and v[index] where `velocity`.
-
-    `resolution` (rad or m) is the smallest step, 0 for an ideal sensor; `counts_per_turn` is 0 where the
-    file gives none. The noises are standard deviations in rad or m, rad/s or m/s.
-    """
-
-    joint: str
-    index: int
-    is_angle: bool
-    counts_per_turn: int
-    resolution: float
-    noise: float
-    velocity: bool
-    velocity_noise: float
-
-    @property
-    def uncertainty(self) -> float:
-        """Error of a reading, rad or m, that its resolution and noise (four deviations) explain."""
-        return self.resolution + 4.0 * self.noise
-
-    def speed_uncertainty(self, gain: float) -> float:
-        """The same of its speed, rad/s or m/s; gain (1/s): from positions to the speed, where it measures
-        none.
-        """
-        return 4.0 * self.velocity_noise if self.velocity else gain * (self.resolution + 6.0 * self.noise)
 
 
 @dataclass(frozen=True)

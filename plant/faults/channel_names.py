@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from linkwork.machine import Machine
+from linkwork.machine import Machine, Sensor
 from linkwork.machine.checks.unknown_names import unknown
-from linkwork.machine.description import Sensor
 from linkwork.machine.loading import plant_mechanism_with
 from linkwork.machine.problems import MachineError, Problem, shown
 from linkwork.machine.signal_values import SignalValueError

@@ -36,7 +36,9 @@ SLOWLY = {"five_bar": 0.45, "delta": 0.3, "platform_3rrs": 0.7, "slider_crank": 
 def test_with_encoders_on_the_motors_alone_the_path_is_followed(name: str, tmp_path: Path) -> None:
     machine, demo = load(name), demo_named(name)
     assert {sensor.joint for sensor in machine.sensors} == {motor.joint for motor in machine.motors}
-    assert all(sensor.counts_per_turn == 1 << 20 and not sensor.velocity for sensor in machine.sensors)
+    assert all(
+        sensor.position.counts_per_turn == 1 << 20 and not sensor.velocity for sensor in machine.sensors
+    )
     recording = perform(demo, machine, SECONDS.get(name, 1.5))
     figures = tracking_figures(recording)
     assert 5.0 < figures["reference_jerk_max"] <= 200.0

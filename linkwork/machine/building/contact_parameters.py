@@ -14,7 +14,7 @@ from linkwork.machine.checks.unknown_names import unknown
 from linkwork.machine.problems import MachineError, Problem
 from linkwork.machine.sections.contacts import ContactSpec
 from linkwork.machine.sections.file import MachineFile
-from linkwork.machine.sections.stops import AngleStopSpec, LengthStopSpec
+from linkwork.machine.sections.stops import DofStop
 from linkwork.machine.yaml import Document
 from linkwork.multibody.contact.compliance import DAMPER, RUBBING, SPRING, JointStop
 from linkwork.multibody.forces import OnJoint, Spring
@@ -31,10 +31,10 @@ MOST_PARTS = 200
 """Most parts of a plant step for stops and contacts."""
 
 
-def stop_of(file: MachineFile, name: str) -> AngleStopSpec | LengthStopSpec | None:
+def stop_of(file: MachineFile, name: str) -> DofStop | None:
     """Return the stop that the file gives a degree of freedom."""
     owner, _, dof = name.partition(".")
-    stop: AngleStopSpec | LengthStopSpec | None = file.joints[owner].dof_setting("stop", dof)
+    stop: DofStop | None = file.joints[owner].dof_setting("stop", dof)
     return stop
 
 
@@ -72,7 +72,7 @@ def _stops(file: MachineFile, mechanism: Mechanism, q: Floats) -> tuple[JointSto
         spec, limits = stop_of(file, name), joint_limits(file, name)
         if spec is None or limits is None:
             continue
-        stiffness, damping = spec.values()
+        stiffness, damping = spec.stiffness, spec.damping
         if stiffness is None or damping is None:
             if inverse is None:
                 inverse = _mobility_of_dof(mechanism, q)
@@ -82,7 +82,7 @@ def _stops(file: MachineFile, mechanism: Mechanism, q: Floats) -> tuple[JointSto
                 stiffness = inertia * min(SWING_RAD_S, 1.0 / (STEPS_PER_RAD * step)) ** 2
             if damping is None:
                 damping = 2.0 * DAMPING_RATIO * math.sqrt(stiffness * inertia)
-        made.append(JointStop(name, *limits.position(), stiffness, damping))
+        made.append(JointStop(name, *limits.position, stiffness, damping))
     return tuple(made)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from linkwork.machine.sections.constraints import coordinates_in_formulas, named_coordinates
 from linkwork.machine.sections.file import MachineFile
 from linkwork.machine.sections.force_elements import AppliedForceSpec
-from linkwork.machine.sections.limits import AngleLimits, LengthLimits
+from linkwork.machine.sections.limits import Limits
 from linkwork.machine.sections.tasks import ANGLES
 from linkwork.machine.units import CoordinateKey, keys_of
 from linkwork.multibody.expressions import names_in, parse
@@ -101,8 +101,8 @@ def _named(joint: str, dof: str) -> str:
     return f"{joint}.{dof}" if dof else joint
 
 
-def joint_limits(file: MachineFile, name: str) -> AngleLimits | LengthLimits | None:
+def joint_limits(file: MachineFile, name: str) -> Limits | None:
     """Return the limits that the file gives a degree of freedom; None where it gives none."""
     owner, _, dof = name.partition(".")
-    limits: AngleLimits | LengthLimits | None = file.joints[owner].dof_setting("limits", dof)
+    limits: Limits | None = file.joints[owner].dof_setting("limits", dof)
     return limits

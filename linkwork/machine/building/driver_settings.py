@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from linkwork.machine.checks.unknown_names import unknown
-from linkwork.machine.description import PreloadLimit, Sensor
+from linkwork.machine.description import PreloadLimit
 from linkwork.machine.problems import MachineError, Problem
 from linkwork.machine.sections.drivers import (
     DriverMotorSpec,
@@ -18,6 +18,7 @@ from linkwork.machine.sections.drivers import (
 )
 from linkwork.machine.sections.file import MachineFile
 from linkwork.machine.sections.motors import Motor
+from linkwork.machine.sections.sensors import Sensor
 from linkwork.machine.yaml import Document
 
 

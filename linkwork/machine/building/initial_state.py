@@ -262,7 +262,7 @@ def _check_limits(file: MachineFile, document: Document, q: Floats) -> None:
     problems = []
     for index, (name, is_angle) in enumerate(degrees_of_freedom(file).items()):
         own = joint_limits(file, name)
-        low, high = (-math.inf, math.inf) if own is None else own.position()
+        low, high = (-math.inf, math.inf) if own is None else own.position
         slack = 1e-9 * max(1.0, abs(q[index]))
         if not low - slack <= q[index] <= high + slack:
             f, unit = (math.degrees(1.0), "deg") if is_angle else (1.0, "m")

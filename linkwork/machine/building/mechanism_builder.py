@@ -20,10 +20,8 @@ from linkwork.machine.building.dof_names import (
 )
 from linkwork.machine.description import (
     ControllerSettings,
-    Limits,
     PlantSettings,
     PreloadLimit,
-    Sensor,
 )
 from linkwork.machine.problems import Problem
 from linkwork.machine.sections.bounds import gain_bounds
@@ -32,8 +30,9 @@ from linkwork.machine.sections.constraints import coordinates_in_formulas, named
 from linkwork.machine.sections.estimation import estimator_settings
 from linkwork.machine.sections.file import MachineFile
 from linkwork.machine.sections.formulas import with_names
-from linkwork.machine.sections.limits import AngleLimits, LengthLimits
+from linkwork.machine.sections.limits import Limits
 from linkwork.machine.sections.motors import Motor
+from linkwork.machine.sections.sensors import Sensor
 from linkwork.machine.yaml import Document
 from linkwork.multibody.constraints import Constraint
 from linkwork.multibody.forces import ForceElement
@@ -172,7 +171,7 @@ def _touch(file: MachineFile) -> dict[str, Any]:
     """Stops and contacts, where there are any."""
     found = {name: stop_of(file, name) for name in owned(file)}
     stops = {
-        name: [*spec.values(), limits.position()]
+        name: [spec.stiffness, spec.damping, limits.position]
         for name, spec in found.items()
         if spec is not None and (limits := joint_limits(file, name)) is not None
     }
@@ -210,11 +209,10 @@ def joint_limits_of(file: MachineFile) -> tuple[Limits, ...]:
 def _limits(file: MachineFile, name: str, is_angle: bool, known: Container[str]) -> Limits:
     task = file.task.get(name)
     if task is not None:
-        own: AngleLimits | LengthLimits | None = task.limits
+        own: Limits | None = task.limits
     else:
         own = joint_limits(file, name) if name in known else None
-    own = AngleLimits() if own is None else own
-    return Limits(name, is_angle, own.position(), *own.rates())
+    return (own or Limits.of_kind(is_angle)()).at(name)
 
 
 def motors_of(file: MachineFile) -> tuple[Motor, ...]:
@@ -225,12 +223,8 @@ def motors_of(file: MachineFile) -> tuple[Motor, ...]:
 
 def sensors_of(file: MachineFile) -> tuple[Sensor, ...]:
     """Return the sensors in the order of the file."""
-    angles = degrees_of_freedom(file)
-    order = list(angles)
-    return tuple(
-        Sensor(name, order.index(name), angles[name], **asdict(spec.values()))
-        for name, spec in file.sensors.items()
-    )
+    order = list(degrees_of_freedom(file))
+    return tuple(sensor.at(name, order.index(name)) for name, sensor in file.sensors.items())
 
 
 def plant_settings(file: MachineFile) -> PlantSettings:

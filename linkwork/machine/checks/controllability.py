@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linkwork.machine.description import Machine, Sensor
+from linkwork.machine.description import Machine
 from linkwork.machine.nearest_name import listed
 from linkwork.machine.problems import REFUSES, MachineError, Problem
 from linkwork.machine.sections.motors import Motor
+from linkwork.machine.sections.sensors import Sensor
 from linkwork.multibody.constraints import ExpressionConstraint, RollingConstraint, VelocityConstraint
 from linkwork.multibody.expressions.text import TIME, Node, parse
 from linkwork.protocol.laws import MOTION_LAWS, LawKind

@@ -228,9 +228,9 @@ def _within_limits(
     own = joint_limits(file, quantity.name)
     if own is None:
         return
-    low, high = own.position()
+    low, high = own.position
     if quantity.is_speed:
-        low, high = -own.rates()[0], own.rates()[0]
+        low, high = -own.velocity, own.velocity
     if not low <= value <= high:
         f = quantity.factor
         found, allowed = f"{file.initial[key]:g}", f"{low / f:g} to {high / f:g}"

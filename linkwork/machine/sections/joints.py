@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,20 +12,29 @@ from pydantic import model_validator
 from linkwork.machine.sections.fields import (
     Alias,
     Name,
-    Number,
     Section,
     Switch,
     Vector3,
     alias,
     entry,
-    one_of,
     wrong,
 )
 from linkwork.machine.sections.limits import AngleLimits, LengthLimits
 from linkwork.machine.sections.orientation import Orientation
-from linkwork.machine.sections.stops import ABOUT, AngleStopSpec, LengthStopSpec, refuse_without_limits
+from linkwork.machine.sections.quantity import (
+    DAMPING,
+    EFFORT,
+    INERTIA,
+    SPEED,
+    Dimension,
+    Quantity,
+    Unit,
+    without_degrees,
+)
+from linkwork.machine.sections.stops import ABOUT, AngleStop, LengthStop, refuse_without_limits
 
 _SHORTEST_AXIS = 1e-6
+_PITCH = Dimension((Unit("m_per_rad", "m/rad"), Unit("m_per_turn", "m/turn", divisor=math.tau)), ())
 Friction = tuple[float, float, float, float]
 NO_FRICTION: Friction = (0.0, 0.0, 0.0, 1e-3)
 
@@ -55,6 +64,16 @@ class JointSpec(Orientation):
         "machine is loaded",
         default=None,
     )
+
+    @model_validator(mode="after")
+    def _stops_stand_somewhere(self) -> Self:
+        stop = getattr(self, "stop", None)
+        for dof, each in stop.items() if isinstance(stop, dict) else [("", stop)]:
+            if each is not None:
+                refuse_without_limits(
+                    each, self.dof_setting("limits", dof), ("stop", dof) if dof else ("stop",)
+                )
+        return self
 
     def degrees_of_freedom(self) -> dict[str, bool]:
         """Return the degrees of freedom: name after the joint's name and a dot -> whether it is an angle.
@@ -100,96 +119,61 @@ class AxisSpec(JointSpec):
         return {"axis": self.direction()}
 
 
-class RevoluteSpec(AxisSpec):
+class FrictionSpec(JointSpec, common=True):
+    """A joint whose degrees of freedom, of one kind, all have the same added inertia and friction."""
+
+    armature = Quantity(
+        "armature", INERTIA, "{inertia} added to each degree of freedom, beside that of rotors", 0.0, ge=0
+    )
+    viscous = Quantity("viscous", DAMPING, "Viscous friction of each degree of freedom", 0.0, ge=0)
+    coulomb = Quantity("coulomb", EFFORT, "Dry friction of each degree of freedom", 0.0, ge=0)
+    coulomb_speed = Quantity(
+        "coulomb_speed", without_degrees(SPEED), "Speed at which dry friction is nearly full", 1e-3, gt=0
+    )
+
+    def friction(self) -> Friction:
+        """See `JointSpec`."""
+        return self.armature, self.viscous, self.coulomb, self.coulomb_speed
+
+
+class OneDofSpec(AxisSpec, FrictionSpec, common=True):
+    """A joint with one degree of freedom, which has the joint's name."""
+
+    def degrees_of_freedom(self) -> dict[str, bool]:
+        """See `JointSpec`: the one."""
+        return {"": self.is_angle is True}
+
+
+class RevoluteSpec(OneDofSpec):
     """A hinge. Its coordinate is an angle in rad."""
 
+    is_angle = True
     type: Literal["revolute"] = entry("A hinge: one rotation about an axis")
     limits: AngleLimits = entry("Limits of the angle and its rates", default=AngleLimits())
-    stop: AngleStopSpec | None = entry(ABOUT, default=None)
-    armature_kg_m2: Number = entry("Inertia added to the joint, beside that of rotors", "kg m²", 0.0, ge=0)
-    viscous_N_m_s: Number = entry("Viscous friction", "N m s/rad", 0.0, ge=0)
-    coulomb_N_m: Number = entry("Dry friction", "N m", 0.0, ge=0)
-    coulomb_speed_rad_s: Number = entry("Speed at which dry friction is nearly full", "rad/s", 1e-3, gt=0)
-
-    @model_validator(mode="after")
-    def _stop_stands_somewhere(self) -> RevoluteSpec:
-        refuse_without_limits(self.stop, self.limits, ("stop",))
-        return self
-
-    def degrees_of_freedom(self) -> dict[str, bool]:
-        """Return the one degree of freedom, with the joint's name: an angle."""
-        return {"": True}
-
-    def friction(self) -> Friction:
-        """See `JointSpec`."""
-        return self.armature_kg_m2, self.viscous_N_m_s, self.coulomb_N_m, self.coulomb_speed_rad_s
+    stop: AngleStop | None = entry(ABOUT, default=None)
 
 
-class PrismaticSpec(AxisSpec):
+class PrismaticSpec(OneDofSpec):
     """A slide. Its coordinate is a length in m."""
 
+    is_angle = False
     type: Literal["prismatic"] = entry("A slide: one translation along an axis")
     limits: LengthLimits = entry("Limits of the position and its rates", default=LengthLimits())
-    stop: LengthStopSpec | None = entry(ABOUT, default=None)
-    armature_kg: Number = entry("Mass added to the joint, beside that of rotors", "kg", 0.0, ge=0)
-    viscous_N_s_m: Number = entry("Viscous friction", "N s/m", 0.0, ge=0)
-    coulomb_N: Number = entry("Dry friction", "N", 0.0, ge=0)
-    coulomb_speed_m_s: Number = entry("Speed at which dry friction is nearly full", "m/s", 1e-3, gt=0)
-
-    @model_validator(mode="after")
-    def _stop_stands_somewhere(self) -> PrismaticSpec:
-        refuse_without_limits(self.stop, self.limits, ("stop",))
-        return self
-
-    def degrees_of_freedom(self) -> dict[str, bool]:
-        """Return the one degree of freedom, with the joint's name: a length."""
-        return {"": False}
-
-    def friction(self) -> Friction:
-        """See `JointSpec`."""
-        return self.armature_kg, self.viscous_N_s_m, self.coulomb_N, self.coulomb_speed_m_s
+    stop: LengthStop | None = entry(ABOUT, default=None)
 
 
-class ScrewSpec(AxisSpec):
+class ScrewSpec(OneDofSpec):
     """A screw: it moves along its axis as it turns. Its coordinate is the angle in rad."""
 
+    is_angle = True
     type: Literal["screw"] = entry("A screw: rotation about an axis with translation along it")
-    pitch_m_per_rad: Number | None = entry("Translation for each radian", "m/rad", None)
-    pitch_m_per_turn: Number | None = entry("Translation for each turn", "m/turn", None)
+    pitch = Quantity("pitch", _PITCH, "Translation along the axis")
     limits: AngleLimits = entry("Limits of the angle and its rates", default=AngleLimits())
-    stop: AngleStopSpec | None = entry(ABOUT, default=None)
-    armature_kg_m2: Number = entry("Inertia added to the joint, beside that of rotors", "kg m²", 0.0, ge=0)
-    viscous_N_m_s: Number = entry("Viscous friction", "N m s/rad", 0.0, ge=0)
-    coulomb_N_m: Number = entry("Dry friction", "N m", 0.0, ge=0)
-    coulomb_speed_rad_s: Number = entry("Speed at which dry friction is nearly full", "rad/s", 1e-3, gt=0)
-
-    @model_validator(mode="after")
-    def _one_pitch(self) -> ScrewSpec:
-        one_of(self, "pitch_m_per_rad", "pitch_m_per_turn", needed=True)
-        return self
-
-    @model_validator(mode="after")
-    def _stop_stands_somewhere(self) -> ScrewSpec:
-        refuse_without_limits(self.stop, self.limits, ("stop",))
-        return self
-
-    def degrees_of_freedom(self) -> dict[str, bool]:
-        """Return the one degree of freedom, with the joint's name: an angle."""
-        return {"": True}
-
-    def friction(self) -> Friction:
-        """See `JointSpec`."""
-        return self.armature_kg_m2, self.viscous_N_m_s, self.coulomb_N_m, self.coulomb_speed_rad_s
+    stop: AngleStop | None = entry(ABOUT, default=None)
 
     def geometry(self) -> dict[str, Any]:
         """See `JointSpec`."""
-        return super().geometry() | {"pitch_m_per_rad": self.pitch()}
-
-    def pitch(self) -> float:
-        """Return the pitch in m/rad."""
-        if self.pitch_m_per_turn is not None:
-            return self.pitch_m_per_turn / math.tau
-        return self.pitch_m_per_rad or 0.0
+        return super().geometry() | {"pitch_m_per_rad": self.pitch}
 
 
 class FixedSpec(JointSpec):

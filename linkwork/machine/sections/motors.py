@@ -67,6 +67,11 @@ class Motor(DofSection, common=True):
     )  # fmt: skip
 
     @property
+    def joint(self) -> str:
+        """The joint that it drives, or its degree of freedom JOINT.DOF."""
+        return self.name
+
+    @property
     def armature(self) -> float:
         """Inertia (or mass) of the rotor, reflected to the joint: gear² × rotor inertia."""
         return self.gear_ratio**2 * self.rotor_inertia

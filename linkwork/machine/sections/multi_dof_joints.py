@@ -9,18 +9,14 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import Field, model_validator
 
-from linkwork.machine.sections.angle_or_length import ANGLE, LENGTH, angle_or_length
-from linkwork.machine.sections.fields import Number, Section, Vector3, entry, wrong
-from linkwork.machine.sections.joints import AxisSpec, Friction, JointSpec, unit_vector
-from linkwork.machine.sections.limits import AngleLimits, LengthLimits
-from linkwork.machine.sections.stops import ABOUT, DofStop, refuse_without_limits
+from linkwork.machine.sections.fields import Number, Vector3, entry, wrong
+from linkwork.machine.sections.joints import AxisSpec, FrictionSpec, JointSpec, unit_vector
+from linkwork.machine.sections.limits import Limits
+from linkwork.machine.sections.stops import ABOUT, DofStop
 from linkwork.multibody.tree.joint_dof import ball_place
 
-DofLimits = Annotated[
-    Annotated[AngleLimits, Tag(ANGLE)] | Annotated[LengthLimits, Tag(LENGTH)], Discriminator(angle_or_length)
-]
 Column = Annotated[list[Number], Field(min_length=6, max_length=6)]
 _LIMITS = "Limits of the degrees of freedom, by name (see the joint's type)"
 _PARALLEL = 1e-6
@@ -29,7 +25,7 @@ _PARALLEL = 1e-6
 class _SeveralSpec(JointSpec):
     """Base class of joints with several degrees of freedom."""
 
-    limits: dict[str, DofLimits] = entry(_LIMITS, default={})
+    limits: dict[str, Limits] = entry(_LIMITS, default={})
     stop: dict[str, DofStop] = entry(f"{ABOUT}; by the names of the degrees of freedom", default={})
 
     @model_validator(mode="after")
@@ -42,29 +38,10 @@ class _SeveralSpec(JointSpec):
                 raise wrong(
                     "no degree of freedom of this joint has this name", name, allowed, "", ("limits", name)
                 )
-            if isinstance(limits, AngleLimits) != own[name]:
+            if limits.is_angle != own[name]:
                 found, allowed = ("rad", "m") if not own[name] else ("m", "rad or deg")
                 raise wrong("these limits have the wrong unit", found, allowed, "", ("limits", name))
         return self
-
-    @model_validator(mode="after")
-    def _stops_stand_somewhere(self) -> _SeveralSpec:
-        for name, stop in self.stop.items():
-            refuse_without_limits(stop, self.limits.get(name), ("stop", name))
-        return self
-
-
-class _TurningFriction(Section):
-    """Inertia and friction of joints that only turn, the same for each of their degrees of freedom."""
-
-    armature_kg_m2: Number = entry("Inertia added to each degree of freedom", "kg m²", 0.0, ge=0)
-    viscous_N_m_s: Number = entry("Viscous friction of each degree of freedom", "N m s/rad", 0.0, ge=0)
-    coulomb_N_m: Number = entry("Dry friction of each degree of freedom", "N m", 0.0, ge=0)
-    coulomb_speed_rad_s: Number = entry("Speed at which dry friction is nearly full", "rad/s", 1e-3, gt=0)
-
-    def turning_friction(self) -> Friction:
-        """Return the friction of each degree of freedom (`JointSpec.friction`)."""
-        return self.armature_kg_m2, self.viscous_N_m_s, self.coulomb_N_m, self.coulomb_speed_rad_s
 
 
 class CylindricalSpec(_SeveralSpec, AxisSpec):
@@ -77,9 +54,10 @@ class CylindricalSpec(_SeveralSpec, AxisSpec):
         return {"turn": True, "slide": False}
 
 
-class UniversalSpec(_SeveralSpec, AxisSpec, _TurningFriction):
+class UniversalSpec(_SeveralSpec, AxisSpec, FrictionSpec):
     """A cardan joint."""
 
+    is_angle = True
     type: Literal["universal"] = entry(
         "A cardan joint; degrees of freedom 1 (about axis) and 2 (about second_axis)"
     )
@@ -100,10 +78,6 @@ class UniversalSpec(_SeveralSpec, AxisSpec, _TurningFriction):
         """Return 1 and 2."""
         return {"1": True, "2": True}
 
-    def friction(self) -> Friction:
-        """See `JointSpec`."""
-        return self.turning_friction()
-
     def geometry(self) -> dict[str, Any]:
         """See `JointSpec`."""
         return super().geometry() | {"second_axis": self.second_direction()}
@@ -122,19 +96,16 @@ class PlanarSpec(_SeveralSpec, AxisSpec):
 _COORDINATES = "Coordinates of the orientation: a unit quaternion, or angles rx, ry, rz with R = Rz Ry Rx"
 
 
-class SphericalSpec(_SeveralSpec, _TurningFriction):
+class SphericalSpec(_SeveralSpec, FrictionSpec):
     """A ball joint."""
 
+    is_angle = True
     type: Literal["spherical"] = entry("A ball joint; degrees of freedom rx, ry, rz")
     coordinates: Literal["quaternion", "angles"] = entry(_COORDINATES, default="quaternion")
 
     def degrees_of_freedom(self) -> dict[str, bool]:
         """Return rx, ry and rz: rates about the child's axes or, with angles, of the angles."""
         return {"rx": True, "ry": True, "rz": True}
-
-    def friction(self) -> Friction:
-        """See `JointSpec`."""
-        return self.turning_friction()
 
     def of_quaternion(self) -> tuple[str, ...]:
         """See `JointSpec`."""

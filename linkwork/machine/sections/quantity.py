@@ -36,7 +36,10 @@ from linkwork.machine.sections.fields import Number, Range, Section, SectionPart
 T = TypeVar("T")
 REQUIRED: Any = PydanticUndefined
 """The default of a quantity that a file must give."""
-_WORDS = ({"effort": "torque", "position": "angle"}, {"effort": "force", "position": "position"})
+_WORDS = (
+    {"effort": "torque", "position": "angle", "inertia": "Inertia"},
+    {"effort": "force", "position": "position", "inertia": "Mass"},
+)
 
 
 class Unit(NamedTuple):
@@ -94,9 +97,9 @@ class Quantity(SectionPart, Generic[T]):
     """A number with a unit, as an attribute of sections; see the module.
 
     `key` is the key without its unit, or with `{unit}` in its place. In it and in `about`, `{effort}` is
-    torque or force, and `{position}` is angle or position. `default` (SI) is the value where a file gives
-    none of the keys; where it is None, `absent`: a number or a function of the section. `rules` bound the
-    number in the file.
+    torque or force, `{position}` angle or position, `{inertia}` Inertia or Mass. `default` (SI) is the value
+    where a file gives none of the keys; where it is None, `absent`: a number or a function of the section.
+    `rules` bound the number in the file.
     """
 
     annotation: ClassVar[Any] = Number
@@ -166,8 +169,7 @@ class Quantity(SectionPart, Generic[T]):
     def stored(self, section: Section, value: Any) -> dict[str, Any]:
         """See `SectionPart`: the value (SI) under the first of the keys."""
         first, *others = self.spellings(section)
-        given = value * first.unit.divisor / first.unit.factor
-        return {first.key: given, **{each.key: None for each in others}}
+        return {first.key: self._from_si(value, first.unit), **{each.key: None for each in others}}
 
     @overload
     def __get__(self, section: None, owner: type) -> Self: ...
@@ -185,6 +187,9 @@ class Quantity(SectionPart, Generic[T]):
     def _in_si(self, value: Any, unit: Unit) -> T:
         found: T = value * unit.factor / unit.divisor
         return found
+
+    def _from_si(self, value: Any, unit: Unit) -> Any:
+        return value * unit.divisor / unit.factor
 
 
 class RangeQuantity(Quantity[tuple[float, float]]):
@@ -211,6 +216,9 @@ class RangeQuantity(Quantity[tuple[float, float]]):
         low, high = (float(each) * unit.factor / unit.divisor for each in value)
         return low, high
 
+    def _from_si(self, value: Any, unit: Unit) -> Any:
+        return [each * unit.divisor / unit.factor for each in value]
+
 
 def _spellings(key: str, about: str, units: tuple[Unit, ...], words: dict[str, str]) -> tuple[Spelling, ...]:
     whole = key if "{unit}" in key else key + "_{unit}"
@@ -226,12 +234,13 @@ class DofSection(Section, common=True):
     As the type of a key, a common one takes either of its kinds: the one that `mark_kinds` has found.
     """
 
+    is_angle: ClassVar[bool]
     _name: str = PrivateAttr("")
     _index: int = PrivateAttr(-1)
 
     @property
-    def joint(self) -> str:
-        """The name of the degree of freedom or coordinate: a joint's, or JOINT.DOF."""
+    def name(self) -> str:
+        """The name of the coordinate: of a joint, JOINT.DOF, or of a task coordinate."""
         return self._name
 
     @property
@@ -252,7 +261,7 @@ class DofSection(Section, common=True):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        if cls.is_angle is not None or not cls.__subclasses__():
+        if cls.is_angle in (True, False) or not cls.__subclasses__():
             return handler(source)
         kinds = {ANGLE: True, LENGTH: False}
         choices = {tag: handler.generate_schema(cls.of_kind(kind)) for tag, kind in kinds.items()}

@@ -3,85 +3,96 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Any, Self
 
-from pydantic import Discriminator, Tag, model_validator
+from pydantic import model_validator
 
-from linkwork.machine.sections.angle_or_length import ANGLE, LENGTH, angle_or_length
-from linkwork.machine.sections.fields import Count, Number, Section, Switch, entry, one_of
-
-
-@dataclass(frozen=True)
-class SensorValues:
-    """A sensor's numbers in SI units (rad or m); a resolution of 0 is an ideal sensor."""
-
-    counts_per_turn: int
-    resolution: float
-    noise: float
-    velocity: bool
-    velocity_noise: float
+from linkwork.machine.sections.fields import Count, Section, Switch, entry, one_of
+from linkwork.machine.sections.quantity import POSITION, SPEED, DofSection, Quantity, without_degrees
 
 
-class AnglePositionSpec(Section):
+class PositionReading(Section, common=True):
+    """Measurement of a position; ideal where no key is given."""
+
+    resolution = Quantity(
+        "resolution", without_degrees(POSITION), "Resolution. Default: ideal", None, absent=0.0, gt=0
+    )
+    noise = Quantity("noise", without_degrees(POSITION), "Standard deviation of the noise", 0.0, ge=0)
+
+
+class AngleReading(PositionReading):
     """Measurement of an angle; ideal where no key is given."""
 
+    is_angle = True
     counts_per_turn: Count | None = entry(
         "Counts of the encoder for one turn of the joint; none: ideal", default=None, gt=0
     )
-    resolution_rad: Number | None = entry("Resolution. Default: ideal", "rad", None, gt=0)
-    noise_rad: Number = entry("Standard deviation of the noise", "rad", 0.0, ge=0)
 
     @model_validator(mode="after")
-    def _one_step(self) -> AnglePositionSpec:
+    def _one_step(self) -> Self:
         one_of(self, "counts_per_turn", "resolution_rad")
         return self
 
 
-class LengthPositionSpec(Section):
+class LengthReading(PositionReading):
     """Measurement of a length; ideal where no key is given."""
 
-    resolution_m: Number | None = entry("Resolution. Default: ideal", "m", None, gt=0)
-    noise_m: Number = entry("Standard deviation of the noise", "m", 0.0, ge=0)
+    is_angle = False
 
 
-class AngleSensorSpec(Section):
+class Sensor(DofSection, common=True):
+    """A sensor at the degree of freedom `joint`: q[index], and v[index] where `velocity`."""
+
+    position: PositionReading
+    velocity: Switch = entry("Whether the device also sends the joint's speed", default=False)
+    velocity_noise = Quantity(
+        "velocity_noise", without_degrees(SPEED), "Standard deviation of the noise of the speed", 0.0, ge=0
+    )
+
+    @property
+    def joint(self) -> str:
+        """The joint that it measures, or its degree of freedom JOINT.DOF."""
+        return self.name
+
+    @property
+    def resolution(self) -> float:
+        """The smallest step, rad or m; 0 for an ideal sensor."""
+        counts = getattr(self.position, "counts_per_turn", None)
+        return math.tau / counts if counts else self.position.resolution
+
+    @property
+    def noise(self) -> float:
+        """Standard deviation of the noise of positions, rad or m."""
+        return self.position.noise
+
+    @property
+    def uncertainty(self) -> float:
+        """Error of a reading, rad or m, that its resolution and noise (four deviations) explain."""
+        return self.resolution + 4.0 * self.noise
+
+    def speed_uncertainty(self, gain: float) -> float:
+        """The same of its speed, rad/s or m/s; gain (1/s): from positions to the speed, where it measures
+        none.
+        """
+        return 4.0 * self.velocity_noise if self.velocity else gain * (self.resolution + 6.0 * self.noise)
+
+    def with_values(self, **values: Any) -> Self:
+        """See `Section`; `noise` and `resolution` are those of positions."""
+        reading = {key: values.pop(key) for key in ("noise", "resolution") if key in values}
+        if "resolution" in reading and self.is_angle:
+            reading["counts_per_turn"] = None
+        return super().with_values(position=self.position.with_values(**reading), **values)
+
+
+class AngleSensor(Sensor):
     """The sensor of a hinge or a screw."""
 
-    kind: ClassVar[str] = ANGLE
-    position: AnglePositionSpec = entry("Resolution and noise of the angle", default=AnglePositionSpec())
-    velocity: Switch = entry("Whether the device also sends the joint's speed", default=False)
-    velocity_noise_rad_s: Number = entry("Standard deviation of the noise of the speed", "rad/s", 0.0, ge=0)
-
-    def values(self) -> SensorValues:
-        """Return the numbers in SI units."""
-        counts = self.position.counts_per_turn or 0
-        resolution = math.tau / counts if counts else self.position.resolution_rad or 0.0
-        return SensorValues(
-            counts, resolution, self.position.noise_rad, self.velocity, self.velocity_noise_rad_s
-        )
+    is_angle = True
+    position: AngleReading = entry("Resolution and noise of the angle", default=AngleReading())
 
 
-class LengthSensorSpec(Section):
+class LengthSensor(Sensor):
     """The sensor of a slide."""
 
-    kind: ClassVar[str] = LENGTH
-    position: LengthPositionSpec = entry("Resolution and noise of the position", default=LengthPositionSpec())
-    velocity: Switch = entry("Whether the device also sends the joint's speed", default=False)
-    velocity_noise_m_s: Number = entry("Standard deviation of the noise of the speed", "m/s", 0.0, ge=0)
-
-    def values(self) -> SensorValues:
-        """Return the numbers in SI units."""
-        return SensorValues(
-            0,
-            self.position.resolution_m or 0.0,
-            self.position.noise_m,
-            self.velocity,
-            self.velocity_noise_m_s,
-        )
-
-
-Sensor = Annotated[
-    Annotated[AngleSensorSpec, Tag(ANGLE)] | Annotated[LengthSensorSpec, Tag(LENGTH)],
-    Discriminator(angle_or_length),
-]
+    is_angle = False
+    position: LengthReading = entry("Resolution and noise of the position", default=LengthReading())

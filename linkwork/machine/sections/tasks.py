@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, cast
+from typing import Annotated, Any, cast
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import Field, model_validator
 
-from linkwork.machine.sections.angle_or_length import ANGLE, LENGTH, angle_or_length
-from linkwork.machine.sections.fields import Alias, Number, Section, Vector3, alias, entry, wrong
+from linkwork.machine.sections.fields import Alias, Number, Vector3, alias, entry, wrong
 from linkwork.machine.sections.joints import unit_vector
-from linkwork.machine.sections.limits import AngleLimits, LengthLimits
+from linkwork.machine.sections.limits import AngleLimits, LengthLimits, Limits
+from linkwork.machine.sections.quantity import DofSection
 from linkwork.multibody.model import Coordinate, CoordinateKind
 
 ANGLES = ("roll", "pitch", "yaw")
@@ -26,10 +26,11 @@ AngleCoordinate = Annotated[str, Field(pattern=_NAME + r"\.(roll|pitch|yaw)$")]
 _PLACED = {"direction": ("along",), "from_m": ("along", "distance"), "radius_m": ("distance",)}
 
 
-class _TaskSpec(Section):
-    """Base class of all task coordinates."""
+class Task(DofSection, common=True):
+    """A task coordinate: a length or an angle of a point."""
 
     coordinate: str
+    limits: Limits
     alias: Alias | None = alias()
 
     def point(self) -> str:
@@ -49,10 +50,10 @@ class _TaskSpec(Section):
         return Coordinate(name, self.axis(), self.point(), **self.place())
 
 
-class LengthTaskSpec(_TaskSpec):
+class LengthTask(Task):
     """Position of a point along a direction, or its distance from a place, in m."""
 
-    kind: ClassVar[str] = LENGTH
+    is_angle = False
     coordinate: LengthCoordinate = entry(_CHOICE)
     direction: Vector3 | None = entry(
         "Direction of POINT.along, in the world; its length does not matter", default=None
@@ -72,7 +73,7 @@ class LengthTaskSpec(_TaskSpec):
     limits: LengthLimits = entry("Limits of the coordinate and its rates", default=LengthLimits())
 
     @model_validator(mode="after")
-    def _has_place(self) -> LengthTaskSpec:
+    def _has_place(self) -> LengthTask:
         axis = self.axis()
         if axis == "along" and self.direction is None:
             raise wrong("the direction is missing", "nothing", "three numbers", "add direction: [0, 0, 1]")
@@ -86,22 +87,16 @@ class LengthTaskSpec(_TaskSpec):
         return self
 
     def place(self) -> dict[str, Any]:
-        """See `_TaskSpec.place`."""
+        """See `Task.place`."""
         origin = self.from_m or (0.0, 0.0, 0.0)
         if self.axis() == "along":
             return {"direction": self.direction, "from_m": origin}
         return {"from_m": origin, "less_m": self.radius_m or 0.0} if self.axis() == "distance" else {}
 
 
-class AngleTaskSpec(_TaskSpec):
+class AngleTask(Task):
     """An angle of the body that carries a point (3-2-1: Rz(yaw) Ry(pitch) Rx(roll)), in rad."""
 
-    kind: ClassVar[str] = ANGLE
+    is_angle = True
     coordinate: AngleCoordinate = entry(_CHOICE)
     limits: AngleLimits = entry("Limits of the coordinate and its rates", default=AngleLimits())
-
-
-Task = Annotated[
-    Annotated[LengthTaskSpec, Tag(LENGTH)] | Annotated[AngleTaskSpec, Tag(ANGLE)],
-    Discriminator(angle_or_length),
-]

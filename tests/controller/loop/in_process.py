@@ -187,11 +187,9 @@ def with_controller(machine: Machine, **settings: Any) -> Machine:
 def with_encoders(machine: Machine, counts: int) -> Machine:
     """The machine with encoders of these counts and no measured velocities; 0 counts: exact positions."""
     sensors = tuple(
-        replace(
-            sensor,
+        sensor.with_values(
             velocity=False,
             noise=0.0,
-            counts_per_turn=counts if sensor.is_angle else 0,
             resolution=(math.tau if sensor.is_angle else 1.0) / counts if counts else 0.0,
         )
         for sensor in machine.sensors

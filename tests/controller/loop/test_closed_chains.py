@@ -83,7 +83,7 @@ def test_after_an_emergency_stop_lockstep_time_stands_once_the_machine_rests() -
 
 def test_lockstep_time_stands_in_the_end_though_the_readings_never_do() -> None:
     machine = load("delta")
-    noisy = tuple(replace(sensor, noise=1e-4) for sensor in machine.sensors)
+    noisy = tuple(sensor.with_values(noise=1e-4) for sensor in machine.sensors)
     rig = InProcess(replace(machine, sensors=noisy))
     rig.enable()
     rig.order(EmergencyStop())

@@ -20,7 +20,7 @@ COARSE = 20_000
 def sensed(machine: Machine, counts: int, noise: float = 0.0) -> Machine:
     """The machine with ideal sensors (0 counts), or encoders alone; with noise of positions and speeds."""
     changed = with_encoders(machine, counts) if counts else machine
-    sensors = [replace(one, noise=noise, velocity_noise=100.0 * noise) for one in changed.sensors]
+    sensors = [one.with_values(noise=noise, velocity_noise=100.0 * noise) for one in changed.sensors]
     return replace(changed, sensors=tuple(sensors))
 
 

@@ -27,7 +27,7 @@ def weaker(joint: str, most: float) -> Machine:
     """The SCARA with another motor at one joint."""
     machine = load("scara")
     motors = tuple(
-        replace(motor, max_effort=most) if motor.joint == joint else motor for motor in machine.motors
+        motor.with_values(max_effort=most) if motor.joint == joint else motor for motor in machine.motors
     )
     return replace(machine, motors=motors)
 

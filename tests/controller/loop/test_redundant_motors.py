@@ -69,7 +69,7 @@ def test_motors_that_cannot_follow_slow_the_goal_down_on_its_path(name: str) -> 
     report = plan("move", MoveParams.model_validate({"target": TARGET}), strong, start).report
     share = 0.8 * max(peak["used"] for peak in report["effort_peaks"].values())
     weak = replace(
-        strong, motors=tuple(replace(one, max_effort=share * one.max_effort) for one in strong.motors)
+        strong, motors=tuple(one.with_values(max_effort=share * one.max_effort) for one in strong.motors)
     )
     rig = InProcess(weak)
     rig.enable()
@@ -86,7 +86,7 @@ def test_motors_that_cannot_follow_slow_the_goal_down_on_its_path(name: str) -> 
 
 def with_motors_everywhere(machine: Machine) -> Machine:
     names = enumerate(machine.mechanism.joint_names)
-    every = tuple(replace(machine.motors[0], joint=name, index=index) for index, name in names)
+    every = tuple(machine.motors[0].at(name, index) for index, name in names)
     settings = replace(
         machine.controller,
         preload=machine.controller.preload[:1] * len(every),
@@ -132,7 +132,7 @@ def test_passive_joints_get_nothing_and_the_motion_is_that_of_motors_everywhere(
 
 def test_in_the_loop_the_hold_is_all_that_tells_few_motors_from_many() -> None:
     five_bar = load("five_bar")  # without the encoders' steps, at whose edges round-off would decide
-    ideal = tuple(replace(sensor, resolution=0.0, counts_per_turn=0) for sensor in five_bar.sensors)
+    ideal = tuple(sensor.with_values(resolution=0.0) for sensor in five_bar.sensors)
     five_bar = replace(five_bar, sensors=ideal)
     moves = []
     for machine in (five_bar, with_motors_everywhere(five_bar)):

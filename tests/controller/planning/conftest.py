@@ -59,19 +59,13 @@ def start(scara: Machine) -> Start:
 
 def limited(machine: Machine, name: str, **limits: object) -> Machine:
     """The machine with other limits of one coordinate."""
-    coordinates = tuple(
-        replace(one, **limits) if one.name == name else one  # type: ignore[arg-type]
-        for one in machine.coordinates
-    )
+    coordinates = tuple(one.with_values(**limits) if one.name == name else one for one in machine.coordinates)
     return replace(machine, coordinates=coordinates, joints=coordinates[: machine.mechanism.nv])
 
 
 def motored(machine: Machine, joint: str, **values: float) -> Machine:
     """The machine with another motor at one joint."""
-    motors = tuple(
-        replace(one, **values) if one.joint == joint else one  # type: ignore[arg-type]
-        for one in machine.motors
-    )
+    motors = tuple(one.with_values(**values) if one.joint == joint else one for one in machine.motors)
     return replace(machine, motors=motors)
 
 

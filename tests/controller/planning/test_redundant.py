@@ -44,7 +44,7 @@ def walk_of(machine: Machine) -> Walk:
 
 def with_limits(machine: Machine, factor: float) -> Machine:
     """All motors with this part of their limits."""
-    motors = tuple(replace(one, max_effort=factor * one.max_effort) for one in machine.motors)
+    motors = tuple(one.with_values(max_effort=factor * one.max_effort) for one in machine.motors)
     return replace(machine, motors=motors)
 
 
@@ -114,8 +114,7 @@ def test_rates_are_those_of_the_efforts_that_the_loop_gives(redundant: Machine) 
     weak = {"left": 0.105, "right": 0.42, "left_elbow": 0.105}
     rates = {"left_elbow": 15.0}
     motors = [
-        replace(
-            one,
+        one.with_values(
             max_effort=weak[one.joint] * one.max_effort,
             max_effort_rate=rates.get(one.joint, one.max_effort_rate),
         )

@@ -87,7 +87,7 @@ def five_bar_with(*elbows: str) -> Machine:
     """The five-bar with encoders on these elbows too."""
     machine = load("five_bar")
     first = machine.sensors[0]
-    more = [replace(first, joint=name, index=machine.mechanism.joint_index(name)) for name in elbows]
+    more = [first.at(name, machine.mechanism.joint_index(name)) for name in elbows]
     return replace(machine, sensors=(*machine.sensors, *more))
 
 
