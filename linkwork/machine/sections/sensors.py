@@ -78,7 +78,7 @@ class Sensor(DofSection, common=True):
 
     def with_values(self, **values: Any) -> Self:
         """See `Section`; `noise` and `resolution` are those of positions."""
-        reading = {key: values.pop(key) for key in ("noise", "resolution") if key in values}
+        reading: dict[str, Any] = {key: values.pop(key) for key in ("noise", "resolution") if key in values}
         if "resolution" in reading and self.is_angle:
             reading["counts_per_turn"] = None
         return super().with_values(position=self.position.with_values(**reading), **values)
