@@ -21,7 +21,7 @@ JOINTS, TOOL = np.arange(4), np.arange(4, 8)
 def scara() -> Machine:
     """With motors that nothing here is too much for; their limits have tests of their own."""
     machine = load("scara")
-    return replace(machine, motors=tuple(replace(motor, max_effort=1e9) for motor in machine.motors))
+    return replace(machine, motors=tuple(motor.with_values(max_effort=1e9) for motor in machine.motors))
 
 
 def random_state(machine: Machine, rng: np.random.Generator) -> Workspace:

@@ -87,7 +87,7 @@ def worst_error(machine: Machine, plant: Machine | None = None) -> float:
 
 def test_the_command_makes_up_for_the_lag(tmp_path: Path) -> None:
     machine = with_motors(tmp_path, "bandwidth_Hz: 80")
-    ignorant = replace(machine, motors=tuple(replace(one, bandwidth=np.inf) for one in machine.motors))
+    ignorant = replace(machine, motors=tuple(one.with_values(bandwidth=np.inf) for one in machine.motors))
     known, unknown = worst_error(machine), worst_error(ignorant, machine)
     assert known < 0.2 * unknown
     assert known < 1e-3
