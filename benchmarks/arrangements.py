@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the models belon
 import numpy as np
 
 from linkwork.multibody.constraints import PinClosure, PointClosure
-from linkwork.multibody.formulations.other_formulations import constrained_forward_dynamics
+from linkwork.multibody.dynamics.other_formulations import constrained_forward_dynamics
 from linkwork.multibody.kernels.layout import RANK
 from tests.multibody.loop_topologies import ARRANGEMENTS
 from tests.verification.in_pinocchio import InPinocchio

@@ -16,8 +16,8 @@ import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.machine import Machine, load, shipped
+from linkwork.multibody.assembly.assembly import AssemblyError, assemble
 from linkwork.multibody.formulations.acceleration import Formulation, RedundantRows, acceleration
-from linkwork.multibody.formulations.assembly import AssemblyError, assemble
 from linkwork.multibody.formulations.evaluation import constraint_evaluation
 from linkwork.multibody.formulations.projector import saddle_point
 from linkwork.multibody.functions import bias, coordinate_values, friction, mass_matrix

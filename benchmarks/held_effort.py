@@ -18,7 +18,7 @@ from linkwork.arrays import Floats
 from linkwork.controller.laws.closed_chain import evaluate_closed
 from linkwork.controller.laws.feedback import lag
 from linkwork.machine import Machine
-from linkwork.multibody.formulations.projection import correct_position
+from linkwork.multibody.dynamics.projection import correct_position
 from linkwork.multibody.kernels.layout import RANK
 from linkwork.multibody.steps.integrate import rk4
 from linkwork.multibody.tree.coordinates import coordinates

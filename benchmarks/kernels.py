@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the models for P
 import numpy as np
 
 from benchmarks.closed_for_peers import MACHINES, in_motion
-from linkwork.multibody.formulations.other_formulations import constrained_forward_dynamics
+from linkwork.multibody.dynamics.other_formulations import constrained_forward_dynamics
 from tests.verification.in_pinocchio import InPinocchio
 
 

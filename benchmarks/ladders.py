@@ -32,8 +32,8 @@ import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.multibody.constraints import Frame, PinClosure, PointClosure
+from linkwork.multibody.dynamics.other_formulations import constrained_forward_dynamics
 from linkwork.multibody.formulations.evaluation import constraint_evaluation
-from linkwork.multibody.formulations.other_formulations import constrained_forward_dynamics
 from linkwork.multibody.kernels.layout import IN_FRONTS
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import Body, Joint

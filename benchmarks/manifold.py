@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from linkwork.machine import Machine, load, shipped
-from linkwork.multibody.tree.dynamics import dynamics, energy
+from linkwork.multibody.dynamics.tree_dynamics import dynamics, energy
 from linkwork.plant.offline.run import Motion, simulate
 
 STEP_S = 1e-3

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from linkwork.machine import load, shipped
 from linkwork.multibody import Mechanism
 from linkwork.multibody.constraints.rows import constraint_rows
+from linkwork.multibody.dynamics.tree_dynamics import dynamics
 from linkwork.multibody.symbolic import derive, numeric
 from linkwork.multibody.tree.coordinates import coordinates
-from linkwork.multibody.tree.dynamics import dynamics
 
 LIMIT = 1e-11
 SMALLEST = 1e-3

@@ -12,9 +12,9 @@ from benchmarks.papers.slider_crank import TANGENT, G, free_motion, on_branch, t
 from linkwork.arrays import Floats
 from linkwork.machine import load
 from linkwork.multibody import Mechanism, functions
+from linkwork.multibody.assembly.assembly import assemble
+from linkwork.multibody.dynamics.constrained_dynamics import projected
 from linkwork.multibody.formulations.acceleration import Formulation, acceleration
-from linkwork.multibody.formulations.assembly import assemble
-from linkwork.multibody.formulations.constrained_dynamics import projected
 from linkwork.multibody.formulations.projector import assembled, projector, pseudo_inverse
 from linkwork.multibody.kernels.layout import RANK, REPLACED
 

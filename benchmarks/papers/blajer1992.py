@@ -14,8 +14,8 @@ from benchmarks.papers.report import Report, small
 from linkwork.arrays import Floats
 from linkwork.machine import load
 from linkwork.multibody import Mechanism, functions
+from linkwork.multibody.assembly.assembly import assemble
 from linkwork.multibody.formulations.acceleration import acceleration
-from linkwork.multibody.formulations.assembly import assemble
 from linkwork.multibody.steps.integrate import rk4
 
 LENGTHS = Lengths(1.0, 0.8, 0.7, 0.6)

@@ -16,7 +16,7 @@ import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.multibody import Mechanism, Workspace
-from linkwork.multibody.tree.dynamics import dynamics
+from linkwork.multibody.dynamics.tree_dynamics import dynamics
 
 A, B = 0, 1
 ORDER = ([0, 1, 2], [2, 0, 1])

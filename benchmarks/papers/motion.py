@@ -8,9 +8,9 @@ import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.multibody import Mechanism, Workspace
-from linkwork.multibody.formulations.assembly import assemble
-from linkwork.multibody.formulations.other_formulations import FORMULATIONS, constrained_forward_dynamics
-from linkwork.multibody.formulations.projection import onto_manifold
+from linkwork.multibody.assembly.assembly import assemble
+from linkwork.multibody.dynamics.other_formulations import FORMULATIONS, constrained_forward_dynamics
+from linkwork.multibody.dynamics.projection import onto_manifold
 from linkwork.multibody.kernels.layout import ORDINARY
 
 Law = Callable[[float, Workspace], Floats]

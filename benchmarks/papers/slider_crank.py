@@ -14,7 +14,7 @@ from benchmarks.papers.report import Report, small
 from linkwork.arrays import Floats
 from linkwork.machine import load
 from linkwork.multibody import Mechanism, Workspace, functions
-from linkwork.multibody.formulations.constrained_dynamics import projected
+from linkwork.multibody.dynamics.constrained_dynamics import projected
 from linkwork.multibody.formulations.projector import projector, pseudo_inverse
 from linkwork.multibody.kernels.layout import RANK, REPLACED
 from linkwork.multibody.steps.integrate import rk4

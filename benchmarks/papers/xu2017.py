@@ -14,8 +14,8 @@ from linkwork.arrays import Floats
 from linkwork.machine import load
 from linkwork.multibody import Mechanism, Workspace, functions
 from linkwork.multibody.constraints import CoordinateConstraint
+from linkwork.multibody.dynamics.other_formulations import UDWADIA_KALABA, constrained_forward_dynamics
 from linkwork.multibody.formulations.acceleration import acceleration
-from linkwork.multibody.formulations.other_formulations import UDWADIA_KALABA, constrained_forward_dynamics
 from linkwork.multibody.steps.integrate import rk4
 
 TASK = ("x", "y", "z", "angle")

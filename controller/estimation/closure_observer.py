@@ -30,10 +30,10 @@ from linkwork.controller.estimation.sensor_estimate import (
     read_sensors,
 )
 from linkwork.multibody import Workspace
+from linkwork.multibody.closure.branches import replace_lost_rows
+from linkwork.multibody.closure.rank import admitted, factor, particular, scaled_right_side
 from linkwork.multibody.constraints.rows import constraint_rows
-from linkwork.multibody.formulations.branches import replace_lost_rows
-from linkwork.multibody.formulations.projection import position_residual
-from linkwork.multibody.formulations.rank import admitted, factor, particular, scaled_right_side
+from linkwork.multibody.dynamics.projection import position_residual
 from linkwork.multibody.kernels.compiling import block, flat, kernel, part
 from linkwork.multibody.kernels.layout import LOST, RANK, REPLACED, SMALLEST
 from linkwork.multibody.kernels.structs import Struct

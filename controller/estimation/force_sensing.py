@@ -5,12 +5,12 @@ from __future__ import annotations
 from linkwork.arrays import Floats, Integers, Matrix
 from linkwork.controller.laws.contact_forces import contact_effort
 from linkwork.multibody.contact.surfaces import surface_at
+from linkwork.multibody.dynamics.tree_dynamics import dynamics
 from linkwork.multibody.kernels.compiling import kernel
 from linkwork.multibody.kernels.views import fill
 from linkwork.multibody.linalg.linear import cholesky, cholesky_solve
 from linkwork.multibody.linalg.vectors import combine, dot, load
 from linkwork.multibody.tree.coordinates import coordinates
-from linkwork.multibody.tree.dynamics import dynamics
 from linkwork.multibody.workspace import Model, Workspace
 
 

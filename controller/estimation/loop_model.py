@@ -22,12 +22,12 @@ from linkwork.controller.exchange.tick_io import Inputs
 from linkwork.machine import Machine
 from linkwork.machine.chains import resolved
 from linkwork.multibody import Workspace
+from linkwork.multibody.dynamics.tree_dynamics import dynamics, forward_dynamics
 from linkwork.multibody.kernels.compiling import kernel
 from linkwork.multibody.kernels.structs import Struct
 from linkwork.multibody.kernels.views import copy
 from linkwork.multibody.steps.integrate import rk4
 from linkwork.multibody.tree.coordinates import coordinates
-from linkwork.multibody.tree.dynamics import dynamics, forward_dynamics
 from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.multibody.tree.rotations import go
 from linkwork.multibody.workspace import Model

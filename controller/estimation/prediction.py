@@ -23,23 +23,23 @@ from linkwork.arrays import Floats, Integers
 from linkwork.controller.estimation.applied_forces import act
 from linkwork.controller.laws.closed_chain import evaluate_motion
 from linkwork.multibody import Workspace
+from linkwork.multibody.closure.elimination import rows_both_ways
+from linkwork.multibody.closure.rank import particular
 from linkwork.multibody.constraints.rows import constraint_rows
-from linkwork.multibody.formulations.constrained_dynamics import (
+from linkwork.multibody.dynamics.constrained_dynamics import (
     free_forces,
     least_motion,
     motion_terms,
     projected,
 )
-from linkwork.multibody.formulations.elimination import rows_both_ways
-from linkwork.multibody.formulations.rank import particular
-from linkwork.multibody.formulations.reduced_mass import motion_in_basis
+from linkwork.multibody.dynamics.reduced_mass import motion_in_basis
+from linkwork.multibody.dynamics.tree_dynamics import dynamics, mass_times
 from linkwork.multibody.kernels.compiling import block, kernel, part
 from linkwork.multibody.kernels.layout import LOST, RANK
 from linkwork.multibody.kernels.structs import Struct
 from linkwork.multibody.kernels.views import copy, fill
 from linkwork.multibody.linalg.linear import cholesky_solve
 from linkwork.multibody.steps.integrate import rk4
-from linkwork.multibody.tree.dynamics import dynamics, mass_times
 from linkwork.multibody.tree.rotations import go
 from linkwork.multibody.workspace import Model
 

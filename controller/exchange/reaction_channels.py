@@ -1,6 +1,6 @@
 """Names of the published reactions: columns of the record, and what `state` answers.
 
-Each entry of `formulations.reactions.ReactionTable` has the force (N) and the moment (N m) on its body, along
+Each entry of `reactions.reactions.ReactionTable` has the force (N) and the moment (N m) on its body, along
 the world's axes, the moment about the entry's place: of a joint the origin of its child's frame, of a closure
 that of frame b. A constraint on a coordinate has its effort (N m or N) too.
 """
@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from linkwork.multibody.formulations.reactions import ReactionTable
 from linkwork.multibody.mechanism import Mechanism
+from linkwork.multibody.reactions.reactions import ReactionTable
 
 FORCE, MOMENT = ("fx", "fy", "fz"), ("mx", "my", "mz")
 EFFORT = "effort"

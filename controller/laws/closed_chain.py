@@ -21,9 +21,9 @@ from linkwork.controller.laws.law import (
 from linkwork.controller.laws.motor_allocation import BEYOND, drive, words
 from linkwork.machine import Machine
 from linkwork.multibody import Workspace
-from linkwork.multibody.formulations.constrained_dynamics import constrained_terms, motion_terms
-from linkwork.multibody.formulations.rank import admitted, particular
-from linkwork.multibody.formulations.reduced_mass import motion_in_basis
+from linkwork.multibody.closure.rank import admitted, particular
+from linkwork.multibody.dynamics.constrained_dynamics import constrained_terms, motion_terms
+from linkwork.multibody.dynamics.reduced_mass import motion_in_basis
 from linkwork.multibody.kernels.compiling import block, kernel
 from linkwork.multibody.kernels.layout import RANK
 from linkwork.multibody.kernels.structs import Struct

@@ -9,7 +9,7 @@ from linkwork.controller.laws.law import (
 )
 from linkwork.machine import Machine
 from linkwork.multibody import Workspace
-from linkwork.multibody.tree.dynamics import dynamics
+from linkwork.multibody.dynamics.tree_dynamics import dynamics
 
 
 class Float:

@@ -21,11 +21,11 @@ from __future__ import annotations
 from linkwork.arrays import Floats, Integers
 from linkwork.controller.laws.effort_bounds import keep_direction, within
 from linkwork.controller.laws.motor_conditioning import FADING, directions, fade, leverage, scratch_words
+from linkwork.multibody.dynamics.tree_dynamics import mass_times
 from linkwork.multibody.kernels.compiling import block, kernel, part
 from linkwork.multibody.kernels.layout import RANK
 from linkwork.multibody.kernels.views import fill
 from linkwork.multibody.linalg.linear import cholesky, cholesky_solve
-from linkwork.multibody.tree.dynamics import mass_times
 from linkwork.multibody.workspace import Model, Workspace
 
 LEVERAGE, SHARE, FREE = range(3)

@@ -17,9 +17,9 @@ from linkwork.controller.laws.law import (
 )
 from linkwork.machine import Machine
 from linkwork.multibody import Workspace
-from linkwork.multibody.formulations.udwadia_kalaba import ConstrainedAcceleration
+from linkwork.multibody.dynamics.tree_dynamics import dynamics
+from linkwork.multibody.dynamics.udwadia_kalaba import ConstrainedAcceleration
 from linkwork.multibody.tree.coordinates import coordinates
-from linkwork.multibody.tree.dynamics import dynamics
 
 RANK_TOLERANCE = 1e-9
 """Directions of B this much shorter than B's rows at the initial pose count as no constraint."""

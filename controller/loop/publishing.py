@@ -22,11 +22,11 @@ from linkwork.controller.supervision.brakes import RELEASED
 from linkwork.machine import Machine
 from linkwork.machine.payloads import Loads, carrying
 from linkwork.multibody import Workspace
-from linkwork.multibody.formulations.other_formulations import constrained_forward_dynamics
-from linkwork.multibody.formulations.reaction_memory import COLUMNS
-from linkwork.multibody.formulations.reactions import ReactionTable
+from linkwork.multibody.dynamics.other_formulations import constrained_forward_dynamics
 from linkwork.multibody.kernels.layout import ORDINARY
 from linkwork.multibody.mechanism import Mechanism
+from linkwork.multibody.reactions.reaction_memory import COLUMNS
+from linkwork.multibody.reactions.reactions import ReactionTable
 
 _PLACE = 3
 """Columns of a result before its force."""

@@ -17,8 +17,8 @@ import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.multibody.constraints.rows import constraint_rows
+from linkwork.multibody.dynamics.tree_dynamics import dynamics
 from linkwork.multibody.mechanism import Mechanism
-from linkwork.multibody.tree.dynamics import dynamics
 from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.multibody.tree.rotations import move_by
 

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from linkwork.arrays import Floats
 from linkwork.machine import Machine
 from linkwork.multibody import Mechanism, Workspace
+from linkwork.multibody.assembly.assembly import AssemblyError, assemble
 from linkwork.multibody.constraints.rows import constraint_rows
-from linkwork.multibody.formulations.assembly import AssemblyError, assemble
+from linkwork.multibody.dynamics.tree_dynamics import dynamics
 from linkwork.multibody.symbolic.c_source import header, source
 from linkwork.multibody.symbolic.generated_program import Drive, Function, GeneratedProgram, program_of
 from linkwork.multibody.symbolic.python_source import module
 from linkwork.multibody.symbolic.symbolic_model import SymbolicModel
 from linkwork.multibody.tree.coordinates import coordinates
-from linkwork.multibody.tree.dynamics import dynamics
 from linkwork.multibody.tree.rotations import move_by
 
 Language = Literal["c", "python"]

@@ -14,7 +14,7 @@ from linkwork.machine import Machine, MachineError, Problem
 from linkwork.machine.building.initial_assembly import assembled
 from linkwork.machine.nearest_name import meant
 from linkwork.machine.units import parse_assignment
-from linkwork.multibody.formulations.assembly import AssemblyError, assemble
+from linkwork.multibody.assembly.assembly import AssemblyError, assemble
 from linkwork.multibody.symbolic.equilibrium import NoEquilibrium
 from linkwork.multibody.symbolic.linear_model import (
     LinearModel,

@@ -13,9 +13,9 @@ from linkwork.machine.building.initial_assembly import admitted
 from linkwork.machine.checks.assembly_modes import fitting_poses
 from linkwork.machine.checks.controllability import leverage, refusals
 from linkwork.machine.checks.rank_gap import rank_decision
+from linkwork.multibody.closure.elimination_plan import factorisation
 from linkwork.multibody.contact.compliance import Contact, Plane
 from linkwork.multibody.forces import AppliedForce, Spring
-from linkwork.multibody.formulations.elimination_plan import factorisation
 from linkwork.multibody.functions import mass_matrix
 
 _SMALL = 1e-9

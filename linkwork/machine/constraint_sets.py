@@ -43,7 +43,7 @@ def names_of(machine: Machine, closed: int) -> tuple[str, ...]:
 
 def _under(machine: Machine, closed: int) -> Machine | str:
     from linkwork.machine.building.initial_assembly import assembled
-    from linkwork.multibody.formulations.assembly import AssemblyError
+    from linkwork.multibody.assembly.assembly import AssemblyError
 
     mechanism = _holding(machine.mechanism, machine.switchable, names_of(machine, closed))
     first = [*machine.assembly.kept, *(motor.joint for motor in machine.motors)]

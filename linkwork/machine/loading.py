@@ -271,7 +271,7 @@ def _built(file: MachineFile, document: Document, *, plant: bool = False) -> Mec
     try:
         mechanism = building.build_mechanism(file, plant=plant)
         if file.closed_form is not None:
-            from linkwork.multibody.formulations.closed_form_search import (
+            from linkwork.multibody.assembly.closed_form_search import (
                 CLOSED_FORMS,  # its kernels are for machines that name one
             )
 

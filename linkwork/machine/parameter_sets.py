@@ -129,7 +129,7 @@ class _Entries:
 
     def _moves_mass(self, model: Model) -> bool:
         """Whether the mass matrix at the initial pose is regular beyond doubt."""
-        from linkwork.multibody.tree.dynamics import dynamics  # loads the compiler
+        from linkwork.multibody.dynamics.tree_dynamics import dynamics  # loads the compiler
 
         work = self._work
         work.q[:] = self._machine.initial_q

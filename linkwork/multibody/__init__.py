@@ -2,14 +2,22 @@
 
 Describe a mechanism with `Body`, `Joint`, `Point` and `Coordinate`, and what closes its loops with
 `multibody.constraints`; make it with `Mechanism.build`. Then either call functions on states (functions.py,
-acceleration.py, assembly.py, projector.py), or take a `Workspace` and run kernels on `*workspace.arguments`:
+assembly/assembly.py, formulations/acceleration.py), or take a `Workspace` and run kernels on
+`*workspace.arguments`. Each folder imports only from those below it:
 
-    of the tree         kinematics.py, dynamics.py, coordinates.py, integrate.py
-    of the constraints  rows.py (Φ, A, b), rank.py (one decision on the rank, basis of admitted velocities)
-    under constraints   constrained.py, formulations.py (accelerations), projection.py, step.py
-    minimal coordinates partition.py, minimal.py; in closed form closed_form.py, four_bar.py
-    for people          evaluation.py (Φ, A, P and their rates), reactions.py (joints and closures)
-    on plain matrices   linear.py, orthogonal.py, udwadia_kalaba.py
+    symbolic, taylor    explicit equations and generated code; Taylor series in time
+    reactions           forces and moments at joints and closures
+    formulations        accelerations by each formulation; Φ, A, P and their rates
+    assembly            consistent states, assembly modes, closed forms, switched constraints
+    functions.py        functions on states
+    steps               one step of time
+    dynamics            inertia, bias forces, constrained accelerations, projections
+    mechanism.py        the mechanism, from descriptions of its parts
+    closure             factors of A, loop by loop; its rank
+    contact, forces     stops, contacts, springs, force elements
+    constraints         Φ, A and b of each kind of constraint
+    expressions, tree   text as programs; joints and kinematics
+    linalg, kernels     vectors and matrices; the translator to C
 """
 
 from linkwork.multibody.mechanism import Mechanism

@@ -9,10 +9,10 @@ import numpy.typing as npt
 
 from linkwork.arrays import Floats
 from linkwork.multibody.constraints import rows as _rows
-from linkwork.multibody.formulations.projection import position_residual
+from linkwork.multibody.dynamics import tree_dynamics as _dynamics
+from linkwork.multibody.dynamics.projection import position_residual
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.tree import coordinates as _coordinates
-from linkwork.multibody.tree import dynamics as _dynamics
 from linkwork.multibody.tree import kinematics as _kinematics
 from linkwork.multibody.workspace import Workspace
 

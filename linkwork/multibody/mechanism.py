@@ -9,21 +9,12 @@ import numpy.typing as npt
 
 from linkwork.arrays import Floats, Integers
 from linkwork.brief import Brief
+from linkwork.multibody.closure.elimination_plan import planned, row_columns
 from linkwork.multibody.constraints import Constraint
+from linkwork.multibody.constraints.expression_fields import Programs
 from linkwork.multibody.contact.compliance import Contact, JointStop, compliance_fields
-from linkwork.multibody.expressions.expression_fields import Programs
 from linkwork.multibody.forces.elements import ForceElement, element_fields
-from linkwork.multibody.formulations.elimination_plan import planned, row_columns
 from linkwork.multibody.kernels import layout
-from linkwork.multibody.kernels.parameters import (
-    Demanded,
-    columns,
-    constraint_fields,
-    dof_with_coordinates,
-    inertial_parameters,
-    scaling,
-    tree_parameters,
-)
 from linkwork.multibody.model import (
     ANGLES,
     Body,
@@ -32,6 +23,15 @@ from linkwork.multibody.model import (
     ModelError,
     Point,
     _frozen,
+)
+from linkwork.multibody.parameters import (
+    Demanded,
+    columns,
+    constraint_fields,
+    dof_with_coordinates,
+    inertial_parameters,
+    scaling,
+    tree_parameters,
 )
 from linkwork.multibody.tree.link_tree import Link, Places, check_names, links_of, refuse_massless
 from linkwork.multibody.workspace import Model, Workspace

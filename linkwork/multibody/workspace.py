@@ -221,7 +221,10 @@ class Workspace(Struct):
     basis: Annotated[Floats, "nv, nv", "its first nv - rank rows span the velocities that A admits"]
     ranking: Annotated[Floats, "RANKING_SIZE", "the decision on the rank (rank.py); layout names its entries"]
     choice: Annotated[
-        Floats, "3", "formulation of a step (formulations.py); 1: it corrects, 0: not; 1: minimal coordinates"
+        Floats,
+        "3",
+        "formulation (other_formulations.py); 1: the step corrects, 0: not; 1: minimal coordinates3",
+        "formulation of a step (other_formulations.py); 1: it corrects, 0: not; 1: minimal coordinates",
     ]
     compliant: Annotated[Floats, "nv", "generalized force of stops and contacts"]
     contact_force: Annotated[Floats, "n_contacts, 3", "N, on the point"]

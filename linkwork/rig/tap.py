@@ -230,7 +230,7 @@ class PlantTruth:
     @cached_property
     def energy(self) -> Floats:
         """Kinetic and potential energy (n, 2), J."""
-        from linkwork.multibody.tree.dynamics import dynamics, energy
+        from linkwork.multibody.dynamics.tree_dynamics import dynamics, energy
 
         work = self._mechanism.workspace()
         found = np.empty((len(self.q), 2))

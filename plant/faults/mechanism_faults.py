@@ -1,7 +1,7 @@
 """Faults of the simulated mechanism: other parameters, a payload, a constraint that acts no more.
 
 The new parameters take over between two periods; then the state is brought back onto the constraints, as
-they are now, by the shortest correction in the mass metric (`multibody.formulations.projection`).
+they are now, by the shortest correction in the mass metric (`multibody.dynamics.projection`).
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import Any, Final
 
 import numpy as np
 
+from linkwork.multibody.assembly.switching import SwitchRefused, switch
 from linkwork.multibody.constraints.rows import constraint_rows
-from linkwork.multibody.formulations.projection import (
+from linkwork.multibody.dynamics.projection import (
     TOLERANCE,
     correct_position,
     correct_velocity,
     position_residual,
 )
-from linkwork.multibody.formulations.switching import SwitchRefused, switch
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.plant.faults.effects import CannotBegin, Site
 from linkwork.plant.faults.mechanism_entries import Change, Open, OtherForce, Payload, Push, WeakSpring

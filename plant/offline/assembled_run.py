@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from linkwork.arrays import Floats
+from linkwork.multibody.dynamics.projection import onto_manifold
 from linkwork.multibody.formulations.acceleration import Formulation, accelerate
-from linkwork.multibody.formulations.projection import onto_manifold
 from linkwork.multibody.kernels.compiling import kernel
 from linkwork.multibody.kernels.layout import LOST
 from linkwork.multibody.mechanism import Mechanism

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from linkwork.arrays import Floats
-from linkwork.multibody.formulations.closed_form import ClosedFormMotion
-from linkwork.multibody.formulations.closed_form_search import CLOSED_FORMS
+from linkwork.multibody.assembly.closed_form import ClosedFormMotion
+from linkwork.multibody.assembly.closed_form_search import CLOSED_FORMS
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.steps.step import ADAPTIVE_RK4, SEMI_IMPLICIT
 from linkwork.multibody.workspace import Model, Workspace

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.machine.nearest_name import nearest
-from linkwork.multibody.formulations.switching import SwitchRefused, switch
+from linkwork.multibody.assembly.switching import SwitchRefused, switch
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.workspace import Workspace
 from linkwork.plant.offline import run_kernels as kernels

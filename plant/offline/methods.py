@@ -9,8 +9,8 @@ import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.machine import Machine
-from linkwork.multibody.formulations import other_formulations as formulations
-from linkwork.multibody.formulations.partition import (
+from linkwork.multibody.dynamics import other_formulations as formulations
+from linkwork.multibody.dynamics.partition import (
     COUNT,
     LISTS,
     SWITCHES,

@@ -9,8 +9,8 @@ import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.brief import Brief
-from linkwork.multibody.formulations.reactions import Reaction, ReactionTable
 from linkwork.multibody.mechanism import Mechanism
+from linkwork.multibody.reactions.reactions import Reaction, ReactionTable
 from linkwork.multibody.tree.kinematics import kinematics
 
 

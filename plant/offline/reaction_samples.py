@@ -13,9 +13,9 @@ from typing import Final
 import numpy as np
 
 from linkwork.arrays import Floats
-from linkwork.multibody.formulations.reaction_kernels import reactions_along
-from linkwork.multibody.formulations.reactions import ReactionTable
 from linkwork.multibody.mechanism import Mechanism
+from linkwork.multibody.reactions.reaction_kernels import reactions_along
+from linkwork.multibody.reactions.reactions import ReactionTable
 from linkwork.multibody.workspace import Workspace
 from linkwork.plant.offline.outputs import ConstraintEfforts, ReactionHistory
 

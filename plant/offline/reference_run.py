@@ -20,11 +20,11 @@ import numpy as np
 from linkwork.arrays import Floats
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.contact.compliant_forces import compliant_forces
-from linkwork.multibody.formulations.other_formulations import constrained_forward_dynamics
-from linkwork.multibody.formulations.projection import onto_manifold
+from linkwork.multibody.dynamics.other_formulations import constrained_forward_dynamics
+from linkwork.multibody.dynamics.projection import onto_manifold
+from linkwork.multibody.dynamics.tree_dynamics import dynamics
 from linkwork.multibody.kernels.compiling import kernel
 from linkwork.multibody.steps.touch_search import MOST_PARTS, beyond_touch
-from linkwork.multibody.tree.dynamics import dynamics
 from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.multibody.tree.rotations import coordinate_rates, normalise
 from linkwork.multibody.workspace import Model, Workspace, touches

@@ -16,13 +16,13 @@ from linkwork.arrays import Floats
 from linkwork.brief import Brief
 from linkwork.machine import Machine
 from linkwork.machine.building.contact_parameters import refuse_long_steps
-from linkwork.multibody.formulations.branch_velocities import SHORT, second_order_closures
-from linkwork.multibody.formulations.other_formulations import FORMULATIONS as ACCELERATIONS
-from linkwork.multibody.formulations.reactions import Reaction
+from linkwork.multibody.assembly.branch_velocities import SHORT, second_order_closures
+from linkwork.multibody.dynamics.other_formulations import FORMULATIONS as ACCELERATIONS
+from linkwork.multibody.dynamics.tree_dynamics import dynamics, energy
 from linkwork.multibody.kernels.layout import PASSAGES, RANK
 from linkwork.multibody.mechanism import Mechanism
+from linkwork.multibody.reactions.reactions import Reaction
 from linkwork.multibody.steps.step import METHODS
-from linkwork.multibody.tree.dynamics import dynamics, energy
 from linkwork.multibody.workspace import Workspace
 from linkwork.plant.offline import run_kernels as kernels
 from linkwork.plant.offline.accuracy import refined

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 
 from linkwork.arrays import Floats, Matrix
+from linkwork.multibody.closure.passages import count_passages, forget_passages
+from linkwork.multibody.closure.rank import factor
 from linkwork.multibody.constraints.rows import constraint_rows
-from linkwork.multibody.formulations.passages import count_passages, forget_passages
-from linkwork.multibody.formulations.projection import position_residual
-from linkwork.multibody.formulations.rank import factor
+from linkwork.multibody.dynamics.projection import position_residual
+from linkwork.multibody.dynamics.tree_dynamics import dynamics, energy
 from linkwork.multibody.kernels.compiling import kernel, part
 from linkwork.multibody.kernels.layout import RANK, SMALLEST
 from linkwork.multibody.kernels.views import copy, fill
@@ -16,7 +17,6 @@ from linkwork.multibody.linalg.vectors import (
     dot,
 )
 from linkwork.multibody.steps.step import step
-from linkwork.multibody.tree.dynamics import dynamics, energy
 from linkwork.multibody.tree.rotations import ball_of, turn_between
 from linkwork.multibody.workspace import Model, Workspace
 

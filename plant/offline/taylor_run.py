@@ -6,8 +6,8 @@ import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.machine import Machine
-from linkwork.multibody.formulations.reactions import Reaction
 from linkwork.multibody.model import ModelError
+from linkwork.multibody.reactions.reactions import Reaction
 from linkwork.multibody.taylor import SingularStep, StepTooLong, TaylorStepper
 from linkwork.multibody.taylor.conversion import TreeCoordinates, efforts_of, maximal_model_of
 from linkwork.multibody.workspace import Model, Workspace

@@ -21,8 +21,8 @@ from linkwork.machine import Machine
 from linkwork.machine.payloads import Loads, load_vector
 from linkwork.machine.scene import LightBeam, PartFeeder, SceneGripper, ScenePart
 from linkwork.multibody import Workspace
+from linkwork.multibody.dynamics.tree_dynamics import dynamics
 from linkwork.multibody.expressions.conditions import Condition, parse_condition
-from linkwork.multibody.tree.dynamics import dynamics
 from linkwork.multibody.tree.kinematics import kinematics, point_jacobian
 from linkwork.multibody.workspace import Model
 from linkwork.plant.scene.loose_part import LoosePart, PartModel
@@ -248,7 +248,7 @@ class Handling:
         work.v[:] = np.linalg.solve(work.M, momentum)
         if self._machine.is_constrained:
             from linkwork.multibody.constraints.rows import constraint_rows
-            from linkwork.multibody.formulations.projection import (
+            from linkwork.multibody.dynamics.projection import (
                 TOLERANCE,
                 correct_position,
                 correct_velocity,

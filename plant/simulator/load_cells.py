@@ -14,7 +14,7 @@ import numpy as np
 from linkwork.arrays import Floats, Integers
 from linkwork.machine import Machine
 from linkwork.machine.sections.force_sensors import ForceSensor
-from linkwork.multibody.formulations.other_formulations import constrained_forward_dynamics
+from linkwork.multibody.dynamics.other_formulations import constrained_forward_dynamics
 from linkwork.multibody.kernels.compiling import kernel
 from linkwork.multibody.workspace import Model, Workspace
 from linkwork.plant.simulator.plant_state import PlantState

@@ -27,8 +27,9 @@ is one first-order step of `response`, which is stable with any brake and damper
 import math
 
 from linkwork.arrays import Floats
-from linkwork.multibody.formulations.other_formulations import constrained_forward_dynamics
-from linkwork.multibody.formulations.projection import correct_position, correct_velocity, position_residual
+from linkwork.multibody.dynamics.other_formulations import constrained_forward_dynamics
+from linkwork.multibody.dynamics.projection import correct_position, correct_velocity, position_residual
+from linkwork.multibody.dynamics.sticking import hold_stuck
 from linkwork.multibody.kernels.compiling import kernel, part
 from linkwork.multibody.kernels.layout import (
     AFTER,
@@ -46,7 +47,6 @@ from linkwork.multibody.kernels.layout import (
     TRIALS,
 )
 from linkwork.multibody.kernels.views import copy, fill
-from linkwork.multibody.steps.sticking import hold_stuck
 from linkwork.multibody.steps.touch_search import narrow, trial_length
 from linkwork.multibody.workspace import Model, Workspace
 from linkwork.plant.simulator.impulses import bounded_impulses

@@ -9,13 +9,13 @@ step can follow, and for dampers that are too stiff for it.
 """
 
 from linkwork.arrays import Floats
-from linkwork.multibody.formulations.other_formulations import constrained_forward_dynamics
-from linkwork.multibody.formulations.projection import onto_manifold
+from linkwork.multibody.dynamics.other_formulations import constrained_forward_dynamics
+from linkwork.multibody.dynamics.projection import onto_manifold
+from linkwork.multibody.dynamics.tree_dynamics import mass_times, solve_mass
 from linkwork.multibody.kernels.compiling import block, kernel, part
 from linkwork.multibody.kernels.layout import RANK
 from linkwork.multibody.kernels.views import fill
 from linkwork.multibody.linalg.linear import cholesky_solve
-from linkwork.multibody.tree.dynamics import mass_times, solve_mass
 from linkwork.multibody.tree.rotations import move
 from linkwork.multibody.workspace import Model, Workspace
 from linkwork.plant.simulator.impulses import bounded_impulses

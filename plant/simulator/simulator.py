@@ -13,8 +13,8 @@ import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.machine import Machine
+from linkwork.multibody.assembly.switching import SwitchRefused, switch
 from linkwork.multibody.expressions.conditions import Condition, parse_condition
-from linkwork.multibody.formulations.switching import SwitchRefused, switch
 from linkwork.multibody.steps.step import MINIMAL
 from linkwork.multibody.workspace import Model
 from linkwork.plant.machinery import MachineryFailed

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from linkwork.machine import Machine
 from linkwork.machine.building.initial_assembly import assembled
-from linkwork.multibody.formulations.assembly import AssemblyError
+from linkwork.multibody.assembly.assembly import AssemblyError
 from linkwork.multibody.kernels.layout import ORDINARY
 from linkwork.multibody.workspace import Workspace
 

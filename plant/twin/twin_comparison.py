@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from linkwork.machine import Machine
 from linkwork.machine.payloads import Loads, SignalLoads, load_vector, with_own_model
-from linkwork.multibody.formulations.other_formulations import constrained_forward_dynamics
+from linkwork.multibody.dynamics.other_formulations import constrained_forward_dynamics
+from linkwork.multibody.dynamics.tree_dynamics import dynamics
 from linkwork.multibody.kernels.compiling import kernel
 from linkwork.multibody.tree.coordinates import coordinates
-from linkwork.multibody.tree.dynamics import dynamics
 from linkwork.multibody.workspace import Model, Workspace
 from linkwork.plant.simulator.simulator import SimulationDiverged, Simulator
 from linkwork.plant.twin.residual import Residual

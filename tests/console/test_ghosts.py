@@ -16,7 +16,7 @@ from linkwork.console.twin_ghost import SPAN_S, TwinGhost
 from linkwork.drawing.body_frames import BodyFrames
 from linkwork.machine import load
 from linkwork.multibody.constraints.rows import constraint_rows
-from linkwork.multibody.tree.dynamics import dynamics
+from linkwork.multibody.dynamics.tree_dynamics import dynamics
 from linkwork.multibody.tree.kinematics import kinematics
 
 

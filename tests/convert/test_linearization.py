@@ -13,10 +13,10 @@ from linkwork.convert.linearization import linear_model, pose, write
 from linkwork.machine import MachineError, load
 from linkwork.machine.building.initial_assembly import admitted_velocities
 from linkwork.multibody import functions
+from linkwork.multibody.assembly.assembly import assemble
 from linkwork.multibody.constraints.rows import constraint_rows
-from linkwork.multibody.formulations.assembly import assemble
+from linkwork.multibody.dynamics.tree_dynamics import dynamics
 from linkwork.multibody.tree.coordinates import coordinates
-from linkwork.multibody.tree.dynamics import dynamics
 from linkwork.multibody.tree.rotations import move_by
 
 G = 9.81

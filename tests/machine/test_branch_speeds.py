@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from linkwork.machine import MachineError, check, load, shipped_path
-from linkwork.multibody.formulations.branch_velocities import Tangents, branch_velocities
+from linkwork.multibody.assembly.branch_velocities import Tangents, branch_velocities
 from linkwork.plant.offline.run import simulate
 from tests.command import linkwork
 

@@ -5,6 +5,7 @@ import pytest
 
 from linkwork.arrays import Floats
 from linkwork.multibody import Joint, Mechanism
+from linkwork.multibody.assembly.assembly import assemble
 from linkwork.multibody.constraints import (
     CoordinateConstraint,
     CouplingConstraint,
@@ -16,15 +17,14 @@ from linkwork.multibody.constraints import (
     UniversalClosure,
     WeldClosure,
 )
+from linkwork.multibody.dynamics.constrained_dynamics import projected
+from linkwork.multibody.dynamics.other_formulations import lagrange, udwadia_kalaba
 from linkwork.multibody.formulations.acceleration import (
     Acceleration,
     RedundantRows,
     accelerate,
     acceleration,
 )
-from linkwork.multibody.formulations.assembly import assemble
-from linkwork.multibody.formulations.constrained_dynamics import projected
-from linkwork.multibody.formulations.other_formulations import lagrange, udwadia_kalaba
 from linkwork.multibody.formulations.projector import ASSEMBLIES, projector, projector_rate, pseudo_inverse
 from linkwork.multibody.kernels import layout
 from tests.multibody.closed_machines import bead, four_bar, on_branch, slider_crank

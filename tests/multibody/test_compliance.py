@@ -11,12 +11,12 @@ from scipy.integrate import solve_ivp
 from linkwork.multibody import Body, Joint, Mechanism, ModelError, Point
 from linkwork.multibody.constraints import CouplingConstraint, DistanceClosure, Frame
 from linkwork.multibody.contact.compliance import Contact, JointStop, Plane, Sphere
+from linkwork.multibody.dynamics.tree_dynamics import dynamics, energy, forward_dynamics
 from linkwork.multibody.kernels.layout import PARTS
 from linkwork.multibody.steps.integrate import rk4
 from linkwork.multibody.steps.step import RK4, step
 from linkwork.multibody.steps.touch_search import quickest
 from linkwork.multibody.taylor.taylor_model import MaximalModel
-from linkwork.multibody.tree.dynamics import dynamics, energy, forward_dynamics
 from linkwork.multibody.workspace import Workspace
 from tests.multibody.machines import random_tree
 

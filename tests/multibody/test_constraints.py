@@ -5,6 +5,7 @@ import pytest
 
 from linkwork.arrays import Floats
 from linkwork.multibody import Body, Joint, Mechanism, ModelError, Workspace
+from linkwork.multibody.assembly.assembly import AssemblyError, assemble
 from linkwork.multibody.constraints import (
     Constraint,
     CoordinateConstraint,
@@ -23,7 +24,6 @@ from linkwork.multibody.constraints import (
     WeldClosure,
 )
 from linkwork.multibody.constraints.rows import constraint_rows
-from linkwork.multibody.formulations.assembly import AssemblyError, assemble
 from linkwork.multibody.tree.kinematics import kinematics
 from tests.multibody.finite_differences import check_rows
 from tests.multibody.machines import (

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 from linkwork.arrays import Floats
 from linkwork.machine import load
+from linkwork.multibody.closure import elimination_plan
+from linkwork.multibody.closure.elimination import DELAYED
+from linkwork.multibody.closure.elimination_plan import fronts
+from linkwork.multibody.closure.rank import admitted
 from linkwork.multibody.constraints import Frame, PinClosure, PointClosure
-from linkwork.multibody.formulations import elimination_plan
-from linkwork.multibody.formulations.elimination import DELAYED
-from linkwork.multibody.formulations.elimination_plan import fronts
-from linkwork.multibody.formulations.other_formulations import constrained_forward_dynamics
-from linkwork.multibody.formulations.rank import admitted
+from linkwork.multibody.dynamics.other_formulations import constrained_forward_dynamics
 from linkwork.multibody.kernels import layout
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import Body, Joint

@@ -10,6 +10,7 @@ from scipy.integrate import solve_ivp
 from linkwork.arrays import Floats
 from linkwork.multibody import Body, Joint, Mechanism, ModelError, Point
 from linkwork.multibody.constraints import DistanceClosure, Frame
+from linkwork.multibody.dynamics.tree_dynamics import dynamics, energy, forward_dynamics
 from linkwork.multibody.forces import (
     AboutAxis,
     AlongDirection,
@@ -19,12 +20,11 @@ from linkwork.multibody.forces import (
     OnJoint,
     Spring,
 )
-from linkwork.multibody.formulations.reactions import ReactionTable
 from linkwork.multibody.functions import bias, kinetic_energy, potential_energy
+from linkwork.multibody.reactions.reactions import ReactionTable
 from linkwork.multibody.steps.integrate import rk4
 from linkwork.multibody.symbolic.linear_model import linearize
 from linkwork.multibody.tree.coordinates import coordinates
-from linkwork.multibody.tree.dynamics import dynamics, energy, forward_dynamics
 from linkwork.multibody.workspace import Workspace
 from tests.multibody.machines import G, random_state, random_tree
 from tests.multibody.symbolic.test_recursion import ROUND_OFF, worst_gap

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from linkwork.multibody import Mechanism, Workspace
+from linkwork.multibody.dynamics.tree_dynamics import dynamics, energy, forward_dynamics
 from linkwork.multibody.steps.integrate import rk4, semi_implicit
 from linkwork.multibody.tree.coordinates import coordinates
-from linkwork.multibody.tree.dynamics import dynamics, energy, forward_dynamics
 from tests.multibody.machines import G, pendulum, random_state, random_tree, scara
 
 

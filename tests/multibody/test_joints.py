@@ -5,8 +5,8 @@ import pytest
 
 from linkwork.arrays import Floats
 from linkwork.multibody import Body, Joint, Mechanism, ModelError, Point, functions
+from linkwork.multibody.dynamics.tree_dynamics import dynamics, energy
 from linkwork.multibody.steps.integrate import rk4, semi_implicit
-from linkwork.multibody.tree.dynamics import dynamics, energy
 from linkwork.multibody.tree.joint_map import configuration, gamma, twist_map, unclosed_pair
 from linkwork.multibody.tree.rotations import coordinate_rates
 from tests.multibody.finite_differences import derivative

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from linkwork.multibody.dynamics.tree_dynamics import dynamics
 from linkwork.multibody.kernels.compiling import kernel
 from linkwork.multibody.kernels.library import FOLDER
 from linkwork.multibody.linalg.linear import cholesky
-from linkwork.multibody.tree.dynamics import dynamics
 from tests.multibody.machines import pendulum
 
 ROOT = Path(__file__).parents[2]

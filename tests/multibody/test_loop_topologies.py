@@ -7,8 +7,8 @@ import pytest
 
 from linkwork.arrays import Floats
 from linkwork.multibody.constraints import PinClosure, PointClosure, RevoluteClosure
-from linkwork.multibody.formulations import reduced_mass
-from linkwork.multibody.formulations.other_formulations import constrained_forward_dynamics
+from linkwork.multibody.dynamics import reduced_mass
+from linkwork.multibody.dynamics.other_formulations import constrained_forward_dynamics
 from linkwork.multibody.kernels import layout
 from linkwork.multibody.linalg.linear import envelope_cholesky, envelope_solve
 from linkwork.multibody.mechanism import Mechanism

@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 
 from linkwork.multibody import Body, Joint, Mechanism, ModelError
+from linkwork.multibody.assembly.assembly import assemble
+from linkwork.multibody.assembly.closed_form_search import four_bar_of
+from linkwork.multibody.assembly.independent_closures import RedundantClosure, without_redundancy
 from linkwork.multibody.constraints import (
     Frame,
     PinClosure,
@@ -12,10 +15,7 @@ from linkwork.multibody.constraints import (
     RevoluteClosure,
     WeldClosure,
 )
-from linkwork.multibody.constraints.independent_closures import RedundantClosure, without_redundancy
 from linkwork.multibody.formulations.acceleration import acceleration
-from linkwork.multibody.formulations.assembly import assemble
-from linkwork.multibody.formulations.closed_form_search import four_bar_of
 from linkwork.multibody.taylor import TaylorStepper
 from linkwork.multibody.taylor.conversion import maximal_model_of
 from tests.multibody.closed_machines import BACK, bar, four_bar

@@ -6,19 +6,19 @@ import scipy.linalg
 
 from linkwork.arrays import Floats
 from linkwork.multibody import Body, Joint, Mechanism, Workspace
-from linkwork.multibody.constraints import CoordinateConstraint, DistanceClosure, Frame, PointClosure
-from linkwork.multibody.constraints.rows import constraint_rows
-from linkwork.multibody.formulations.assembly import (
+from linkwork.multibody.assembly.assembly import (
     AssemblyError,
     assemble,
     assemble_workspace,
     decide_rank,
 )
-from linkwork.multibody.formulations.passages import count_passages
-from linkwork.multibody.formulations.rank import factor, factor_without
+from linkwork.multibody.closure.passages import count_passages
+from linkwork.multibody.closure.rank import factor, factor_without
+from linkwork.multibody.constraints import CoordinateConstraint, DistanceClosure, Frame, PointClosure
+from linkwork.multibody.constraints.rows import constraint_rows
+from linkwork.multibody.dynamics.tree_dynamics import dynamics, energy
 from linkwork.multibody.kernels import layout
 from linkwork.multibody.steps.integrate import rk4
-from linkwork.multibody.tree.dynamics import dynamics, energy
 from linkwork.multibody.tree.rotations import move_by
 
 

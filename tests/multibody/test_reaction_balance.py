@@ -20,7 +20,7 @@ from linkwork.multibody.constraints import (
     VelocityConstraint,
 )
 from linkwork.multibody.formulations.acceleration import accelerate
-from linkwork.multibody.formulations.reactions import ReactionTable
+from linkwork.multibody.reactions.reactions import ReactionTable
 from linkwork.multibody.tree.kinematics import point_jacobian
 from linkwork.multibody.workspace import Workspace
 from tests.multibody.machines import (

@@ -6,6 +6,7 @@ import pytest
 from linkwork.arrays import Floats
 from linkwork.machine import load
 from linkwork.multibody import Joint, Mechanism
+from linkwork.multibody.assembly.assembly import assemble
 from linkwork.multibody.constraints import (
     CoordinateConstraint,
     CouplingConstraint,
@@ -17,8 +18,7 @@ from linkwork.multibody.constraints import (
     WeldClosure,
 )
 from linkwork.multibody.formulations.acceleration import accelerate
-from linkwork.multibody.formulations.assembly import assemble
-from linkwork.multibody.formulations.reactions import ReactionTable, joint_reactions
+from linkwork.multibody.reactions.reactions import ReactionTable, joint_reactions
 from linkwork.multibody.taylor import TaylorStepper
 from linkwork.multibody.taylor.conversion import TreeCoordinates, maximal_model_of
 from tests.multibody.closed_machines import four_bar

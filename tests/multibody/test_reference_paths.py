@@ -6,9 +6,9 @@ import pytest
 from benchmarks.formulations import differences
 from linkwork.arrays import Floats
 from linkwork.machine import load, shipped
+from linkwork.multibody.assembly.assembly import assemble
 from linkwork.multibody.constraints import PointClosure
 from linkwork.multibody.formulations.acceleration import RedundantRows, acceleration
-from linkwork.multibody.formulations.assembly import assemble
 from linkwork.multibody.formulations.evaluation import constraint_evaluation, projection, row_rates
 from linkwork.multibody.formulations.projector import WAYS, pseudo_inverse
 from tests.multibody.closed_machines import bead, four_bar

@@ -6,16 +6,16 @@ from scipy.integrate import solve_ivp
 
 from linkwork.arrays import Floats
 from linkwork.multibody import Body, Coordinate, Joint, Mechanism, Point
+from linkwork.multibody.assembly.assembly import assemble
 from linkwork.multibody.constraints import (
     CoordinateConstraint,
     Frame,
     RollingConstraint,
     VelocityConstraint,
 )
-from linkwork.multibody.formulations.assembly import assemble
-from linkwork.multibody.formulations.reactions import joint_reactions
+from linkwork.multibody.dynamics.tree_dynamics import dynamics, energy
+from linkwork.multibody.reactions.reactions import joint_reactions
 from linkwork.multibody.steps.integrate import rk4
-from linkwork.multibody.tree.dynamics import dynamics, energy
 from tests.multibody.machines import (
     G,
 )

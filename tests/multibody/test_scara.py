@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from linkwork.multibody import functions
+from linkwork.multibody.dynamics.tree_dynamics import dynamics
 from linkwork.multibody.tree.coordinates import coordinates
-from linkwork.multibody.tree.dynamics import dynamics
 from tests.multibody.finite_differences import wrapped
 from tests.multibody.machines import random_state, random_tree, relative_error, scara
 from tests.multibody.oracles import scara_closed_form as closed

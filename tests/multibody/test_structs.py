@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from linkwork.arrays import Flags, Floats, Integers
+from linkwork.multibody.dynamics.tree_dynamics import dynamics
 from linkwork.multibody.kernels.compiling import block, flat, kernel, part
 from linkwork.multibody.kernels.structs import Struct
 from linkwork.multibody.kernels.views import copy
 from linkwork.multibody.tree.coordinates import coordinates
-from linkwork.multibody.tree.dynamics import dynamics
 from linkwork.multibody.workspace import Model, Workspace
 from tests.multibody.machines import pendulum, scara
 

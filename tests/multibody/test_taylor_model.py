@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from linkwork.multibody import Body, Joint, Mechanism, ModelError
+from linkwork.multibody.dynamics.tree_dynamics import dynamics, energy, forward_dynamics
 from linkwork.multibody.taylor import Connection, JointFrame, MaximalModel, Pose, StepTooLong, TaylorStepper
-from linkwork.multibody.tree.dynamics import dynamics, energy, forward_dynamics
 from tests.multibody.machines import G, random_rotation
 from tests.multibody.maximal import bar, spatial_pendulum
 

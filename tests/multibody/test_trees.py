@@ -5,7 +5,7 @@ import pytest
 
 from linkwork.arrays import Floats
 from linkwork.multibody import Body, Joint, Mechanism, functions
-from linkwork.multibody.tree.dynamics import forward_dynamics, solve_mass
+from linkwork.multibody.dynamics.tree_dynamics import forward_dynamics, solve_mass
 from tests.multibody.machines import (
     random_rotation,
     random_state,

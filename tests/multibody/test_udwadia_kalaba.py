@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from linkwork.arrays import Floats
 from linkwork.multibody import functions
-from linkwork.multibody.formulations.udwadia_kalaba import (
+from linkwork.multibody.dynamics.udwadia_kalaba import (
     ConstrainedAcceleration,
     constrained_acceleration,
     scratch_size,

@@ -7,7 +7,7 @@ import pytest
 
 from linkwork.machine import Machine, MachineError, load
 from linkwork.machine.catalogue import shipped_path
-from linkwork.multibody.formulations.constrained_dynamics import projected
+from linkwork.multibody.dynamics.constrained_dynamics import projected
 from linkwork.plant.simulator.plant_state import EFFORTS
 from linkwork.plant.simulator.simulator import Simulator
 from linkwork.protocol.codes import Mode

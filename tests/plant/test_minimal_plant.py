@@ -11,8 +11,8 @@ import pytest
 
 from linkwork.machine import Machine, MachineError, load, shipped_path
 from linkwork.multibody.constraints.rows import constraint_rows
-from linkwork.multibody.formulations.partition import PROJECTED_STEPS, SWITCHES
-from linkwork.multibody.tree.dynamics import dynamics, energy
+from linkwork.multibody.dynamics.partition import PROJECTED_STEPS, SWITCHES
+from linkwork.multibody.dynamics.tree_dynamics import dynamics, energy
 from linkwork.plant.offline.run import simulate
 from linkwork.plant.simulator.plant_state import BRAKE, EFFORTS, ZERO
 from linkwork.plant.simulator.simulator import Simulator

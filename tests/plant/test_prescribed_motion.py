@@ -11,7 +11,7 @@ import pytest
 from linkwork import machine
 from linkwork.multibody import functions
 from linkwork.multibody.formulations.acceleration import accelerate
-from linkwork.multibody.formulations.reactions import joint_reactions
+from linkwork.multibody.reactions.reactions import joint_reactions
 from linkwork.plant.offline.run import Motion, simulate
 
 SCARA = machine.shipped_path("scara").read_text(encoding="utf-8")

@@ -24,7 +24,7 @@ from linkwork.machine import load
 machine = load("scara")
 work, force = machine.workspace(), np.zeros(4)
 work.q[:], work.v[:] = [0.3, -0.8, 0.2, 0.1], [1.0, -2.0, 0.5, 0.1]
-from linkwork.multibody.tree.dynamics import dynamics
+from linkwork.multibody.dynamics.tree_dynamics import dynamics
 from linkwork.multibody.tree.coordinates import coordinates
 dynamics(*work.arguments)
 coordinates(*work.arguments)
@@ -122,7 +122,7 @@ def half(x: float) -> float:
 from __future__ import annotations
 import math
 from linkwork.kernels import Floats, Model, kernel
-from linkwork.multibody.tree.dynamics import forward_dynamics
+from linkwork.multibody.dynamics.tree_dynamics import forward_dynamics
 from .parts import half
 from .structs import Gains
 

@@ -21,7 +21,7 @@ from linkwork.machine.building.initial_assembly import admitted
 from linkwork.machine.building.kept_values import keeping, values_of
 from linkwork.machine.checks.assembly_search import ValuesDepend, assembly_modes, initial_values
 from linkwork.machine.sections.orientation import rotation_of
-from linkwork.multibody.formulations.assembly import AssemblyError, assemble
+from linkwork.multibody.assembly.assembly import AssemblyError, assemble
 from linkwork.multibody.functions import point_position
 from linkwork.multibody.tree.quaternions import normalised, to_matrix
 from linkwork.plant.simulator.plant_state import BRAKE

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from linkwork.machine import load, shipped
-from linkwork.multibody.tree.dynamics import dynamics, energy
+from linkwork.multibody.dynamics.tree_dynamics import dynamics, energy
 from linkwork.plant.offline.run import simulate
 
 AT_REST = ("five_bar", "platform_huang")

@@ -46,15 +46,15 @@ from linkwork.controller.motion.streams.stream_limits import (
     turn_limit,
     turn_to,
 )
+from linkwork.multibody.closure.rank import admitted, factor, particular, scaled_right_side
 from linkwork.multibody.constraints.rows import constraint_rows
-from linkwork.multibody.formulations.projection import position_residual
-from linkwork.multibody.formulations.rank import admitted, factor, particular, scaled_right_side
+from linkwork.multibody.dynamics.projection import position_residual
+from linkwork.multibody.dynamics.tree_dynamics import dynamics, mass_times
 from linkwork.multibody.kernels.compiling import kernel, part
 from linkwork.multibody.kernels.layout import LOST, RANK
 from linkwork.multibody.kernels.views import copy, fill
 from linkwork.multibody.linalg.linear import lu_apply, lu_factor, products
 from linkwork.multibody.tree.coordinates import coordinates
-from linkwork.multibody.tree.dynamics import dynamics, mass_times
 from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.multibody.tree.rotations import move, wrapped
 from linkwork.multibody.workspace import Model, Workspace

@@ -72,11 +72,11 @@ def _demand(limit: LoadLimit, bears: Callable[[float], Floats]) -> Demand:
 
 def _multipliers(machine: Machine, poses: Floats, forces: Sequence[Floats]) -> list[Floats]:
     """For each of the forces (n × nv) the multipliers (n × rows) with A' λ = force, the shortest."""
+    from linkwork.multibody.closure.rank import factor
     from linkwork.multibody.constraints.rows import constraint_rows
-    from linkwork.multibody.formulations.constrained_dynamics import (
+    from linkwork.multibody.dynamics.constrained_dynamics import (
         multipliers_of,  # kernels of closed machines alone
     )
-    from linkwork.multibody.formulations.rank import factor
     from linkwork.multibody.tree.kinematics import kinematics
 
     work = machine.workspace()

@@ -25,11 +25,11 @@ from linkwork.controller.planning.paths.path import Path
 from linkwork.controller.planning.walk.walk_samples import walk_samples
 from linkwork.machine import Machine
 from linkwork.multibody import Workspace
+from linkwork.multibody.closure.rank import admitted, factor
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.coordinate_scales import scales
-from linkwork.multibody.formulations.rank import admitted, factor
+from linkwork.multibody.dynamics.tree_dynamics import dynamics
 from linkwork.multibody.kernels.layout import LOST, RANK, SMALLEST
-from linkwork.multibody.tree.dynamics import dynamics
 from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.multibody.tree.rotations import move_by
 

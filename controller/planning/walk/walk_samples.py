@@ -15,9 +15,9 @@ from linkwork.controller.exchange.goal_block import hermite, places
 from linkwork.controller.laws.closed_chain import evaluate_closed
 from linkwork.controller.laws.motor_allocation import motor_map
 from linkwork.controller.laws.motor_conditioning import leverage
+from linkwork.multibody.closure.rank import admitted, factor, particular, scaled_right_side
 from linkwork.multibody.constraints.rows import constraint_rows
-from linkwork.multibody.formulations.projection import position_residual
-from linkwork.multibody.formulations.rank import admitted, factor, particular, scaled_right_side
+from linkwork.multibody.dynamics.projection import position_residual
 from linkwork.multibody.kernels.compiling import block, kernel
 from linkwork.multibody.kernels.layout import LOST, RANK, SMALLEST
 from linkwork.multibody.kernels.views import copy, fill

@@ -18,16 +18,16 @@ from linkwork.arrays import Floats
 from linkwork.machine.building.initial_assembly import admitted_velocities
 from linkwork.machine.building.kept_values import keeping, values_of
 from linkwork.machine.checks.mode_places import typical_length
-from linkwork.multibody.constraints.rows import constraint_rows
-from linkwork.multibody.formulations.assembly import (
+from linkwork.multibody.assembly.assembly import (
     AssembledState,
     AssemblyError,
     assemble_workspace,
     decide_rank,
 )
+from linkwork.multibody.constraints.rows import constraint_rows
+from linkwork.multibody.dynamics.tree_dynamics import dynamics
 from linkwork.multibody.functions import mass_matrix
 from linkwork.multibody.mechanism import Mechanism
-from linkwork.multibody.tree.dynamics import dynamics
 from linkwork.multibody.tree.rotations import move_by
 
 MOST_STARTS, ENOUGH = 1000, 10

@@ -20,8 +20,8 @@ from linkwork.machine import Machine, MachineError
 from linkwork.machine.building.initial_assembly import admitted_velocities
 from linkwork.machine.building.kept_values import balls
 from linkwork.machine.loading import mechanism_of
+from linkwork.multibody.assembly.assembly import AssemblyError, assemble
 from linkwork.multibody.formulations.acceleration import acceleration
-from linkwork.multibody.formulations.assembly import AssemblyError, assemble
 from linkwork.multibody.formulations.evaluation import constraint_evaluation
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import ModelError, Point

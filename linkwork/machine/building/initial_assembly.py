@@ -16,18 +16,18 @@ import numpy as np
 from linkwork.arrays import Floats
 from linkwork.machine.building.kept_values import balls, directions, keeping, values_of, way_between
 from linkwork.machine.description import Assembly
-from linkwork.multibody.constraints.rows import constraint_rows
-from linkwork.multibody.formulations.assembly import (
+from linkwork.multibody.assembly.assembly import (
     AssembledState,
     AssemblyError,
     assemble,
     assemble_workspace,
     decide_rank,
 )
-from linkwork.multibody.formulations.branch_velocities import Tangents, branch_velocities, tangents
+from linkwork.multibody.assembly.branch_velocities import Tangents, branch_velocities, tangents
+from linkwork.multibody.constraints.rows import constraint_rows
+from linkwork.multibody.dynamics.tree_dynamics import dynamics
 from linkwork.multibody.formulations.projector import pseudo_inverse
 from linkwork.multibody.mechanism import Mechanism
-from linkwork.multibody.tree.dynamics import dynamics
 from linkwork.multibody.tree.rotations import move_by
 from linkwork.multibody.workspace import Workspace
 
@@ -91,7 +91,7 @@ def assembled(
     `first` names values to be kept rather than others, `speeds` degrees of freedom whose speed in v is kept;
     others keep the speed 0 in the order of `first`. `near` (nq) is a pose on the manifold, or close to it,
     from which the kept values travel instead of a search from q. Where branches of the motion meet, v is of
-    one of them. Raises multibody.formulations.assembly.AssemblyError, which is a ValueNotKept where the
+    one of them. Raises multibody.assembly.assembly.AssemblyError, which is a ValueNotKept where the
     constraints could be met without the kept values.
     """
     start, tolerance = _closed(mechanism, q if near is None else near)

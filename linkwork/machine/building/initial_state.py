@@ -162,7 +162,7 @@ def _assembled(
         ValueNotKept,
         assembled,
     )
-    from linkwork.multibody.formulations.assembly import AssemblyError
+    from linkwork.multibody.assembly.assembly import AssemblyError
 
     known = initial_keys(file)
     guessed = {known[key].name for key in file.initial_guess}

@@ -17,9 +17,9 @@ from linkwork.machine.checks.mode_places import ModePlaces, same_mode
 from linkwork.machine.description import Machine
 from linkwork.machine.nearest_name import listed
 from linkwork.machine.problems import Problem
+from linkwork.multibody.assembly.assembly import AssemblyError, assemble_workspace
 from linkwork.multibody.constraints import CoordinateConstraint
 from linkwork.multibody.constraints.rows import constraint_rows
-from linkwork.multibody.formulations.assembly import AssemblyError, assemble_workspace
 from linkwork.multibody.kernels.layout import PERPENDICULAR
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.tree.kinematics import kinematics

@@ -41,7 +41,7 @@ def rank_decision(machine: Machine) -> dict[str, Any]:
 
 def rank_warnings(machine: Machine) -> Iterator[Problem]:
     """Return warnings where the rank depends on the tolerance in the initial pose, or rows fail there."""
-    from linkwork.multibody.formulations.branch_velocities import second_order_closures
+    from linkwork.multibody.assembly.branch_velocities import second_order_closures
 
     for name in second_order_closures(machine.mechanism, machine.initial_q):
         yield machine.document.problem(

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linkwork.arrays import Floats, Integers
-from linkwork.multibody.expressions.expression_fields import Programs
+from linkwork.multibody.constraints.expression_fields import Programs
 from linkwork.multibody.kernels import layout
 from linkwork.multibody.model import WORLD, ModelError, Point, _number, _unit
 from linkwork.multibody.tree.link_tree import BodyPlacement, check_names

@@ -1,1 +1,1 @@
-"""Constrained dynamics: rank decision, constrained acceleration, projections, assembly and reactions."""
+"""Constrained accelerations by each formulation, and what they are evaluated for."""

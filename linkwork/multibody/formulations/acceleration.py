@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linkwork.arrays import Floats
-from linkwork.multibody.formulations.other_formulations import FORMULATIONS, constrained_forward_dynamics
+from linkwork.multibody.dynamics.other_formulations import FORMULATIONS, constrained_forward_dynamics
 from linkwork.multibody.formulations.projector import ASSEMBLIES, assembled, saddle_point
 from linkwork.multibody.functions import _set
 from linkwork.multibody.kernels import layout

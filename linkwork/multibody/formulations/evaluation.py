@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linkwork.arrays import Floats
-from linkwork.multibody.formulations.constrained_dynamics import constrained_terms
+from linkwork.multibody.dynamics.constrained_dynamics import constrained_terms
 from linkwork.multibody.formulations.projector import Way, projector, projector_rate, pseudo_inverse
 from linkwork.multibody.functions import _at
 from linkwork.multibody.kernels import layout

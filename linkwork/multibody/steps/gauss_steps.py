@@ -24,17 +24,17 @@ corrected.
 import math
 
 from linkwork.arrays import Floats
+from linkwork.multibody.closure.elimination import add_transposed
+from linkwork.multibody.closure.rank import factor, scaled_right_side
 from linkwork.multibody.constraints.rows import constraint_rows
-from linkwork.multibody.formulations.constrained_dynamics import least_motion, multipliers_of
-from linkwork.multibody.formulations.elimination import add_transposed
-from linkwork.multibody.formulations.other_formulations import constrained_forward_dynamics
-from linkwork.multibody.formulations.projection import TOLERANCE, position_residual
-from linkwork.multibody.formulations.rank import factor, scaled_right_side
+from linkwork.multibody.dynamics.constrained_dynamics import least_motion, multipliers_of
+from linkwork.multibody.dynamics.other_formulations import constrained_forward_dynamics
+from linkwork.multibody.dynamics.projection import TOLERANCE, position_residual
+from linkwork.multibody.dynamics.tree_dynamics import dynamics, factor_mass, mass_times, solve_mass
 from linkwork.multibody.kernels.compiling import kernel, part
 from linkwork.multibody.kernels.layout import LOST, RANKING_SIZE
 from linkwork.multibody.kernels.views import copy, fill
 from linkwork.multibody.steps.integrate import driving_power, rk4
-from linkwork.multibody.tree.dynamics import dynamics, factor_mass, mass_times, solve_mass
 from linkwork.multibody.tree.rotations import coordinate_rates, move, normalise
 from linkwork.multibody.workspace import Model, Workspace
 

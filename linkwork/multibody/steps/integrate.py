@@ -7,8 +7,8 @@ else in the workspace belongs to the last stage. The energy lost so far (`losses
 forces and moving constraints (`driven_work`) are added up over the stages, with their weights.
 """
 
-from linkwork.multibody.formulations.other_formulations import constrained_forward_dynamics
-from linkwork.multibody.formulations.projection import onto_manifold
+from linkwork.multibody.dynamics.other_formulations import constrained_forward_dynamics
+from linkwork.multibody.dynamics.projection import onto_manifold
 from linkwork.multibody.kernels.compiling import kernel, part
 from linkwork.multibody.kernels.views import copy, fill
 from linkwork.multibody.tree.rotations import coordinate_rates, move, normalise

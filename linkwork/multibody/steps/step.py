@@ -10,12 +10,12 @@ of which the last keeps the classical step of Runge and Kutta stable up to 2.7. 
 lengths.
 """
 
-from linkwork.multibody.formulations.minimal import divided_minimal_rk4, minimal_rk4, minimal_semi_implicit
-from linkwork.multibody.formulations.partition import PROJECTED_STEPS
+from linkwork.multibody.dynamics.partition import PROJECTED_STEPS
 from linkwork.multibody.kernels.compiling import kernel
 from linkwork.multibody.steps.divided_steps import divided_rk4
 from linkwork.multibody.steps.gauss_steps import gauss
 from linkwork.multibody.steps.integrate import rk4, semi_implicit
+from linkwork.multibody.steps.minimal import divided_minimal_rk4, minimal_rk4, minimal_semi_implicit
 from linkwork.multibody.steps.touch_search import begin_parts, judge_part, next_part
 from linkwork.multibody.workspace import Model, Workspace
 

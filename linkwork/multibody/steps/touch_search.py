@@ -14,12 +14,13 @@ of false position after Illinois, from the side beyond; `search` in the workspac
 import math
 
 from linkwork.arrays import Floats
+from linkwork.multibody.closure.rank import admitted, factor_rows
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.contact.compliance import DAMPER, RUBBING, SPRING
 from linkwork.multibody.contact.compliant_forces import compliant_forces
 from linkwork.multibody.contact.surfaces import surface_at
-from linkwork.multibody.formulations.rank import admitted, factor_rows
-from linkwork.multibody.formulations.reduced_mass import reduce_mass
+from linkwork.multibody.dynamics.reduced_mass import reduce_mass
+from linkwork.multibody.dynamics.tree_dynamics import dynamics, factor_mass, solve_mass_root
 from linkwork.multibody.kernels.compiling import block, kernel, part
 from linkwork.multibody.kernels.layout import (
     AFTER,
@@ -43,7 +44,6 @@ from linkwork.multibody.linalg.vectors import (
     subtract,
     times,
 )
-from linkwork.multibody.tree.dynamics import dynamics, factor_mass, solve_mass_root
 from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.multibody.workspace import Model, Workspace
 

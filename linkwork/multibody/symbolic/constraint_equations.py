@@ -25,8 +25,8 @@ from linkwork.multibody.constraints import (
     Row,
     VelocityConstraint,
 )
+from linkwork.multibody.constraints.expression_fields import subtracted_from
 from linkwork.multibody.expressions import names_in, parse
-from linkwork.multibody.expressions.expression_fields import subtracted_from
 from linkwork.multibody.kernels import layout
 from linkwork.multibody.symbolic.coordinate_expressions import (
     SymbolicCoordinates,

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from linkwork.arrays import Floats
+from linkwork.multibody.assembly.assembly import AssemblyError, assemble, decide_rank
 from linkwork.multibody.expressions.text import words_in
 from linkwork.multibody.forces import AppliedForce
-from linkwork.multibody.formulations.assembly import AssemblyError, assemble, decide_rank
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.symbolic.evaluate import Numbers, numeric
 from linkwork.multibody.symbolic.operation_tape import ONE, Expression

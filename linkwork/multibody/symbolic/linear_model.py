@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from linkwork.arrays import Floats
+from linkwork.multibody.dynamics.tree_dynamics import dynamics
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.symbolic.equilibrium import Equilibrium, NoEquilibrium, equilibrium
-from linkwork.multibody.tree.dynamics import dynamics
 
 _CONTROLLABLE = 1e-9
 _DEPENDENT = 1e-9

@@ -8,7 +8,7 @@ Make a `MaximalModel` from bodies and connections, or of a `Mechanism` and the c
 loops; a `TaylorStepper` then holds the state, steps, and gives reactions and poses.
 """
 
-from linkwork.multibody.formulations.reactions import Reaction
+from linkwork.multibody.reactions.reactions import Reaction
 from linkwork.multibody.taylor.connections import Connection, JointFrame
 from linkwork.multibody.taylor.stepper import Pose, SingularStep, StepTooLong, TaylorStepper
 from linkwork.multibody.taylor.taylor_model import MaximalModel

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linkwork.arrays import Floats
+from linkwork.multibody.assembly.independent_closures import without_redundancy
 from linkwork.multibody.constraints import (
     Closure,
     Constraint,
@@ -15,7 +16,6 @@ from linkwork.multibody.constraints import (
     PrismaticClosure,
     RevoluteClosure,
 )
-from linkwork.multibody.constraints.independent_closures import without_redundancy
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import Joint, ModelError
 from linkwork.multibody.taylor.connections import Connection, JointFrame

@@ -15,10 +15,10 @@ import numpy.typing as npt
 
 from linkwork.arrays import Floats
 from linkwork.multibody import functions
-from linkwork.multibody.formulations.reactions import Reaction
 from linkwork.multibody.linalg.linear import lu_solve
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import ModelError, Point
+from linkwork.multibody.reactions.reactions import Reaction
 from linkwork.multibody.taylor.expansion import expand, gaps
 from linkwork.multibody.taylor.rigid_motion import RigidMotion
 from linkwork.multibody.taylor.taylor_model import MaximalModel

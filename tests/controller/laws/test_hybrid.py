@@ -14,9 +14,9 @@ from linkwork.machine import Machine, MachineError, for_controller, load
 from linkwork.machine.catalogue import shipped_path
 from linkwork.machine.checks.force_stability import contact_map, rigid_map
 from linkwork.multibody import Workspace
-from linkwork.multibody.formulations.constrained_dynamics import projected
+from linkwork.multibody.dynamics.constrained_dynamics import projected
+from linkwork.multibody.dynamics.tree_dynamics import dynamics
 from linkwork.multibody.tree.coordinates import coordinates
-from linkwork.multibody.tree.dynamics import dynamics
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.laws import LawKind
 

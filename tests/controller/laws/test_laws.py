@@ -9,9 +9,9 @@ from linkwork.controller.laws import Law, Reference, law_of
 from linkwork.controller.laws.law_table import LawRefused
 from linkwork.machine import Machine, load
 from linkwork.multibody import Workspace
+from linkwork.multibody.dynamics.tree_dynamics import dynamics
 from linkwork.multibody.functions import forward_dynamics
 from linkwork.multibody.tree.coordinates import coordinates
-from linkwork.multibody.tree.dynamics import dynamics
 from linkwork.protocol.laws import LawKind
 
 JOINTS, TOOL = np.arange(4), np.arange(4, 8)

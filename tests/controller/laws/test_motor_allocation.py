@@ -12,8 +12,8 @@ from linkwork.controller.laws.effort_program import allocate
 from linkwork.machine import Machine, MachineError, load
 from linkwork.machine.catalogue import shipped_path
 from linkwork.multibody import Workspace
-from linkwork.multibody.formulations.assembly import assemble
-from linkwork.multibody.formulations.constrained_dynamics import projected
+from linkwork.multibody.assembly.assembly import assemble
+from linkwork.multibody.dynamics.constrained_dynamics import projected
 
 DRAWN = st.integers(0, 2**31 - 1)
 

@@ -31,7 +31,7 @@ from linkwork.controller.planning.process.planner import plan
 from linkwork.controller.supervision.state_machine import State
 from linkwork.demos.demo_run import moved_by_hand
 from linkwork.machine import load
-from linkwork.multibody.formulations.constrained_dynamics import projected
+from linkwork.multibody.dynamics.constrained_dynamics import projected
 from linkwork.plant.offline.run import simulate
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError

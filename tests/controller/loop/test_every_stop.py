@@ -14,7 +14,7 @@ from linkwork.controller.planning.walk.walk import walk
 from linkwork.controller.supervision.state_machine import State
 from linkwork.machine import Machine, load
 from linkwork.multibody.constraints.rows import constraint_rows
-from linkwork.multibody.formulations.projection import position_residual
+from linkwork.multibody.dynamics.projection import position_residual
 from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.protocol.codes import ResultCode
 from tests.controller.loop.goals_in_process import Planned

@@ -11,7 +11,7 @@ from linkwork.controller.motion.references.reference import GoalStatus
 from linkwork.machine import Machine, load
 from linkwork.machine.catalogue import shipped_path
 from linkwork.machine.checks.force_stability import gauged_map, rigid_map
-from linkwork.multibody.formulations.constrained_dynamics import projected
+from linkwork.multibody.dynamics.constrained_dynamics import projected
 from linkwork.protocol.codes import ResultCode
 from tests.controller.laws.test_hybrid import two_motors
 from tests.controller.loop.in_process import InProcess

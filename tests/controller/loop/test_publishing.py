@@ -16,9 +16,9 @@ from linkwork.controller.loop.tick import Tick
 from linkwork.controller.supervision.live_tuning import LOAD_RAMP_S, smooth
 from linkwork.machine import Machine, load, shipped_path
 from linkwork.machine.payloads import carrying, loaded
-from linkwork.multibody.formulations.reactions import joint_reactions
 from linkwork.multibody.functions import potential_energy
 from linkwork.multibody.mechanism import Mechanism
+from linkwork.multibody.reactions.reactions import joint_reactions
 from tests.controller.loop.in_process import InProcess, Sample, with_controller
 from tests.controller.loop.pressing_rig import PressingRig, polisher
 from tests.controller.loop.test_closed_chains import MOVES, move

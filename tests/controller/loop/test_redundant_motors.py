@@ -14,7 +14,7 @@ from linkwork.controller.planning.messages.planner_start import Start
 from linkwork.controller.planning.process.planner import plan
 from linkwork.machine import Machine, MachineError, load
 from linkwork.machine.catalogue import shipped_path
-from linkwork.multibody.formulations.constrained_dynamics import projected
+from linkwork.multibody.dynamics.constrained_dynamics import projected
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.laws import LawKind
 from linkwork.protocol.requests import MoveParams
@@ -146,7 +146,7 @@ def test_near_a_pose_without_leverage_the_law_says_so_and_stays_finite() -> None
     five_bar = load("five_bar")
     reach = np.arccos(0.75)
     near = np.array([np.pi - reach - 0.004, reach + 0.004, 0.0, 0.0])
-    from linkwork.multibody.formulations.assembly import assemble
+    from linkwork.multibody.assembly.assembly import assemble
 
     near[2], near[3] = -near[0], np.pi - near[1]
     q = assemble(five_bar.mechanism, near).q

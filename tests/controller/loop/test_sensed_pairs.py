@@ -13,9 +13,9 @@ from linkwork.arrays import Floats
 from linkwork.controller.estimation.assembly_mode import Branch
 from linkwork.machine import Machine, for_controller, load
 from linkwork.machine.building.initial_assembly import admitted_velocities
+from linkwork.multibody.assembly.assembly import assemble
+from linkwork.multibody.closure.rank import admitted, factor
 from linkwork.multibody.constraints.rows import constraint_rows
-from linkwork.multibody.formulations.assembly import assemble
-from linkwork.multibody.formulations.rank import admitted, factor
 from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.multibody.tree.rotations import move_by
 from tests.controller.loop.in_process import InProcess

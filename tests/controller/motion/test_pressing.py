@@ -175,7 +175,7 @@ def test_refusals_say_why(rig: PressingRig, trajectory: dict[str, object], text:
 
 @pytest.mark.slow
 def test_a_wanted_force_of_a_guide_is_held_in_motion(tmp_path: Path) -> None:
-    from linkwork.multibody.formulations.constrained_dynamics import projected
+    from linkwork.multibody.dynamics.constrained_dynamics import projected
     from tests.controller.laws.test_hybrid import two_motors
 
     rig = PressingRig(two_motors(tmp_path))

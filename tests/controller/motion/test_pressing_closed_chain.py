@@ -11,7 +11,7 @@ from linkwork.controller.exchange.orders import OrderOutcome
 from linkwork.controller.motion.references.reference import GoalStatus
 from linkwork.machine import Machine, load
 from linkwork.machine.catalogue import shipped_path
-from linkwork.multibody.formulations.constrained_dynamics import projected
+from linkwork.multibody.dynamics.constrained_dynamics import projected
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.laws import LawKind

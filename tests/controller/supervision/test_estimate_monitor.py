@@ -14,8 +14,8 @@ from linkwork.controller.exchange.orders import ConfirmBranch, Enable, OrderOutc
 from linkwork.controller.supervision.state_machine import State
 from linkwork.machine import Machine, load
 from linkwork.machine.checks.assembly_modes import fitting_poses
+from linkwork.multibody.closure.rank import admitted, factor
 from linkwork.multibody.constraints.rows import constraint_rows
-from linkwork.multibody.formulations.rank import admitted, factor
 from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.plant.offline.run import simulate
 from tests.controller.loop.in_process import InProcess, with_controller

@@ -15,10 +15,10 @@ from linkwork.multibody.constraints import (
     VelocityConstraint,
 )
 from linkwork.multibody.constraints.rows import constraint_rows
+from linkwork.multibody.dynamics.tree_dynamics import dynamics
 from linkwork.multibody.symbolic.evaluate import numeric
 from linkwork.multibody.symbolic.symbolic_model import derive
 from linkwork.multibody.tree.coordinates import coordinates
-from linkwork.multibody.tree.dynamics import dynamics
 from tests.multibody import test_constraints as given
 from tests.multibody.machines import random_body, random_joint, random_state
 

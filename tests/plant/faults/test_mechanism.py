@@ -7,9 +7,9 @@ import pytest
 
 from linkwork.machine import MachineError, load
 from linkwork.multibody.constraints.rows import constraint_rows
+from linkwork.multibody.dynamics.tree_dynamics import dynamics
 from linkwork.multibody.functions import mass_matrix, point_jacobian, point_position
 from linkwork.multibody.model import Point
-from linkwork.multibody.tree.dynamics import dynamics
 from linkwork.plant.faults.mechanism_entries import about
 from linkwork.plant.faults.pushes import pushable
 from linkwork.plant.faults.simulated import Simulated

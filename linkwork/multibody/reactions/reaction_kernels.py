@@ -13,25 +13,8 @@ import math
 from linkwork.arrays import Floats, Integers, Matrix
 from linkwork.multibody.constraints.rows import _axes, _in_disc, _pick
 from linkwork.multibody.contact.surfaces import surface_at
+from linkwork.multibody.dynamics.other_formulations import constrained_forward_dynamics
 from linkwork.multibody.expressions.tape import add_gradient, run_program
-from linkwork.multibody.formulations.other_formulations import constrained_forward_dynamics
-from linkwork.multibody.formulations.reaction_memory import (
-    ADJOINT,
-    CLOSURE,
-    CONSTRAINT,
-    FORM,
-    FROM_BODY,
-    KIND,
-    LENGTH,
-    ON_BODY,
-    ROW,
-    SEAT,
-    SOURCE,
-    START,
-    TERM,
-    WITH,
-    ReactionMemory,
-)
 from linkwork.multibody.kernels.compiling import flat, kernel, part
 from linkwork.multibody.kernels.layout import (
     ALONG,
@@ -58,6 +41,23 @@ from linkwork.multibody.linalg.vectors import (
     store,
     subtract,
     times,
+)
+from linkwork.multibody.reactions.reaction_memory import (
+    ADJOINT,
+    CLOSURE,
+    CONSTRAINT,
+    FORM,
+    FROM_BODY,
+    KIND,
+    LENGTH,
+    ON_BODY,
+    ROW,
+    SEAT,
+    SOURCE,
+    START,
+    TERM,
+    WITH,
+    ReactionMemory,
 )
 from linkwork.multibody.workspace import Model, Workspace
 

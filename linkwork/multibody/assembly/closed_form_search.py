@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from linkwork.arrays import Floats, Integers
+from linkwork.multibody.assembly.closed_form import ClosedForms
+from linkwork.multibody.assembly.four_bar_closed_form import FourBar
 from linkwork.multibody.constraints import PinClosure, PointClosure, RevoluteClosure
 from linkwork.multibody.constraints.constraint import Frame
-from linkwork.multibody.formulations.closed_form import ClosedForms
-from linkwork.multibody.formulations.four_bar_closed_form import FourBar
 from linkwork.multibody.functions import point_position
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import (

@@ -20,14 +20,14 @@ so that the rows of `basis` span the admitted velocities.
 import math
 
 from linkwork.arrays import Floats
-from linkwork.multibody.formulations.branch_window import constraints_move, lost_directions
-from linkwork.multibody.formulations.elimination import (
+from linkwork.multibody.closure.branch_window import constraints_move, lost_directions
+from linkwork.multibody.closure.elimination import (
     basis_of_fronts,
     dropped_by_fronts,
     eliminate,
     planned,
 )
-from linkwork.multibody.formulations.factors import (
+from linkwork.multibody.closure.factors import (
     in_fronts,
     particular_of_fronts,
     smallest_singular_value,

@@ -15,8 +15,8 @@ differentiated too.
 import math
 
 from linkwork.arrays import Floats
+from linkwork.multibody.closure.rank import ENTERED
 from linkwork.multibody.constraints.rows import constraint_rows
-from linkwork.multibody.formulations.rank import ENTERED
 from linkwork.multibody.kernels.compiling import kernel, part
 from linkwork.multibody.kernels.layout import ORDINARY, RANK, REPLACED
 from linkwork.multibody.kernels.views import copy, fill, fill_matrix

@@ -16,12 +16,12 @@ The partition and its scratch are fields of the workspace; dt is in seconds.
 """
 
 from linkwork.multibody.constraints.rows import constraint_rows
-from linkwork.multibody.formulations.constrained_dynamics import (
+from linkwork.multibody.dynamics.constrained_dynamics import (
     constrained_terms,
     forces_of_constraint,
     free_forces,
 )
-from linkwork.multibody.formulations.partition import (
+from linkwork.multibody.dynamics.partition import (
     COUNT,
     LISTS,
     POSITIONS,
@@ -31,8 +31,8 @@ from linkwork.multibody.formulations.partition import (
     factor_dependent,
     solve_dependent,
 )
-from linkwork.multibody.formulations.projection import TOLERANCE, position_residual
-from linkwork.multibody.formulations.reduced_mass import motion_in_basis
+from linkwork.multibody.dynamics.projection import TOLERANCE, position_residual
+from linkwork.multibody.dynamics.reduced_mass import motion_in_basis
 from linkwork.multibody.kernels.compiling import kernel, part
 from linkwork.multibody.kernels.layout import LOST, NEAR
 from linkwork.multibody.kernels.views import copy, fill

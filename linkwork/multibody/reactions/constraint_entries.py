@@ -18,12 +18,12 @@ from dataclasses import dataclass
 
 from linkwork.multibody.constraints import Closure
 from linkwork.multibody.expressions.program import COORDINATE
-from linkwork.multibody.formulations.reaction_memory import ADJOINT, CLOSURE, FACTOR, TERM
 from linkwork.multibody.kernels import layout
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import (
     WORLD,
 )
+from linkwork.multibody.reactions.reaction_memory import ADJOINT, CLOSURE, FACTOR, TERM
 from linkwork.multibody.tree.link_tree import Link
 
 

@@ -23,9 +23,9 @@ loops become flat together, as in a ladder, that decides on all of them.
 import math
 
 from linkwork.arrays import Floats, Matrix
+from linkwork.multibody.closure.elimination import basis_of_fronts
+from linkwork.multibody.closure.factors import in_fronts
 from linkwork.multibody.constraints.rows import constraint_rows
-from linkwork.multibody.formulations.elimination import basis_of_fronts
-from linkwork.multibody.formulations.factors import in_fronts
 from linkwork.multibody.kernels.compiling import block, kernel, part
 from linkwork.multibody.kernels.views import copy, fill
 from linkwork.multibody.linalg.reflections import back_substitute, exchange_back, reflect, reflect_back

@@ -7,7 +7,7 @@
 import math
 
 from linkwork.arrays import Floats
-from linkwork.multibody.formulations.elimination import (
+from linkwork.multibody.closure.elimination import (
     clear_dropped,
     reflect_rows,
     reflect_rows_back,

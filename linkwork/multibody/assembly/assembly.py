@@ -10,10 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linkwork.arrays import Floats
-from linkwork.multibody.constraints.rows import constraint_rows
-from linkwork.multibody.formulations.constrained_dynamics import least_motion
-from linkwork.multibody.formulations.projection import correct_velocity, position_residual
-from linkwork.multibody.formulations.rank import (
+from linkwork.multibody.closure.rank import (
     ENTERED,
     NOISE,
     admitted,
@@ -21,10 +18,13 @@ from linkwork.multibody.formulations.rank import (
     factor_beyond,
     scaled_right_side,
 )
+from linkwork.multibody.constraints.rows import constraint_rows
+from linkwork.multibody.dynamics.constrained_dynamics import least_motion
+from linkwork.multibody.dynamics.projection import correct_velocity, position_residual
+from linkwork.multibody.dynamics.tree_dynamics import dynamics
 from linkwork.multibody.functions import _set
 from linkwork.multibody.kernels import layout
 from linkwork.multibody.mechanism import Mechanism
-from linkwork.multibody.tree.dynamics import dynamics
 from linkwork.multibody.tree.rotations import move_by
 from linkwork.multibody.workspace import Workspace
 

@@ -16,8 +16,8 @@ them, the dependent ones first.
 """
 
 from linkwork.arrays import Floats
+from linkwork.multibody.closure.rank import rounding
 from linkwork.multibody.constraints.rows import is_of_velocity
-from linkwork.multibody.formulations.rank import rounding
 from linkwork.multibody.kernels.compiling import block, kernel, part
 from linkwork.multibody.kernels.layout import RANK
 from linkwork.multibody.kernels.views import copy, fill

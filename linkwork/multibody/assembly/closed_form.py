@@ -20,10 +20,10 @@ import numpy as np
 import numpy.typing as npt
 
 from linkwork.arrays import Floats
+from linkwork.multibody.dynamics.tree_dynamics import dynamics
 from linkwork.multibody.functions import _set
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.steps.divided_steps import FASTEST, REACH, divide
-from linkwork.multibody.tree.dynamics import dynamics
 
 BETTER = 1.25
 """How many times better another variant must be before it is taken; larger ones come too near the poles."""

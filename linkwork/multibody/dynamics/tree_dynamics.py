@@ -9,6 +9,7 @@ import math
 
 from linkwork.arrays import Floats
 from linkwork.multibody.contact.compliant_forces import compliant_forces
+from linkwork.multibody.dynamics.sticking import accelerate_others
 from linkwork.multibody.forces.element_forces import element_forces
 from linkwork.multibody.kernels.compiling import kernel, part
 from linkwork.multibody.linalg.vectors import (
@@ -24,7 +25,6 @@ from linkwork.multibody.linalg.vectors import (
     subtract,
     times,
 )
-from linkwork.multibody.steps.sticking import accelerate_others
 from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.multibody.workspace import Model, Workspace
 

@@ -15,7 +15,7 @@ from linkwork.multibody.constraints import (
     ExpressionConstraint,
     Frame,
 )
-from linkwork.multibody.expressions.expression_fields import Programs, subtracted_from
+from linkwork.multibody.constraints.expression_fields import Programs, subtracted_from
 from linkwork.multibody.kernels import layout
 from linkwork.multibody.model import (
     ModelError,

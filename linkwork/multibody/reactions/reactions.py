@@ -21,17 +21,17 @@ import numpy as np
 import numpy.typing as npt
 
 from linkwork.arrays import Floats, Integers
-from linkwork.multibody.constraints.constraint_entries import Entry, constraint_entries
 from linkwork.multibody.forces import AboutAxis, AlongDirection, BetweenPoints, Line
 from linkwork.multibody.formulations.acceleration import Formulation, accelerate
-from linkwork.multibody.formulations.reaction_kernels import reactions
-from linkwork.multibody.formulations.reaction_memory import ReactionMemory
 from linkwork.multibody.functions import _set
 from linkwork.multibody.kernels import layout
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import (
     WORLD,
 )
+from linkwork.multibody.reactions.constraint_entries import Entry, constraint_entries
+from linkwork.multibody.reactions.reaction_kernels import reactions
+from linkwork.multibody.reactions.reaction_memory import ReactionMemory
 from linkwork.multibody.tree.link_tree import BodyPlacement, Link, links_of
 from linkwork.multibody.workspace import Workspace
 

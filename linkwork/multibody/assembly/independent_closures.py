@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linkwork.arrays import Floats
+from linkwork.multibody.assembly.assembly import AssemblyError, assemble
 from linkwork.multibody.constraints import (
     Closure,
     Constraint,
@@ -24,7 +25,6 @@ from linkwork.multibody.constraints import (
     RevoluteClosure,
 )
 from linkwork.multibody.constraints.rows import constraint_rows
-from linkwork.multibody.formulations.assembly import AssemblyError, assemble
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import (
     ModelError,

@@ -8,20 +8,20 @@ acceleration is then NaN, and the rank shows the cause.
 
 import math
 
-from linkwork.multibody.formulations.constrained_dynamics import (
+from linkwork.multibody.closure.rank import in_one_piece
+from linkwork.multibody.dynamics.constrained_dynamics import (
     constrained_terms,
     forces_of_constraint,
     free_forces,
     projected,
 )
-from linkwork.multibody.formulations.rank import in_one_piece
-from linkwork.multibody.formulations.udwadia_kalaba import constrained_acceleration
+from linkwork.multibody.dynamics.tree_dynamics import forward_dynamics
+from linkwork.multibody.dynamics.udwadia_kalaba import constrained_acceleration
 from linkwork.multibody.kernels.compiling import block, kernel
 from linkwork.multibody.kernels.layout import RANK, REPLACED
 from linkwork.multibody.kernels.views import copy, fill
 from linkwork.multibody.linalg.linear import cholesky, cholesky_solve, lower_solve, upper_solve
 from linkwork.multibody.linalg.reflections import exchange_back, reflect
-from linkwork.multibody.tree.dynamics import forward_dynamics
 from linkwork.multibody.workspace import Model, Workspace
 
 PROJECTED, UDWADIA_KALABA, LAGRANGE = range(3)

@@ -22,11 +22,11 @@ import numpy as np
 import numpy.typing as npt
 
 from linkwork.arrays import Floats
+from linkwork.multibody.assembly.assembly import decide_rank
 from linkwork.multibody.constraints.rows import constraint_rows
-from linkwork.multibody.formulations.assembly import decide_rank
+from linkwork.multibody.dynamics.tree_dynamics import dynamics
 from linkwork.multibody.functions import _set
 from linkwork.multibody.mechanism import Mechanism
-from linkwork.multibody.tree.dynamics import dynamics
 from linkwork.multibody.workspace import Workspace
 
 STARTS = 64

@@ -17,9 +17,9 @@ Samples within the window of a branch pose (rank.py) are not compared: the last 
 import math
 
 from linkwork.arrays import Floats
-from linkwork.multibody.formulations.branch_window import span_admitted
-from linkwork.multibody.formulations.elimination import copy_rows, rows_apart, rows_times
-from linkwork.multibody.formulations.factors import clear_dependent, from_factors, solve_rows, to_factors
+from linkwork.multibody.closure.branch_window import span_admitted
+from linkwork.multibody.closure.elimination import copy_rows, rows_apart, rows_times
+from linkwork.multibody.closure.factors import clear_dependent, from_factors, solve_rows, to_factors
 from linkwork.multibody.kernels.compiling import kernel, part
 from linkwork.multibody.kernels.layout import LOST, PASSAGES, RANK, SMALLEST, SWITCHED
 from linkwork.multibody.kernels.views import copy

@@ -6,12 +6,12 @@ The mass metric does not mix metres and radians, and makes the correction of vel
 when a constraint is switched on. Directions that are lost at a branch pose are left alone by both.
 """
 
+from linkwork.multibody.closure.rank import factor, scaled_right_side
 from linkwork.multibody.constraints.rows import constraint_rows
-from linkwork.multibody.formulations.constrained_dynamics import least_motion
-from linkwork.multibody.formulations.rank import factor, scaled_right_side
+from linkwork.multibody.dynamics.constrained_dynamics import least_motion
+from linkwork.multibody.dynamics.tree_dynamics import dynamics, mass_times
 from linkwork.multibody.kernels.compiling import kernel
 from linkwork.multibody.kernels.views import fill
-from linkwork.multibody.tree.dynamics import dynamics, mass_times
 from linkwork.multibody.tree.rotations import move
 from linkwork.multibody.workspace import Model, Workspace
 

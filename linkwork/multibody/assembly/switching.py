@@ -13,15 +13,15 @@ import numpy as np
 
 from linkwork.arrays import Floats, Integers
 from linkwork.multibody.constraints.rows import constraint_rows
-from linkwork.multibody.formulations.constrained_dynamics import multipliers_of
-from linkwork.multibody.formulations.projection import (
+from linkwork.multibody.dynamics.constrained_dynamics import multipliers_of
+from linkwork.multibody.dynamics.projection import (
     TOLERANCE,
     correct_position,
     correct_velocity,
     position_residual,
 )
+from linkwork.multibody.dynamics.tree_dynamics import dynamics, energy
 from linkwork.multibody.mechanism import Mechanism
-from linkwork.multibody.tree.dynamics import dynamics, energy
 from linkwork.multibody.workspace import Workspace
 
 SWITCH_TOLERANCE = 1e-3

@@ -12,10 +12,10 @@ The factor is computed within the envelope: row i of it begins where the first n
 """
 
 from linkwork.arrays import Floats
+from linkwork.multibody.dynamics.tree_dynamics import mass_times
 from linkwork.multibody.kernels.compiling import block, kernel, part
 from linkwork.multibody.kernels.views import fill
 from linkwork.multibody.linalg.linear import envelope_cholesky, envelope_solve
-from linkwork.multibody.tree.dynamics import mass_times
 from linkwork.multibody.workspace import Model, Workspace
 
 MANY = 8

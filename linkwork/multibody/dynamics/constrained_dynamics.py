@@ -10,10 +10,9 @@ with a basis Λ of the range of P instead of P itself:
 """
 
 from linkwork.arrays import Floats
-from linkwork.multibody.constraints.rows import constraint_rows
-from linkwork.multibody.formulations.branches import replace_lost_rows
-from linkwork.multibody.formulations.factors import in_fronts, multipliers_of_fronts
-from linkwork.multibody.formulations.rank import (
+from linkwork.multibody.closure.branches import replace_lost_rows
+from linkwork.multibody.closure.factors import in_fronts, multipliers_of_fronts
+from linkwork.multibody.closure.rank import (
     admitted,
     factor,
     factor_again,
@@ -21,13 +20,14 @@ from linkwork.multibody.formulations.rank import (
     particular,
     scaled_right_side,
 )
-from linkwork.multibody.formulations.reduced_mass import motion_in_basis
+from linkwork.multibody.constraints.rows import constraint_rows
+from linkwork.multibody.dynamics.reduced_mass import motion_in_basis
+from linkwork.multibody.dynamics.sticking import hold_stuck, sticking_forces
+from linkwork.multibody.dynamics.tree_dynamics import dynamics, mass_times
 from linkwork.multibody.kernels.compiling import kernel, part
 from linkwork.multibody.kernels.layout import LOST, RANK, REPLACED
 from linkwork.multibody.kernels.views import fill
 from linkwork.multibody.linalg.reflections import exchange, forward_substitute, reflect_back
-from linkwork.multibody.steps.sticking import hold_stuck, sticking_forces
-from linkwork.multibody.tree.dynamics import dynamics, mass_times
 from linkwork.multibody.workspace import Model, Workspace
 
 

@@ -1,0 +1,1 @@
+"""Consistent positions and velocities: assembly, assembly modes, closed forms, switched constraints."""

@@ -1,0 +1,1 @@
+"""Rows of constraints factored loop by loop: elimination, rank, assembly branches."""

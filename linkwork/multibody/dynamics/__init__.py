@@ -1,0 +1,1 @@
+"""Accelerations, forces and projections of constrained mechanisms, in several formulations."""

@@ -1,0 +1,1 @@
+"""Reactions of joints and constraints."""
