@@ -10,6 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from linkwork.arrays import Floats, Integers
+from linkwork.controller.actuation.motor_allocation import motor_forces
+from linkwork.controller.actuation.motor_conditioning import FADING
 from linkwork.controller.estimation.assembly_mode import Branch
 from linkwork.controller.estimation.closure_observer import TOLD, observation, observe_closed
 from linkwork.controller.estimation.contact_free import without_touch
@@ -19,8 +21,6 @@ from linkwork.controller.estimation.redundant_sensors import Redundancy, weights
 from linkwork.controller.estimation.sensor_estimate import WEIGHT, Estimator
 from linkwork.controller.exchange.tick_io import Inputs
 from linkwork.controller.laws.closed_chain import evaluate_motion
-from linkwork.controller.laws.motor_allocation import motor_forces
-from linkwork.controller.laws.motor_conditioning import FADING
 from linkwork.machine import Machine
 from linkwork.multibody import Workspace
 from linkwork.multibody.kernels.compiling import kernel

@@ -12,13 +12,13 @@ from typing import Annotated
 import numpy as np
 
 from linkwork.arrays import Flags, Floats, Integers, Matrix
+from linkwork.controller.actuation.motor_allocation import BEYOND, drive, words
 from linkwork.controller.laws.damp import RATE_PER_S
 from linkwork.controller.laws.feedback import lag, wanted_acceleration
 from linkwork.controller.laws.law import (
     LawReport,
     Reference,
 )
-from linkwork.controller.laws.motor_allocation import BEYOND, drive, words
 from linkwork.machine import Machine
 from linkwork.multibody import Workspace
 from linkwork.multibody.closure.rank import admitted, particular
@@ -173,7 +173,7 @@ class Motors:
         self.scratch, self.told = np.zeros(words(nv, len(motors))), np.ones(3)
         self._allocation = None
         if len(motors) > machine.dof:
-            from linkwork.controller.laws.redundant_motors import Allocation
+            from linkwork.controller.actuation.redundant_motors import Allocation
 
             self._allocation = Allocation(machine.mechanism, self.index, self.most, self.weight)
 

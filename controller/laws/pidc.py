@@ -15,7 +15,7 @@ from typing import Annotated
 import numpy as np
 
 from linkwork.arrays import Flags, Floats, Integers
-from linkwork.controller.laws.effort_bounds import keep_direction, within
+from linkwork.controller.actuation.effort_bounds import keep_direction, within
 from linkwork.controller.laws.feedback import lag, wanted_acceleration
 from linkwork.controller.laws.law import (
     LawReport,

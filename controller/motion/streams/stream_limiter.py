@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.arrays import Floats
-from linkwork.controller.laws.motor_conditioning import scratch_words
+from linkwork.controller.actuation.motor_conditioning import scratch_words
 from linkwork.controller.motion.limits.held_back import HeldBack
 from linkwork.controller.motion.references.time_scaling import Easing
 from linkwork.controller.motion.streams.stream_limits import HOLD, TRIED, StreamStep

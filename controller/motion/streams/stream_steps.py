@@ -26,9 +26,9 @@ import math
 import numpy as np
 
 from linkwork.arrays import Floats
+from linkwork.controller.actuation.motor_allocation import motor_forces, solved
+from linkwork.controller.actuation.motor_conditioning import leverage
 from linkwork.controller.laws.closed_chain import evaluate_motion
-from linkwork.controller.laws.motor_allocation import motor_forces, solved
-from linkwork.controller.laws.motor_conditioning import leverage
 from linkwork.controller.motion.streams.coordinate_stops import along, pull, stop_phases, stopping, unsafe
 from linkwork.controller.motion.streams.stream_limits import (
     DRIVE,

@@ -17,7 +17,7 @@ from itertools import combinations
 import numpy as np
 
 from linkwork.arrays import Floats
-from linkwork.controller.laws.effort_program import allocate, prices
+from linkwork.controller.actuation.effort_program import allocate, prices
 from linkwork.machine import Machine
 
 _FLAT = 1e-9

@@ -11,10 +11,10 @@ from __future__ import annotations
 import numpy as np
 
 from linkwork.arrays import Flags, Floats, Integers, Matrix
+from linkwork.controller.actuation.motor_allocation import motor_map
+from linkwork.controller.actuation.motor_conditioning import leverage
 from linkwork.controller.exchange.goal_block import hermite, places
 from linkwork.controller.laws.closed_chain import evaluate_closed
-from linkwork.controller.laws.motor_allocation import motor_map
-from linkwork.controller.laws.motor_conditioning import leverage
 from linkwork.multibody.closure.rank import admitted, factor, particular, scaled_right_side
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.dynamics.projection import position_residual

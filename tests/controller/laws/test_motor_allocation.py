@@ -7,8 +7,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from linkwork.controller.actuation.effort_program import allocate
 from linkwork.controller.laws.closed_chain import Motors, evaluate_closed
-from linkwork.controller.laws.effort_program import allocate
 from linkwork.machine import Machine, MachineError, load
 from linkwork.machine.catalogue import shipped_path
 from linkwork.multibody import Workspace

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linkwork.arrays import Floats, Integers
-from linkwork.controller.laws.motor_conditioning import (
+from linkwork.controller.actuation.motor_conditioning import (
     FADED,
     FADING,
     FEW,

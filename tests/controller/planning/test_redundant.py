@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from linkwork.controller.laws.effort_program import allocate
+from linkwork.controller.actuation.effort_program import allocate
 from linkwork.controller.motion.limits.effort_limits import Limited
 from linkwork.controller.motion.references.reference import GoalStatus
 from linkwork.controller.planning.checks.effort_check import Efforts

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from linkwork.arrays import Floats, Integers
-from linkwork.controller.laws.effort_program import allocate, prices
+from linkwork.controller.actuation.effort_program import allocate, prices
 from linkwork.multibody.mechanism import Mechanism
 
 _LEAST = 1e-9

@@ -19,8 +19,8 @@ acceleration of the goal's coordinates is asked for) the machine gets f₀ + α 
 from __future__ import annotations
 
 from linkwork.arrays import Floats, Integers
-from linkwork.controller.laws.effort_bounds import keep_direction, within
-from linkwork.controller.laws.motor_conditioning import FADING, directions, fade, leverage, scratch_words
+from linkwork.controller.actuation.effort_bounds import keep_direction, within
+from linkwork.controller.actuation.motor_conditioning import FADING, directions, fade, leverage, scratch_words
 from linkwork.multibody.dynamics.tree_dynamics import mass_times
 from linkwork.multibody.kernels.compiling import block, kernel, part
 from linkwork.multibody.kernels.layout import RANK
