@@ -1,7 +1,7 @@
 """What the documentation site adds to the pages of `docs/` (hooks of mkdocs).
 
 Pages that stand elsewhere in the repository (the protocol, contributing, changes) become pages of the site,
-and links between them are kept. The reference of the library is generated from the code.
+and links between them are kept. The references of library and commands are generated from the code.
 """
 
 from __future__ import annotations
@@ -23,6 +23,9 @@ ELSEWHERE = {
 }
 """Page of the site → file of the repository."""
 PYTHON_REFERENCE = "reference/python.md"
+COMMAND_REFERENCE = "reference/commands.md"
+_CODE = re.compile(r"`[^`\n]+`")
+"""Code in a line. In tables forges need a backslash before its bars, and the site shows it."""
 _LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\]]*\]\([^)]*\))*\])\(([^)\s#]+)(#[^)]*)?\)")
 
 
@@ -33,6 +36,7 @@ def on_files(files: Any, config: Any) -> Any:
     for page, source in ELSEWHERE.items():
         files.append(File.generated(config, page, content=(ROOT / source).read_text("utf-8")))
     files.append(File.generated(config, PYTHON_REFERENCE, content=python_page()))
+    files.append(File.generated(config, COMMAND_REFERENCE, content=commands_page()))
     return files
 
 
@@ -54,7 +58,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
             return f"`{file}`" if text.startswith("[") else ""
         return f"{text}({relpath(name, PurePosixPath(here).parent)}{anchor})"
 
-    return _LINK.sub(link, markdown)
+    return _CODE.sub(lambda code: code[0].replace("\\|", "|"), _LINK.sub(link, markdown))
 
 
 def python_page() -> str:
@@ -73,6 +77,39 @@ def python_page() -> str:
                 _entry(f"{name}.{key}", value, "###") for key, value in members if inspect.getdoc(value)
             ]
     return "\n".join(parts)
+
+
+def commands_page() -> str:
+    """Return the reference of every command: its help, with a table of arguments and options."""
+    from typer.main import get_command
+
+    from linkwork.cli.app import build
+
+    whole: Any = get_command(build())
+    context = whole.context_class(whole, info_name="linkwork")
+    parts = ["# Commands\n", f"`linkwork COMMAND --help` shows the same in the terminal. {whole.epilog}\n"]
+    parts += [_command(command, name, context, "##") for name, command in whole.commands.items()]
+    return "\n".join(parts)
+
+
+def _command(command: Any, name: str, parent: Any, heading: str) -> str:
+    context = command.context_class(command, info_name=name, parent=parent)
+    commands = getattr(command, "commands", {})
+    if commands:
+        below = [_command(each, word, context, f"{heading}#") for word, each in commands.items()]
+        return "\n".join([f"{heading} {context.command_path}\n\n{command.help}\n", *below])
+    usage = command.get_usage(context).removeprefix("Usage: ")
+    rows = [parameter.get_help_record(context) for parameter in command.params]
+    table = [f"| `{words}` | {' '.join(text.split())} |" for words, text in filter(None, rows)]
+    head = ["| option | |", "| --- | --- |"] if table else []
+    examples = [line for line in (command.epilog or "").splitlines() if line.startswith("linkwork ")]
+    return "\n".join(
+        [
+            f"{heading} {context.command_path}\n\n```text\n{usage}\n```\n\n{command.help}\n",
+            *(*head, *table),
+            "\n```sh\n" + "\n".join(examples) + "\n```\n",
+        ]
+    )
 
 
 class _Shown:
