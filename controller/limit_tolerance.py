@@ -34,4 +34,13 @@ def passes(position: Any, limit: Any) -> Any:
     return position > limit + ABSOLUTE
 
 
-exceeds_in_kernel, passes_in_kernel = part(exceeds), part(passes)
+@part
+def exceeds_in_kernel(value: float, limit: float) -> bool:
+    """`exceeds` of one rate or effort, for kernels."""
+    return value > limit + RELATIVE * abs(limit) + ABSOLUTE
+
+
+@part
+def passes_in_kernel(position: float, limit: float) -> bool:
+    """`passes` of one position, for kernels."""
+    return position > limit + ABSOLUTE

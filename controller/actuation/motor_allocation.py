@@ -18,7 +18,7 @@ acceleration of the goal's coordinates is asked for) the machine gets f₀ + α 
 
 from __future__ import annotations
 
-from linkwork.arrays import Floats, Integers
+from linkwork.arrays import Floats, Integers, Matrix
 from linkwork.controller.actuation.effort_bounds import keep_direction, within
 from linkwork.controller.actuation.motor_conditioning import FADING, directions, fade, leverage, scratch_words
 from linkwork.multibody.dynamics.tree_dynamics import mass_times
@@ -42,7 +42,7 @@ def words(nv: int, motors: int) -> int:
 
 @part
 def motor_forces(
-    basis: Floats, motor: Integers, weight: Floats, square: Floats, needed: Floats, force: Floats
+    basis: Matrix, motor: Integers, weight: Floats, square: Floats, needed: Floats, force: Floats
 ) -> None:
     """force (nv) := W B' Λ (Λ' B W B' Λ)⁻¹ needed, with needed (dof) = Λ' f, which is overwritten.
 
@@ -56,7 +56,7 @@ def motor_forces(
 
 @part
 def motor_map(
-    basis: Floats, motor: Integers, weight: Floats, square: Floats, share: Floats, through: Floats
+    basis: Matrix, motor: Integers, weight: Floats, square: Floats, share: Floats, through: Matrix
 ) -> None:
     """through (motors × nv) := W B' Λ (Λ' B W B' Λ)⁻¹ Λ': the motors' efforts for forces on all joints.
 
@@ -76,7 +76,7 @@ def motor_map(
 
 
 @part
-def held_by(basis: Floats, motor: Integers, weight: Floats, square: Floats) -> bool:
+def held_by(basis: Matrix, motor: Integers, weight: Floats, square: Floats) -> bool:
     """square (dof² numbers) := the Cholesky factor of Λ' B W B' Λ; return False where there is none.
 
     Arguments as of `motor_forces`.
@@ -103,7 +103,7 @@ def held_by(basis: Floats, motor: Integers, weight: Floats, square: Floats) -> b
 
 @part
 def solved(
-    basis: Floats, motor: Integers, weight: Floats, square: Floats, needed: Floats, force: Floats
+    basis: Matrix, motor: Integers, weight: Floats, square: Floats, needed: Floats, force: Floats
 ) -> None:
     """After `held_by`: force (nv) += the motors' forces; needed is overwritten."""
     free = basis.shape[0]
@@ -115,7 +115,7 @@ def solved(
 
 
 @part
-def component(m: Model, w: Workspace, basis: Floats, u: Floats, y: Floats, needed: Floats) -> None:
+def component(m: Model, w: Workspace, basis: Matrix, u: Floats, y: Floats, needed: Floats) -> None:
     """needed (dof) := Λ' (h + M u − friction); y (nv) is scratch."""
     mass_times(m, w, u, y)
     for c in range(m.nv):
@@ -177,7 +177,7 @@ def drive_here(
 
 @part
 def _nearest(
-    basis: Floats, motor: Integers, weight: Floats, square: Floats, preload: Floats, needed: Floats,
+    basis: Matrix, motor: Integers, weight: Floats, square: Floats, preload: Floats, needed: Floats,
     spent: Floats, force: Floats,
 ) -> None:  # fmt: skip
     """force (nv, zero on entry) := the efforts nearest to the pre-load that give `needed`, which is kept."""

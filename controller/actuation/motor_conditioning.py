@@ -37,6 +37,7 @@ from linkwork.multibody.linalg.linear import (
     upper_solve,
 )
 from linkwork.multibody.linalg.symmetric import symmetric_eigen
+from linkwork.multibody.linalg.vectors import squared
 
 FADING = 0.02
 """σ below which demands fade."""
@@ -97,7 +98,7 @@ def leverage(basis: Matrix, columns: Floats, motor: Integers, scratch: Floats) -
 
 
 @part
-def _smallest(factor: Floats, x: Floats) -> float:
+def _smallest(factor: Matrix, x: Floats) -> float:
     """Return the smallest eigenvalue of L L', L the lower triangle of `factor` (n × n); x (n) is scratch."""
     n = factor.shape[0]
     for i in range(n):
@@ -144,8 +145,8 @@ def fade(dof: int, motors: int, scratch: Floats, needed: Floats) -> None:
         square, part_of = max(squares[i, i], 0.0), 0.0
         for j in range(k):
             part_of += turned[i, j] * needed[j]
-        rest = max(0.0, 1.0 - square / FADING**2)
-        part_of *= square / (square + (FADED * rest) ** 2) if square > 0.0 else 0.0
+        rest = max(0.0, 1.0 - square / squared(FADING))
+        part_of *= square / (square + squared(FADED * rest)) if square > 0.0 else 0.0
         for j in range(k):
             kept[j] += turned[i, j] * part_of
     for i in range(k):

@@ -21,7 +21,7 @@ import math
 
 import numpy as np
 
-from linkwork.arrays import Floats, Integers
+from linkwork.arrays import Floats, Integers, Matrix
 from linkwork.machine import Machine
 from linkwork.machine.building.initial_assembly import admitted as admitted_in_units
 from linkwork.machine.building.initial_assembly import independent
@@ -30,6 +30,7 @@ from linkwork.multibody.kernels.compiling import block, kernel, part
 from linkwork.multibody.kernels.layout import RANK
 from linkwork.multibody.kernels.views import copy
 from linkwork.multibody.linalg.linear import cholesky, products, reach
+from linkwork.multibody.linalg.vectors import squared
 from linkwork.multibody.tree.rotations import way_between
 from linkwork.multibody.workspace import Model
 
@@ -53,7 +54,7 @@ def memory_words(nq: int, nv: int, dof: int, sensed: int) -> int:
 
 
 @part
-def determinant(a: Floats) -> float:
+def determinant(a: Matrix) -> float:
     """Return the determinant of a square matrix (n × n), which is destroyed."""
     n, found = a.shape[0], 1.0
     for k in range(n):
@@ -76,7 +77,7 @@ def determinant(a: Floats) -> float:
 
 
 @part
-def _orthonormal_basis(m: Model, w: Workspace, unit: Floats) -> None:
+def _orthonormal_basis(m: Model, w: Workspace, unit: Matrix) -> None:
     """Write Λ' in scaled units, orthonormalised (Gram and Schmidt) with its orientation, to unit (k × nv)."""
     k, nv = unit.shape
     basis = w.basis[:k]
@@ -88,7 +89,7 @@ def _orthonormal_basis(m: Model, w: Workspace, unit: Floats) -> None:
             _remove(unit[j], unit[i], first, end)
         size = 0.0
         for c in range(nv):
-            size += unit[i, c] ** 2
+            size += squared(unit[i, c])
         for c in range(nv):
             unit[i, c] /= math.sqrt(size)
 
@@ -105,7 +106,7 @@ def _remove(direction: Floats, x: Floats, first: int, end: int) -> None:
 
 
 @part
-def _overlap(a: Floats, b: Floats, square: Floats) -> float:
+def _overlap(a: Matrix, b: Matrix, square: Matrix) -> float:
     """Return det(a b') of two k × n matrices; square (k × k) is scratch."""
     _product(a, b, square)
     found: float = determinant(square)
@@ -113,14 +114,14 @@ def _overlap(a: Floats, b: Floats, square: Floats) -> float:
 
 
 @part
-def _product(a: Floats, b: Floats, square: Floats) -> None:
+def _product(a: Matrix, b: Matrix, square: Matrix) -> None:
     """square (k × k) := a b' for two k × n matrices."""
     for i in range(a.shape[0]):
         products(a[i], b, square[i])
 
 
 @part
-def _is_clear(a: Floats, square: Floats) -> bool:
+def _is_clear(a: Matrix, square: Matrix) -> bool:
     """Whether each row of a (k × n) has a part beyond `CLEAR` outside the others; square (k × k): scratch."""
     _product(a, a, square)
     if not cholesky(square, square) > 0.0:

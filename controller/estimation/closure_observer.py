@@ -18,7 +18,7 @@ from typing import Annotated
 
 import numpy as np
 
-from linkwork.arrays import Floats, Integers
+from linkwork.arrays import Floats, Integers, Matrix
 from linkwork.controller.estimation.assembly_mode import NUMBER, Branch, follow_branch
 from linkwork.controller.estimation.sensor_estimate import (
     MISSING,
@@ -40,6 +40,7 @@ from linkwork.multibody.kernels.structs import Struct
 from linkwork.multibody.kernels.views import copy
 from linkwork.multibody.linalg.orthogonal import pivoted_qr
 from linkwork.multibody.linalg.reflections import back_substitute, exchange_back, reflect
+from linkwork.multibody.linalg.vectors import squared
 from linkwork.multibody.tree.coordinates import coordinates
 from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.multibody.tree.rotations import move
@@ -96,7 +97,7 @@ def _see(m: Model, w: Workspace, joint: Integers, weight: Floats, scratch: Float
     for j in range(free):
         square = 0.0
         for c in range(nv):
-            square += (basis[j, c] / m.column_scale[c]) ** 2
+            square += squared(basis[j, c] / m.column_scale[c])
         size[j] = np.sqrt(square)
     least = 1.0
     for i in range(sensors):
@@ -148,7 +149,7 @@ def _meet(
     stands: bool,
     joint: Integers,
     balls: Integers,
-    table: Floats,
+    table: Matrix,
     most: int,
     scratch: Floats,
 ) -> int:

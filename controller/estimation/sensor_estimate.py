@@ -20,10 +20,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from linkwork.arrays import Floats, Integers
+from linkwork.arrays import Floats, Integers, Matrix
 from linkwork.machine import Machine
 from linkwork.multibody.kernels.compiling import part
-from linkwork.multibody.linalg.vectors import Vector, add, cross, dot, times
+from linkwork.multibody.linalg.vectors import Vector, add, cross, dot, squared, times
 from linkwork.multibody.tree.rotations import quaternion_of, rotation_vector, turn_between
 
 BEFORE, SLOPE, TO_Q, TO_V, WEIGHT, MISSING, CHANGE = range(7)
@@ -118,7 +118,7 @@ def _is_of_ball(balls: Integers, sensor: int) -> bool:
 
 @part
 def read_sensors(
-    q_measured: Floats, v_measured: Floats, joint: Integers, has_velocity: Integers, table: Floats,
+    q_measured: Floats, v_measured: Floats, joint: Integers, has_velocity: Integers, table: Matrix,
     balls: Integers, dt: float, cut_off_hz: float, bandwidth: float, first: bool, predicted: bool,
     fresh: bool, q: Floats, v: Floats,
 ) -> int:  # fmt: skip
@@ -156,7 +156,7 @@ def read_sensors(
             table[TO_Q, i] = q[j] + (1.0 - z * z) * error
             table[TO_V, i] = v[j]
             if dt > 0.0:
-                table[TO_V, i] += (1.0 - z) ** 2 / dt * error
+                table[TO_V, i] += squared(1.0 - z) / dt * error
             missing[i] *= 1.0 - z * z
         else:
             table[TO_V, i] = table[SLOPE, i]

@@ -34,7 +34,7 @@ def _stick(
     bound: Floats,
     impulse: Floats,
     sticks: Floats,
-    factor: Floats,
+    factor: Matrix,
     trial: Floats,
 ) -> bool:
     """Impulses that stop the rows marked in `sticks`, those of the others given; False beyond a bound."""

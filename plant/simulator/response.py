@@ -8,7 +8,7 @@ The step never adds energy, however long it is. `resistance` takes it where brak
 step can follow, and for dampers that are too stiff for it.
 """
 
-from linkwork.arrays import Floats
+from linkwork.arrays import Floats, Matrix
 from linkwork.multibody.dynamics.other_formulations import constrained_forward_dynamics
 from linkwork.multibody.dynamics.projection import onto_manifold
 from linkwork.multibody.dynamics.tree_dynamics import mass_times, solve_mass
@@ -35,7 +35,7 @@ def _couple(s: PlantState, nv: int) -> None:
 
 
 @part
-def _along(basis: Floats, reduced: Floats, z: Floats, motion: Floats) -> None:
+def _along(basis: Matrix, reduced: Matrix, z: Floats, motion: Floats) -> None:
     """The admitted motion (nv) with these momenta z along the basis; z is overwritten."""
     cholesky_solve(reduced, z)
     fill(motion, 0.0)

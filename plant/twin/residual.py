@@ -30,7 +30,7 @@ import math
 
 import numpy as np
 
-from linkwork.arrays import Floats, Integers
+from linkwork.arrays import Floats, Integers, Matrix
 from linkwork.machine import Machine
 from linkwork.multibody.kernels.compiling import block, kernel, part
 from linkwork.multibody.kernels.layout import RANK
@@ -113,7 +113,7 @@ def scratch_words(nv: int, wide: int) -> int:
 
 
 @part
-def _share(basis: Floats, force: Floats, needed: Floats) -> None:
+def _share(basis: Matrix, force: Floats, needed: Floats) -> None:
     """needed := Λ' r."""
     for j in range(basis.shape[0]):
         needed[j] = 0.0
@@ -122,7 +122,7 @@ def _share(basis: Floats, force: Floats, needed: Floats) -> None:
 
 
 @part
-def _solve(rows: Floats, needed: Floats, scratch: Floats, x: Floats) -> None:
+def _solve(rows: Matrix, needed: Floats, scratch: Floats, x: Floats) -> None:
     """x := rows⁺ needed; all but x are destroyed."""
     largest = 0.0
     for i in range(rows.shape[0]):

@@ -172,8 +172,9 @@ def _branches(test: str, yes: list[str], no: list[str]) -> list[str]:
 
 
 def _while(test: str, body: list[str]) -> list[str]:
-    end = ["m += 1", "if m == 3:", "    break"]
-    return ["m = 0", f"while m < 4 and ({test}):", *_indented([*body, *end])]
+    m = f"m{sum('while' in line for line in body)}"  # of its own, or a loop in a loop never ends
+    end = [f"{m} += 1", f"if {m} == 3:", "    break"]
+    return [f"{m} = 0", f"while {m} < 4 and ({test}):", *_indented([*body, *end])]
 
 
 _HELP = """
@@ -221,10 +222,16 @@ def test_random_programs_compute_the_same_in_both_languages(
         "    n[0], n[1] = n[1], n[0]\n    return float(n[0])",
         "    z = np.empty((2, 2))\n    z[1, 1] = x[0]\n    return z[1, 1] + len(z)",
         "    return math.sqrt(x[2] * x[2]) + math.hypot(x[0], 2.0)",
+        "    return float(3000000 * 3000000 + n[0])",
+        "    z = 0.0\n    for i in range(3000):\n        z = math.sin(z + (0.37 * i) ** 3)\n    return z",
+        "    x[n[0] % 4] += raised(x)\n    return x[0]",
     ],
 )  # fmt: skip
 def test_operators_that_differ_between_python_and_c(tmp_path: Path, text: str) -> None:
-    head = "@kernel\ndef run(x: Floats, n: Integers, y: Matrix) -> float:\n"
+    head = (
+        "@part\ndef raised(x: Floats) -> float:\n    x[0] += 1.0\n    x[1] += 1.0\n    return x[2]\n\n\n"
+        "@kernel\ndef run(x: Floats, n: Integers, y: Matrix) -> float:\n"
+    )
     functions = both(tmp_path, f"{head}{text}\n")
     for a, b in itertools.product((7, -7, 1, -1), (3, -3, 1)):
         x = np.array([a / 2, b / 4, a + 0.25, -2.75])
@@ -243,6 +250,9 @@ _REFUSED = {
     "unknown name": ("    a = unknown", "`unknown` is not allowed"),
     "unknown function": ("    a = math.gamma(x[0])", "`math.gamma` is not a function of kernels"),
     "undecorated": ("    a = plain(1.0)", "decorate it with `part`"),
+    "larger type": ("    a = 0\n    a = x[0]", "`a`: int in one place, float in another"),
+    "float in ints": ("    n[0] = x[0]", "float where int is needed"),
+    "no such type": ("    a: str = 1.0", "`str` is not a type of kernels; allowed: float, int"),
     "two types": ("    a = 1.0\n    a = x", "`a`: float in one place, array of float"),
     "float index": ("    a = x[1.0]", "must be int"),
     "too many indices": ("    a = x[0, 0]", "2 indices of array of float, 1 dimension(s)"),

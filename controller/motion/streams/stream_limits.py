@@ -10,12 +10,13 @@ from typing import Annotated
 
 import numpy as np
 
-from linkwork.arrays import Floats, Integers
+from linkwork.arrays import Floats, Integers, Matrix
 from linkwork.controller.estimation.assembly_mode import determinant
 from linkwork.multibody.kernels.compiling import part
 from linkwork.multibody.kernels.structs import Struct
 from linkwork.multibody.kernels.views import copy
 from linkwork.multibody.linalg.linear import reach
+from linkwork.multibody.linalg.vectors import squared
 from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.multibody.workspace import Model, Workspace
 
@@ -104,7 +105,7 @@ class StreamStep(Struct):
 
 
 @part
-def orientation(g: StreamStep, basis: Floats) -> float:
+def orientation(g: StreamStep, basis: Matrix) -> float:
     """Return a number with the sign of the orientation of a basis (k × nv) to `origin`; destroys `square`."""
     k = len(g.chosen)
     for i in range(k):
@@ -175,7 +176,7 @@ def turn_limit(g: StreamStep, seconds: float) -> int:
     m, w = g.m, g.w
     for n in range(m.nv):
         if w.v[n] * g.last_rates[n] < 0.0:
-            turn = g.last_pose[n] + 0.5 * seconds * g.last_rates[n] ** 2 / (g.last_rates[n] - w.v[n])
+            turn = g.last_pose[n] + 0.5 * seconds * squared(g.last_rates[n]) / (g.last_rates[n] - w.v[n])
             if (turn > g.joints[n, 1] - STOP_MARGIN and turn > g.pose[n] + 1e-9) or (
                 turn < g.joints[n, 0] + STOP_MARGIN and turn < g.pose[n] - 1e-9
             ):
@@ -202,7 +203,7 @@ def region_limit(g: StreamStep, here: Floats, first: bool) -> int:
             over = max(g.regions[m, axis] - at, at - g.regions[m, 3 + axis]) + POSE_MARGIN
             if over > 0.0 and over > here[4 * m + axis] + 1e-9:
                 return 7 + 16 * m
-            square += w.point_velocity[g.points[m], axis] ** 2
+            square += squared(w.point_velocity[g.points[m], axis])
         fastest = (SPEED_MARGIN if first else STOP_SPEED_MARGIN) * g.regions[m, 6]
         if square > fastest * fastest and (first or square > here[4 * m + 3]):
             return 8 + 16 * m
@@ -225,11 +226,11 @@ def overshoots(g: StreamStep, here: Floats) -> None:
         for axis in range(3):
             at = w.point_position[g.points[i], axis]
             here[4 * i + axis] = max(g.regions[i, axis] - at, at - g.regions[i, 3 + axis]) + POSE_MARGIN
-            here[4 * i + 3] += w.point_velocity[g.points[i], axis] ** 2
+            here[4 * i + 3] += squared(w.point_velocity[g.points[i], axis])
 
 
 @part
-def turn_to(g: StreamStep, basis: Floats) -> None:
+def turn_to(g: StreamStep, basis: Matrix) -> None:
     """Take a basis (k × nv) as `origin`, oriented like the one before."""
     side = np.sign(orientation(g, basis))
     for i in range(len(g.chosen)):

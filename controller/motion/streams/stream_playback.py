@@ -29,7 +29,7 @@ _GIVEN = 1
 
 
 @part
-def _rate(points: Floats, last: int, count: int, n: int, i: int, k: int) -> float:
+def _rate(points: Matrix, last: int, count: int, n: int, i: int, k: int) -> float:
     """Velocity of coordinate i at the set-point n before the newest, which is in row `last`."""
     size = len(points)
     row = (last - n) % size

@@ -25,7 +25,7 @@ import math
 
 import numpy as np
 
-from linkwork.arrays import Floats
+from linkwork.arrays import Floats, Matrix
 from linkwork.controller.actuation.motor_allocation import motor_forces, solved
 from linkwork.controller.actuation.motor_conditioning import leverage
 from linkwork.controller.laws.closed_chain import evaluate_motion
@@ -54,6 +54,7 @@ from linkwork.multibody.kernels.compiling import kernel, part
 from linkwork.multibody.kernels.layout import LOST, RANK
 from linkwork.multibody.kernels.views import copy, fill
 from linkwork.multibody.linalg.linear import lu_apply, lu_factor, products
+from linkwork.multibody.linalg.vectors import squared
 from linkwork.multibody.tree.coordinates import coordinates
 from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.multibody.tree.rotations import move, wrapped
@@ -119,14 +120,14 @@ def _step_alone(g: StreamStep, i: int, period: float, ease: float, cap: float) -
 
 
 @part
-def _combine(rows: Floats, shares: Floats, x: Floats) -> None:
+def _combine(rows: Matrix, shares: Floats, x: Floats) -> None:
     """x (n) := Σ shares[i] rows[i], for rows (k × n) and shares (k)."""
     fill(x, 0.0)
     _add_rows(rows, shares, x)
 
 
 @part
-def _add_rows(rows: Floats, shares: Floats, x: Floats) -> None:
+def _add_rows(rows: Matrix, shares: Floats, x: Floats) -> None:
     """x (n) += Σ shares[i] rows[i], for rows (k × n) and shares (k), many of which may be 0."""
     for i in range(len(shares)):
         if shares[i] != 0.0:
@@ -142,7 +143,7 @@ def _set_rates(g: StreamStep) -> None:
 
 
 @part
-def _accelerations(g: StreamStep, states: Floats, basis: Floats) -> None:
+def _accelerations(g: StreamStep, states: Matrix, basis: Matrix) -> None:
     """After the efforts: write to `gain` (k × motors) the efforts for each acceleration of 1, to `push`
     (motors) those for the accelerations in column 2 of `states` alone, and to `kept` (motors) those that
     `RESERVE_SHARE` of all acceleration limits needs.
@@ -174,7 +175,7 @@ def _accelerations(g: StreamStep, states: Floats, basis: Floats) -> None:
 
 
 @part
-def _accept(g: StreamStep, states: Floats) -> None:
+def _accept(g: StreamStep, states: Matrix) -> None:
     for i in range(len(g.goal)):
         copy(states[i], g.state[i])
     copy(g.next_pose, g.pose)
@@ -313,12 +314,12 @@ def _find_pose(g: StreamStep, close: float) -> float:
         lu_apply(g.held, g.pivots, z)
         _combine(basis, z, w.shift)
         for n in range(nv):
-            total += (w.shift[n] / (g.columns[n] * g.rows[c])) ** 2
+            total += squared(w.shift[n] / (g.columns[n] * g.rows[c]))
     return float(1.0 / np.sqrt(total))
 
 
 @part
-def _motor_efforts(g: StreamStep, states: Floats) -> bool:
+def _motor_efforts(g: StreamStep, states: Matrix) -> bool:
     """Write the motors' efforts to `force` (nv) at q and v in w, for the accelerations of `states`.
 
     False where the coordinates do not determine the acceleration.
@@ -353,7 +354,7 @@ def _motor_efforts(g: StreamStep, states: Floats) -> bool:
 
 
 @part
-def _place(g: StreamStep, states: Floats, period: float) -> float:
+def _place(g: StreamStep, states: Matrix, period: float) -> float:
     """Find pose and rates for these states a period after `pose`, into w, next_pose and next_rates."""
     m, w = g.m, g.w
     copy(g.pose, w.q)
@@ -372,7 +373,7 @@ def _place(g: StreamStep, states: Floats, period: float) -> float:
 
 
 @part
-def _effort_limit(g: StreamStep, states: Floats, first: bool, last: bool) -> int:
+def _effort_limit(g: StreamStep, states: Matrix, first: bool, last: bool) -> int:
     """The motor that would need more than its share, as `joint_limit`; one above it already may stay.
 
     The accelerations alone may not need more than the motor's largest effort either. In a weak pose they
@@ -421,7 +422,7 @@ def _blocked(g: StreamStep, period: float, least_hold: float, least_lever: float
     copy(g.next_pose, g.last_pose)
     copy(g.next_rates, g.last_rates)
     for n in range(count):
-        after = length * ((n + 1) / count) ** 2  # denser where it is fast
+        after = length * squared((n + 1) / count)  # denser where it is fast
         if n + 2 == count and hardest > before:
             after = hardest  # the largest deceleration
         move(m, w.q, w.v, (1.0 if n + 1 < count else 0.5) * (after - before))

@@ -61,10 +61,10 @@ def stopping_tables(
 
 @part
 def _fits(
-    inertia: Floats,
-    rest: Floats,
-    motion: Floats,
-    friction: Floats,
+    inertia: Matrix,
+    rest: Matrix,
+    motion: Matrix,
+    friction: Matrix,
     limit: Floats,
     n: int,
     x: float,

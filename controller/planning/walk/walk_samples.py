@@ -22,6 +22,7 @@ from linkwork.multibody.kernels.compiling import block, kernel
 from linkwork.multibody.kernels.layout import LOST, RANK, SMALLEST
 from linkwork.multibody.kernels.views import copy, fill
 from linkwork.multibody.linalg.linear import cholesky, cholesky_solve, lu_apply, lu_factor, products
+from linkwork.multibody.linalg.vectors import squared
 from linkwork.multibody.tree.coordinates import coordinates
 from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.multibody.tree.rotations import move, wrapped
@@ -111,7 +112,7 @@ def walk_samples(
                     rates[j, c] = 0.0
                     for i in range(k):
                         rates[j, c] += basis[i, j] * z[i]
-                    total += (rates[j, c] / (columns[j] * rows[c])) ** 2
+                    total += squared(rates[j, c] / (columns[j] * rows[c]))
             goal[4 * k] = 1.0 / np.sqrt(total)
             for j in range(nv):
                 w.v[j] = 0.0

@@ -30,6 +30,7 @@ from linkwork.multibody.kernels.compiling import block, kernel, part
 from linkwork.multibody.kernels.views import copy, fill
 from linkwork.multibody.linalg.reflections import back_substitute, exchange_back, reflect, reflect_back
 from linkwork.multibody.linalg.symmetric import symmetric_eigen
+from linkwork.multibody.linalg.vectors import squared
 from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.multibody.tree.rotations import move
 from linkwork.multibody.workspace import Model, Workspace
@@ -177,7 +178,7 @@ def _image(m: Model, w: Workspace, u: Floats, pace: float, image: Floats) -> Non
 
 
 @part
-def _separate(combinations: Floats, images: Floats) -> None:
+def _separate(combinations: Matrix, images: Matrix) -> None:
     """Turn the combinations so that their images are orthogonal (one-sided Jacobi): singular directions."""
     count = images.shape[0]
     for _ in range(12):
@@ -202,14 +203,14 @@ def _separate(combinations: Floats, images: Floats) -> None:
 
 
 @part
-def _turn(rows: Floats, i: int, j: int, cosine: float, sine: float) -> None:
+def _turn(rows: Matrix, i: int, j: int, cosine: float, sine: float) -> None:
     for k in range(rows.shape[1]):
         x, y = rows[i, k], rows[j, k]
         rows[i, k], rows[j, k] = cosine * x - sine * y, sine * x + cosine * y
 
 
 @part
-def _meeting_ahead(m: Model, w: Workspace, combinations: Floats, images: Floats) -> tuple[int, int]:
+def _meeting_ahead(m: Model, w: Workspace, combinations: Matrix, images: Matrix) -> tuple[int, int]:
     """Sort the combinations by where branches meet along the velocity; return two ends.
 
     Up to the first one are those whose branches meet close by, behind the second one those whose branches
@@ -218,7 +219,7 @@ def _meeting_ahead(m: Model, w: Workspace, combinations: Floats, images: Floats)
     n, short, size = m.nv, images.shape[0], images.shape[1]
     speed = 0.0
     for k in range(n):
-        speed += (w.v[k] / m.column_scale[k]) ** 2
+        speed += squared(w.v[k] / m.column_scale[k])
     speed = math.sqrt(speed)
     first, end = 0, short
     if speed < SLOWEST:
@@ -275,7 +276,7 @@ def _at_the_meeting(
         return 0.0, math.inf, curved
     reach = -along / bend
     for j in range(len(image)):
-        beside += (image[j] + reach * slope[j]) ** 2
+        beside += squared(image[j] + reach * slope[j])
     if not beside <= STRAIGHT * STRAIGHT * sigma:
         return 0.0, math.inf, curved
     height += reach * (ahead + 0.5 * reach * curved)
@@ -295,7 +296,7 @@ def _share_of_motion(m: Model, w: Workspace, u: Floats) -> float:
                 if a[i, k] != 0.0:
                     involved[k] = 1.0
     for k in range(n):
-        square += involved[k] * (w.v[k] / m.column_scale[k]) ** 2
+        square += involved[k] * squared(w.v[k] / m.column_scale[k])
     return math.sqrt(square)
 
 
@@ -303,7 +304,7 @@ def _share_of_motion(m: Model, w: Workspace, u: Floats) -> float:
 def _bends_both_ways(
     m: Model,
     w: Workspace,
-    combinations: Floats,
+    combinations: Matrix,
     i: int,
     image: Floats,
     slope: Floats,
@@ -416,7 +417,7 @@ def _branches_meet(m: Model, w: Workspace, u: Floats, pace: float, image: Floats
 
 
 @part
-def _second_derivatives(m: Model, w: Workspace, u: Floats, pace: float, hessian: Floats) -> None:
+def _second_derivatives(m: Model, w: Workspace, u: Floats, pace: float, hessian: Matrix) -> None:
     """H, symmetric, by central differences of u'Â S' along the rows of S; the state stays."""
     n, size = m.nv, hessian.shape[0]
     nq = m.nq

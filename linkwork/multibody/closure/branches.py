@@ -14,7 +14,7 @@ differentiated too.
 
 import math
 
-from linkwork.arrays import Floats
+from linkwork.arrays import Floats, Matrix
 from linkwork.multibody.closure.rank import ENTERED
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.kernels.compiling import kernel, part
@@ -22,6 +22,7 @@ from linkwork.multibody.kernels.layout import ORDINARY, RANK, REPLACED
 from linkwork.multibody.kernels.views import copy, fill, fill_matrix
 from linkwork.multibody.linalg.orthogonal import leading_qr
 from linkwork.multibody.linalg.reflections import exchange_back, reflect
+from linkwork.multibody.linalg.vectors import squared
 from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.multibody.tree.rotations import move
 from linkwork.multibody.workspace import Model, Workspace
@@ -36,7 +37,7 @@ def replace_lost_rows(m: Model, w: Workspace) -> None:
     n = m.nv
     speed = 0.0
     for k in range(n):
-        speed += (w.v[k] / m.column_scale[k]) ** 2
+        speed += squared(w.v[k] / m.column_scale[k])
     speed = math.sqrt(speed)
     if speed < SLOWEST:
         return
@@ -71,7 +72,7 @@ def replace_lost_rows(m: Model, w: Workspace) -> None:
 
 
 @part
-def _differences(m: Model, w: Workspace, speed: float, derivative: Floats, third: Floats) -> None:
+def _differences(m: Model, w: Workspace, speed: float, derivative: Matrix, third: Floats) -> None:
     """dÂ/ds and d(Ȧv)/ds / speed² along v, with s = speed · time, in scaled rows and velocities."""
     n = m.nv
     copy(w.q, w.kept_q)

@@ -23,6 +23,7 @@ from linkwork.arrays import Floats, Matrix
 from linkwork.multibody.kernels.compiling import kernel, part
 from linkwork.multibody.kernels.layout import FRONT_STATE_NUMBERS
 from linkwork.multibody.kernels.views import fill
+from linkwork.multibody.linalg.vectors import squared
 from linkwork.multibody.workspace import Model, Workspace
 
 COLUMN, SUMMED, END_OF_COLUMNS, ROW, END_OF_ROWS, PIVOTS, PASSED, DELAYED, ORDINAL = range(
@@ -148,7 +149,7 @@ def _triangulate(w: Workspace, f: int, least: float, ordinal: int) -> int:
 
 
 @part
-def _row_length(factored: Floats, i: int, column_list: Floats, first: int, end: int) -> float:
+def _row_length(factored: Matrix, i: int, column_list: Floats, first: int, end: int) -> float:
     """Return the length of row i in the listed columns."""
     square = 0.0
     for j in range(first, end):
@@ -253,7 +254,7 @@ def reflect_rows_back(w: Workspace, b: Floats) -> None:
 
 @part
 def _reflect(
-    factored: Floats, c: int, row_list: Floats, top: int, end: int, factor: float, b: Floats
+    factored: Matrix, c: int, row_list: Floats, top: int, end: int, factor: float, b: Floats
 ) -> None:
     """Apply the reflection of a column to b (nr)."""
     at = int(row_list[top])
@@ -361,7 +362,7 @@ def dropped_by_fronts(w: Workspace) -> float:
             int(w.front_states[f, END_OF_COLUMNS]),
         )
         for r in range(start, int(w.front_states[f, END_OF_ROWS])):
-            square += _row_length(w.factored, int(w.row_lists[r]), w.column_lists, first, end) ** 2
+            square += squared(_row_length(w.factored, int(w.row_lists[r]), w.column_lists, first, end))
     return math.sqrt(square)
 
 
@@ -383,7 +384,7 @@ def basis_of_fronts(m: Model, w: Workspace, basis: Matrix) -> None:
 
 
 @part
-def rows_times(m: Model, a: Floats, x: Floats, y: Floats) -> None:
+def rows_times(m: Model, a: Matrix, x: Floats, y: Floats) -> None:
     """y (nr) := a x, for x (nv) and rows a (nr × nv) with the pattern of A."""
     for f in range(m.fronts.shape[0]):
         for r in range(m.fronts[f, 3], m.fronts[f, 4]):
@@ -394,7 +395,7 @@ def rows_times(m: Model, a: Floats, x: Floats, y: Floats) -> None:
 
 
 @part
-def add_transposed(m: Model, a: Floats, multipliers: Floats, force: Floats) -> None:
+def add_transposed(m: Model, a: Matrix, multipliers: Floats, force: Floats) -> None:
     """force (nv) += a' multipliers, for multipliers (nr) and rows a (nr × nv) with the pattern of A."""
     for f in range(m.fronts.shape[0]):
         for r in range(m.fronts[f, 3], m.fronts[f, 4]):
@@ -404,7 +405,7 @@ def add_transposed(m: Model, a: Floats, multipliers: Floats, force: Floats) -> N
 
 
 @part
-def rows_both_ways(m: Model, a: Floats, x: Floats, y: Floats, multipliers: Floats, force: Floats) -> None:
+def rows_both_ways(m: Model, a: Matrix, x: Floats, y: Floats, multipliers: Floats, force: Floats) -> None:
     """y (nr) := a x and force (nv) += a' multipliers, for rows a (nr × nv) with the pattern of A."""
     for f in range(m.fronts.shape[0]):
         for r in range(m.fronts[f, 3], m.fronts[f, 4]):
@@ -417,7 +418,7 @@ def rows_both_ways(m: Model, a: Floats, x: Floats, y: Floats, multipliers: Float
 
 
 @part
-def copy_rows(m: Model, w: Workspace, scaled: Floats) -> None:
+def copy_rows(m: Model, w: Workspace, scaled: Matrix) -> None:
     """Write the scaled rows to `scaled` (nr × nv), which has entries in the pattern of A only."""
     for f in range(m.fronts.shape[0]):
         for r in range(m.fronts[f, 3], m.fronts[f, 4]):
@@ -428,7 +429,7 @@ def copy_rows(m: Model, w: Workspace, scaled: Floats) -> None:
 
 
 @part
-def rows_apart(m: Model, w: Workspace, scaled: Floats) -> float:
+def rows_apart(m: Model, w: Workspace, scaled: Matrix) -> float:
     """Return the distance of the scaled rows from others (nr × nv), over all entries of their pattern."""
     square = 0.0
     for f in range(m.fronts.shape[0]):
@@ -436,5 +437,5 @@ def rows_apart(m: Model, w: Workspace, scaled: Floats) -> float:
             i = m.front_rows[r]
             for j in range(m.fronts[f, 0], m.fronts[f, 2]):
                 k = m.front_columns[j]
-                square += (scaled[i, k] - m.row_scale[i] * w.A[i, k] * m.column_scale[k]) ** 2
+                square += squared(scaled[i, k] - m.row_scale[i] * w.A[i, k] * m.column_scale[k])
     return math.sqrt(square)

@@ -23,6 +23,7 @@ from linkwork.multibody.closure.factors import clear_dependent, from_factors, so
 from linkwork.multibody.kernels.compiling import kernel, part
 from linkwork.multibody.kernels.layout import LOST, PASSAGES, RANK, SMALLEST, SWITCHED
 from linkwork.multibody.kernels.views import copy
+from linkwork.multibody.linalg.vectors import squared
 from linkwork.multibody.workspace import Model, Workspace
 
 MOST, FEWEST = 60, 4
@@ -71,8 +72,8 @@ def _passed_through(m: Model, w: Workspace) -> bool:
             rate += w.passed_x[i] * w.passed_image[i]
             square += w.passed_image[i] * w.passed_image[i]
         for i in range(m.n_rows):
-            beside += (w.passed_image[i] - rate * w.passed_x[i]) ** 2
-        if step >= FEWEST and (square < 0.5 or beside < (SETTLED * rate) ** 2):
+            beside += squared(w.passed_image[i] - rate * w.passed_x[i])
+        if step >= FEWEST and (square < 0.5 or beside < squared(SETTLED * rate)):
             break
         if square == 0.0:
             break

@@ -95,5 +95,5 @@ def compliant_forces(m: Model, w: Workspace) -> None:
             force = subtract(force, times(drag, slip))
             w.losses[0] += drag * size * size
         store(w.contact_force, i, force)
-        if force != (0.0, 0.0, 0.0):
+        if force[0] != 0.0 or force[1] != 0.0 or force[2] != 0.0:
             _apply(m, w, link, place, force)

@@ -2,7 +2,7 @@
 
 import math
 
-from linkwork.arrays import Floats
+from linkwork.arrays import Matrix
 from linkwork.multibody.kernels.compiling import part
 from linkwork.multibody.linalg.vectors import (
     Vector,
@@ -14,7 +14,7 @@ from linkwork.multibody.linalg.vectors import (
 
 
 @part
-def surface_at(surfaces: Floats, i: int, place: Vector) -> tuple[float, Vector]:
+def surface_at(surfaces: Matrix, i: int, place: Vector) -> tuple[float, Vector]:
     """Distance (m) of a place (3, m, world) from surface i, negative inside, and the nearest normal (3,
     world).
 

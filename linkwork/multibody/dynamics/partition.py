@@ -15,7 +15,7 @@ such rows the two are the same.
 them, the dependent ones first.
 """
 
-from linkwork.arrays import Floats
+from linkwork.arrays import Matrix
 from linkwork.multibody.closure.rank import rounding
 from linkwork.multibody.constraints.rows import is_of_velocity
 from linkwork.multibody.kernels.compiling import block, kernel, part
@@ -40,7 +40,7 @@ def _binds(m: Model, level: int, i: int) -> bool:
 
 
 @part
-def last_pivot(factors: Floats, rank: int) -> float:
+def last_pivot(factors: Matrix, rank: int) -> float:
     """Return the absolute last pivot of a QR in `factors` (m × n), the smallest; 0 for rank 0."""
     return abs(factors[rank - 1, rank - 1]) if rank > 0 else 0.0
 

@@ -11,7 +11,7 @@ half of the diagonal in each,
 The factor is computed within the envelope: row i of it begins where the first nonzero entry of the matrix is.
 """
 
-from linkwork.arrays import Floats
+from linkwork.arrays import Floats, Matrix
 from linkwork.multibody.dynamics.tree_dynamics import mass_times
 from linkwork.multibody.kernels.compiling import block, kernel, part
 from linkwork.multibody.kernels.views import fill
@@ -42,7 +42,7 @@ def reduce_mass(m: Model, w: Workspace, free: int) -> None:
 
 
 @part
-def _over_rows(m: Model, w: Workspace, free: int, reduced: Floats) -> None:
+def _over_rows(m: Model, w: Workspace, free: int, reduced: Matrix) -> None:
     """Write the lower triangle of Λ' M Λ."""
     for i in range(free):
         mass_times(m, w, w.basis[i], w.momenta[i])
@@ -77,7 +77,7 @@ def _find_supports(m: Model, w: Workspace, free: int) -> None:
 
 
 @part
-def _over_supports(m: Model, w: Workspace, free: int, reduced: Floats) -> None:
+def _over_supports(m: Model, w: Workspace, free: int, reduced: Matrix) -> None:
     """After `_find_supports`: write the lower triangle of Λ' M Λ, and where its rows begin."""
     low, high, begin, ends = w.coupled[LOW], w.coupled[HIGH], w.coupled[BEGIN], w.coupled[END]
     start = 0

@@ -7,7 +7,7 @@ those of Kwatny & Blankenship 1995, section 5, with p = v and without the transf
 
 import math
 
-from linkwork.arrays import Floats
+from linkwork.arrays import Floats, Matrix
 from linkwork.multibody.contact.compliant_forces import compliant_forces
 from linkwork.multibody.dynamics.sticking import accelerate_others
 from linkwork.multibody.forces.element_forces import element_forces
@@ -31,7 +31,7 @@ from linkwork.multibody.workspace import Model, Workspace
 
 @part
 def _second_moment(
-    x: Vector, y: Vector, z: Vector, inertia: Floats, i: int, mass: float, c: Vector, out: Floats
+    x: Vector, y: Vector, z: Vector, inertia: Matrix, i: int, mass: float, c: Vector, out: Matrix
 ) -> None:
     """Row i of `out`: R I R' + m (c'c 1 - c c'), the inertia about a point; c leads from it to the centre."""
     a = combine(x, y, z, apply(inertia, i, (x[0], y[0], z[0])))

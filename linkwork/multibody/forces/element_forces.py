@@ -7,7 +7,7 @@ coordinates (tree/coordinates.py). A spring between two points that coincide has
 
 import math
 
-from linkwork.arrays import Floats
+from linkwork.arrays import Floats, Matrix
 from linkwork.multibody.expressions.tape import run_program
 from linkwork.multibody.kernels.compiling import kernel, part
 from linkwork.multibody.kernels.layout import (
@@ -44,7 +44,7 @@ def _push_at(m: Model, w: Workspace, place: int, point: int, link: int, force: V
 
 
 @part
-def _pull(law: Floats, i: int, x: float, rate: float, losses: Floats) -> float:
+def _pull(law: Matrix, i: int, x: float, rate: float, losses: Floats) -> float:
     """The pull of a spring at x with the rate; adds its energy and the power lost in its damper."""
     d = x - law[i, 2]
     losses[0] += law[i, 1] * rate * rate

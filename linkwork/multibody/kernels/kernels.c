@@ -17,4 +17,7 @@ void *arena_take(arena **a, int64_t n) {
     *a = b;
     return (char *)b + 16;
 }
-object *linkwork_refuse(const char *text) { PyErr_SetString(linkwork_python.error, text); return 0; }
+object *linkwork_refuse(const char *text) {
+    if (!PyErr_Occurred()) PyErr_SetString(linkwork_python.error, text);
+    return 0;
+}

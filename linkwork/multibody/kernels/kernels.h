@@ -13,6 +13,9 @@ typedef struct { int64_t *p; int64_t n; } i1;
 typedef struct { int64_t *p; int64_t n, m; } i2;
 typedef struct { bool *p; int64_t n; } b1;
 
+INLINE double *at_f1(f1 a, int64_t i) { return a.p + i; }
+INLINE int64_t *at_i1(i1 a, int64_t i) { return a.p + i; }
+INLINE bool *at_b1(b1 a, int64_t i) { return a.p + i; }
 INLINE double *at_f2(f2 a, int64_t i, int64_t j) { return a.p + i * a.m + j; }
 INLINE int64_t *at_i2(i2 a, int64_t i, int64_t j) { return a.p + i * a.m + j; }
 INLINE double *at_f3(f3 a, int64_t i, int64_t j, int64_t k) { return a.p + (i * a.m + j) * a.l + k; }
@@ -20,14 +23,14 @@ INLINE f1 row_f2(f2 a, int64_t i) { return (f1){a.p + i * a.m, a.m}; }
 INLINE i1 row_i2(i2 a, int64_t i) { return (i1){a.p + i * a.m, a.m}; }
 INLINE f2 row_f3(f3 a, int64_t i) { return (f2){a.p + i * a.m * a.l, a.m, a.l}; }
 INLINE f1 row2_f3(f3 a, int64_t i, int64_t j) { return (f1){a.p + (i * a.m + j) * a.l, a.l}; }
-INLINE int64_t size_f1(f1 a) { return a.n; }
-INLINE int64_t size_i1(i1 a) { return a.n; }
-INLINE int64_t size_f2(f2 a) { return a.n * a.m; }
-INLINE int64_t size_i2(i2 a) { return a.n * a.m; }
-INLINE int64_t within(int64_t end, int64_t length) { return end < length ? end : length; }
-INLINE f1 part_f1(f1 a, int64_t i, int64_t j) { return (f1){a.p + i, j > i ? j - i : 0}; }
-INLINE i1 part_i1(i1 a, int64_t i, int64_t j) { return (i1){a.p + i, j > i ? j - i : 0}; }
-INLINE f2 part_f2(f2 a, int64_t i, int64_t j) { return (f2){a.p + i * a.m, j > i ? j - i : 0, a.m}; }
+INLINE f1 flat_f1(f1 a) { return a; }
+INLINE i1 flat_i1(i1 a) { return a; }
+INLINE f1 flat_f2(f2 a) { return (f1){a.p, a.n * a.m}; }
+INLINE i1 flat_i2(i2 a) { return (i1){a.p, a.n * a.m}; }
+INLINE int64_t within(int64_t i, int64_t j, int64_t n) { return (j < n ? j : n) > i ? (j < n ? j : n) - i : 0; }
+INLINE f1 part_f1(f1 a, int64_t i, int64_t j) { return (f1){a.p + i, within(i, j, a.n)}; }
+INLINE i1 part_i1(i1 a, int64_t i, int64_t j) { return (i1){a.p + i, within(i, j, a.n)}; }
+INLINE f2 part_f2(f2 a, int64_t i, int64_t j) { return (f2){a.p + i * a.m, within(i, j, a.n), a.m}; }
 /* Divided by 0, integers give 0: a matrix without columns has no rows. */
 INLINE int64_t floordiv_i(int64_t a, int64_t b) {
     if (b == 0) return 0;

@@ -46,7 +46,15 @@ FOLDER = Path(__file__).parent / "_library"
 PACKAGE = Path(__file__).parents[2]
 _RECORD = "sources.json"
 _FLAGS = (
-    *("-std=gnu11", "-O2", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", "-fno-math-errno"),
+    *(
+        "-std=gnu11",
+        "-O2",
+        "-fPIC",
+        "-fvisibility=hidden",
+        "-ffp-contract=off",
+        "-fno-math-errno",
+        "-fno-builtin-pow",
+    ),
     *("-Wall", "-Wno-unused-variable", "-Wno-unused-but-set-variable", "-Wno-unused-function"),
 )
 FLAGS_VARIABLE = "LINKWORK_CFLAGS"
@@ -157,7 +165,7 @@ def build(
         path.unlink(missing_ok=True)
     if keep:
         read = [Path(__file__).with_name(name) for name in _OWN]
-        read += [module.path for module in sources.modules]
+        read += [module.path for module in sources.modules.values()]
         record = {os.path.relpath(path, folder): _stamp(path) for path in read}
         (folder / _RECORD).write_text(json.dumps({"flags": _more_flags(), "sources": record}))
     else:

@@ -8,38 +8,15 @@ needs neither numpy nor the package itself. What cannot be found this way is a `
 from __future__ import annotations
 
 import ast
+import builtins
 import math
-import operator
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
-__all__ = [
-    "Bound",
-    "Builtin",
-    "Enumeration",
-    "KernelFunction",
-    "KernelError",
-    "Module",
-    "Sources",
-    "StructType",
-]
-
-_OPERATIONS: dict[type[ast.AST], Callable[..., Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.Pow: operator.pow,
-    ast.USub: operator.neg,
-    ast.UAdd: operator.pos,
-    ast.Not: operator.not_,
-}
-_CALLS: dict[str, Callable[..., Any]] = {"range": range, "len": len, "float": float, "int": int}
-
+__all__ = ["Builtin", "KernelError", "KernelFunction", "Module", "Sources", "StructType"]
 
 _KNOWN = (
     "linkwork.arrays",
@@ -47,6 +24,7 @@ _KNOWN = (
     "linkwork.multibody.kernels.structs",
 )
 """Modules whose names the translator knows itself."""
+_CONSTANT_CALLS = ("range", "len", "float", "int", "min", "max", "abs")
 
 
 class KernelError(RuntimeError):
@@ -58,7 +36,6 @@ class KernelError(RuntimeError):
             f":{node.lineno}:{node.col_offset + 1}" if isinstance(node, ast.stmt | ast.expr | ast.arg) else ""
         )
         super().__init__(f"{path}{place}: {text}")
-        self.text = text
 
 
 @dataclass(frozen=True)
@@ -67,44 +44,36 @@ class Builtin:
 
     name: str
 
+    def __getattr__(self, name: str) -> Any:
+        """Return a constant of `math` or numpy, or the function of this name."""
+        constant = getattr(math, name, None) if self.name in ("math", "np") else None
+        return constant if isinstance(constant, float) else Builtin(f"{self.name}.{name}")
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Return the value for constants. Raises TypeError for a function that gives none."""
+        if self.name not in (*_CONSTANT_CALLS, "math.sqrt"):
+            raise TypeError(self.name)
+        owner = math if self.name == "math.sqrt" else builtins
+        return getattr(owner, self.name.removeprefix("math."))(*arguments)
+
 
 @dataclass(frozen=True, eq=False)
 class KernelFunction:
-    """A function in a kernel module; `closed`: values of the names of the function that encloses it."""
+    """A function in a kernel module."""
 
     module: Module
     node: ast.FunctionDef
-    closed: Mapping[str, Any] = field(default_factory=dict)
-    bound: str = ""
-    """The name under which the module has a function that another one made."""
-    marked: bool = False
-    """Whether it was given to `part(…)`, which then stands for the decorator."""
 
     @property
-    def name(self) -> str:
-        """Its name in the module."""
-        return self.bound or self.node.name
-
-    @property
-    def decorator(self) -> ast.expr | None:
-        """The decorator `kernel(…)` or `part`, None where there is neither."""
-        for each in self.node.decorator_list:
-            name = each.func if isinstance(each, ast.Call) else each
-            if isinstance(name, ast.Name) and name.id in ("kernel", "part"):
-                return each
-        return None
+    def decorator(self) -> str:
+        """`kernel` or `part` as it is written, with arguments; empty where there is neither."""
+        found = [ast.unparse(each) for each in self.node.decorator_list]
+        return next((each for each in found if each.partition("(")[0] in ("kernel", "part")), "")
 
     @property
     def is_kernel(self) -> bool:
         """Whether Python calls it: it is then a symbol of the library."""
-        found = self.decorator.func if isinstance(self.decorator, ast.Call) else self.decorator
-        return isinstance(found, ast.Name) and found.id == "kernel"
-
-    @property
-    def concurrent(self) -> bool:
-        """Whether other threads of Python run while it runs."""
-        found = self.decorator
-        return isinstance(found, ast.Call) and any(each.arg == "concurrent" for each in found.keywords)
+        return self.decorator.startswith("kernel")
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,116 +84,75 @@ class StructType:
     fields: dict[str, str | StructType]
 
 
-@dataclass(frozen=True, eq=False)
-class Enumeration:
-    """An IntEnum: its members."""
-
-    members: dict[str, int]
-
-
-@dataclass(frozen=True, eq=False)
-class Bound:
-    """A name's value."""
-
-    value: Any
-
-
-class Module:
-    """One source file; names are looked up on demand."""
+class Module(dict[str, Any]):
+    """The names of one source file; each is evaluated when it is first looked up."""
 
     def __init__(self, sources: Sources, name: str, path: Path) -> None:
         """Parse the file."""
+        super().__init__()
         self.sources, self.name, self.path = sources, name, path
-        self.text = path.read_text()
-        self.tree = ast.parse(self.text, str(path))
-        self._statements: dict[str, ast.stmt] = {}
-        for statement in self.tree.body:
-            for bound in _names_bound(statement):
-                self._statements[bound] = statement
-        self._values: dict[str, Bound] = {}
-        self._evaluated: dict[ast.stmt, Any] = {}
+        self._tree = ast.parse(path.read_text(), str(path))
+        self._statements = {
+            bound: statement for statement in self._tree.body for bound in _names_bound(statement)
+        }
 
     @property
     def kernels(self) -> list[KernelFunction]:
         """The kernels that Python can call, in the order of the file."""
-        found: list[KernelFunction] = []
-        for statement in self.tree.body:
-            if isinstance(statement, ast.FunctionDef):
-                found.append(self.value(statement.name, statement))
-            elif isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call):
-                values = [self._made_by_call(each, statement) for each in _names_bound(statement)]
-                found += [each for each in values if each is not None]
+        found = [self[each.name] for each in self._tree.body if isinstance(each, ast.FunctionDef)]
         return [each for each in found if each.is_kernel]
-
-    def _made_by_call(self, name: str, statement: ast.Assign) -> KernelFunction | None:
-        """Return the function that this statement binds to a name, None where it binds something else."""
-        try:
-            value = self.value(name, statement)
-        except KernelError:
-            return None
-        return value if isinstance(value, KernelFunction) and value.module is self else None
-
-    def value(self, name: str, at: ast.AST) -> Any:
-        """Return what a name of the module stands for."""
-        found = self._values.get(name)
-        if found is None:
-            statement = self._statements.get(name)
-            if statement is None:
-                raise self.error(at, f"`{name}` is not a name of this module")
-            found = self._values[name] = Bound(self._bind(name, statement))
-        return found.value
 
     def error(self, at: ast.AST | None, text: str) -> KernelError:
         """Return the error with this module's place of `at`."""
         return KernelError(self.path, at, text)
 
-    def _bind(self, name: str, statement: ast.stmt) -> Any:
-        if isinstance(statement, ast.FunctionDef):
-            return KernelFunction(self, statement)
-        if isinstance(statement, ast.ImportFrom):
-            origin = next(each.name for each in statement.names if (each.asname or each.name) == name)
-            return self.sources.imported(self, statement, origin)
-        if isinstance(statement, ast.Import):
-            origin = next(each.name for each in statement.names if (each.asname or each.name) == name)
-            return Builtin({"numpy": "np"}.get(origin, origin))
-        if isinstance(statement, ast.ClassDef):
-            return self._class(statement)
-        if isinstance(statement, ast.AnnAssign) and statement.value is not None:
-            return self.static(statement.value, {})
-        if isinstance(statement, ast.Assign):
-            return self._assigned(name, statement)
-        raise self.error(statement, f"`{name}` is not a constant, function or struct")
+    def value(self, node: ast.expr) -> Any:
+        """Evaluate an expression of constants and names. Raises KernelError for any other."""
+        try:
+            code = compile(ast.Expression(node), str(self.path), "eval")
+            return eval(code, {"__builtins__": {}}, self)
+        except KernelError:
+            raise
+        except Exception:
+            raise self.error(node, f"`{ast.unparse(node)}` is not a constant") from None
 
-    def _assigned(self, name: str, statement: ast.Assign) -> Any:
-        if statement not in self._evaluated:
-            self._evaluated[statement] = self.static(statement.value, {})
-        value = self._evaluated[statement]
-        for target in statement.targets:
-            if isinstance(target, ast.Name) and target.id == name:
-                return _named(value, name)
-            if isinstance(target, ast.Tuple):
-                for each, item in zip(target.elts, value, strict=True):
-                    if isinstance(each, ast.Name) and each.id == name:
-                        return _named(item, name)
-        raise self.error(statement, f"`{name}` is bound in a way that is not understood")
+    def __missing__(self, name: str) -> Any:
+        """Return what a name stands for: a name that the file does not bind is one of Python's."""
+        statement = self._statements.get(name)
+        if isinstance(statement, ast.FunctionDef):
+            self[name] = KernelFunction(self, statement)
+        elif isinstance(statement, ast.ClassDef):
+            self[name] = self._class(statement)
+        elif isinstance(statement, ast.Import | ast.ImportFrom):
+            origin = next(each.name for each in statement.names if (each.asname or each.name) == name)
+            if isinstance(statement, ast.ImportFrom):
+                self[name] = self.sources.imported(self, statement, origin)
+            else:
+                self[name] = Builtin({"numpy": "np"}.get(origin, origin))
+        elif isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
+            value = self.value(statement.value)
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            for target in targets:
+                names, values = [target], [value]
+                if isinstance(target, ast.Tuple):
+                    names, values = target.elts, list(value)
+                pairs = zip(names, values, strict=True)
+                self.update({ast.unparse(each): item for each, item in pairs})
+        return self[name] if name in self else Builtin(name)
 
     def _class(self, statement: ast.ClassDef) -> Any:
         bases = {ast.unparse(each) for each in statement.bases}
         if "Struct" in bases:
-            fields: dict[str, str | StructType] = {}
-            for each in statement.body:
-                if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name):
-                    fields[each.target.id] = self._field(each.annotation)
-            return StructType(statement.name, fields)
+            annotated = [each for each in statement.body if isinstance(each, ast.AnnAssign)]
+            return StructType(
+                statement.name,
+                {ast.unparse(each.target): self._field(each.annotation) for each in annotated},
+            )
         if bases & {"IntEnum", "IntFlag"}:
-            members = {
-                target.id: int(self.static(each.value, {}))
-                for each in statement.body
-                if isinstance(each, ast.Assign)
-                for target in each.targets
-                if isinstance(target, ast.Name)
-            }
-            return Enumeration(members)
+            members = [each for each in statement.body if isinstance(each, ast.Assign)]
+            return SimpleNamespace(
+                **{ast.unparse(each.targets[0]): self.value(each.value) for each in members}
+            )
         raise self.error(statement, f"class `{statement.name}` is neither a struct nor an IntEnum")
 
     def _field(self, annotation: ast.expr) -> str | StructType:
@@ -232,79 +160,16 @@ class Module:
         shape = "*"
         if isinstance(annotation, ast.Subscript) and isinstance(annotation.slice, ast.Tuple):
             annotation, *words = annotation.slice.elts
-            shape = str(self.static(words[0], {}))
+            shape = str(self.value(words[0]))
         kind = ast.unparse(annotation)
         if kind in ("Floats", "Integers", "Flags"):
             return f"{kind[0].lower() if kind != 'Flags' else 'b'}{shape.count(', ') + 1}"
         if kind == "int":
             return "int64_t"
-        found = self.static(annotation, {})
+        found = self.value(annotation)
         if not isinstance(found, StructType):
             raise self.error(annotation, f"`{kind}` is not a type of a struct's field")
         return found
-
-    def static(self, node: ast.expr, names: Mapping[str, Any]) -> Any:
-        """Evaluate an expression of constants. Raises KernelError for any other."""
-        if isinstance(node, ast.Constant):
-            return node.value
-        if isinstance(node, ast.Name):
-            return names[node.id] if node.id in names else self._global(node)
-        if isinstance(node, ast.Tuple):
-            return tuple(self.static(each, names) for each in node.elts)
-        if isinstance(node, ast.BinOp) and type(node.op) in _OPERATIONS:
-            left, right = self.static(node.left, names), self.static(node.right, names)
-            if isinstance(left, int | float | tuple) and isinstance(right, int | float | tuple):
-                return _OPERATIONS[type(node.op)](left, right)
-        if isinstance(node, ast.UnaryOp) and type(node.op) in _OPERATIONS:
-            value = self.static(node.operand, names)
-            if isinstance(value, int | float):
-                return _OPERATIONS[type(node.op)](value)
-        if isinstance(node, ast.Attribute):
-            owner = self.static(node.value, names)
-            if isinstance(owner, Builtin):
-                constant = getattr(math, node.attr, None) if owner.name in ("math", "np") else None
-                return constant if isinstance(constant, float) else Builtin(f"{owner.name}.{node.attr}")
-            if isinstance(owner, Enumeration) and node.attr in owner.members:
-                return owner.members[node.attr]
-        if isinstance(node, ast.Subscript):
-            owner, index = self.static(node.value, names), self.static(node.slice, names)
-            if isinstance(owner, tuple | dict):
-                return owner[index]
-        if isinstance(node, ast.Call):
-            return self._called(node, names)
-        raise self.error(node, f"`{ast.unparse(node)}` is not a constant")
-
-    def _global(self, node: ast.Name) -> Any:
-        if node.id in self._statements:
-            return self.value(node.id, node)
-        return Builtin(node.id)
-
-    def _called(self, node: ast.Call, names: Mapping[str, Any]) -> Any:
-        called = self.static(node.func, names)
-        arguments = [self.static(each, names) for each in node.args]
-        if isinstance(called, Builtin) and called.name == "part" and isinstance(arguments[0], KernelFunction):
-            return replace(arguments[0], marked=True)
-        if isinstance(called, Builtin) and called.name in _CALLS:
-            return _CALLS[called.name](*arguments)
-        if isinstance(called, Builtin) and called.name == "math.sqrt":
-            return math.sqrt(*arguments)
-        if isinstance(called, KernelFunction) and called.decorator is None:
-            return called.module._made(called, arguments, node)
-        raise self.error(node, f"`{ast.unparse(node)}` is not a constant")
-
-    def _made(self, factory: KernelFunction, arguments: list[Any], at: ast.AST) -> Any:
-        """Return what a function makes that only defines functions and returns them."""
-        names: dict[str, Any] = dict(
-            zip((each.arg for each in factory.node.args.args), arguments, strict=True)
-        )
-        for statement in factory.node.body:
-            if isinstance(statement, ast.FunctionDef):
-                names[statement.name] = KernelFunction(self, statement, names)
-            elif isinstance(statement, ast.Return) and statement.value is not None:
-                return self.static(statement.value, names)
-            elif not (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)):
-                break
-        raise self.error(at, f"`{factory.node.name}` does not only define functions and return them")
 
 
 class Sources:
@@ -313,35 +178,18 @@ class Sources:
     def __init__(self, roots: Mapping[str, Path]) -> None:
         """Read nothing yet."""
         self.roots = dict(roots)
-        self._modules: dict[str, Module] = {}
+        self.modules: dict[str, Module] = {}
 
     def module(self, name: str) -> Module | None:
         """Return a module by its dotted name; None if it is not in one of the packages."""
-        found = self._modules.get(name)
-        if found is None:
-            path = self._path(name)
-            if path is None:
-                return None
-            found = self._modules[name] = Module(self, name, path)
-        return found
-
-    @property
-    def modules(self) -> list[Module]:
-        """The modules that were read."""
-        return list(self._modules.values())
-
-    def _path(self, name: str) -> Path | None:
-        owner = name
-        while owner:
-            if owner in self.roots:
-                below = name[len(owner) + 1 :].split(".") if name != owner else []
-                place = self.roots[owner].joinpath(*below)
-                for path in (place.with_suffix(".py"), place / "__init__.py"):
-                    if path.is_file():
-                        return path
-                return None
-            owner = owner.rpartition(".")[0]
-        return None
+        if name not in self.modules:
+            for owner, root in self.roots.items():
+                if f"{name}.".startswith(f"{owner}."):
+                    place = root.joinpath(*name[len(owner) + 1 :].split("."))
+                    for path in (place.with_suffix(".py"), place / "__init__.py"):
+                        if path.is_file():
+                            return self.modules.setdefault(name, Module(self, name, path))
+        return self.modules.get(name)
 
     def imported(self, importer: Module, statement: ast.ImportFrom, name: str) -> Any:
         """Return what `from … import name` gives."""
@@ -350,14 +198,7 @@ class Sources:
             up = statement.level - (importer.path.stem == "__init__")
             where = ".".join([*importer.name.split(".")[: -up or None], *filter(None, [where])])
         module = self.module(where)
-        if module is None or module.name in _KNOWN:
-            return Builtin(name)
-        return module.value(name, statement)
-
-
-def _named(value: Any, name: str) -> Any:
-    made = isinstance(value, KernelFunction) and (value.closed or value.marked)
-    return replace(value, bound=name) if made else value
+        return Builtin(name) if module is None or module.name in _KNOWN else module[name]
 
 
 def _names_bound(statement: ast.stmt) -> list[str]:
@@ -365,9 +206,7 @@ def _names_bound(statement: ast.stmt) -> list[str]:
         return [statement.name]
     if isinstance(statement, ast.Import | ast.ImportFrom):
         return [each.asname or each.name for each in statement.names]
-    if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-        return [statement.target.id]
-    if isinstance(statement, ast.Assign):
-        targets = [each for target in statement.targets for each in ast.walk(target)]
-        return [each.id for each in targets if isinstance(each, ast.Name)]
-    return []
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    if isinstance(statement, ast.AnnAssign):
+        targets = [statement.target]
+    return [each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)]

@@ -1,10 +1,10 @@
 """Translate kernels from their Python source to C.
 
 A kernel is plain typed Python in a closed subset: numbers, one- and two-dimensional arrays, tuples, `if`,
-`while`, `for … in range(…)`, calls of other kernels and of `math`. `Translator` infers the type of each local
-variable and writes one C function for each function and combination of argument types. The order of
-operations is that of the source, so both give the same bits. What is not in the subset raises `KernelError`
-with file, line and column; nothing is guessed.
+`while`, `for … in range(…)`, calls of other kernels and of `math`. Annotations give the types of arguments
+and results, its first value that of a local variable. `Translator` writes one C function for each function.
+The order of operations is that of the source, so both give the same bits. What is not in the subset raises
+`KernelError` with file, line and column; nothing is guessed.
 
 Types: int is int64_t, float is double, bool is bool; arrays are views, of a pointer and lengths; structs
 (structs.py) are pointers to structs of these.
@@ -15,7 +15,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from linkwork.multibody.kernels.library import entry_name, fingerprint
@@ -28,7 +28,7 @@ from linkwork.multibody.kernels.sources import (
     StructType,
 )
 
-__all__ = ["Instance", "Translator", "Type"]
+__all__ = ["Translator", "Type"]
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Type:
 
     c: str
     items: tuple[Type, ...] = ()
-    struct: Any = None
+    struct: StructType | None = None
 
     @property
     def dimensions(self) -> int:
@@ -49,11 +49,15 @@ class Type:
         """The type of an array's elements."""
         return {"f": FLOAT, "i": INT, "b": BOOL}[self.c[0]]
 
+    def takes(self, other: Type) -> bool:
+        """Whether values of another type become this one without loss."""
+        return self == other or other in _NUMBERS[: _NUMBERS.index(self) if self in _NUMBERS else 0]
+
     def __str__(self) -> str:
         """Name it as Python does."""
         names = {"double": "float", "int64_t": "int", "void": "None"}
         if self.struct is not None:
-            return str(self.struct.name)
+            return self.struct.name
         if self.items:
             return f"tuple[{', '.join(map(str, self.items))}]"
         if self.dimensions:
@@ -61,24 +65,45 @@ class Type:
         return names.get(self.c, self.c)
 
 
-FLOAT, INT, BOOL, NOTHING, NONE = Type("double"), Type("int64_t"), Type("bool"), Type("void"), Type("none")
+FLOAT, INT, BOOL, NOTHING = Type("double"), Type("int64_t"), Type("bool"), Type("void")
 _NUMBERS = (BOOL, INT, FLOAT)
-
-
-def array(kind: str, dimensions: int) -> Type:
-    """Return the type of an array: kind f, i or b."""
-    return Type(f"{kind}{dimensions}")
-
-
-def pointer(struct: StructType) -> Type:
-    """Return the type of a struct."""
-    return Type(f"const s_{struct.name} *", (), struct)
-
-
-def tuple_of(items: Sequence[Type]) -> Type:
-    """Return the type of a tuple."""
-    letters = "".join(each.c if each.items or each.dimensions else each.c[0] for each in items)
-    return Type(f"t_{letters}", tuple(items))
+_TYPES: dict[str, Type] = {
+    "float": FLOAT,
+    "int": INT,
+    "bool": BOOL,
+    "None": NOTHING,
+    "Floats": Type("f1"),
+    "Integers": Type("i1"),
+    "Flags": Type("b1"),
+    "Matrix": Type("f2"),
+    "Table": Type("i2"),
+}
+_OPERATORS: dict[type[ast.AST], str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+}
+_OF_ONE: dict[str, tuple[Type, str]] = {
+    "float": (FLOAT, "(double)"),
+    "int": (INT, "(int64_t)"),
+    "bool": (BOOL, "(bool)"),
+    **{f"math.{name}": (INT, f"(int64_t){name}") for name in ("floor", "ceil")},
+    **{f"math.{name}": (BOOL, f"(bool){name}") for name in ("isfinite", "isnan", "isinf")},
+    **{f"math.{name}": (FLOAT, name) for name in ("sin", "cos", "tan", "asin", "acos", "atan", "exp", "log")},
+    **{f"math.{name}": (FLOAT, name) for name in ("sinh", "cosh", "tanh", "sqrt", "cbrt", "fabs")},
+    "np.floor": (FLOAT, "floor"),
+    "np.ceil": (FLOAT, "ceil"),
+    "np.sign": (FLOAT, "sign_f"),
+}
+_OF_TWO: dict[str, tuple[Type, str]] = {
+    f"math.{name}": (FLOAT, name) for name in ("atan2", "hypot", "copysign")
+}
 
 
 @dataclass
@@ -88,34 +113,35 @@ class Value:
     c: str
     type: Type
     constant: Any = None
-    writes: bool = False
-    """Whether it contains a call that may write to arrays."""
 
 
 @dataclass(eq=False)
-class Instance:
-    """One function for one combination of argument types."""
+class Translated:
+    """A function in C. writes: whether it may write to arrays."""
 
-    function: KernelFunction
-    arguments: tuple[Any, ...]
+    source: KernelFunction
     name: str
-    result: Type = NOTHING
-    parameters: list[tuple[str, Type]] = field(default_factory=list)
-    body: list[str] = field(default_factory=list)
-    calls: dict[Instance, None] = field(default_factory=dict)
-    tuples: dict[str, Type] = field(default_factory=dict)
-    structs: dict[str, StructType] = field(default_factory=dict)
-    writes: bool = False
+    parameters: list[tuple[str, Type]]
+    result: Type
+    writes: bool
+    body: list[str]
 
     @property
     def prototype(self) -> str:
         """The head of the function in C."""
-        words = ", ".join(f"{kind.c} {name}" for name, kind in self.parameters if kind != NONE) or "void"
+        words = ", ".join(f"{kind.c} {_name(name)}" for name, kind in self.parameters) or "void"
         return f"{self.result.c} {self.name}({words})"
+
+    @property
+    def text(self) -> str:
+        """The function in C; a part without loops and with few statements is inlined by force."""
+        short = len(self.body) <= 12 and not re.search(r"(for|while) \(", "".join(self.body))
+        head = "" if self.source.is_kernel else "INLINE " if short else "static "
+        return "\n".join(["", f"{head}{self.prototype} {{", *self.body, "}"])
 
 
 class Translator:
-    """Translates the kernels of modules. Instances are made once for all modules.
+    """Translates the kernels of modules; each function is translated once for all modules.
 
     modules: those whose kernels one library will have; kernels of others are copied where they are called.
     """
@@ -123,136 +149,99 @@ class Translator:
     def __init__(self, sources: Sources, modules: Collection[str]) -> None:
         """Begin with nothing translated."""
         self.sources, self.modules = sources, modules
-        self._instances: dict[tuple[Any, ...], Instance] = {}
-        self._names: set[str] = set()
-        self._under_way: list[KernelFunction] = []
+        self._functions: dict[KernelFunction, Translated | None] = {}
+        self._needs: dict[str, str] = {}
+        """What a file may need, by its name in C, each after those that it needs itself: types, functions."""
 
-    def kernel(self, function: KernelFunction) -> Instance:
-        """Return the instance of a kernel for the types that its annotations declare."""
-        return self.instance(function, signature_of(function))
-
-    def instance(self, function: KernelFunction, arguments: tuple[Any, ...]) -> Instance:
-        """Return a function for arguments: a `Type`, or the value of a function that is given."""
-        key = (*_key(function), *map(_key, arguments))
-        found = self._instances.get(key)
+    def function(self, source: KernelFunction) -> Translated:
+        """Return the C function of a kernel or a part."""
+        if source not in self._functions:
+            self._functions[source] = None
+            self._functions[source] = made = _Body(self, source).translated()
+            shared = source.is_kernel and source.module.name in self.modules
+            alone = made.text if not source.is_kernel else f"\nstatic {made.text.lstrip()}"
+            self._needs[made.name] = f"{made.prototype};" if shared else alone
+        found = self._functions[source]
         if found is None:
-            if function in self._under_way:
-                raise function.module.error(
-                    function.node, f"`{function.node.name}` calls itself: write a loop"
-                )
-            stem = f"{function.module.name}.{function.name}".replace(".", "_")
-            name, count = stem, 1
-            while name in self._names:
-                count += 1
-                name = f"{stem}_{count}"
-            self._names.add(name)
-            found = Instance(function, arguments, name)
-            self._under_way.append(function)
-            try:
-                _Body(self, found).translate()
-            finally:
-                self._under_way.pop()
-            self._instances[key] = found
+            raise source.module.error(source.node, f"`{source.node.name}` calls itself: write a loop")
         return found
 
     def file(self, module: Module) -> str:
         """Return the C source of a module's kernels; kernels of other modules are declared, parts copied."""
-        own = [self.kernel(each) for each in module.kernels]
-        order: dict[Instance, None] = {}
-        outside: dict[Instance, None] = {}
+        own = [self.function(each) for each in module.kernels]
+        lines = [*(each.text for each in own), *(line for each in own for line in _entry(each))]
+        words = set(re.findall(r"\w+", "\n".join(lines)))
+        for name, text in reversed(self._needs.items()):
+            if name in words:
+                lines.insert(0, text)
+                words.update(re.findall(r"\w+", text))
+        return "\n".join([f"/* Generated from {module.name}. */", '#include "kernels.h"', *lines, ""])
 
-        def visit(each: Instance) -> None:
-            for called in each.calls:
-                if called in order or called in outside:
-                    continue
-                if (
-                    called.function.is_kernel
-                    and called not in own
-                    and called.function.module.name in self.modules
-                ):
-                    outside[called] = None
-                else:
-                    visit(called)
-            order.setdefault(each)
+    def annotated(self, module: Module, node: ast.expr | None, at: ast.AST, name: str) -> Type:
+        """Return the type that an annotation declares."""
+        text = "None" if node is None else ast.unparse(node)
+        if node is None and isinstance(at, ast.arg):
+            raise module.error(at, f"`{name}` has no type")
+        if text == "Vector":
+            return self.tuple_of([FLOAT] * 3)
+        if node is None or text in _TYPES:
+            return _TYPES[text]
+        if isinstance(node, ast.Subscript) and ast.unparse(node.value) == "tuple":
+            items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+            return self.tuple_of([self.annotated(module, each, at, name) for each in items])
+        struct = module.value(node)
+        if not isinstance(struct, StructType):
+            allowed = f"{', '.join(_TYPES)}, Vector, tuple[…] or a struct"
+            raise module.error(at, f"`{name}`: `{text}` is not a type of kernels; allowed: {allowed}")
+        return self.struct(struct)
 
-        for each in own:
-            visit(each)
-        tuples: dict[str, Type] = {}
-        structs: dict[str, StructType] = {}
-        for each in (*outside, *order):
-            tuples |= each.tuples
-            for struct in each.structs.values():
-                _with_its_structs(struct, structs)
-        lines = [f"/* Generated from {module.name}. */", '#include "kernels.h"']
-        lines += [_struct_declaration(each) for each in structs.values()]
-        lines += [_tuple_declaration(each) for each in sorted(tuples.values(), key=lambda each: len(each.c))]
-        lines += [f"{each.prototype};" for each in outside]
-        lines += [f"{each.prototype};" for each in own]
-        for each in order:
-            head = "" if each in own else "INLINE " if _is_short(each) else "static "
-            lines += ["", f"{head}{each.prototype} {{", *each.body, "}"]
-        for each in own:
-            lines += ["", *_entry(each)]
-        return "\n".join(lines) + "\n"
+    def tuple_of(self, items: Sequence[Type]) -> Type:
+        """Return the type of a tuple."""
+        letters = "".join(each.c if each.items or each.dimensions else each.c[0] for each in items)
+        fields = " ".join(f"{each.c} a{i};" for i, each in enumerate(items))
+        self._needs.setdefault(f"t_{letters}", f"typedef struct {{ {fields} }} t_{letters};")
+        return Type(f"t_{letters}", tuple(items))
+
+    def struct(self, struct: StructType) -> Type:
+        """Return the type of a struct."""
+        fields = {name: self.field(each) for name, each in struct.fields.items()}
+        text = " ".join(f"{kind.c} {name};" for name, kind in fields.items())
+        name = f"s_{struct.name}"
+        self._needs.setdefault(name, f"typedef struct {{ int64_t fingerprint; {text} }} {name};")
+        return Type(f"const {name} *", (), struct)
+
+    def field(self, kind: str | StructType) -> Type:
+        """Return the type of a struct's field."""
+        return self.struct(kind) if isinstance(kind, StructType) else Type(kind)
 
 
-def _entry(kernel: Instance) -> list[str]:
+def _entry(kernel: Translated) -> list[str]:
     """The function that Python calls: it checks that arrays are what the kernel takes."""
-    if any(kind.items for _, kind in kernel.parameters) or kernel.result.items:
+    if kernel.result.items or any(kind.items for _, kind in kernel.parameters):
         return []  # only kernels call it
-    function, count = kernel.function, len(kernel.parameters)
-    name = entry_name(f"{function.module.name}.{function.name}")
-    lines = [
-        f"EXPORT object *{name}(object *self, object *const *given, int64_t count) {{",
-        "    (void)self, (void)given;",
-    ]
-    text = f"{function.name}: takes {count} arguments"
+    source, count = kernel.source, len(kernel.parameters)
+    name = entry_name(f"{source.module.name}.{source.node.name}")
+    lines = [f"\nEXPORT object *{name}(object *self, object *const *given, int64_t count) {{"]
+    lines += ["    (void)self, (void)given;"]
     lines += [f"    {kind.c} v{i};" for i, (_, kind) in enumerate(kernel.parameters)]
-    lines.append(f'    if (count != {count}) return linkwork_refuse("{text}");')
-    for i, (argument, (_, kind)) in enumerate(zip(function.node.args.args, kernel.parameters, strict=True)):
-        words = f"a contiguous {kind}" if kind.dimensions else f"a {kind}"
-        text = f"{function.name}: `{argument.arg}` must be {words}"
-        refused = f'linkwork_refuse("{text}")' if kind.dimensions or kind.struct else "0"
-        take = f"take_{kind.c}(given[{i}], "
+    text = f'linkwork_refuse("{source.node.name}: takes {count} arguments")'
+    lines.append(f"    if (count != {count}) return {text};")
+    for i, (argument, kind) in enumerate(kernel.parameters):
+        take = f"take_{kind.c}(given[{i}], &v{i})"
         if kind.struct is not None:
-            take = f"take_struct(given[{i}], INT64_C({_fingerprint(kind.struct)}), (const void **)"
-        lines.append(f"    if (!{take}&v{i})) return {refused};")
-    call = f"{kernel.name}({', '.join(f'v{i}' for i in range(count))})"
-    before: list[str] = []
-    after: list[str] = []
-    if function.concurrent:
-        before, after = ["    void *thread = PyEval_SaveThread();"], ["    PyEval_RestoreThread(thread);"]
-    if kernel.result == NOTHING:
-        return [*lines, *before, f"    {call};", *after, "    return linkwork_none();", "}"]
-    made = {FLOAT: "PyFloat_FromDouble", INT: "PyLong_FromLongLong", BOOL: "PyBool_FromLong"}[kernel.result]
-    lines += [*before, f"    const {kernel.result.c} result = {call};", *after]
-    return [*lines, f"    return {made}(result);", "}"]
-
-
-def _is_short(instance: Instance) -> bool:
-    """Whether a part is inlined by force: it has no loop and few statements."""
-    return len(instance.body) <= 12 and not any(
-        "for (" in line or "while (" in line for line in instance.body
-    )
-
-
-def _tuple_declaration(kind: Type) -> str:
-    return (
-        f"typedef struct {{ {' '.join(f'{each.c} a{i};' for i, each in enumerate(kind.items))} }} {kind.c};"
-    )
-
-
-def _with_its_structs(struct: StructType, found: dict[str, StructType]) -> None:
-    """Add a struct, after those that it contains."""
-    for each in struct.fields.values():
-        if isinstance(each, StructType):
-            _with_its_structs(each, found)
-    found.setdefault(struct.name, struct)
-
-
-def _struct_declaration(struct: StructType) -> str:
-    fields = " ".join(f"{_field_type(each).c} {name};" for name, each in struct.fields.items())
-    return f"typedef struct {{ int64_t fingerprint; {fields} }} s_{struct.name};"
+            number = f"INT64_C({_fingerprint(kind.struct)})"
+            take = f"take_struct(given[{i}], {number}, (const void **)&v{i})"
+        words = f"a contiguous {kind}" if kind.dimensions else f"a {kind}"
+        text = f'linkwork_refuse("{source.node.name}: `{argument}` must be {words}")'
+        lines.append(f"    if (!{take}) return {text};")
+    call = f"{kernel.name}({', '.join(f'v{i}' for i in range(count))});"
+    if kernel.result != NOTHING:
+        call = f"const {kernel.result.c} result = {call}"
+    made = {FLOAT: "PyFloat_FromDouble", INT: "PyLong_FromLongLong", BOOL: "PyBool_FromLong"}
+    result = f"{made[kernel.result]}(result)" if kernel.result != NOTHING else "linkwork_none()"
+    if "concurrent" in source.decorator:
+        call = f"void *thread = PyEval_SaveThread(); {call} PyEval_RestoreThread(thread);"
+    return [*lines, f"    {call}", f"    return {result};", "}"]
 
 
 def _fingerprint(struct: StructType) -> int:
@@ -262,143 +251,50 @@ def _fingerprint(struct: StructType) -> int:
     return fingerprint(struct.name, kinds)
 
 
-def _field_type(kind: str | StructType) -> Type:
-    return pointer(kind) if isinstance(kind, StructType) else Type(kind)
-
-
-def _key(value: Any) -> Any:
-    return (value.node, id(value.closed)) if isinstance(value, KernelFunction) else value
-
-
-_TYPES: dict[str, Type] = {
-    "float": FLOAT,
-    "int": INT,
-    "bool": BOOL,
-    "Floats": array("f", 1),
-    "Integers": array("i", 1),
-    "Flags": array("b", 1),
-    "Matrix": array("f", 2),
-    "Table": array("i", 2),
-    "Vector": tuple_of((FLOAT,) * 3),
-}
-
-
-def signature_of(function: KernelFunction) -> tuple[Type, ...]:
-    """Return the types of a kernel's arguments, as its annotations declare them."""
-    found, module = [], function.module
-    for each in function.node.args.args:
-        name = ast.unparse(each.annotation) if each.annotation is not None else ""
-        kind = _TYPES.get(name)
-        if kind is None:
-            if each.annotation is None:
-                raise module.error(each, f"`{each.arg}` has no type")
-            struct = module.static(each.annotation, {})
-            if not isinstance(struct, StructType):
-                allowed = f"{', '.join(_TYPES)} or a struct"
-                raise module.error(each, f"`{name}` is not a type of an argument; allowed: {allowed}")
-            kind = pointer(struct)
-        found.append(kind)
-    return tuple(found)
-
-
-_MATH = frozenset(
-    (
-        *("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "exp", "log", "tanh", "sinh", "cosh", "sqrt"),
-        *("hypot", "copysign", "fabs", "cbrt"),
-    )
-)
-
-
-@dataclass(frozen=True)
-class _Part:
-    """A part of an expression: whether it may write to arrays, and whether it reads them."""
-
-    writes: bool
-    reads: bool
-
-
 class _Body:
-    """The translation of one function: types first, repeated until they no longer change, then the text."""
+    """The translation of one function."""
 
-    def __init__(self, translator: Translator, instance: Instance) -> None:
-        self.translator, self.instance = translator, instance
-        self.module = instance.function.module
-        self.closed = instance.function.closed
+    def __init__(self, translator: Translator, function: KernelFunction) -> None:
+        self.translator, self.function, self.module = translator, function, function.module
         self.types: dict[str, Type] = {}
-        self.statics: dict[str, Any] = {}
-        self.local: set[str] = set()
         self.lines: list[str] = []
         self.depth = 1
         self.count = 0
-        self.returned: Type | None = None
-        self.allocates = False
-        self.writing_calls = 0
-        self.parts: list[list[_Part]] = []
+        self.allocates = self.writes = False
+        self.writers: set[ast.AST] = set()
+        """The calls that may write to arrays."""
 
-    # the function
-
-    def translate(self) -> None:
-        """Fill the instance."""
-        node, given = self.instance.function.node, self.instance.arguments
-        names = [each.arg for each in node.args.args]
-        if node.args.vararg or node.args.kwarg or node.args.kwonlyargs or node.args.defaults:
+    def translated(self) -> Translated:
+        """Translate the function."""
+        node, given = self.function.node, self.function.node.args
+        if not self.function.decorator:
+            raise self.error(node, f"`{node.name}` is not a kernel: decorate it with `part`")
+        if given.vararg or given.kwarg or given.kwonlyargs or given.defaults:
             raise self.error(node, "arguments of kernels are plain: no defaults, no `*`, no keywords")
-        if len(names) != len(given):
-            raise self.error(
-                node, f"`{node.name}` has {len(names)} arguments, its declaration has {len(given)}"
-            )
-        for each, kind in zip(node.args.args, given, strict=True):
-            if isinstance(kind, Type):
-                annotated = ast.unparse(each.annotation) if each.annotation is not None else ""
-                kind = FLOAT if annotated == "float" and kind in (INT, BOOL) else kind
-                self.types[each.arg] = kind
-                self.instance.parameters.append((_name(each.arg), kind))
-            else:
-                self.statics[each.arg] = kind
-            self.local.add(each.arg)
-        self.local |= _assigned(node)
-        parameters = set(names)
-        for _ in range(20):
-            before = (dict(self.types), self.returned)
-            self._once(node)
-            if (self.types, self.returned) == before:
-                break
-        else:
-            raise self.error(node, "the types of its variables do not settle")
-        self._once(node)
-        kind = self.returned or NOTHING
-        declared = [
+        for each in given.args:
+            self.types[each.arg] = self._annotated(each.annotation, each, each.arg)
+        parameters = list(self.types.items())
+        self.result = self._annotated(node.returns, node, "return")
+        stored = [x for x in ast.walk(node) if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store)]
+        self.local = {*self.types, *(each.id for each in stored)}
+        self._block(node.body)
+        variables = [
             f"    {kind.c} {_name(name)}{' = {0}' if kind.dimensions or kind.items else ' = 0'};"
-            for name, kind in self.types.items()
-            if name not in parameters and kind != NONE
+            for name, kind in [*self.types.items()][len(parameters) :]
         ]
         if self.allocates:
-            declared.append("    arena *taken __attribute__((cleanup(arena_end))) = 0;")
-        self.instance.result = kind
-        self._noted(kind)
-        self.instance.body = declared + self.lines
-
-    def _once(self, node: ast.FunctionDef) -> None:
-        self.lines, self.count, self.depth = [], 0, 1
-        self.instance.calls, self.instance.tuples, self.instance.structs = {}, {}, {}
-        for kind in self.types.values():
-            self._noted(kind)
-        annotated = ast.unparse(node.returns) if node.returns is not None else ""
-        self.annotated = FLOAT if annotated == "float" else BOOL if annotated == "bool" else None
-        self._block(node.body)
-
-    def _noted(self, kind: Type) -> Type:
-        for each in kind.items:
-            self._noted(each)
-        if kind.items:
-            self.instance.tuples[kind.c] = kind
-        if kind.struct is not None:
-            self.instance.structs[kind.c] = kind.struct
-        return kind
+            variables.append("    arena *taken __attribute__((cleanup(arena_end))) = 0;")
+        name = f"{self.module.name}.{node.name}".replace(".", "_")
+        return Translated(
+            self.function, name, parameters, self.result, self.writes, [*variables, *self.lines]
+        )
 
     def error(self, at: ast.AST, text: str) -> KernelError:
         """Return the error at a node."""
         return self.module.error(at, text)
+
+    def _annotated(self, node: ast.expr | None, at: ast.AST, name: str) -> Type:
+        return self.translator.annotated(self.module, node, at, name)
 
     def _emit(self, text: str) -> None:
         self.lines.append("    " * self.depth + text)
@@ -410,60 +306,46 @@ class _Body:
     # statements
 
     def _block(self, body: Sequence[ast.stmt]) -> None:
-        for statement in body:
-            self._statement(statement)
+        for node in body:
+            method = getattr(self, f"_do_{type(node).__name__.lower()}", None)
+            if method is None:
+                raise self.error(node, f"`{type(node).__name__}` statements are not allowed in kernels")
+            method(node)
 
-    def _statement(self, node: ast.stmt) -> None:
-        if isinstance(node, ast.Break | ast.Continue):
-            self._emit(f"{type(node).__name__.lower()};")
-            return
-        method = getattr(self, f"_do_{type(node).__name__.lower()}", None)
-        if method is None:
-            raise self.error(node, f"`{type(node).__name__}` statements are not allowed in kernels")
-        method(node)
-
-    def _do_expr(self, node: ast.Expr) -> None:
-        if isinstance(node.value, ast.Constant):
-            return
-        if not isinstance(node.value, ast.Call):
-            raise self.error(node, "this statement has no effect")
-        self._emit(f"{self._expression(node.value).c};")
+    def _indented(self, head: str, body: Sequence[ast.stmt]) -> None:
+        self._emit(head)
+        self.depth += 1
+        self._block(body)
+        self.depth -= 1
 
     def _do_pass(self, node: ast.Pass) -> None:
         pass
 
-    def _do_return(self, node: ast.Return) -> None:
-        if node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None):
-            self._result(NOTHING, node)
-            self._emit("return;")
-            return
-        value = self._expression(node.value)
-        if self.annotated is not None and value.type in _NUMBERS:
-            value = self._as(value, self.annotated, node)
-        kind = self._result(value.type, node)
-        self._emit(f"return {self._as(value, kind, node).c};")
+    def _do_break(self, node: ast.Break | ast.Continue) -> None:
+        self._emit(f"{type(node).__name__.lower()};")
 
-    def _result(self, kind: Type, node: ast.AST) -> Type:
-        self.returned = kind if self.returned is None else self._unified(self.returned, kind, node, "returns")
-        return self._noted(self.returned)
+    _do_continue = _do_break
+
+    def _do_expr(self, node: ast.Expr) -> None:
+        if isinstance(node.value, ast.Call):
+            self._emit(f"{self._expression(node.value).c};")
+        elif not isinstance(node.value, ast.Constant):
+            raise self.error(node, "this statement has no effect")
+
+    def _do_return(self, node: ast.Return) -> None:
+        value = Value("", NOTHING) if node.value is None else self._expression(node.value)
+        self._emit(f"return {self._as(value, self.result, node)};")
 
     def _do_if(self, node: ast.If) -> None:
-        test = self._condition(node.test)
-        if test.constant is not None:
-            self._block(node.body if test.constant else node.orelse)
-            return
-        self._emit(f"if ({test.c}) {{")
-        self._indented(node.body)
+        self._indented(f"if ({self._condition(node.test)}) {{", node.body)
         if node.orelse:
-            self._emit("} else {")
-            self._indented(node.orelse)
+            self._indented("} else {", node.orelse)
         self._emit("}")
 
     def _do_while(self, node: ast.While) -> None:
         if node.orelse:
             raise self.error(node, "`else` of a loop is not allowed in kernels")
-        self._emit(f"while ({self._condition(node.test).c}) {{")
-        self._indented(node.body)
+        self._indented(f"while ({self._condition(node.test)}) {{", node.body)
         self._emit("}")
 
     def _do_for(self, node: ast.For) -> None:
@@ -471,91 +353,49 @@ class _Body:
             raise self.error(node, "`else` of a loop is not allowed in kernels")
         if not isinstance(node.target, ast.Name):
             raise self.error(node.target, "the variable of a loop is one name")
-        if isinstance(node.iter, ast.Tuple):
-            # one turn for each item
-            name = self._fresh()
-            values = [self._expression(each) for each in node.iter.elts]
-            kind = values[0].type
-            for each in values[1:]:
-                kind = self._unified(kind, each.type, node, "items")
-            self._typed(node.target.id, kind, node)
-            self._emit(
-                f"const {kind.c} {name}v[] = {{{', '.join(self._as(v, kind, node).c for v in values)}}};"
-            )
-            self._emit(f"for (int64_t {name} = 0; {name} < {len(values)}; {name}++) {{")
-            self.depth += 1
-            self._emit(f"{_name(node.target.id)} = {name}v[{name}];")
-        elif isinstance(node.iter, ast.Call) and self._called_builtin(node.iter) == "range":
-            bounds = [self._integer(each) for each in node.iter.args]
-            start, stop = (Value("0", INT), bounds[0]) if len(bounds) == 1 else bounds[:2]
-            step = self._step(node.iter.args[2]) if len(bounds) == 3 else 1
-            self._typed(node.target.id, INT, node)
-            at, end = self._fresh(), self._fresh()
-            compared, moved = ("<", f"+= {step}") if step > 0 else (">", f"-= {-step}")
-            self._emit(
-                f"for (int64_t {at} = {start.c}, {end} = {stop.c}; {at} {compared} {end}; {at} {moved}) {{"
-            )
-            self.depth += 1
-            self._emit(f"{_name(node.target.id)} = {at};")
+        at, end, start, step = self._fresh(), self._fresh(), "0", 1
+        item = Value(at, INT)
+        if isinstance(node.iter, ast.Call) and self._builtin_name(node.iter) == "range":
+            bounds = [self._integer(each) for each in node.iter.args[:3]] or [Value("0", INT)]
+            stop = bounds[min(len(bounds), 2) - 1].c
+            start = bounds[0].c if len(bounds) > 1 else start
+            step = bounds[2].constant if len(bounds) > 2 else step
+            if not isinstance(step, int) or step == 0:
+                raise self.error(node.iter, f"the step `{bounds[2].c}` is not a constant other than 0")
         else:
-            raise self.error(node.iter, "loops go over `range(…)` or a tuple")
+            given = self._kept(self._expression(node.iter))
+            if not given.type.items:
+                raise self.error(node.iter, "loops go over `range(…)` or a tuple")
+            stop, item = f"{len(given.type.items)}", self._item(given, item, node.iter)
+        compared = "<" if step > 0 else ">"
+        self._emit(f"for (int64_t {at} = {start}, {end} = {stop}; {at} {compared} {end}; {at} += {step}) {{")
+        self.depth += 1
+        self._store(node.target, item)
         self._block(node.body)
         self.depth -= 1
         self._emit("}")
 
-    def _step(self, node: ast.expr) -> int:
-        value = self.module.static(node, self.closed)
-        if not isinstance(value, int) or value == 0:
-            raise self.error(node, "the step of a range is a number that is not 0")
-        return value
-
-    def _indented(self, body: Sequence[ast.stmt]) -> None:
-        self.depth += 1
-        self._block(body)
-        self.depth -= 1
-
     def _do_annassign(self, node: ast.AnnAssign) -> None:
-        if node.value is None:
+        if node.value is None or not isinstance(node.target, ast.Name):
             raise self.error(node, "a variable begins with a value")
-        value = self._expression(node.value)
-        if ast.unparse(node.annotation) == "float" and value.type in _NUMBERS:
-            value = self._as(value, FLOAT, node)
+        value, name = self._expression(node.value), node.target.id
+        self.types.setdefault(name, self._annotated(node.annotation, node, name))
         self._store(node.target, value)
 
     def _do_assign(self, node: ast.Assign) -> None:
-        if len(node.targets) == 1:
-            target = node.targets[0]
-            if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
-                self._several(target, node.value)
-                return
-            self._store(target, self._expression(node.value))
-            return
-        value = self._kept(self._expression(node.value))
+        value = self._expression(node.value)
+        if value.type == NOTHING:
+            raise self.error(node, f"`{ast.unparse(node.targets[0])}` gets no value")
+        value = self._kept(value) if len(node.targets) > 1 else value
         for target in node.targets:
             self._store(target, value)
 
-    def _several(self, target: ast.Tuple, value: ast.Tuple) -> None:
-        if len(target.elts) != len(value.elts):
-            raise self.error(target, f"{len(target.elts)} names for {len(value.elts)} values")
-        names = {each.id for each in target.elts if isinstance(each, ast.Name)}
-        plain = len(names) == len(target.elts)
-        values: list[Value | None] = []
-        for i, each in enumerate(value.elts):
-            item = self._expression(each)
-            read = {x.id for later in value.elts[i + 1 :] for x in ast.walk(later) if isinstance(x, ast.Name)}
-            if plain and target.elts[i].id not in read:  # type: ignore[attr-defined]
-                self._store(target.elts[i], item)
-                values.append(None)
-            else:
-                values.append(self._kept(item))
-        for each, kept in zip(target.elts, values, strict=True):
-            if kept is not None:
-                self._store(each, kept)
+    def _do_augassign(self, node: ast.AugAssign) -> None:
+        left = self._kept(self._expression(node.target))  # read before the right side, which may write
+        self._store(node.target, self._binary(node.op, left, self._expression(node.value), node))
 
     def _kept(self, value: Value) -> Value:
-        """A value in a variable of its own, where it is more than a name or number."""
-        if value.constant is not None or value.type == NONE or not isinstance(value.type, Type):
-            return value
+        """A value in a variable of its own."""
         name = self._fresh()
         self._emit(f"{value.type.c} {name} = {value.c};")
         return Value(name, value.type)
@@ -564,111 +404,68 @@ class _Body:
         if isinstance(target, ast.Name) and target.id == "_":
             self._emit(f"(void)({value.c});")
         elif isinstance(target, ast.Name):
-            kind = self._typed(target.id, value.type, target)
-            if kind != NONE:
-                self._emit(f"{_name(target.id)} = {self._as(value, kind, target).c};")
+            kind = self.types.setdefault(target.id, value.type)
+            if not kind.takes(value.type):
+                text = f"`{target.id}`: {kind} in one place, {value.type} in another"
+                raise self.error(target, f"{text}; a variable has one type, that of its first value")
+            self._emit(f"{_name(target.id)} = {value.c};")
         elif isinstance(target, ast.Subscript):
-            self.instance.writes = True
-            value = self._kept(value) if value.writes else value
-            place = self._place(target)
-            if place.type.dimensions:
+            self.writes = True
+            place, name = self._expression(target), self._fresh()
+            if not place.c.startswith("(*at_"):
                 raise self.error(target, "only single entries are assigned: use `copy` or `fill`")
-            self._emit(f"{place.c} = {self._as(value, place.type, target).c};")
+            value_c = self._as(value, place.type, target)
+            self._emit(f"{{ const {place.type.c} {name} = {value_c}; {place.c} = {name}; }}")
         elif isinstance(target, ast.Tuple):
-            if len(value.type.items) != len(target.elts):
-                raise self.error(target, f"{len(target.elts)} names for {value.type}")
+            items = value.type.items
+            if len(items) != len(target.elts):
+                raise self.error(target, f"{len(target.elts)} names for {len(items)} values of {value.type}")
             value = self._kept(value)
             for i, each in enumerate(target.elts):
-                self._store(each, Value(f"{value.c}.a{i}", value.type.items[i]))
+                self._store(each, Value(f"{value.c}.a{i}", items[i]))
         else:
             raise self.error(target, "values are assigned to names and to entries of arrays")
 
-    def _typed(self, name: str, kind: Type, node: ast.AST) -> Type:
-        if kind == NOTHING:
-            raise self.error(node, f"`{name}` gets no value")
-        if name in self.statics:
-            raise self.error(node, f"`{name}` is a function")
-        before = self.types.get(name)
-        self.types[name] = kind if before is None else self._unified(before, kind, node, f"`{name}`")
-        return self._noted(self.types[name])
-
-    def _unified(self, a: Type, b: Type, node: ast.AST, what: str) -> Type:
-        if a == b:
-            return a
-        if a in _NUMBERS and b in _NUMBERS:
-            return max(a, b, key=_NUMBERS.index)
-        if a.items and len(a.items) == len(b.items):
-            return tuple_of([self._unified(x, y, node, what) for x, y in zip(a.items, b.items, strict=True)])
-        raise self.error(node, f"{what}: {a} in one place, {b} in another")
-
-    def _do_augassign(self, node: ast.AugAssign) -> None:
-        if isinstance(node.target, ast.Name):
-            place = self._expression(ast.Name(node.target.id, ast.Load(), lineno=node.lineno, col_offset=0))
-            value = self._binary(node.op, place, self._expression(node.value), node)
-            self._store(node.target, value)
-            return
-        if not isinstance(node.target, ast.Subscript):
-            raise self.error(node, "values are assigned to names and to entries of arrays")
-        place = self._place(node.target)
-        self.instance.writes = True
-        pointer = self._fresh()
-        self._emit(f"{place.type.c} *{pointer} = &{place.c};")
-        left, right = Value(f"*{pointer}", place.type), self._expression(node.value)
-        value = self._binary(node.op, self._kept(left) if right.writes else left, right, node)
-        self._emit(f"*{pointer} = {self._as(value, place.type, node).c};")
-
     # expressions
 
-    def _as(self, value: Value, kind: Type, node: ast.AST) -> Value:
-        if value.type == kind:
-            return value
-        if value.type in _NUMBERS and kind in _NUMBERS:
-            if kind == FLOAT and isinstance(value.constant, int):
-                return Value(_number(float(value.constant)), FLOAT, float(value.constant))
-            return Value(f"({kind.c})({value.c})", kind)
-        if value.type.items and len(value.type.items) == len(kind.items):
-            name = self._fresh()
-            items = [
-                self._as(Value(f"{name}.a{i}", each), kind.items[i], node).c
-                for i, each in enumerate(value.type.items)
-            ]
-            return Value(
-                f"({{ {value.type.c} {name} = {value.c}; ({kind.c}){{{', '.join(items)}}}; }})", kind
-            )
-        raise self.error(node, f"{value.type} where {kind} is needed")
+    def _as(self, value: Value, kind: Type, node: ast.AST) -> str:
+        """The text of a value where a type is needed; C converts as Python does, to a larger type."""
+        if not kind.takes(value.type):
+            raise self.error(node, f"{value.type} where {kind} is needed")
+        return value.c
 
     def _expression(self, node: ast.expr) -> Value:
         method = getattr(self, f"_of_{type(node).__name__.lower()}", None)
         if method is None:
             raise self.error(node, f"`{ast.unparse(node)}` is not allowed in kernels")
-        self.parts.append([])
-        before = self.writing_calls
         value: Value = method(node)
-        parts, writes = self.parts.pop(), self.writing_calls > before
-        unordered = isinstance(node, ast.BinOp | ast.Compare | ast.Call | ast.Tuple)
-        if unordered and any(part.writes for part in parts) and sum(part.reads for part in parts) > 1:
+        if isinstance(node, ast.BinOp | ast.Compare | ast.Call | ast.Tuple):
+            self._ordered(node)
+        return value
+
+    def _ordered(self, node: ast.AST) -> None:
+        """Refuse a call that writes beside a part that reads."""
+        if not self.writers:
+            return
+        parts = [list(ast.walk(each)) for each in ast.iter_child_nodes(node)]
+        reading = [any(isinstance(x, ast.Subscript | ast.Call) for x in part) for part in parts]
+        twice = isinstance(node, ast.Compare) and len(node.ops) > 1
+        if sum(reading) + twice > 1 and any(x in self.writers for part in parts for x in part):
             raise self.error(
                 node, "C does not say which part is computed first: use a variable for each call"
             )
-        if self.parts:
-            reads = writes or isinstance(node, ast.Subscript | ast.Call) or any(part.reads for part in parts)
-            self.parts[-1].append(_Part(writes, reads))
-        value.writes = writes
-        return value
 
     def _integer(self, node: ast.expr) -> Value:
         value = self._expression(node)
         if value.type not in (INT, BOOL):
             raise self.error(node, f"`{ast.unparse(node)}` is {value.type}, must be int")
-        return self._as(value, INT, node)
-
-    def _condition(self, node: ast.expr) -> Value:
-        value = self._expression(node)
-        if value.type in (INT, FLOAT):
-            return Value(f"({value.c}) != 0", BOOL, None if value.constant is None else bool(value.constant))
-        if value.type != BOOL:
-            raise self.error(node, f"`{ast.unparse(node)}` is {value.type}, must be bool")
         return value
+
+    def _condition(self, node: ast.expr) -> str:
+        value = self._expression(node)
+        if value.type not in _NUMBERS:
+            raise self.error(node, f"`{ast.unparse(node)}` is {value.type}, must be bool")
+        return value.c if value.type == BOOL else f"({value.c} != 0)"
 
     def _of_constant(self, node: ast.Constant) -> Value:
         return self._constant(node.value, node)
@@ -677,61 +474,51 @@ class _Body:
         if isinstance(value, bool):
             return Value("true" if value else "false", BOOL, value)
         if isinstance(value, int):
-            return Value(f"INT64_C({value})" if abs(value) >= 2**31 else f"{value}", INT, value)
+            return Value(f"{value}L" if value >= 0 else f"({value}L)", INT, value)
         if isinstance(value, float):
             return Value(_number(value), FLOAT, value)
         if value is None:
-            return Value("", NONE, None)
+            return Value("", NOTHING)
         if isinstance(value, tuple) and value:
-            items = [self._constant(each, node) for each in value]
-            kind = self._noted(tuple_of([each.type for each in items]))
-            text = ", ".join(each.c for each in items)
-            return Value(f"({kind.c}){{{text}}}", kind, value)
+            return self._tuple([self._constant(each, node) for each in value])
         what = repr(value) if isinstance(value, str | complex) else f"`{ast.unparse(node)}`"
         raise self.error(node, f"{what} is not allowed in kernels")
 
     def _of_name(self, node: ast.Name) -> Value:
-        if node.id in self.types and node.id not in self.statics:
+        if node.id in self.types:
             return Value(_name(node.id), self.types[node.id])
-        if node.id in self.local and node.id not in self.statics:
+        if node.id in self.local:
             raise self.error(node, f"`{node.id}` is used before it has a value")
-        return self._constant(self._static(node), node)
-
-    def _static(self, node: ast.expr) -> Any:
-        names = {**self.closed, **self.statics}
-        return self.module.static(node, names)
+        return self._constant(self.module.value(node), node)
 
     def _of_attribute(self, node: ast.Attribute) -> Value:
-        root = node.value
+        root: ast.expr = node
         while isinstance(root, ast.Attribute):
             root = root.value
-        if isinstance(root, ast.Name) and root.id not in self.types and root.id not in self.local:
-            return self._constant(self._static(node), node)
+        if isinstance(root, ast.Name) and root.id not in self.local:
+            return self._constant(self.module.value(node), node)
         owner = self._expression(node.value)
         struct = owner.type.struct
         if struct is not None:
             if node.attr not in struct.fields:
-                raise self.error(
-                    node, f"`{struct.name}` has no `{node.attr}`; it has {', '.join(struct.fields)}"
-                )
-            return Value(f"{owner.c}->{node.attr}", self._noted(_field_type(struct.fields[node.attr])))
-        if node.attr == "size" and owner.type.dimensions == 1:
-            return Value(f"({owner.c}).n", INT)
+                known = ", ".join(struct.fields)
+                raise self.error(node, f"`{struct.name}` has no `{node.attr}`; it has {known}")
+            return Value(f"{owner.c}->{node.attr}", self.translator.field(struct.fields[node.attr]))
         if node.attr == "shape" and owner.type.dimensions:
-            kind = self._noted(tuple_of([INT] * owner.type.dimensions))
-            lengths = ", ".join(f"({owner.c}).{each}" for each in "nml"[: owner.type.dimensions])
-            return Value(f"(({kind.c}){{{lengths}}})", kind)
+            lengths = "nml"[: owner.type.dimensions]
+            return self._tuple([Value(f"({owner.c}).{each}", INT) for each in lengths])
         raise self.error(node, f"`{ast.unparse(node.value)}` is {owner.type} and has no `{node.attr}`")
 
     def _of_tuple(self, node: ast.Tuple) -> Value:
-        items = [self._expression(each) for each in node.elts]
-        kind = self._noted(tuple_of([each.type for each in items]))
+        return self._tuple([self._expression(each) for each in node.elts])
+
+    def _tuple(self, items: Sequence[Value]) -> Value:
+        kind = self.translator.tuple_of([each.type for each in items])
         return Value(f"(({kind.c}){{{', '.join(each.c for each in items)}}})", kind)
 
     def _of_unaryop(self, node: ast.UnaryOp) -> Value:
         if isinstance(node.op, ast.Not):
-            value = self._condition(node.operand)
-            return Value(f"!({value.c})", BOOL, None if value.constant is None else not value.constant)
+            return Value(f"!({self._condition(node.operand)})", BOOL)
         value = self._expression(node.operand)
         if not isinstance(node.op, ast.USub) or value.type not in (INT, FLOAT):
             raise self.error(node, f"`{ast.unparse(node)}` is not allowed in kernels")
@@ -746,101 +533,52 @@ class _Body:
         if left.type not in _NUMBERS or right.type not in _NUMBERS:
             raise self.error(node, f"no such operation between {left.type} and {right.type}")
         kind = FLOAT if FLOAT in (left.type, right.type) else INT
-        signs = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
-        if type(op) in signs:
-            a, b = self._as(left, kind, node), self._as(right, kind, node)
-            return Value(f"({a.c} {signs[type(op)]} {b.c})", kind)
-        if isinstance(op, ast.Div):
-            a, b = self._as(left, FLOAT, node), self._as(right, FLOAT, node)
-            return Value(f"({a.c} / {b.c})", FLOAT)
         letter = "f" if kind == FLOAT else "i"
-        a, b = self._as(left, kind, node), self._as(right, kind, node)
-        if isinstance(op, ast.FloorDiv):
-            return Value(f"floordiv_{letter}({a.c}, {b.c})", kind)
-        if isinstance(op, ast.Mod):
-            return Value(f"mod_{letter}({a.c}, {b.c})", kind)
-        if isinstance(op, ast.BitOr) and left.type == right.type != FLOAT:
-            return Value(f"({left.c} | {right.c})", left.type)
-        if isinstance(op, ast.Pow) and isinstance(right.constant, int) and 1 < right.constant < 5:
-            name = self._fresh()
-            product = " * ".join([name] * right.constant)
-            return Value(f"({{ {left.type.c} {name} = {left.c}; {product}; }})", left.type)
+        if type(op) in _OPERATORS:
+            return Value(f"({left.c} {_OPERATORS[type(op)]} {right.c})", kind)
+        if isinstance(op, ast.Div):
+            return Value(f"((double){left.c} / (double){right.c})", FLOAT)
+        if isinstance(op, ast.FloorDiv | ast.Mod):
+            name = "mod" if isinstance(op, ast.Mod) else "floordiv"
+            return Value(f"{name}_{letter}({left.c}, {right.c})", kind)
+        if isinstance(op, ast.BitOr) and kind == INT:
+            return Value(f"({left.c} | {right.c})", left.type if left.type == right.type else INT)
         if isinstance(op, ast.Pow) and kind == FLOAT:
-            return Value(f"pow({a.c}, {b.c})", FLOAT)
+            return Value(f"pow({left.c}, {right.c})", FLOAT)
         raise self.error(node, f"`{type(op).__name__}` between {left.type} and {right.type} is not allowed")
 
     def _of_compare(self, node: ast.Compare) -> Value:
-        signs = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
-        if isinstance(node.ops[0], ast.In | ast.NotIn) and isinstance(node.comparators[0], ast.Tuple):
+        op, right = node.ops[0], node.comparators[0]
+        if isinstance(op, ast.In | ast.NotIn) and isinstance(right, ast.Tuple):
             left, name = self._expression(node.left), self._fresh()
-            tests = " || ".join(f"{name} == {self._expression(each).c}" for each in node.comparators[0].elts)
-            negated = "!" if isinstance(node.ops[0], ast.NotIn) else ""
+            tests = " || ".join(f"{name} == {self._expression(each).c}" for each in right.elts)
+            negated = "!" if isinstance(op, ast.NotIn) else ""
             return Value(f"({{ {left.type.c} {name} = {left.c}; {negated}({tests}); }})", BOOL)
         values = [self._expression(each) for each in (node.left, *node.comparators)]
-        if isinstance(node.ops[0], ast.Is | ast.IsNot) and len(values) == 2 and values[1].type == NONE:
-            same = (values[0].type == NONE) == isinstance(node.ops[0], ast.Is)
-            return self._constant(same, node)
-        if (
-            len(values) == 2
-            and values[0].type.items
-            and len(values[0].type.items) == len(values[1].type.items)
-        ):
-            return self._tuples_compared(node, *values)
         if any(each.type not in _NUMBERS for each in values):
-            raise self.error(
-                node, f"`{ast.unparse(node)}` compares {' and '.join(str(v.type) for v in values)}"
-            )
-        head, compared = "", list[str]()
-        for i in range(1, len(values) - 1):  # evaluated once
-            middle = self._fresh()
-            head += f"{values[i].type.c} {middle} = {values[i].c}; "
-            values[i] = Value(middle, values[i].type)
-        for i, op in enumerate(node.ops):
-            if type(op) not in signs:
-                raise self.error(node, f"`{ast.unparse(node)}` is not allowed in kernels")
-            compared.append(f"({values[i].c} {signs[type(op)]} {values[i + 1].c})")
-        text = " && ".join(compared)
-        return Value(f"({{ {head}{text}; }})" if head else f"({text})", BOOL)
-
-    def _tuples_compared(self, node: ast.Compare, left: Value, right: Value) -> Value:
-        if not isinstance(node.ops[0], ast.Eq | ast.NotEq):
-            raise self.error(node, "tuples are compared by `==` and `!=`")
-        a, b = self._fresh(), self._fresh()
-        tests = " && ".join(f"{a}.a{i} == {b}.a{i}" for i in range(len(left.type.items)))
-        negated = "!" if isinstance(node.ops[0], ast.NotEq) else ""
-        head = f"{left.type.c} {a} = {left.c}; {right.type.c} {b} = {right.c};"
-        return Value(f"({{ {head} {negated}({tests}); }})", BOOL)
+            kinds = " and ".join(str(each.type) for each in values)
+            raise self.error(node, f"`{ast.unparse(node)}` compares {kinds}")
+        if any(type(each) not in _OPERATORS for each in node.ops):
+            raise self.error(node, f"`{ast.unparse(node)}` is not allowed in kernels")
+        triples = zip(values, node.ops, values[1:], strict=False)
+        tests = " && ".join(f"({a.c} {_OPERATORS[type(op)]} {b.c})" for a, op, b in triples)
+        return Value(f"({tests})", BOOL)
 
     def _of_boolop(self, node: ast.BoolOp) -> Value:
-        values = [self._condition(each) for each in node.values]
-        constants = [each.constant for each in values]
-        both = isinstance(node.op, ast.And)
-        if None not in constants:
-            return self._constant(all(constants) if both else any(constants), node)
-        return Value("(" + (" && " if both else " || ").join(f"({each.c})" for each in values) + ")", BOOL)
+        sign = " && " if isinstance(node.op, ast.And) else " || "
+        return Value(f"({sign.join(self._condition(each) for each in node.values)})", BOOL)
 
     def _of_ifexp(self, node: ast.IfExp) -> Value:
         test, a, b = self._condition(node.test), self._expression(node.body), self._expression(node.orelse)
-        if test.constant is not None:
-            return a if test.constant else b
-        kind = self._unified(a.type, b.type, node, "both values")
-        return Value(f"({test.c} ? {self._as(a, kind, node).c} : {self._as(b, kind, node).c})", kind)
+        kind = a.type if a.type.takes(b.type) else b.type
+        return Value(f"({test} ? {self._as(a, kind, node)} : {self._as(b, kind, node)})", kind)
 
     def _of_subscript(self, node: ast.Subscript) -> Value:
-        return self._place(node)
-
-    def _place(self, node: ast.Subscript) -> Value:
         """An entry, a row or a slice of an array; an item of a tuple."""
-        if isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
-            owner = self._expression(node.value.value)
-            which = self.module.static(node.slice, self.closed)
-            if which not in range(owner.type.dimensions):
-                raise self.error(node, f"the array has {owner.type.dimensions} dimension(s)")
-            return Value(f"({owner.c}).{'nml'[which]}", INT)
         owner = self._expression(node.value)
         indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         if owner.type.items:
-            return self._item(owner, node)
+            return self._item(owner, self._integer(node.slice), node)
         if not owner.type.dimensions:
             raise self.error(node, f"`{ast.unparse(node.value)}` is {owner.type} and has no entries")
         if len(indices) > owner.type.dimensions:
@@ -848,161 +586,104 @@ class _Body:
         *fixed, last = indices
         if any(isinstance(each, ast.Slice) for each in fixed):
             raise self.error(node, "only the last index may be a slice: other parts are not contiguous")
-        if isinstance(last, ast.Slice):
-            whole = owner
-            if fixed:
-                whole = self._entry(owner, [self._integer(each) for each in fixed], node)
-            return self._slice(whole, last, node)
-        return self._entry(owner, [self._integer(each) for each in indices], node)
-
-    def _entry(self, owner: Value, indices: list[Value], node: ast.AST) -> Value:
-        kind, dimensions = owner.type, owner.type.dimensions
-        text = ", ".join(each.c for each in indices)
-        if any(isinstance(each.constant, int) and each.constant < 0 for each in indices):
-            raise self.error(node, "indices of kernels are not counted from the end: use `len(…)`")
-        if len(indices) == dimensions:
-            entry = f"({owner.c}).p[{text}]" if dimensions == 1 else f"(*at_{kind.c}({owner.c}, {text}))"
-            return Value(entry, kind.element)
-        name = "row" if len(indices) == 1 else "row2"
-        return Value(f"{name}_{kind.c}({owner.c}, {text})", array(kind.c[0], dimensions - len(indices)))
-
-    def _slice(self, owner: Value, part: ast.Slice, node: ast.AST) -> Value:
-        if part.step is not None:
+        if not isinstance(last, ast.Slice):
+            return self._entry(owner, indices, node)
+        if last.step is not None:
             raise self.error(node, "slices of kernels have no step")
-        start = self._integer(part.lower) if part.lower is not None else Value("0", INT)
-        name = self._fresh()
-        length = f"{name}.n"
-        stop = f"within({self._integer(part.upper).c}, {length})" if part.upper is not None else length
-        text = f"({{ {owner.type.c} {name} = {owner.c}; part_{owner.type.c}({name}, {start.c}, {stop}); }})"
-        return Value(text, owner.type)
+        owner = self._entry(owner, fixed, node) if fixed else owner
+        start, stop = (each and self._integer(each).c for each in (last.lower, last.upper))
+        return Value(f"part_{owner.type.c}({owner.c}, {start or 0}, {stop or 'INT64_MAX'})", owner.type)
 
-    def _item(self, owner: Value, node: ast.Subscript) -> Value:
-        if isinstance(owner.constant, tuple):
-            index = self._integer(node.slice)
-            if isinstance(index.constant, int):
-                return self._constant(owner.constant[index.constant], node)
-            values = [self._constant(each, node) for each in owner.constant]
-            kind = values[0].type
-            for each in values[1:]:
-                kind = self._unified(kind, each.type, node, "items")
-            text = ", ".join(self._as(each, kind, node).c for each in values)
-            return Value(f"((const {kind.c}[]){{{text}}})[{index.c}]", kind)
-        index, items = self._integer(node.slice), owner.type.items
-        if isinstance(index.constant, int) and 0 <= index.constant < len(items):
+    def _entry(self, owner: Value, indices: Sequence[ast.expr], node: ast.AST) -> Value:
+        given = [self._integer(each) for each in indices]
+        if any(each.constant is not None and each.constant < 0 for each in given):
+            raise self.error(node, "indices of kernels are not counted from the end: use `len(…)`")
+        kind, text = owner.type, ", ".join(each.c for each in given)
+        if left := kind.dimensions - len(given):
+            name = "row" if len(given) == 1 else "row2"
+            return Value(f"{name}_{kind.c}({owner.c}, {text})", Type(f"{kind.c[0]}{left}"))
+        return Value(f"(*at_{kind.c}({owner.c}, {text}))", kind.element)
+
+    def _item(self, owner: Value, index: Value, node: ast.AST) -> Value:
+        items = owner.type.items
+        if index.constant is not None and 0 <= index.constant < len(items):
             return Value(f"({owner.c}).a{index.constant}", items[index.constant])
         if index.constant is not None or len(set(items)) != 1:
             raise self.error(node, f"no such item of {owner.type}")
         name = self._fresh()
         listed = ", ".join(f"{name}.a{i}" for i in range(len(items)))
-        return Value(
-            f"({{ {owner.type.c} {name} = {owner.c}; (({items[0].c}[]){{{listed}}})[{index.c}]; }})", items[0]
-        )
+        whole = f"({items[0].c}[]){{{listed}}}"
+        return Value(f"({{ {owner.type.c} {name} = {owner.c}; ({whole})[{index.c}]; }})", items[0])
 
     # calls
 
-    def _called_builtin(self, node: ast.Call) -> str | None:
-        if isinstance(node.func, ast.Name) and node.func.id in self.types:
-            return None
-        called = self._static(node.func)
-        return called.name if isinstance(called, Builtin) else None
+    def _builtin_name(self, node: ast.Call) -> str:
+        """The name of a function that the translator knows; empty for others."""
+        called = self._called(node)
+        return called.name if isinstance(called, Builtin) else ""
+
+    def _called(self, node: ast.Call) -> Any:
+        local = isinstance(node.func, ast.Name) and node.func.id in self.local
+        return None if local else self.module.value(node.func)
 
     def _of_call(self, node: ast.Call) -> Value:
         if node.keywords:
             raise self.error(node, "arguments of kernels have no keywords")
-        called = self._static(node.func)
+        called = self._called(node)
         if isinstance(called, KernelFunction):
-            return self._call(called, node)
-        if isinstance(called, Builtin):
-            return self._builtin(called.name, node)
-        raise self.error(node, f"`{ast.unparse(node.func)}` is not a function of kernels")
+            return self._call(self.translator.function(called), node)
+        value = self._builtin(self._builtin_name(node), node)
+        if value is None:
+            raise self.error(node, f"`{ast.unparse(node.func)}` is not a function of kernels")
+        return value
 
-    def _call(self, called: KernelFunction, node: ast.Call) -> Value:
-        if called.decorator is None and not called.marked:
-            raise self.error(node, f"`{called.node.name}` is not a kernel: decorate it with `part`")
-        values: list[Value | None] = []
-        for each in node.args:
-            static = None
-            if isinstance(each, ast.Name) and each.id not in self.types:
-                static = self._static(each)
-            values.append(None if isinstance(static, KernelFunction) else self._expression(each))
-        if called.is_kernel:
-            wanted: tuple[Any, ...] = signature_of(called)
-            if len(wanted) != len(values):
-                raise self.error(node, f"`{called.node.name}` takes {len(wanted)} arguments")
-        else:
-            wanted = tuple(
-                self._static(each) if value is None else value.type
-                for each, value in zip(node.args, values, strict=True)
-            )
-        instance = self.translator.instance(called, wanted)
-        self.instance.calls[instance] = None
-        if instance.writes:
-            self.writing_calls += 1
-            self.instance.writes = True
-        given = []
-        kinds = iter(instance.parameters)
-        for value in values:
-            if value is None:
-                continue
-            _, kind = next(kinds)
-            if kind != NONE:
-                given.append(self._as(value, kind, node).c)
-        self._noted(instance.result)
-        return Value(f"{instance.name}({', '.join(given)})", instance.result)
+    def _call(self, called: Translated, node: ast.Call) -> Value:
+        values = [self._expression(each) for each in node.args]
+        if len(values) != len(called.parameters):
+            count = len(called.parameters)
+            raise self.error(node, f"`{called.source.node.name}` has {count} arguments, not {len(values)}")
+        if called.writes:
+            self.writers.add(node)
+            self.writes = True
+        kinds = [kind for _, kind in called.parameters]
+        given = [self._as(*each) for each in zip(values, kinds, node.args, strict=True)]
+        return Value(f"{called.name}({', '.join(given)})", called.result)
 
-    def _builtin(self, name: str, node: ast.Call) -> Value:
-        if name in ("block", "flat"):
-            source = self._expression(node.args[0])
-            if not source.type.dimensions:
-                raise self.error(node, f"`{ast.unparse(node.args[0])}` is {source.type}, must be an array")
-            letter, start, lengths = source.type.c[0], "0", f"size_{source.type.c}({source.c})"
-            if name == "block":
-                start, *sizes = (self._integer(each).c for each in node.args[1:])
-                lengths = ", ".join(sizes)
-            found = array(letter, 2 if name == "block" else 1)
-            return Value(f"(({found.c}){{({source.c}).p + {start}, {lengths}}})", found)
+    def _builtin(self, name: str, node: ast.Call) -> Value | None:
+        """The value of a function that the translator knows; None for others and for wrong arguments."""
         if name == "np.empty":
             return self._allocated(node)
         values = [self._expression(each) for each in node.args]
-        base = name.removeprefix("math.").removeprefix("np.")
-        if name == "len" and len(values) == 1 and values[0].type.dimensions:
-            return Value(f"({values[0].c}).n", INT)
+        texts = [each.c for each in values]
+        if values and (of := values[0].type).dimensions:
+            if name == "len" and len(values) == 1:
+                return Value(f"({texts[0]}).n", INT)
+            if name == "flat" and len(values) == 1:
+                return Value(f"flat_{of.c}({texts[0]})", Type(f"{of.c[0]}1"))
+            if name == "block" and [each.type for each in values[1:]] == [INT] * 3:
+                start, rows, columns = texts[1:]
+                kind = f"{of.c[0]}2"
+                return Value(f"(({kind}){{({texts[0]}).p + {start}, {rows}, {columns}}})", Type(kind))
+        if not values or any(each.type not in _NUMBERS for each in values):
+            return None
+        floating = any(each.type == FLOAT for each in values)
         if name in ("min", "max") and len(values) > 1:
-            kind = FLOAT if any(each.type == FLOAT for each in values) else INT
-            text = self._as(values[0], kind, node).c
-            for each in values[1:]:
-                text = f"{name}_{'f' if kind == FLOAT else 'i'}({text}, {self._as(each, kind, node).c})"
-            return Value(text, kind)
-        if len(values) == 1 and values[0].type in _NUMBERS:
-            (value,) = values
-            if name == "abs":
-                integer = value.type != FLOAT
-                return Value(f"{'abs_i' if integer else 'fabs'}({value.c})", INT if integer else FLOAT)
-            if name == "int":
-                return self._as(value, INT, node)
-            if name == "float":
-                return self._as(value, FLOAT, node)
-            if name == "bool":
-                return value if value.type == BOOL else Value(f"({value.c} != 0)", BOOL)
-            floating = self._as(value, FLOAT, node)
-            if name in ("math.floor", "math.ceil"):
-                return Value(f"(int64_t){base}({floating.c})", INT)
-            if name in ("np.floor", "np.ceil"):
-                return Value(f"{base}({floating.c})", FLOAT)
-            if base in ("isfinite", "isnan", "isinf"):
-                return Value(f"(bool){base}({floating.c})", BOOL)
-            if name == "np.sign":
-                return Value(f"sign_f({floating.c})", FLOAT)
-        if base in _MATH and name != base:
-            return Value(f"{base}({', '.join(self._as(each, FLOAT, node).c for each in values)})", FLOAT)
-        raise self.error(node, f"`{ast.unparse(node.func)}` is not a function of kernels")
+            text = texts[0]
+            for each in texts[1:]:
+                text = f"{name}_{'f' if floating else 'i'}({text}, {each})"
+            return Value(text, FLOAT if floating else INT)
+        if name == "abs" and len(values) == 1:
+            return Value(f"{'fabs' if floating else 'abs_i'}({texts[0]})", FLOAT if floating else INT)
+        table = {1: _OF_ONE, 2: _OF_TWO}.get(len(values), {})
+        found = table.get(name) or table.get(name.replace("np.", "math."))
+        return found and Value(f"{found[1]}({', '.join(texts)})", found[0])
 
     def _allocated(self, node: ast.Call) -> Value:
         self.allocates = True
         shape = node.args[0].elts if isinstance(node.args[0], ast.Tuple) else [node.args[0]]
         lengths = [self._integer(each).c for each in shape]
         kind = "i" if len(node.args) > 1 and ast.unparse(node.args[1]) == "np.int64" else "f"
-        found = array(kind, len(lengths))
+        found = Type(f"{kind}{len(lengths)}")
         size = " * ".join(f"({each})" for each in lengths)
         return Value(f"(({found.c}){{arena_take(&taken, {size}), {', '.join(lengths)}}})", found)
 
@@ -1020,7 +701,3 @@ def _number(value: float) -> str:
 def _name(python: str) -> str:
     """Return a variable's name in C, where no keyword and no function ends in an underscore."""
     return f"{python}_"
-
-
-def _assigned(node: ast.FunctionDef) -> set[str]:
-    return {x.id for x in ast.walk(node) if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store)}

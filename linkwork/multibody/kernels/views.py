@@ -1,6 +1,6 @@
 """Small operations on arrays inside kernels, at no cost: no allocation, no reference counting."""
 
-from linkwork.arrays import Floats
+from linkwork.arrays import Floats, Matrix
 from linkwork.multibody.kernels.compiling import part
 
 
@@ -12,7 +12,7 @@ def fill(values: Floats, number: float) -> None:
 
 
 @part
-def fill_matrix(values: Floats, number: float) -> None:
+def fill_matrix(values: Matrix, number: float) -> None:
     """Set a matrix (rows × columns) to one number."""
     for i in range(values.shape[0]):
         for j in range(values.shape[1]):

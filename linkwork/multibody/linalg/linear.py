@@ -65,7 +65,7 @@ def cholesky_solve(factor: Matrix, x: Floats) -> None:
 
 
 @part
-def _rows_product(a: Floats, i: int, j: int, begin: int, end: int) -> float:
+def _rows_product(a: Matrix, i: int, j: int, begin: int, end: int) -> float:
     """Return Σ a[i, k] a[j, k] over begin <= k < end, in four sums that do not wait for each other."""
     one = two = three = four = 0.0
     k = begin
@@ -114,7 +114,7 @@ def reach(x: Floats) -> tuple[int, int]:
 
 
 @part
-def products(x: Floats, rows: Floats, y: Floats) -> None:
+def products(x: Floats, rows: Matrix, y: Floats) -> None:
     """y (k) := rows x, for rows (k × n) and x (n), between the first and the last nonzero entry of x."""
     first, end = reach(x)
     for j in range(rows.shape[0]):
@@ -124,7 +124,7 @@ def products(x: Floats, rows: Floats, y: Floats) -> None:
 
 
 @part
-def envelope_lower_solve(factor: Floats, begin: Floats, x: Floats) -> None:
+def envelope_lower_solve(factor: Matrix, begin: Floats, x: Floats) -> None:
     """Solve L x = b in place after `envelope_cholesky`: x (n) holds b on entry."""
     n = factor.shape[0]
     start = 0

@@ -14,7 +14,7 @@ from linkwork.multibody.kernels.views import fill
 
 
 @part
-def _longest_column(a: Floats) -> tuple[int, float]:
+def _longest_column(a: Matrix) -> tuple[int, float]:
     """The longest column, and the square of its length."""
     best, longest = 0, 0.0
     for j in range(a.shape[1]):

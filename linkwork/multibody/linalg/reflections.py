@@ -3,12 +3,12 @@
 As `pivoted_qr` leaves them: `factored` (m × n), `reflected` (k) and `exchanges` (k), k = min(m, n).
 """
 
-from linkwork.arrays import Floats
+from linkwork.arrays import Floats, Matrix
 from linkwork.multibody.kernels.compiling import part
 
 
 @part
-def back_substitute(factored: Floats, rank: int, x: Floats) -> None:
+def back_substitute(factored: Matrix, rank: int, x: Floats) -> None:
     """x := R1⁻¹ x, in place, for the first `rank` entries of x (n)."""
     for i in range(rank - 1, -1, -1):
         entry = x[i]
@@ -18,7 +18,7 @@ def back_substitute(factored: Floats, rank: int, x: Floats) -> None:
 
 
 @part
-def forward_substitute(factored: Floats, rank: int, x: Floats) -> None:
+def forward_substitute(factored: Matrix, rank: int, x: Floats) -> None:
     """x := R1'⁻¹ x, in place, for the first `rank` entries of x (n)."""
     for i in range(rank):
         entry = x[i]
@@ -28,7 +28,7 @@ def forward_substitute(factored: Floats, rank: int, x: Floats) -> None:
 
 
 @part
-def reflect(factored: Floats, reflected: Floats, rank: int, b: Floats) -> None:
+def reflect(factored: Matrix, reflected: Floats, rank: int, b: Floats) -> None:
     """b := Q' b, for b of m numbers; `factored` (m × n)."""
     m = factored.shape[0]
     for k in range(rank):
@@ -42,7 +42,7 @@ def reflect(factored: Floats, reflected: Floats, rank: int, b: Floats) -> None:
 
 
 @part
-def reflect_back(factored: Floats, reflected: Floats, rank: int, b: Floats) -> None:
+def reflect_back(factored: Matrix, reflected: Floats, rank: int, b: Floats) -> None:
     """b := Q b, for b of m numbers; `factored` (m × n)."""
     m = factored.shape[0]
     for k in range(rank - 1, -1, -1):

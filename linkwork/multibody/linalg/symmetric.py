@@ -2,7 +2,7 @@
 
 import math
 
-from linkwork.arrays import Floats, Matrix
+from linkwork.arrays import Matrix
 from linkwork.multibody.kernels.compiling import kernel, part
 
 SWEEPS = 30
@@ -10,7 +10,7 @@ SWEEPS = 30
 
 
 @part
-def _rotate(a: Floats, vectors: Floats, i: int, j: int) -> None:
+def _rotate(a: Matrix, vectors: Matrix, i: int, j: int) -> None:
     """One rotation in the plane of i and j, after which a[i, j] is 0."""
     if a[i, j] == 0.0:
         return

@@ -2,26 +2,32 @@
 
 from typing import TypeAlias
 
-from linkwork.arrays import Floats
+from linkwork.arrays import Matrix
 from linkwork.multibody.kernels.compiling import part
 
 Vector: TypeAlias = tuple[float, float, float]
 
 
 @part
-def load(rows: Floats, i: int) -> Vector:
+def squared(x: float) -> float:
+    """x², as a product: a power of a float may round otherwise."""
+    return x * x
+
+
+@part
+def load(rows: Matrix, i: int) -> Vector:
     """Row i of an n × 3 array."""
     return rows[i, 0], rows[i, 1], rows[i, 2]
 
 
 @part
-def store(rows: Floats, i: int, a: Vector) -> None:
+def store(rows: Matrix, i: int, a: Vector) -> None:
     """Write row i of an n × 3 array."""
     rows[i, 0], rows[i, 1], rows[i, 2] = a
 
 
 @part
-def increase(rows: Floats, i: int, a: Vector) -> None:
+def increase(rows: Matrix, i: int, a: Vector) -> None:
     """Add to row i of an n × 3 array."""
     rows[i, 0] += a[0]
     rows[i, 1] += a[1]
@@ -69,7 +75,7 @@ def combine(x: Vector, y: Vector, z: Vector, a: Vector) -> Vector:
 
 
 @part
-def apply(symmetric: Floats, i: int, a: Vector) -> Vector:
+def apply(symmetric: Matrix, i: int, a: Vector) -> Vector:
     """Return S a (3); row i of `symmetric` (n × 6) holds the symmetric S as (xx, xy, xz, yy, yz, zz)."""
     return (
         symmetric[i, 0] * a[0] + symmetric[i, 1] * a[1] + symmetric[i, 2] * a[2],

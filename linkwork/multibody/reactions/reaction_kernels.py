@@ -119,7 +119,7 @@ def _needed(m: Model, w: Workspace, r: ReactionMemory) -> None:
 
 
 @part
-def _turned_inertia(inertia: Floats, b: int, x: Vector, y: Vector, z: Vector, a: Vector) -> Vector:
+def _turned_inertia(inertia: Matrix, b: int, x: Vector, y: Vector, z: Vector, a: Vector) -> Vector:
     """R I R'a, with the inertia of a body in the axes of its link."""
     own = (dot(x, a), dot(y, a), dot(z, a))
     return combine(x, y, z, apply(inertia, b, own))
@@ -206,7 +206,7 @@ def _screw_at(w: Workspace, i: int, lever: Vector) -> tuple[Vector, Vector]:
 
 
 @part
-def _outside(basis: Floats, count: int, a: Vector, b: Vector) -> tuple[Vector, Vector]:
+def _outside(basis: Matrix, count: int, a: Vector, b: Vector) -> tuple[Vector, Vector]:
     """The part of (a; b) outside the span of the first screws of an orthonormal basis."""
     for _ in range(2):  # once more for round-off
         for n in range(count):
@@ -217,7 +217,7 @@ def _outside(basis: Floats, count: int, a: Vector, b: Vector) -> tuple[Vector, V
 
 
 @part
-def _orthonormal(w: Workspace, first: int, count: int, skip: int, lever: Vector, basis: Floats) -> int:
+def _orthonormal(w: Workspace, first: int, count: int, skip: int, lever: Vector, basis: Matrix) -> int:
     """Write an orthonormal basis of the screws of a joint's links, all but `skip`; return its size."""
     size = 0
     for i in range(first, first + count):
@@ -236,7 +236,7 @@ def _orthonormal(w: Workspace, first: int, count: int, skip: int, lever: Vector,
 
 @part
 def _dof_wrench(
-    w: Workspace, joint: Integers, link: int, lever: Vector, basis: Floats
+    w: Workspace, joint: Integers, link: int, lever: Vector, basis: Matrix
 ) -> tuple[Vector, Vector]:
     """Force and moment that do unit work on one degree of freedom of a joint and none on its others."""
     a, b = _screw_at(w, link, lever)
@@ -251,7 +251,7 @@ def _dof_wrench(
 
 
 @part
-def _put(results: Floats, row: int, at: Vector, force: Vector, moment: Vector) -> None:
+def _put(results: Matrix, row: int, at: Vector, force: Vector, moment: Vector) -> None:
     for n in range(3):
         results[row, n], results[row, 3 + n], results[row, 6 + n] = at[n], force[n], moment[n]
 

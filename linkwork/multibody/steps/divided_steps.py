@@ -11,7 +11,7 @@ back and divided. Elsewhere the result is that of the plain step, bit for bit.
 
 import math
 
-from linkwork.arrays import Floats
+from linkwork.arrays import Floats, Matrix
 from linkwork.multibody.kernels.compiling import kernel, part
 from linkwork.multibody.kernels.layout import RANKING_SIZE
 from linkwork.multibody.kernels.views import copy
@@ -26,7 +26,7 @@ REACH = 0.05
 
 
 @part
-def _length(mass: Floats, a: Floats, b: Floats, share: float) -> float:
+def _length(mass: Matrix, a: Floats, b: Floats, share: float) -> float:
     """|a - share b| in the mass metric; round-off may make the square negative."""
     square = 0.0
     for i in range(a.shape[0]):
@@ -54,6 +54,7 @@ def keep_step(w: Workspace) -> None:
     w.kept[RANKING_SIZE + 2] = w.losses[2]
 
 
+@part
 def divide(left: float, parts: float, pace: float) -> tuple[bool, float, float]:
     """After a step over `left` / `parts` of the whole: whether it counts; `left` and `parts` of the next one.
 
@@ -70,13 +71,10 @@ def divide(left: float, parts: float, pace: float) -> tuple[bool, float, float]:
     return True, 0.0, 1.0
 
 
-_divide = part(divide)
-
-
 @part
 def judge_step(m: Model, w: Workspace, left: float, parts: float, dt: float) -> tuple[float, float]:
     """After a step over `left` / `parts` of dt: keep it or take it back; return new `left` and `parts`."""
-    counts, left, parts = _divide(left, parts, _pace(m, w, left / parts * dt) / FASTEST)
+    counts, left, parts = divide(left, parts, _pace(m, w, left / parts * dt) / FASTEST)
     if not counts:
         copy(w.start_q, w.q)
         copy(w.start_v, w.v)
