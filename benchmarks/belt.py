@@ -18,7 +18,7 @@ from rich.console import Console
 
 from linkwork.demos import demo_named
 from linkwork.demos.delta_belt import CYCLE_S, FASTEST_M_S
-from linkwork.demos.demo import DemoOptions
+from linkwork.demos.demo_options import DemoOptions
 from linkwork.demos.demo_run import run_demo
 
 SPEEDS_M_S = (0.2, 0.6)

@@ -15,11 +15,12 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from linkwork.controller.controller_options import LoopOptions
 from linkwork.controller.exchange.order_socket import OrderOutbox
 from linkwork.controller.exchange.orders import Enable
 from linkwork.controller.exchange.tick_io import Inputs, Outputs
 from linkwork.controller.loop.loop import Loop
-from linkwork.controller.loop.loop_process import LoopOptions, run
+from linkwork.controller.loop.loop_process import run
 from linkwork.controller.loop.pacing import PACES
 from linkwork.protocol.codes import Pace
 from linkwork.protocol.endpoints import MachineEndpoints
@@ -125,8 +126,9 @@ def main() -> None:
     clocked = Clocked(seat, int(ticks))
     PACES[pace] = clocked
     options = LoopOptions(
-        config, seat.folder, seat.plant, pace, "benchmark", cpu=None if cpu == "None" else int(cpu)
-    )
+        config=config, seat=seat.folder, plant=seat.plant, pace=pace, owner="benchmark",
+        cpu=None if cpu == "None" else int(cpu),
+    )  # fmt: skip
     run(options)
     print(json.dumps(clocked.medians()), flush=True)
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from linkwork.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from linkwork.client.async_robot import AsyncRobot
     from linkwork.client.goal import Goal, GoalFailed
@@ -20,8 +22,6 @@ if TYPE_CHECKING:
     from linkwork.plant.offline.batch import simulate_batch
     from linkwork.plant.offline.run import Motion, simulate
     from linkwork.protocol.errors import NobodyThere, RequestError
-
-    __version__: str
 
 __all__ = [
     "Robot",
@@ -59,10 +59,6 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name == "__version__":
-        from linkwork.installed import installed_version
-
-        return installed_version()
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has {', '.join(__all__)}")
     return getattr(import_module(_HOMES[name]), name)

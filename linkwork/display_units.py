@@ -14,9 +14,7 @@ SHOWN_IN: Final = {
 }
 """Factor and unit in which a quantity is shown."""
 _NUMBER = r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?"
-_QUANTITY: Final = re.compile(
-    rf"(?<![\w.])({_NUMBER})(?:(, allowed | to )({_NUMBER}))? ((?:rad|m)(?:/s[²³]?)?)(?![\w/])"
-)
+_QUANTITY: Final = rf"(?<![\w.])({_NUMBER})(?:(, allowed | to )({_NUMBER}))? ((?:rad|m)(?:/s[²³]?)?)(?![\w/])"
 
 
 def shown(value: float | None, unit: str) -> str:
@@ -35,7 +33,7 @@ def in_display_units(text: str) -> str:
         first, *second = (f"{float(each) * factor:.6g}" for each in (found[1], found[3]) if each)
         return f"{first}{found[2] or ''}{''.join(second)} {unit}"
 
-    return _QUANTITY.sub(converted, text)
+    return re.sub(_QUANTITY, converted, text)
 
 
 def channel_unit(kind: str, name: str, units: Mapping[str, str]) -> str:

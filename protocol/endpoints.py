@@ -12,7 +12,6 @@ import os
 import re
 import stat
 import sys
-import tempfile
 import time
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,9 +22,9 @@ from linkwork.protocol.errors import EndpointError, Taken
 SOCKET_PATH_BYTES = 107
 """Longest path of a Unix socket."""
 LAST_PORT = 65535
-_TCP = re.compile(r"tcp://[^\s/]+:(\d{1,9}|\*)")
+_TCP = r"tcp://[^\s/]+:(\d{1,9}|\*)"
 _REMEDY = "make room in the folder and the right to write to it, or set LINKWORK_RUNTIME_DIR to another one"
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+_NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}"
 
 
 def runtime_dir() -> Path:
@@ -68,8 +67,11 @@ def _choose() -> Path:
     session = os.environ.get("XDG_RUNTIME_DIR")
     if session and os.access(session, os.W_OK | os.X_OK):
         return Path(session) / "linkwork"
-    shared = Path("/dev/shm")
-    parent = shared if os.access(shared, os.W_OK | os.X_OK) else Path(tempfile.gettempdir())
+    parent = Path("/dev/shm")
+    if not os.access(parent, os.W_OK | os.X_OK):
+        import tempfile  # rarely needed, and slow to load
+
+        parent = Path(tempfile.gettempdir())
     return parent / f"linkwork-{os.getuid()}"
 
 
@@ -91,7 +93,7 @@ class MachineEndpoints:
     @classmethod
     def named(cls, name: str) -> MachineEndpoints:
         """The seat of the machine of this name; makes its folder. Raises EndpointError with the remedy."""
-        if not _NAME.fullmatch(name):
+        if not re.fullmatch(_NAME, name):
             raise EndpointError(
                 f"{name!r} is not a machine name: allowed are letters, digits, '_', '-', '.', "
                 "at most 64 of them, the first a letter or digit"
@@ -146,7 +148,7 @@ def ipc_path(endpoint: str) -> Path | None:
     """The path of an ipc endpoint; None for tcp and abstract names. Raises EndpointError for no endpoint."""
     name = endpoint.removeprefix("ipc://")
     if name == endpoint:
-        found = _TCP.fullmatch(endpoint)
+        found = re.fullmatch(_TCP, endpoint)
         if found is None or (found[1] != "*" and int(found[1]) > LAST_PORT):
             raise EndpointError(
                 f"{endpoint!r} is not an endpoint; use ipc://PATH or tcp://HOST:PORT with a port from 0 to"

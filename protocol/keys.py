@@ -149,9 +149,9 @@ def _signature(folder: Path) -> _Signature:
 
 PUBLIC: Final = ".public"
 _KEY = r"[0-9a-zA-Z.\-:+=^!/*?&<>()\[\]{}@%$#]{40}"
-_LINE = re.compile(rf'^\s*(public-key|secret-key)\s*=\s*"({_KEY})"\s*$', re.MULTILINE)
-_ROLE = re.compile(r'^\s*role\s*=\s*"?([^"\n]*)"?\s*$', re.MULTILINE)
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,63}")
+_LINE = rf'^\s*(public-key|secret-key)\s*=\s*"({_KEY})"\s*$'
+_ROLE = r'^\s*role\s*=\s*"?([^"\n]*)"?\s*$'
+_NAME = r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,63}"
 _ABOUT = {
     "public": "# linkwork: public key of {name}. Give it to the users who may connect to {name}.",
     "secret": "# linkwork: secret key of {name}. Keep it to yourself.",
@@ -162,7 +162,7 @@ _MOST_BYTES = 64 * 1024
 
 def check_name(name: str) -> None:
     """Check that this is a key name. Raises EndpointError."""
-    if not _NAME.fullmatch(name):
+    if not re.fullmatch(_NAME, name):
         raise EndpointError(
             f"{name!r} is not a key name: allowed are letters, digits, '_', '-', '.', '@', at most 64"
         )
@@ -212,7 +212,7 @@ def read_public(path: Path) -> bytes:
 def read_allowed(path: Path) -> tuple[bytes, Role | None]:
     """The public key of a client, and the role that the file states or None. Raises EndpointError."""
     text = _text(path)
-    stated = _ROLE.findall(text)
+    stated = re.findall(_ROLE, text, re.MULTILINE)
     words = {role.word: role for role in Role}
     if len(stated) > 1 or any(word not in words for word in stated):
         raise EndpointError(
@@ -247,7 +247,7 @@ def _text(path: Path) -> str:
 
 
 def _keys(path: Path, text: str) -> dict[str, bytes]:
-    found = {kind: key.encode() for kind, key in _LINE.findall(text)}
+    found = {kind: key.encode() for kind, key in re.findall(_LINE, text, re.MULTILINE)}
     if "public-key" not in found:
         raise EndpointError(f'{path} is not a key file: it has no line `public-key = "…40 characters…"`')
     return found

@@ -56,13 +56,7 @@ WIDE_CLASSES = {
     "StreamStep": "the arrays of one compiled kernel",
 }
 WIDE_FUNCTIONS = {
-    "console": "a command line: one argument an option",
     "pack_block": "the parts of a goal's block",
-    "controller": "a command line: one argument an option",
-    "plant": "a command line: one argument an option",
-    "import_robot": "a command line: one argument an option",
-    "run_rig_tests": "a command line: one argument an option",
-    "show": "a command line: one argument an option",
     "simulate": "keyword options of an integration, in Python and on the command line",
 }
 """Those above the limits, with the reason. Compiled kernels take the arrays they work on as arguments."""

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from linkwork.controller.controller_options import GatewayOptions
 from linkwork.controller.exchange.orders import LeaseLost
 from linkwork.controller.exchange.records import RecordLayout
-from linkwork.controller.gateway.daemon_options import GatewayOptions
 from linkwork.controller.gateway.goals.goal_queue import GoalQueue
 from linkwork.controller.gateway.goals.planner_jobs import Planning
 from linkwork.controller.gateway.goals.stream_intake import StreamIntake

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import sys
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import datetime
 from getpass import getuser
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from linkwork.controller.configuration import configured
+from linkwork.controller.controller_options import GatewayOptions
 from linkwork.controller.exchange.records import RecordLayout, layout_for
-from linkwork.controller.gateway.daemon_options import GatewayOptions
 from linkwork.controller.gateway.gateway import Gateway
 from linkwork.controller.gateway.goals.planner_jobs import Planning
 from linkwork.controller.gateway.loop_host import LoopHost
@@ -23,10 +23,10 @@ from linkwork.controller.gateway.records.flight_record import FlightRecorder
 from linkwork.controller.gateway.records.log import STAMP, Log
 from linkwork.controller.gateway.records.log_segment import LogSource
 from linkwork.controller.gateway.server import Server, StartFailed
-from linkwork.machine import Machine, name_in
+from linkwork.machine import Machine, MachineError, name_in
 from linkwork.protocol.codes import ExitCode, Pace, RequestCode
-from linkwork.protocol.endpoints import Claim, MachineEndpoints, claim, state_dir
-from linkwork.protocol.errors import RequestError
+from linkwork.protocol.endpoints import Claim, MachineEndpoints, claim
+from linkwork.protocol.errors import EndpointError, RequestError
 from linkwork.protocol.keys import ServerKeys, server_keys
 from linkwork.protocol.open_connections import raise_file_limit
 from linkwork.protocol.sockets import RequestServer
@@ -39,6 +39,34 @@ if TYPE_CHECKING:
     from linkwork.controller.gateway.twin.twin import DigitalTwin
 
 STARTING = "starting"
+
+
+def controller(options: GatewayOptions) -> int:
+    """Run `linkwork controller`; print why it cannot start. Returns the exit status."""
+    if options.keys is None and (options.allowed is not None or options.plant_key is not None):
+        return _refuse(
+            "--allowed and --plant-key need --keys: this controller's own secret file", ExitCode.USAGE
+        )
+    if options.lockstep:
+        options = replace(options, pace=Pace.LOCKSTEP)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        return run(options)
+    except KeyboardInterrupt:  # before the gateway counts signals itself; nothing runs yet
+        return ExitCode.DONE
+    except MachineError as error:
+        return _refuse(str(error), ExitCode.USAGE)
+    except EndpointError as error:
+        return _refuse(str(error), ExitCode.REFUSED)
+    except OSError as error:
+        return _refuse(f"{error.filename or 'the controller'}: {error.strerror or error}", ExitCode.USAGE)
+    except StartFailed as error:
+        return _refuse(str(error), error.status)
+
+
+def _refuse(text: str, status: int) -> int:
+    sys.stderr.write(text.rstrip() + "\n")
+    return int(status)
 
 
 def run(options: GatewayOptions) -> int:
@@ -107,14 +135,16 @@ def _gateway(
     source = LogSource.for_machine(machine, layout, options.pace, None if twin is None else twin.channels)
     stamp = datetime.now().strftime(STAMP)
     log = None
-    if options.log is not None:
+    if not options.no_log:
         try:
-            log = Log(options.log, machine.name, stamp, source, machine.controller.log_cap_bytes)
+            log = Log(options.log_folder, machine.name, stamp, source, machine.controller.log_cap_bytes)
         except OSError as error:
-            text = f"cannot write logs to {options.log}: {error.strerror}; name another folder with --log"
+            text = (
+                f"cannot write logs to {options.log_folder}: {error.strerror}; name another folder with --log"
+            )
             raise StartFailed(f"{text}, or keep none with --no-log", ExitCode.USAGE) from error
         stamp = log.stamp
-    flights = FlightRecorder(options.log or default_log_folder(), machine.name, stamp, source)
+    flights = FlightRecorder(options.log_folder, machine.name, stamp, source)
     gateway = Gateway(options, machine, layout, host, planning, broadcast, log, flights)
     if twin is not None:
         from linkwork.controller.gateway.twin.twin_watch import TwinWatch
@@ -131,11 +161,6 @@ def _twin(options: GatewayOptions, machine: Machine, layout: RecordLayout) -> Di
 
     in_step = options.pace is Pace.LOCKSTEP
     return DigitalTwin(options.twin_arguments(), TwinChannels(machine), layout, in_step=in_step)
-
-
-def default_log_folder() -> Path:
-    """$XDG_STATE_HOME/linkwork/logs, else ~/.local/state/linkwork/logs."""
-    return state_dir() / "logs"
 
 
 def _keys(options: GatewayOptions) -> ServerKeys | None:

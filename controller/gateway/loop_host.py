@@ -8,10 +8,10 @@ from contextlib import suppress
 from enum import Enum, auto
 from pathlib import Path
 
+from linkwork.controller.controller_options import same_connection
 from linkwork.controller.exchange.order_socket import OrderOutbox
 from linkwork.controller.exchange.orders import Adopt, Shutdown
 from linkwork.controller.exchange.shared_memory import Shared, SharedMismatch
-from linkwork.controller.gateway.daemon_options import same_connection
 from linkwork.protocol.endpoints import MachineEndpoints, running
 from linkwork.timing.children import Child, Process, lifeline_pipe
 from linkwork.timing.realtime import BLAS_ENVIRONMENT

@@ -2,43 +2,46 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
+import sys
 
 from linkwork.controller.configuration import configured
+from linkwork.controller.controller_options import LoopOptions
 from linkwork.controller.exchange.order_socket import OrderInbox
 from linkwork.controller.exchange.records import layout_for
 from linkwork.controller.exchange.shared_memory import Shared
 from linkwork.controller.loop.device_link import DeviceLink
 from linkwork.controller.loop.loop import Loop
 from linkwork.controller.loop.pacing import PACES
-from linkwork.protocol.codes import Pace
+from linkwork.protocol.codes import ExitCode, Pace
 from linkwork.protocol.endpoints import MachineEndpoints, claim
-from linkwork.protocol.keys import ClientKeys
+from linkwork.protocol.errors import EndpointError
+from linkwork.protocol.keys import client_keys
 from linkwork.protocol.sockets import DeviceClient
 from linkwork.timing.children import Lifeline, ignore_interrupts
-from linkwork.timing.realtime import Policy, set_up
+from linkwork.timing.realtime import RealTimeRefused, set_up
 
 FIFO_PRIORITY = 50
 
 
-@dataclass(frozen=True)
-class LoopOptions:
-    """Options that the gateway passes to the loop on its command line."""
-
-    config: str
-    seat: Path
-    plant: str
-    pace: Pace
-    owner: str
-    law: str | None = None
-    realtime: Policy = "warn"
-    cpu: int | None = None
-    keys: ClientKeys | None = None
+def loop(options: LoopOptions) -> int:
+    """Run the loop process; print why it cannot start. Returns its exit status."""
+    try:
+        return run(options)
+    except RealTimeRefused as error:
+        text, status = str(error), ExitCode.REFUSED
+    except EndpointError as error:
+        text, status = f"--plant: {error}", ExitCode.USAGE
+    except OSError as error:  # no room in the runtime folder
+        text, status = f"{error.filename or 'the loop'}: {error.strerror or error}", ExitCode.USAGE
+    sys.stderr.write(f"{text.rstrip()}\n")
+    return int(status)
 
 
 def run(options: LoopOptions) -> int:
     """The life of the loop process. Returns its exit status."""
+    keys = None
+    if options.keys is not None and options.plant_key is not None:
+        keys = client_keys(options.keys, options.plant_key)
     ignore_interrupts()
     seat = MachineEndpoints(options.seat)
     machine = configured(options.config, options.law)
@@ -52,7 +55,7 @@ def run(options: LoopOptions) -> int:
         )
         shared = Shared.create(seat.shared_path, layout_for(machine), machine.config_hash, lockstep=in_step)
         inbox = OrderInbox(seat.orders_path)
-        client = DeviceClient(options.plant, options.keys)
+        client = DeviceClient(options.plant, keys)
         try:
             link = DeviceLink(client, machine, options.pace, options.owner)
             loop = Loop(machine, link, shared, inbox, Lifeline.from_stdin(), options.pace)

@@ -23,7 +23,6 @@ from linkwork.campaigns.in_process import MotionRequest
 from linkwork.campaigns.merit import figure_names
 from linkwork.campaigns.run_faults import faults_with
 from linkwork.controller.configuration import configured
-from linkwork.installed import installed_version
 from linkwork.machine import Machine, MachineError, Problem
 from linkwork.machine.checks.unknown_names import unknown
 from linkwork.machine.loading import machine_in, plant_mechanism_with
@@ -31,6 +30,7 @@ from linkwork.machine.machine_patches import as_yaml, merged, place_of, replaced
 from linkwork.machine.problems import Place
 from linkwork.machine.yaml import Document, parse_yaml
 from linkwork.trajectories.trajectory_file import read_trajectory_file
+from linkwork.version import __version__
 
 ONLY_VARIANT: Final = "as_in_the_file"
 """Name of the variant of a campaign that gives none."""
@@ -145,7 +145,7 @@ def plan_of(file: CampaignFile, document: Document, *, daemons: bool = False) ->
     design = _design(file, document)
     names = tuple(file.parameters)
     texts = {name: each.source_text for name, each in machines.items()}
-    content = {**_content(file, texts, motions), "daemons": daemons, "linkwork": installed_version()}
+    content = {**_content(file, texts, motions), "daemons": daemons, "linkwork": __version__}
     recipe = RunRecipe(
         _hash(content),
         file.seed,

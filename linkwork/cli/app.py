@@ -1,56 +1,129 @@
-"""The command `linkwork` put together."""
+"""The command `linkwork`: all commands by name, each imported when it is called."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Sequence
-from enum import Enum
+from collections.abc import Iterator
 from functools import partial
-from importlib import import_module
-from pathlib import Path
-from types import NoneType, UnionType
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Final, NamedTuple
 
-import typer
-from typer.main import get_command_name
-from typer.models import OptionInfo
+import click
 
+from linkwork.command_line import CommandGroup, OptionsCommand, help_text, imported, paragraphs
+from linkwork.demos import DEMOS
+from linkwork.protocol.request_table import REQUESTS
+from linkwork.terminal.failures import require
 from linkwork.terminal.output import say
+from linkwork.version import __version__
 
-_PANELS: dict[str, dict[str, str]] = {
-    "Start": {
-        "cli.start_commands": "demo",
-        "cli.group_commands": "up down logs",
-        "cli.console_command": "console",
-        "plant.__main__": "plant",
-        "controller.__main__": "controller",
-    },
-    "Look": {"cli.status_commands": "status state watch describe", "cli.fault_commands": "faults"},
-    "Move": {
-        "cli.motion_commands": "move send jog",
-        "cli.stream_command": "stream",
-        "cli.teach_command": "teach",
-        "cli.state_commands": ("confirm_branch speed switch set=set_outputs wait edges gain payload advance"),
-    },
-    "When something went wrong": {},
-    "Inject faults": {"cli.inject_command": "inject"},
-    "Record and replay": {"cli.recording_commands": "record replay plot export animate"},
-    "Test a rig": {"cli.rig_commands": "rig"},
-    "Study": {"cli.campaign_command": "campaign", "cli.tune_command": "tune"},
-    "Files and this computer": {
-        "cli.group_commands": "service",
-        "cli.file_commands": "check robots schema latency",
-        "cli.import_command": "import=import_robot convert",
-        "cli.model_command": "model",
-        "cli.symbolic_command": "symbolic codegen",
-        "cli.simulate_command": "simulate",
-        "cli.key_commands": "keys",
-        "cli.driver_commands": "driver conformance",
-        "cli.kernels_command": "build_kernels",
-    },
+_PANELS: Final = {
+    "Start": "demo up down logs console plant controller",
+    "Look": "status state watch describe faults",
+    "Move": "move send jog stream teach confirm-branch speed switch set wait edges gain payload advance",
+    "When something went wrong": "",
+    "Inject faults": "inject",
+    "Record and replay": "record replay plot export animate",
+    "Test a rig": "rig",
+    "Study": "campaign tune",
+    "Files and this computer": "service check robots schema latency import convert model symbolic codegen "
+    "simulate build-kernels keys driver conformance",
 }
-"""Panels: module → its commands, `command=function` where the names differ. Only what runs is imported."""
-_EXAMPLES = """
+"""Commands by panel of the help; `build` adds those that derive from requests to the third and fourth."""
+_AFTER_FAULTS: Final = ("recover", "estop", "reset")
+
+WRITTEN: Final = frozenset(
+    {
+        "state", "describe", "status", "faults", "move", "send", "append", "check", "jog", "speed", "advance",
+        "set_gain", "payload", "switch", "set", "wait", "edges", "acquire", "release", "stream",
+        "set_points", "path", "confirm_branch",
+    }
+)  # fmt: skip
+"""Requests that have a separate command, or none. Commands that need the lease acquire and release it."""
+
+_COMMANDS: Final = {
+    "up": ("cli.options.start:UpOptions", "cli.group_commands:up"),
+    "down": ("cli.options.start:DownOptions", "cli.down_and_logs:down"),
+    "logs": ("cli.options.start:LogsOptions", "cli.down_and_logs:logs"),
+    "service": ("cli.options.start:ServiceOptions", "cli.group_commands:service"),
+    "console": ("cli.options.start:ConsoleOptions", "cli.console_command:console"),
+    "plant": ("plant.plant_options:PlantOptions", "plant.daemon.plant_daemon:plant"),
+    "controller": (
+        "controller.controller_options:GatewayOptions",
+        "controller.gateway.gateway_process:controller",
+    ),
+    "status": ("cli.options.operate:StatusOptions", "cli.status_commands:status"),
+    "state": ("cli.options.operate:StateOptions", "cli.status_commands:state"),
+    "describe": ("cli.options.operate:DescribeOptions", "cli.status_commands:describe"),
+    "watch": ("cli.options.operate:WatchOptions", "cli.live_table:watch"),
+    "faults": ("cli.options.operate:FaultsOptions", "cli.status_commands:faults"),
+    "faults show": ("cli.options.operate:ShowFaultOptions", "cli.fault_commands:show_fault"),
+    "move": ("cli.options.operate:MoveOptions", "cli.motion_commands:move"),
+    "send": ("cli.options.operate:SendOptions", "cli.motion_commands:send"),
+    "jog": ("cli.options.operate:JogOptions", "cli.motion_commands:jog"),
+    "stream": ("cli.options.operate:StreamOptions", "cli.stream_command:stream"),
+    "teach": ("cli.options.operate:TeachOptions", "cli.teach_command:teach"),
+    "confirm-branch": ("cli.options.operate:ConfirmBranchOptions", "cli.state_commands:confirm_branch"),
+    "speed": ("cli.options.operate:SpeedOptions", "cli.state_commands:speed"),
+    "switch": ("cli.options.operate:SwitchOptions", "cli.state_commands:switch"),
+    "set": ("cli.options.operate:SetOutputsOptions", "cli.state_commands:set_outputs"),
+    "wait": ("cli.options.operate:WaitOptions", "cli.state_commands:wait"),
+    "edges": ("cli.options.operate:EdgesOptions", "cli.state_commands:edges"),
+    "gain": ("cli.options.operate:GainOptions", "cli.state_commands:gain"),
+    "payload": ("cli.options.operate:PayloadOptions", "cli.state_commands:payload"),
+    "advance": ("cli.options.operate:AdvanceOptions", "cli.state_commands:advance"),
+    "inject": ("cli.options.operate:InjectOptions", "cli.inject_command:inject"),
+    "record": ("cli.options.study:RecordOptions", "cli.record_command:record"),
+    "replay": ("cli.options.study:ReplayOptions", "cli.replay_command:replay"),
+    "plot": ("cli.options.study:PlotOptions", "cli.recording_commands:plot"),
+    "export": ("cli.options.study:ExportOptions", "cli.recording_commands:export"),
+    "animate": ("cli.options.study:AnimateOptions", "cli.recording_commands:animate"),
+    "rig test": ("cli.options.study:RigTestOptions", "cli.rig_commands:run_rig_tests"),
+    "rig index": ("cli.options.study:RigIndexOptions", "cli.rig_commands:index"),
+    "rig compare": ("cli.options.study:RigCompareOptions", "cli.rig_commands:compare"),
+    "campaign": ("cli.options.study:CampaignCommandOptions", "cli.campaign_command:campaign"),
+    "tune": ("cli.options.study:TuneOptions", "cli.tune_command:tune"),
+    "check": ("cli.options.files:CheckOptions", "cli.file_commands:check"),
+    "robots": ("cli.options.files:RobotsOptions", "cli.file_commands:robots"),
+    "schema": ("cli.options.files:SchemaOptions", "cli.extension_commands:schema"),
+    "latency": ("cli.options.files:LatencyOptions", "cli.latency_command:latency"),
+    "import": ("cli.options.files:ImportCommandOptions", "cli.import_command:import_robot"),
+    "convert": ("cli.options.files:ConvertOptions", "cli.convert_command:convert"),
+    "model": ("cli.options.files:ModelOptions", "cli.model_command:model"),
+    "symbolic": ("cli.options.files:SymbolicOptions", "cli.symbolic_command:symbolic"),
+    "codegen": ("cli.options.files:CodegenOptions", "cli.symbolic_command:codegen"),
+    "simulate": ("cli.options.files:SimulateOptions", "cli.simulate_command:simulate"),
+    "build-kernels": ("cli.options.files:BuildKernelsOptions", "cli.extension_commands:build_kernels"),
+    "keys make": ("cli.options.files:MakeKeysOptions", "cli.key_commands:make"),
+    "keys allow": ("cli.options.files:AllowKeyOptions", "cli.key_commands:allow"),
+    "keys revoke": ("cli.options.files:RevokeKeyOptions", "cli.key_commands:revoke"),
+    "keys list": ("cli.options.files:ListKeysOptions", "cli.key_commands:list_clients"),
+    "driver check": ("cli.options.files:CheckDriverOptions", "cli.driver_commands:check"),
+    "conformance controller": ("cli.options.files:CheckControllerOptions", "cli.driver_commands:controller"),
+}
+"""Class of the options and function of every command, as "module:name" in linkwork."""
+_CAMPAIGNS: Final = ("campaigns", "campaign", "pyarrow", "jinja2")
+_NEEDS: Final = {
+    "console": ("pages of the console", "console", "nicegui"),
+    "campaign": _CAMPAIGNS,
+    "tune": _CAMPAIGNS,
+    "import": ("imports", "import", "defusedxml", "jinja2"),
+    "rig test": ("rig tests", "rig", "pytest", "jinja2"),
+    "rig index": ("reports of rig tests", "rig", "jinja2"),
+    "rig compare": ("reports of rig tests", "rig", "jinja2"),
+    "symbolic": ("symbolic equations", "symbolic", "sympy"),
+    "codegen": ("symbolic equations", "symbolic", "sympy"),
+}
+"""What needs an extra of linkwork, the extra, and its packages, by command."""
+_REQUEST: Final = "cli.request_commands:request_command"
+_DEMO: Final = "demos.demo_options:DemoOptions"
+_GROUPS: Final = {
+    "demo": "Show a machine in motion, with one command.",
+    "faults": "List the latest faults; show the record before one of them.",
+    "rig": "Tests of a machine with its controller and plant.",
+    "keys": "Keys for connections between computers, and what each client may do.",
+    "driver": "Hardware drivers, which replace the simulated plant.",
+    "conformance": "Test whether your own programs follow the protocol.",
+}
+_EXAMPLES: Final = """
 demo NAME --console; demo NAME --lockstep --json; up scara --detach; down scara; logs scara --follow
 console; console run.mcap --beside earlier.mcap; plant scara --inject; controller scara --telemetry tcp://127.0.0.1:9872
 status --json; state --all; watch --for 10; describe --json; faults; faults show 1 --save fault.png
@@ -71,41 +144,78 @@ driver check my_arm:Arm --config my_arm.yaml; build-kernels my_law
 conformance controller scara -- ./my_controller
 """
 """Examples for the end of each command's help, by its first words; one without any has its name alone."""
-_AFTER_FAULTS = ("recover", "estop", "reset")
+_IN_PLACE_OF_COMMANDS: Final = (
+    ("--version", "Show the version.", "cli.app:show_version"),
+    ("--install-completion", "Install completion for the current shell.", "cli.completion:install"),
+    ("--show-completion", "Show completion for the current shell, to copy it.", "cli.completion:show"),
+)
+VARIABLE: Final = "_LINKWORK_COMPLETE"
+"""Environment variable by which the shell asks for completions."""
+_HELP: Final = "Real-time control of machines whose joints are constrained."
+_STATUS: Final = "Exit status: 0 done, 1 the goal failed, 2 wrong usage or file, 3 refused, 4 no daemon."
 
 
-def _show_version(asked: bool) -> None:
-    if asked:
-        import linkwork
+def build() -> CommandGroup:
+    """Return the command `linkwork`."""
+    panels = {panel: names.split() for panel, names in _PANELS.items()}
+    derived = [method for method in REQUESTS if method not in WRITTEN]
+    for panel, after in (("Move", False), ("When something went wrong", True)):
+        names = [each.replace("_", "-") for each in derived if (each in _AFTER_FAULTS) is after]
+        panels[panel][:0] = names
+    params = [_eager(word, about, what) for word, about, what in _IN_PLACE_OF_COMMANDS]
+    return CommandGroup("linkwork", _HELP, panels, _command, epilog=_STATUS, params=params)
 
-        say(f"linkwork {linkwork.__version__}")
-        raise typer.Exit
 
+class CommandHelp(NamedTuple):
+    """Help of one command, as a page shows it: plain text without colours.
 
-def build(first: str = "") -> typer.Typer:
-    """Return the application, every command in its panel.
-
-    first: the first word on the command line. Where it names a command, the others are left out.
+    words: the command after `linkwork`, as "rig test". panel: the group of the main help that holds it.
     """
-    app = typer.Typer(
-        name="linkwork",
-        no_args_is_help=True,
-        pretty_exceptions_show_locals=False,
-        help="Real-time control of machines whose joints are constrained.",
-        epilog="Exit status: 0 done, 1 the goal failed, 2 wrong usage or file, 3 refused, 4 no daemon.",
-    )
-    app.callback()(_options)
-    commands = [each for each in _commands() if each[1] == first] or _commands()
-    for panel, name, load in commands:
-        command = load()
-        if isinstance(command, typer.Typer):
-            app.add_typer(command, name=name, rich_help_panel=panel, epilog=_examples(name))
-            for each in command.registered_commands:
-                word = each.name or get_command_name(getattr(each.callback, "__name__", ""))
-                each.epilog = _examples(f"{name} {word}", name)
-        else:
-            app.command(name, rich_help_panel=panel, epilog=_examples(name))(command)
-    return app
+
+    words: str
+    panel: str
+    summary: str
+    text: str
+
+
+def command_helps(width: int = 100) -> Iterator[CommandHelp]:
+    """Yield the help of every command, in the order of the main help; groups come before their members."""
+    top = build()
+    whole = click.Context(top, info_name="linkwork")
+    for panel, names in top.panels.items():
+        for name in names:
+            yield from _helps(top.load(name), whole, panel, width)
+
+
+def _helps(command: click.Command, parent: click.Context, panel: str, width: int) -> Iterator[CommandHelp]:
+    ctx = click.Context(command, info_name=command.name, parent=parent, terminal_width=width)
+    words = ctx.command_path.partition(" ")[2]
+    yield CommandHelp(words, panel, paragraphs(command)[0], help_text(command, ctx, width))
+    if isinstance(command, CommandGroup):
+        for name in command.list_commands(ctx):
+            yield from _helps(command.load(name), ctx, panel, width)
+
+
+def _command(name: str) -> click.Command:
+    """Return a command, or a group of commands."""
+    group, _, word = name.partition(" ")
+    epilog = _examples(name, group if word else "")
+    own: OptionsCommand | None = None
+    if name in _COMMANDS:
+        options, what = _COMMANDS[name]
+        check = partial(require, *_NEEDS[name]) if name in _NEEDS else None
+        own = OptionsCommand(word or name, imported(options), what, epilog=epilog, check=check)
+    elif group == "demo" and word:
+        about = f"{DEMOS[word]}: plant and controller are started, used, and ended."
+        own = OptionsCommand(word, imported(_DEMO), "cli.start_commands:demo", about, epilog, {"name": word})
+    elif name not in _GROUPS:
+        command: click.Command = imported(_REQUEST)(name, epilog)
+        return command
+    if own is not None and name not in _GROUPS:
+        return own
+    members = [each.removeprefix(f"{name} ") for each in _COMMANDS if each.startswith(f"{name} ")]
+    panels = {"Commands": list(DEMOS) if name == "demo" else members}
+    return CommandGroup(name, _GROUPS[name], panels, lambda word: _command(f"{name} {word}"), own, epilog)
 
 
 def _examples(command: str, group: str = "") -> str:
@@ -117,118 +227,17 @@ def _examples(command: str, group: str = "") -> str:
     return "\n\n".join(["Examples:", *(f"linkwork {each}" for each in found)])
 
 
-def plain_call(words: Sequence[str]) -> Callable[[], Any] | None:
-    """Return the call of a simple command on a controller; None where typer has to read the words."""
-    for _, name, load in _commands() if words else ():
-        if name == words[0] and load.args[0] in ("cli.state_commands", "cli.status_commands", name):
-            command = load()
-            given = read_words(command, words[1:])
-            return None if given is None else partial(command, **given)
-    return None
+def _eager(word: str, about: str, what: str) -> click.Option:
+    """Return an option that does something in place of the commands: a function of the context."""
+
+    def act(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
+        if asked:
+            imported(what)(ctx)
+            ctx.exit()
+
+    return click.Option([word], is_flag=True, is_eager=True, expose_value=False, callback=act, help=about)
 
 
-def _options(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
-    ] = False,
-) -> None:
-    """Real-time control of machines whose joints are constrained."""
-
-
-def _commands() -> list[tuple[str, str, partial[Any]]]:
-    """Return panel, name and loader of every command; those of one request each first in their panel."""
-    from linkwork.cli.request_commands import WRITTEN, request_command
-    from linkwork.protocol.request_table import REQUESTS
-
-    found: list[tuple[str, str, partial[Any]]] = []
-    for panel, modules in _PANELS.items():
-        for method in REQUESTS:
-            home = "When something went wrong" if method in _AFTER_FAULTS else "Move"
-            if panel == home and method not in WRITTEN:
-                found.append((panel, method.replace("_", "-"), partial(request_command, method)))
-        for module, words in modules.items():
-            for word in words.split():
-                name, _, function = word.partition("=")
-                load = partial(_imported, module, function or name)
-                found.append((panel, name.replace("_", "-"), load))
-    return found
-
-
-def _imported(module: str, function: str) -> Any:
-    return getattr(import_module(f"linkwork.{module}"), function)
-
-
-_SCALARS = (str, int, float, Path)
-
-
-def read_words(command: Callable[..., Any], words: Sequence[str]) -> dict[str, Any] | None:
-    """Return the arguments of a command by name, or None where typer has to read the words."""
-    parameters = inspect.signature(command).parameters
-    options: dict[str, str] = {}
-    places: list[str] = []
-    for name, parameter in parameters.items():
-        declared = parameter.annotation.__metadata__[0]
-        if isinstance(declared, OptionInfo):
-            spelled = [
-                each for each in (declared.default, *(declared.param_decls or ())) if isinstance(each, str)
-            ]
-            spelled = spelled or [
-                f"--{name.replace('_', '-')}"
-            ]  # an annotation's first word is its `default`
-            options |= dict.fromkeys(spelled, name)
-        else:
-            places.append(name)
-    texts: dict[str, list[str]] = {}
-    left = list(words)
-    while left:
-        option, sign, value = left.pop(0).partition("=")
-        if not option.startswith("-"):
-            texts.setdefault(places[0] if places else "", []).append(option + sign + value)
-            if places and not _bare(parameters[places[0]])[1]:
-                places.pop(0)
-            continue
-        name = options.get(option, "")
-        if not name or name in texts:
-            return None
-        if _bare(parameters[name])[0] is bool:
-            if sign:
-                return None
-        elif not sign:
-            if not left:
-                return None
-            value = left.pop(0)
-        texts[name] = [value]
-    defaults: dict[str, Any] = {name: each.default for name, each in parameters.items()}
-    if "" in texts or any(defaults[name] is inspect.Parameter.empty for name in defaults.keys() - texts):
-        return None
-    try:
-        given = {name: _converted(parameters[name], found) for name, found in texts.items()}
-    except (ValueError, KeyError):
-        return None
-    return defaults | given
-
-
-def _bare(parameter: inspect.Parameter) -> tuple[Any, bool]:
-    """Return the type of a parameter's value without None, and whether it takes several words."""
-    whole = parameter.annotation.__origin__
-    bare = whole
-    if isinstance(whole, UnionType) or get_origin(whole) is Union:
-        bare = next(kind for kind in get_args(whole) if kind is not NoneType)
-    return (str, True) if bare == list[str] else (bare, False)
-
-
-def _converted(parameter: inspect.Parameter, texts: list[str]) -> Any:
-    """Return a parameter's value. Raises ValueError, KeyError for what typer has to judge."""
-    kind, several = _bare(parameter)
-    if several:
-        return texts
-    if kind is bool:
-        return True
-    if not (kind in _SCALARS or (isinstance(kind, type) and issubclass(kind, Enum))):
-        raise KeyError(kind)
-    value = kind(texts[0])
-    declared = parameter.annotation.__metadata__[0]
-    for bound, sign in ((declared.min, 1), (declared.max, -1)):
-        if bound is not None and not sign * value >= sign * bound:
-            raise ValueError(value)
-    return value
+def show_version(_: click.Context) -> None:
+    """Print the version."""
+    say(f"linkwork {__version__}")

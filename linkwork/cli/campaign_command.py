@@ -7,82 +7,43 @@ import shlex
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
-import typer
+from linkwork.campaigns.analysis import Analysis, analyse, named_values, shown_figures, told_without_indices
+from linkwork.campaigns.campaign_page import write_page
+from linkwork.campaigns.campaign_plan import CampaignPlan, read_campaign
+from linkwork.campaigns.campaign_run import CampaignOptions, estimate, plain_failures, run_campaign
+from linkwork.campaigns.carrying_out import processors
+from linkwork.campaigns.merit import SUCCESSFUL
+from linkwork.campaigns.results_table import ResultsTable
+from linkwork.campaigns.run_log import logged_run
+from linkwork.campaigns.run_worker import RunWorker
+from linkwork.cli.options.study import CampaignCommandOptions
+from linkwork.reports.provenance import provenance
+from linkwork.terminal.failures import DONE, GOAL_FAILED, Misuse
+from linkwork.terminal.output import console, emit, number, run_bar, say, table
 
-from linkwork.cli.connected import AsJson
-from linkwork.terminal.failures import DONE, GOAL_FAILED, Misuse, require
-from linkwork.terminal.output import console, emit, number, say, table
 
-if TYPE_CHECKING:
-    from linkwork.campaigns.analysis import Analysis
-    from linkwork.campaigns.campaign_plan import CampaignPlan
-    from linkwork.campaigns.campaign_run import CampaignOptions
-
-
-def campaign(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Campaign file (YAML).")],
-    workers: Annotated[
-        int | None, typer.Option(min=1, help="Worker processes. Default: one for each processor.")
-    ] = None,
-    on: Annotated[
-        str | None,
-        typer.Option(metavar="ADDRESS", help="Dask scheduler (tcp://HOST:8786), or local: start a cluster."),
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder of the results. Default: in linkwork-out.")
-    ] = None,
-    daemons: Annotated[
-        bool, typer.Option("--daemons", help="Carry out each run with whole daemons: seconds for each.")
-    ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say how many runs there are, and how long they take.")
-    ] = False,
-    run: Annotated[
-        int | None, typer.Option(min=0, metavar="N", help="Carry out this run alone, and show its figures.")
-    ] = None,
-    log: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="With --run: folder for the log of this run.")
-    ] = None,
-    as_json: AsJson = False,
-) -> int:
-    """Carry out the runs of a campaign on all processors; write results.parquet
-    and report.html.
-
-    A campaign that was interrupted continues where it ended. Exit status: 0 done, 1 the run of --run did not
-    succeed, 2 wrong usage or file.
-    """
-    from linkwork.campaigns.campaign_plan import read_campaign
-    from linkwork.campaigns.campaign_run import CampaignOptions
-    from linkwork.campaigns.carrying_out import processors
-
-    if log is not None and run is None:
+def campaign(options: CampaignCommandOptions) -> int:
+    """Run `linkwork campaign`."""
+    if options.log is not None and options.run is None:
         raise Misuse("--log is for one run: add --run N")
-    if run is not None:
-        given = {"--daemons": daemons, "--on": on, "--workers": workers, "--out": out, "--dry-run": dry_run}
-        if without := [name for name, value in given.items() if value]:
+    if options.run is not None:
+        others = ("daemons", "on", "workers", "out", "dry_run")
+        if without := [f"--{name.replace('_', '-')}" for name in others if getattr(options, name)]:
             raise Misuse(f"--run carries out one run in this process: leave {', '.join(without)} out")
-        return _one(read_campaign(file), run, log, as_json=as_json)
-    plan = read_campaign(file, daemons=daemons)
-    folder = out or Path("linkwork-out") / f"campaign-{plan.file.name}{'-daemons' * daemons}"
-    options = CampaignOptions(folder, workers or processors(), on)
-    if dry_run:
-        _estimate(plan, options, as_json=as_json)
+        return _one(read_campaign(options.file), options.run, options.log, as_json=options.as_json)
+    plan = read_campaign(options.file, daemons=options.daemons)
+    folder = options.out or Path("linkwork-out") / f"campaign-{plan.file.name}{'-daemons' * options.daemons}"
+    run = CampaignOptions(folder, options.workers or processors(), options.on)
+    if options.dry_run:
+        _estimate(plan, run, as_json=options.as_json)
         return DONE
-    _carry_out(plan, options, file, as_json=as_json)
+    _carry_out(plan, run, options.file, as_json=options.as_json)
     return DONE
 
 
 def _carry_out(plan: CampaignPlan, options: CampaignOptions, file: str, *, as_json: bool) -> None:
-    require("campaigns", "campaign", "pyarrow", "jinja2")
-    from linkwork.campaigns.analysis import analyse
-    from linkwork.campaigns.campaign_page import write_page
-    from linkwork.campaigns.campaign_run import plain_failures, run_campaign
-    from linkwork.campaigns.results_table import ResultsTable
-    from linkwork.reports.provenance import provenance
-    from linkwork.terminal.output import run_bar
-
     begun = time.monotonic()
     with plain_failures():
         with run_bar(console, "runs") as progress:
@@ -100,8 +61,6 @@ def _carry_out(plan: CampaignPlan, options: CampaignOptions, file: str, *, as_js
 
 
 def _estimate(plan: CampaignPlan, options: CampaignOptions, *, as_json: bool) -> None:
-    from linkwork.campaigns.campaign_run import estimate
-
     found = estimate(plan, options)
     if as_json:
         emit({"runs": plan.runs, **vars(found), "workers": options.workers})
@@ -123,11 +82,6 @@ def _duration(seconds: float) -> str:
 
 def _one(plan: CampaignPlan, number_of_run: int, log: Path | None, *, as_json: bool) -> int:
     """Carry out one run and show it."""
-    from linkwork.campaigns.analysis import named_values
-    from linkwork.campaigns.merit import SUCCESSFUL
-    from linkwork.campaigns.run_log import logged_run
-    from linkwork.campaigns.run_worker import RunWorker
-
     if number_of_run >= plan.runs:
         raise Misuse(f"--run {number_of_run}: this campaign has runs 0 to {plan.runs - 1}")
     task, worker, path = plan.task(number_of_run), RunWorker(plan.recipe), None
@@ -175,8 +129,6 @@ def _summary(plan: CampaignPlan, found: Analysis, path: Path, page: Path) -> dic
 
 def _show(plan: CampaignPlan, found: Analysis, file: str) -> None:
     """Print pass rates, figures, sensitivities, and the commands for the worst cases."""
-    from linkwork.campaigns.analysis import named_values, shown_figures, told_without_indices
-
     rows = [
         [f"{each.variant}, {each.trajectory}", str(each.runs), _share(each.succeeded, each.runs),
          _share(each.passed, each.runs)]

@@ -2,73 +2,41 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
-import typer
-
-from linkwork.cli.connected import AsJson
-from linkwork.cli.file_commands import Config
+from linkwork.cli.options.files import CheckControllerOptions, CheckDriverOptions
+from linkwork.diagnostics.conformance.exercises import ControllerExamination
+from linkwork.machine import load
+from linkwork.plant.drivers.checking import Examination
+from linkwork.plant.drivers.driver import Setup
+from linkwork.plant.drivers.finding import NoDriver, find_driver, read_options
+from linkwork.plant.drivers.findings import ExerciseVerdict, Finding
+from linkwork.plant.drivers.moving import MovingExamination
+from linkwork.protocol.endpoints import MachineEndpoints, claim
 from linkwork.terminal.failures import DONE, GOAL_FAILED, Misuse
 from linkwork.terminal.output import console, emit
 
-if TYPE_CHECKING:
-    from linkwork.plant.drivers.findings import Finding
 
-driver = typer.Typer(no_args_is_help=True, help="Hardware drivers, which replace the simulated plant.")
-
-
-@driver.callback()
-def drivers() -> None:
-    """Hardware drivers, which replace the simulated plant."""
-
-
-@driver.command()
-def check(
-    name: Annotated[
-        str, typer.Argument(metavar="MODULE:CLASS", help="The driver: package.module:Class, or udp.")
-    ],
-    config: Annotated[
-        str | None, typer.Option(help="Machine file, for its section `driver` and its size.")
-    ] = None,
-    driver_set: Annotated[
-        list[str] | None,
-        typer.Option("--driver-set", metavar="KEY=VALUE", help="An option of the driver: port=5800."),
-    ] = None,
-    move: Annotated[
-        bool, typer.Option("--move", help="Also move each motor slightly. Needs --config and free space.")
-    ] = False,
-    as_json: AsJson = False,
-) -> int:
-    """Test a driver with its device, braked: nothing moves without --move.
-
-    Exit status: 0 nothing failed, 1 something did, 2 wrong usage or file.
-    """
-    from linkwork.machine import load
-    from linkwork.plant.drivers.checking import Examination
-    from linkwork.plant.drivers.driver import Setup
-    from linkwork.plant.drivers.finding import NoDriver, find_driver, read_options
-    from linkwork.plant.drivers.findings import ExerciseVerdict
-    from linkwork.plant.drivers.moving import MovingExamination
-
-    if move and config is None:
+def check(options: CheckDriverOptions) -> int:
+    """Run `linkwork driver check`."""
+    if options.move and options.config is None:
         raise Misuse("--move needs --config: the machine file defines safe efforts")
     try:
-        kind, options = find_driver(name), read_options(driver_set or [])
+        kind, settings = find_driver(options.name), read_options(list(options.driver_set))
     except NoDriver as error:
         raise Misuse(str(error)) from None
-    machine = None if config is None else load(config)
-    setup = Setup(options, period_s=0.002)
+    machine = None if options.config is None else load(options.config)
+    setup = Setup(settings, period_s=0.002)
     if machine is not None:
-        setup = Setup.for_machine(machine, options)
-
+        setup = Setup.for_machine(machine, settings)
     found: list[Finding] = []
     for finding in Examination(kind, setup).findings():
-        found.append(show(finding, as_json=as_json))
+        found.append(show(finding, as_json=options.as_json))
     failed = any(finding.verdict is ExerciseVerdict.FAILED for finding in found)
-    if move and machine is not None and not failed:
+    if options.move and machine is not None and not failed:
         for finding in MovingExamination(kind, setup).for_machine(machine).moves():
-            found.append(show(finding, as_json=as_json))
-    return sum_up(found, {"driver": name, "moved": move}, as_json=as_json)
+            found.append(show(finding, as_json=options.as_json))
+    return sum_up(found, {"driver": options.name, "moved": options.move}, as_json=options.as_json)
 
 
 def show(finding: Finding, *, as_json: bool) -> Finding:
@@ -92,43 +60,14 @@ def sum_up(found: list[Finding], about: dict[str, Any], *, as_json: bool) -> int
     return GOAL_FAILED if failed else DONE
 
 
-conformance = typer.Typer(no_args_is_help=True, help="Test whether your own programs follow the protocol.")
-
-
-@conformance.callback()
-def suites() -> None:
-    """Test whether your own programs follow the protocol."""
-
-
-@conformance.command()
-def controller(
-    config: Config,
-    command: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="COMMAND...", help="After --: the controller; {endpoint}, {interface} are replaced."
-        ),
-    ] = None,
-    endpoint: Annotated[
-        str | None,
-        typer.Option(help="Endpoint to listen on in the plant's place. Default: in the runtime folder."),
-    ] = None,
-    as_json: AsJson = False,
-) -> int:
-    """Take the plant's place and test the controller that connects.
-
-    Exit status: 0 nothing failed, 1 something did, 2 wrong usage or file.
-    """
+def controller(options: CheckControllerOptions) -> int:
+    """Run `linkwork conformance controller`."""
     from contextlib import nullcontext
 
-    from linkwork.diagnostics.conformance.exercises import ControllerExamination
-    from linkwork.machine import load
-    from linkwork.protocol.endpoints import MachineEndpoints, claim
-
-    machine = load(config)
+    machine = load(options.config)
     seat = MachineEndpoints.named(machine.name)
-    held = nullcontext() if endpoint else claim(seat.folder, "plant", f"examiner at {seat.plant}")
+    held = nullcontext() if options.endpoint else claim(seat.folder, "plant", f"examiner at {seat.plant}")
     with held:
-        examined = ControllerExamination(machine, endpoint or seat.plant, command or ())
-        found = [show(finding, as_json=as_json) for finding in examined.findings()]
-    return sum_up(found, {"machine": machine.name}, as_json=as_json)
+        examined = ControllerExamination(machine, options.endpoint or seat.plant, options.command)
+        found = [show(finding, as_json=options.as_json) for finding in examined.findings()]
+    return sum_up(found, {"machine": machine.name}, as_json=options.as_json)

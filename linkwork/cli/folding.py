@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Annotated
-
-import typer
-
-ShowAll = Annotated[bool, typer.Option("--all", help="Show everything, however much there is.")]
 
 MOST_SHOWN = 8
 """Passive joints, or other entries, up to which all of them are shown."""

@@ -5,73 +5,39 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
-import typer
-
-from linkwork.cli.connected import AsJson, Keys, ServerKey, client_keys_of
+from linkwork.cli.options.operate import InjectOptions
+from linkwork.client.connection import find_plant
+from linkwork.client.injector import InjectionRefused, Injector
+from linkwork.machine.problems import MachineError, Problem
+from linkwork.machine.yaml import Document, parse_scalar, read_yaml
+from linkwork.protocol.injection import FaultReport, Injected
 from linkwork.terminal.failures import DONE, Misuse
 from linkwork.terminal.output import console, emit, say, table
-
-if TYPE_CHECKING:
-    from linkwork.client.injector import InjectionRefused
-    from linkwork.machine.yaml import Document
-    from linkwork.protocol.injection import FaultReport, Injected
 
 _STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 
 
-def inject(
-    file: Annotated[
-        str | None, typer.Argument(metavar="FILE", help="A fault timeline; none: list injected faults.")
-    ] = None,
-    fault: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="FAULT",
-            help="One fault, as an entry of a timeline: '{sensor: bias, of: elbow, by_deg: 1}'; repeatable.",
-        ),
-    ] = None,
-    clear: Annotated[
-        str | None, typer.Option(metavar="NAME", help="End this fault; `all`: every fault.")
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option(min=0, help="Seed of the faults' random numbers; none: the file's, or 0.")
-    ] = None,
-    robot: Annotated[
-        str | None, typer.Option("--robot", metavar="NAME", help="Machine name, if several are running.")
-    ] = None,
-    plant: Annotated[
-        str | None, typer.Option(metavar="URL", help="The plant's endpoint, instead of a name.")
-    ] = None,
-    keys: Keys = None,
-    server_key: ServerKey = None,
-    as_json: AsJson = False,
-) -> int:
-    """Inject faults into a running plant, started with --inject, and print the tick at which each begins.
-
-    Exit status: 0 accepted, 2 wrong usage, file or fault, 3 refused, 4 no daemon.
-    """
-    from linkwork.client.connection import find_plant
-    from linkwork.client.injector import InjectionRefused, Injector
-
-    faults, document, own_seed = _read(file)
-    faults += [_entry(text) for text in fault or ()]
-    if clear is not None:
-        faults.append({"clear": clear})
-    chosen = own_seed if seed is None else seed
-    endpoint = plant or find_plant(robot).plant
-    with Injector(endpoint, client_keys_of(keys, server_key)) as injector:
+def inject(options: InjectOptions) -> int:
+    """Run `linkwork inject`."""
+    faults, document, own_seed = _read(options.file)
+    faults += [_entry(text) for text in options.fault]
+    if options.clear is not None:
+        faults.append({"clear": options.clear})
+    chosen = own_seed if options.seed is None else options.seed
+    endpoint = options.plant or find_plant(options.robot).plant
+    with Injector(endpoint, options.client_keys) as injector:
         try:
             answer = injector.inject(*faults, seed=chosen) if faults else injector.history()
         except InjectionRefused as refused:
-            if not as_json and refused.problems:
+            if not options.as_json and refused.problems:
                 refused.args = ("\n".join(_placed(refused, document)),)
             raise
-    if as_json:
+    if options.as_json:
         emit(answer.model_dump())
     else:
-        _show(answer, clear, everything=not faults)
+        _show(answer, options.clear, everything=not faults)
     return DONE
 
 
@@ -79,8 +45,6 @@ def _read(file: str | None) -> tuple[list[dict[str, Any]], Document | None, int]
     """Return the entries of a file, with the places of its keys, and its seed; the plant checks them."""
     if file is None:
         return [], None, 0
-    from linkwork.machine.yaml import read_yaml
-
     document = read_yaml(Path(file))
     data = document.data if isinstance(document.data, dict) else {}
     faults, seed = data.get("faults"), data.get("seed", 0)
@@ -92,9 +56,6 @@ def _read(file: str | None) -> tuple[list[dict[str, Any]], Document | None, int]
 
 
 def _entry(text: str) -> dict[str, Any]:
-    from linkwork.machine.problems import MachineError
-    from linkwork.machine.yaml import parse_scalar
-
     try:
         entry = parse_scalar(text)
     except MachineError:
@@ -106,8 +67,6 @@ def _entry(text: str) -> dict[str, Any]:
 
 def _placed(refused: InjectionRefused, document: Document | None) -> Iterator[str]:
     """Yield each problem at its place in the file, or by its key."""
-    from linkwork.machine.problems import Problem
-
     for each in refused.problems:
         rest: dict[str, Any] = {"found": each.found, "allowed": each.allowed, "remedy": each.remedy}
         path = [int(index) if index else name for index, name in _STEP.findall(each.key)]

@@ -3,100 +3,54 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-import typer
 
 from linkwork.cli.assignments import read_values
-from linkwork.cli.connected import AsJson
-from linkwork.cli.file_commands import Config
-from linkwork.cli.folding import MOST_SHOWN, ShowAll, left_out, passive_joints
+from linkwork.cli.folding import MOST_SHOWN, left_out, passive_joints
+from linkwork.cli.options.files import ModelOptions
+from linkwork.convert.model_report import report
+from linkwork.drawing.model_drawing import draw as write
+from linkwork.machine import Machine, load
+from linkwork.machine.checks.assembly_search import FRUITLESS, ValuesDepend, assembly_modes, initial_values
 from linkwork.machine.problems import REFUSES, counted
 from linkwork.terminal.failures import Misuse
 from linkwork.terminal.output import emit, number, say, show, table
-
-if TYPE_CHECKING:
-    from linkwork.machine import Machine
 
 _ENDLESS = 10**9
 """Starts, where the time ends the search."""
 
 
-def model(
-    config: Config,
-    values: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="JOINT=VALUE...",
-            help="With --assemblies: values of joints, as leg_1_m=0.8 or crank_deg=30. "
-            "Default: the motors' initial ones.",
-        ),
-    ] = None,
-    assemblies: Annotated[
-        bool, typer.Option("--assemblies", help="List all assembly modes that a search finds, to paste.")
-    ] = False,
-    starts: Annotated[
-        int | None,
-        typer.Option(
-            min=1, metavar="N", help="With --assemblies: random starts. Default: 100 without another mode."
-        ),
-    ] = None,
-    seconds: Annotated[
-        float | None, typer.Option(min=0.1, metavar="S", help="With --assemblies: longest search, s.")
-    ] = None,
-    draw: Annotated[
-        Path | None, typer.Option(metavar="FILE.png", help="Draw the machine in its pose.")
-    ] = None,
-    names: Annotated[
-        bool, typer.Option("--names", help="With --draw: name bodies, rods and springs.")
-    ] = False,
-    axes: Annotated[
-        bool, typer.Option("--axes", help="With --draw: the axes of the world and of the joints.")
-    ] = False,
-    show_all: ShowAll = False,
-    as_json: AsJson = False,
-) -> None:
-    """Show the model: bodies, joints, closures, degrees of freedom, motors, initial state."""
-    from linkwork.convert.model_report import report
-    from linkwork.machine import load
-
-    machine = load(config)
-    if assemblies:
-        _list_assemblies(machine, values or [], as_json, starts, seconds)
+def model(options: ModelOptions) -> None:
+    """Run `linkwork model`."""
+    machine = load(options.config)
+    if options.assemblies:
+        _list_assemblies(machine, options.values, options.as_json, options.starts, options.seconds)
         return
-    if starts is not None or seconds is not None:
+    if options.starts is not None or options.seconds is not None:
         raise Misuse("--starts and --seconds belong to --assemblies")
-    if values:
-        raise Misuse(f"{values[0]}: values of joints belong to --assemblies")
+    if options.values:
+        raise Misuse(f"{options.values[0]}: values of joints belong to --assemblies")
     found = report(machine)
-    if draw is not None:
-        from linkwork.drawing.model_drawing import draw as write
-
+    if options.draw is not None:
         try:
-            write(machine, draw, names=names, axes=axes)
+            write(machine, options.draw, names=options.names, axes=options.axes)
         except OSError as error:
-            raise Misuse(f"{draw} cannot be written: {error.strerror}") from None
+            raise Misuse(f"{options.draw} cannot be written: {error.strerror}") from None
         except ValueError as error:
-            raise Misuse(f"{draw}: {error}") from None
-        found["drawing"] = str(draw)
-    if as_json:
+            raise Misuse(f"{options.draw}: {error}") from None
+        found["drawing"] = str(options.draw)
+    if options.as_json:
         emit(found)
     else:
-        _say(found, show_all=show_all)
+        _say(found, show_all=options.show_all)
 
 
 def _list_assemblies(
-    machine: Machine, texts: list[str], as_json: bool, starts: int | None, seconds: float | None
+    machine: Machine, texts: Sequence[str], as_json: bool, starts: int | None, seconds: float | None
 ) -> None:
-    from linkwork.machine.checks.assembly_search import (
-        FRUITLESS,
-        ValuesDepend,
-        assembly_modes,
-        initial_values,
-    )
-
     if not machine.is_constrained:
         raise Misuse(f"{machine.name} has no constraints, and so no assembly modes")
     angles = dict(zip(machine.mechanism.joint_names, machine.mechanism.joint_is_angle, strict=True))

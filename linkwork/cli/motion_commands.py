@@ -4,127 +4,80 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import Any
 
 from linkwork.cli.assignments import read_assignments, read_guard, read_target
-from linkwork.cli.connected import ControllerConnection, connected
-from linkwork.cli.state_commands import AtTick
+from linkwork.cli.checked_text import limits_table, lines, planned_lines, result_lines
+from linkwork.cli.connected import ConnectionOptions
+from linkwork.cli.jog_keys import jog_with_keys
+from linkwork.cli.options.operate import JogOptions, MoveOptions, SendOptions
+from linkwork.cli.robot_connection import robot_of
+from linkwork.client.goal import Goal, GoalFailed
+from linkwork.client.robot import Robot
 from linkwork.display_units import in_display_units
+from linkwork.protocol.errors import RequestError
+from linkwork.protocol.results import GoalResult, StateResult
 from linkwork.terminal.failures import DONE, GOAL_FAILED, REFUSED, Misuse
-from linkwork.terminal.output import complain, console, emit, say
-
-if TYPE_CHECKING:
-    from linkwork.client.goal import Goal
-    from linkwork.client.robot import Robot
-    from linkwork.protocol.results import GoalResult, StateResult
-    from linkwork.trajectories.trajectory_file import TrajectoryFile
+from linkwork.terminal.output import complain, console, emit, goal_bar, say
+from linkwork.trajectories.trajectory_file import TrajectoryFile, read_trajectory_file
 
 JOG_EVERY_S = 0.1
 _AFTER_CANCEL_S = 30.0
 _STANDS_WITHIN_S = 10.0
-Assignments = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="NAME=VALUE...|POSE", help="shoulder_deg=30; also _rad and _m. Or a pose of the file: home."
-    ),
-]
-NoWait = Annotated[bool, typer.Option("--no-wait", help="Do not wait for the goal to end.")]
-Replace = Annotated[bool, typer.Option("--replace", help="Replace the active goal, without stopping.")]
 
 
-@connected
-def move(
-    link: ControllerConnection,
-    target: Assignments,
-    speed: Annotated[float, typer.Option(min=0.001, max=1.0, help="Fraction of the velocity limits.")] = 1.0,
-    until_force: Annotated[
-        str | None,
-        typer.Option(
-            "--until-force",
-            metavar="[CONTACT=]N",
-            help="Guarded move: stop at contact, then press with this force (N).",
-        ),
-    ] = None,
-    no_wait: NoWait = False,
-    replace: Replace = False,
-    at_tick: AtTick = None,
-) -> int:
-    """Make a jerk-limited point-to-point move, and show it until it ends. Ctrl-C cancels it."""
-    with link.robot(lease=not no_wait) as robot:
+def move(options: MoveOptions) -> int:
+    """Run `linkwork move`."""
+    with robot_of(options, lease=not options.no_wait) as robot:
         described = robot.describe()
-        guard = read_guard(until_force, described)
-        targets = read_target(target, described)
+        guard = read_guard(options.until_force, described)
+        targets = read_target(options.target, described)
         goal = robot.move(
-            targets, speed=speed, wait=False, until_force=guard, replace=replace, at_tick=at_tick
+            targets,
+            speed=options.speed,
+            wait=False,
+            until_force=guard,
+            replace=options.replace,
+            at_tick=options.at_tick,
         )
-        return _accepted(link, goal) if no_wait else _follow(link, goal, "move")
+        return _accepted(options, goal) if options.no_wait else _follow(options, goal, "move")
 
 
-@connected
-def send(
-    link: ControllerConnection,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="YAML, or CSV of way-points.")],
-    check: Annotated[bool, typer.Option("--check", help="Only check whether it would be accepted.")] = False,
-    replace: Replace = False,
-    approach: Annotated[bool, typer.Option("--approach", help="Move to its beginning first.")] = False,
-    append: Annotated[
-        bool,
-        typer.Option("--append", help="Follow it after the active goal, without a stop if possible."),
-    ] = False,
-    no_wait: NoWait = False,
-    at_tick: AtTick = None,
-) -> int:
-    """Follow a trajectory, and show it until it ends. Ctrl-C cancels it."""
-    if append + replace + approach > 1:
+def send(options: SendOptions) -> int:
+    """Run `linkwork send`."""
+    if options.append + options.replace + options.approach > 1:
         raise Misuse("choose one of --append, --replace and --approach")
-    from linkwork.protocol.errors import RequestError
-    from linkwork.trajectories.trajectory_file import read_trajectory_file
-
-    read = read_trajectory_file(file)
-    with link.robot(lease=not (check or no_wait)) as robot:
+    read = read_trajectory_file(options.file)
+    with robot_of(options, lease=not (options.check or options.no_wait)) as robot:
         try:
-            if check:
-                return _checked(link, robot, read)
-            if append:
-                goal = robot.append(read.trajectory, at_tick=at_tick)
+            if options.check:
+                return _checked(options, robot, read)
+            if options.append:
+                goal = robot.append(read.trajectory, at_tick=options.at_tick)
             else:
-                goal = robot.send(read.trajectory, at_tick=at_tick, replace=replace, approach=approach)
+                goal = robot.send(
+                    read.trajectory,
+                    at_tick=options.at_tick,
+                    replace=options.replace,
+                    approach=options.approach,
+                )
         except RequestError as error:
             raise _placed(error, read) from None
-        return _accepted(link, goal) if no_wait else _follow(link, goal, file.name)
+        return _accepted(options, goal) if options.no_wait else _follow(options, goal, options.file.name)
 
 
-@connected
-def jog(
-    link: ControllerConnection,
-    velocity: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="NAME=VELOCITY...", help="shoulder_deg_s=5; also _rad_s and _m_s."),
-    ] = None,
-    seconds: Annotated[
-        float | None,
-        typer.Option("--for", min=0.05, max=60.0, metavar="SECONDS", help="Duration, then stop."),
-    ] = None,
-    fraction: Annotated[
-        float, typer.Option("--speed", min=0.001, max=1.0, help="With keys: fraction of the velocity limits.")
-    ] = 0.1,
-) -> None:
-    """Move while a key is held (dead-man); with NAME=VELOCITY and --for, at that velocity for that time."""
-    if bool(velocity) != (seconds is not None):
+def jog(options: JogOptions) -> None:
+    """Run `linkwork jog`."""
+    if bool(options.velocity) != (options.seconds is not None):
         raise Misuse("give velocities and --for SECONDS together, or neither of them to jog with keys")
-    with link.robot() as robot:
+    with robot_of(options) as robot:
         described = robot.describe()
-        if velocity and seconds is not None:
-            _jog_for(robot, read_assignments(velocity, described, speeds=True), seconds)
+        if options.velocity and options.seconds is not None:
+            _jog_for(robot, read_assignments(options.velocity, described, speeds=True), options.seconds)
         else:
-            from linkwork.cli.jog_keys import jog_with_keys
-
-            jog_with_keys(robot, described, fraction, console)
+            jog_with_keys(robot, described, options.fraction, console)
         found = _at_rest(robot)
-    if link.as_json:
+    if options.as_json:
         emit(found)
     else:
         say(found["state"])
@@ -147,11 +100,8 @@ def _at_rest(robot: Robot) -> StateResult:
     return found
 
 
-def _follow(link: ControllerConnection, goal: Goal, what: str) -> int:
+def _follow(link: ConnectionOptions, goal: Goal, what: str) -> int:
     """Show a goal until it ends; return its result."""
-    from linkwork.client.goal import GoalFailed
-    from linkwork.terminal.output import goal_bar
-
     for text in goal.accepted["report"].get("warnings") or ():
         complain(f"warning: {text}")
     try:
@@ -165,10 +115,7 @@ def _follow(link: ControllerConnection, goal: Goal, what: str) -> int:
     return DONE
 
 
-def _cancel(link: ControllerConnection, goal: Goal) -> int:
-    from linkwork.client.goal import GoalFailed
-    from linkwork.protocol.errors import RequestError
-
+def _cancel(link: ConnectionOptions, goal: Goal) -> int:
     with suppress(RequestError):  # it may have ended in the same moment
         goal.cancel()
     try:
@@ -180,12 +127,10 @@ def _cancel(link: ControllerConnection, goal: Goal) -> int:
     return GOAL_FAILED
 
 
-def _answer(link: ControllerConnection, goal: Goal, result: GoalResult) -> None:
+def _answer(link: ConnectionOptions, goal: Goal, result: GoalResult) -> None:
     if link.as_json:
         emit({**result, "duration_s": goal.duration_s, "report": goal.accepted["report"]})
     else:
-        from linkwork.cli.checked_text import result_lines
-
         text = f": {in_display_units(result['text'])}" if result["text"] else ""
         took = f"took {result['took_s']:.3f} s, " if "took_s" in result else ""
         say(f"{result['name']}{text}; {took}planned duration {goal.duration_s:.3f} s")
@@ -193,21 +138,17 @@ def _answer(link: ControllerConnection, goal: Goal, result: GoalResult) -> None:
             say(line)
 
 
-def _accepted(link: ControllerConnection, goal: Goal) -> int:
+def _accepted(link: ConnectionOptions, goal: Goal) -> int:
     if link.as_json:
         emit(goal.accepted)
     else:
-        from linkwork.cli.checked_text import planned_lines
-
         say(f"goal {goal.number} accepted, {goal.duration_s:.3f} s")
         for line in planned_lines(goal.accepted["report"]):
             say(line)
     return DONE
 
 
-def _checked(link: ControllerConnection, robot: Robot, read: TrajectoryFile) -> int:
-    from linkwork.cli.checked_text import limits_table, lines
-
+def _checked(link: ConnectionOptions, robot: Robot, read: TrajectoryFile) -> int:
     found = robot.check(read.trajectory)
     if link.as_json:
         emit(found)

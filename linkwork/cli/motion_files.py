@@ -1,15 +1,16 @@
-"""Files of a simulation: the same columns as text (CSV) or as named arrays (npz)."""
+"""Files that commands write: columns as text (CSV) or as named arrays (npz), and pictures."""
 
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 import numpy as np
 
 from linkwork.arrays import Floats
+from linkwork.terminal.failures import Misuse
 
 ENDINGS = (".csv", ".npz")
 
@@ -33,3 +34,13 @@ def write_csv(file: TextIO, columns: Mapping[str, Floats]) -> None:
     """Write named columns (samples) as CSV: a header, then a line for each sample, with 17 digits."""
     rows = np.column_stack(list(columns.values()))
     np.savetxt(file, rows, delimiter=",", header=",".join(columns), comments="", fmt="%.17g")
+
+
+def written(target: Path, write: Callable[[], Any]) -> None:
+    """Write a file. Raises Misuse where that fails."""
+    try:
+        write()
+    except OSError as error:
+        raise Misuse(f"{target} cannot be written: {error.strerror or error}") from None
+    except ValueError as error:
+        raise Misuse(str(error)) from None

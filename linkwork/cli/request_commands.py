@@ -6,64 +6,67 @@ Requests that show more than state and text, or accept units, have commands in o
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
+from collections.abc import Sequence
+from dataclasses import make_dataclass
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
-import typer
+import click
 
-from linkwork.cli.connected import ControllerConnection, connected
-from linkwork.cli.state_commands import AtTick
+from linkwork.cli.connected import ConnectionOptions, TimedOptions
+from linkwork.command_line import OptionsCommand
+from linkwork.options import argument, flag, option, parameters, several
 from linkwork.protocol.request_table import REQUESTS
 from linkwork.terminal.failures import Misuse
 
-WRITTEN = frozenset(
-    {
-        "state", "describe", "status", "faults", "move", "send", "append", "check", "jog", "speed", "advance",
-        "set_gain", "payload", "switch", "set", "wait", "edges", "acquire", "release", "stream",
-        "set_points", "path", "confirm_branch",
-    }
-)  # fmt: skip
-"""Requests that have a separate command, or none. Commands that need the lease acquire and release it."""
 
-
-def request_command(method: str) -> Callable[..., Any]:
-    """Return the command of a request as a function for typer."""
+def request_command(name: str, epilog: str) -> click.Command:
+    """Return the command of the request with this name."""
+    method = name.replace("-", "_")
     request = REQUESTS[method]
-    fields: dict[str, Any] = {"at_tick": None}
+    options: type = TimedOptions
     if request.model != "TimedParams":  # most have no more, and the models take long to load
-        fields = {name: field for name, field in request.params.model_fields.items() if name != "owner"}
-    maps = [name for name, field in fields.items() if field and _bare(field.annotation) is dict]
-
-    def ask(link: ControllerConnection, **given: Any) -> None:
-        link.effect(method, **given | {name: _assigned(given[name]) for name in maps})
-
-    own = [_parameter(name, field) for name, field in fields.items()]
-    own.sort(key=lambda parameter: parameter.default is not inspect.Parameter.empty)
-    link = inspect.Parameter("link", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=ControllerConnection)
-    ask.__name__, ask.__doc__ = method, f"{request.about[0].upper()}{request.about[1:]}."
-    ask.__annotations__ = {parameter.name: parameter.annotation for parameter in (link, *own)}
-    ask.__signature__ = inspect.Signature([link, *own])  # type: ignore[attr-defined]
-    return connected(ask)
+        given = {name: field for name, field in request.params.model_fields.items() if name != "owner"}
+        base = TimedOptions if "at_tick" in given else ConnectionOptions
+        own = [_field(name, field) for name, field in given.items() if name != "at_tick"]
+        options = make_dataclass(method, own, bases=(base,), frozen=True, kw_only=True)
+    about = f"{request.about[0].upper()}{request.about[1:]}."
+    options = type(method, (options,), {"method": method})
+    return OptionsCommand(name, options, "cli.request_commands:ask", about, epilog)
 
 
-def _parameter(name: str, field: Any) -> inspect.Parameter:
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    if name == "at_tick":
-        return inspect.Parameter(name, kind, annotation=AtTick, default=None)
-    bare = _bare(field.annotation)
+def ask(options: Any) -> None:
+    """Send the request and show its effect."""
+    shared = parameters(ConnectionOptions)
+    own = parameters(options.__class__)
+    given = {each.name: getattr(options, each.name) for each in own if each not in shared}
+    for each in own:
+        if each.described.metavar == _ASSIGNED:
+            given[each.name] = _assigned(given[each.name])
+        elif each.count == 0:
+            given[each.name] = list(given[each.name]) or None
+    options.effect(options.method, **given)
+
+
+_ASSIGNED = "NAME=VALUE..."
+"""Placeholder of a map."""
+
+
+def _field(name: str, field: Any) -> tuple[str, Any, Any]:
+    """Return name, type and description of an option or argument."""
+    bare, about = _bare(field.annotation), field.description or ""
     if bare is dict:
-        assigned = Annotated[list[str], typer.Argument(metavar="NAME=VALUE...")]
-        return inspect.Parameter(name, kind, annotation=assigned)
+        return name, tuple[str, ...], argument(_ASSIGNED)
+    if get_origin(bare) is list:
+        bare = tuple[get_args(bare)[0], ...]  # type: ignore[misc]
     if field.is_required():
-        argument = typer.Argument(metavar=name.upper(), help=field.description)
-        return inspect.Parameter(name, kind, annotation=Annotated[bare, argument])
+        return name, bare, argument(name.upper(), about)
     default = field.get_default(call_default_factory=True)
-    if default is None:
-        bare = bare | None
-    option = typer.Option(help=field.description)
-    return inspect.Parameter(name, kind, annotation=Annotated[bare, option], default=default)
+    if bare is bool:
+        return name, bool, flag(about, default=bool(default))
+    if get_origin(bare) is tuple:
+        return name, bare, several(about, "")
+    return name, bare if default is not None else bare | None, option(about, default=default)
 
 
 def _bare(annotation: Any) -> Any:
@@ -78,7 +81,7 @@ def _bare(annotation: Any) -> Any:
     return dict if origin is dict else annotation
 
 
-def _assigned(texts: list[str]) -> dict[str, float]:
+def _assigned(texts: Sequence[str]) -> dict[str, float]:
     found: dict[str, float] = {}
     for text in texts:
         name, _, value = text.partition("=")

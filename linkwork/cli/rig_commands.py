@@ -5,150 +5,71 @@ from __future__ import annotations
 import shlex
 import sys
 import time
-from enum import StrEnum
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
-import typer
-
-from linkwork.cli.connected import AsJson
-from linkwork.protocol.laws import MotionLawName
-from linkwork.terminal.failures import DONE, GOAL_FAILED, Misuse, require
+from linkwork.cli.options.study import RigCompareOptions, RigIndexOptions, RigTestOptions
+from linkwork.controller.configuration import configured
+from linkwork.launch.daemons import stamp
+from linkwork.machine import Machine, MachineError, shipped
+from linkwork.protocol.errors import EndpointError
+from linkwork.protocol.sockets import DeviceClient
+from linkwork.rig.report.compare import NoReport, differences, read_report
+from linkwork.rig.report.report_data import BAD, VERDICTS, RigReport
+from linkwork.rig.report.report_files import Written, write_index
+from linkwork.rig.rig_tests import RigTests, run_all
+from linkwork.rig.running import RigRun, suites
+from linkwork.terminal.failures import DONE, GOAL_FAILED, Misuse
 from linkwork.terminal.output import console, emit, say, table
 
-if TYPE_CHECKING:
-    from linkwork.machine import Machine
-    from linkwork.rig.report.report_data import RigReport
-    from linkwork.rig.report.report_files import Written
 
-rig = typer.Typer(no_args_is_help=True, help="Tests of a machine with its controller and plant.")
-
-
-class RigPace(StrEnum):
-    """Clocks of a rig test."""
-
-    LOCKSTEP = "lockstep"
-    DEVICE = "device"
-    HOST = "host"
-
-
-@rig.callback()
-def commands() -> None:
-    """Tests of a machine with its controller and plant."""
-
-
-@rig.command(name="test")
-def run_rig_tests(
-    path: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="PATH...", help="Test files, folders, FILE::TEST. Default: the suite."),
-    ] = None,
-    config: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--rig", metavar="MACHINE", help="Machine file, or the name of one of linkwork's; repeatable."
-        ),
-    ] = None,
-    all_machines: Annotated[
-        bool, typer.Option("--all-machines", help="Every machine of linkwork that has motors.")
-    ] = False,
-    suite: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Suite of linkwork. Default, without PATH: standard.")
-    ] = None,
-    pace: Annotated[
-        RigPace, typer.Option(help="Pace: lockstep (no clock), or the clock of the plant or the controller.")
-    ] = RigPace.LOCKSTEP,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of noise and injected faults.")] = 0,
-    law: Annotated[
-        MotionLawName | None, typer.Option(help="Law of motion. Default: the machine file's.")
-    ] = None,
-    plant: Annotated[
-        str | None, typer.Option(metavar="ENDPOINT", help="Endpoint of a running plant. Default: start one.")
-    ] = None,
-    controller: Annotated[
-        str | None,
-        typer.Option(metavar="ENDPOINT", help="Endpoint of a running controller. Default: start one."),
-    ] = None,
-    keyword: Annotated[
-        str | None, typer.Option("-k", metavar="EXPR", help="Only tests whose names match, as pytest's -k.")
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Folder of the report. Default: a new one in linkwork-out."),
-    ] = None,
-    as_json: AsJson = False,
-) -> int:
-    """Run rig tests on machines, one after another; write report.html, junit.xml and report.json.
-
-    Exit status: 0 all passed, 1 some did not, 2 wrong usage or file, 3 refused, 4 no daemon.
-    """
-    require("rig tests", "rig", "pytest", "jinja2")
-    from linkwork.launch.daemons import stamp
-    from linkwork.rig.report.report_files import write_index
-    from linkwork.rig.rig_tests import RigTests, run_all
-    from linkwork.rig.running import RigRun
-
+def run_rig_tests(options: RigTestOptions) -> int:
+    """Run `linkwork rig test`."""
     run = RigRun(
-        paths=tuple(path or ()),
-        suite=suite or (None if path else "standard"),
-        pace=pace.value,
-        seed=seed,
-        law=law,
-        plant=plant,
-        controller=controller,
-        keyword=keyword,
+        paths=options.path,
+        suite=options.suite or (None if options.path else "standard"),
+        pace=options.pace,
+        seed=options.seed,
+        law=options.law,
+        plant=options.plant,
+        controller=options.controller,
+        keyword=options.keyword,
     )
     _check(run)
-    machines = _machines(config or [], all_machines, attached=bool(plant or controller))
-    folder = out or Path("linkwork-out") / f"rig-{stamp()}"
+    machines = _machines(
+        options.config, options.all_machines, attached=bool(options.plant or options.controller)
+    )
+    folder = options.out or Path("linkwork-out") / f"rig-{stamp()}"
     begun = time.monotonic()
     tests = RigTests(run, machines, folder)
     try:
         done = run_all(tests, console, sys.argv[1:], lambda: time.monotonic() - begun)
-        if out is None:
+        if options.out is None:
             write_index(folder.parent)
     except OSError as error:
         raise Misuse(f"{error.filename or folder}: {error.strerror}") from None
-    if as_json:
+    if options.as_json:
         emit(_summary(done.report, done.written, done.status))
     else:
         _show(done.report, done.written)
     return done.status
 
 
-@rig.command()
-def index(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the reports.")] = Path(
-        "linkwork-out"
-    ),
-) -> None:
-    """Write index.html in a folder: a page that lists all reports of rig tests below it, newest first."""
-    require("reports of rig tests", "rig", "jinja2")
-    from linkwork.rig.report.report_files import write_index
-
-    if not folder.is_dir():
-        raise Misuse(f"{folder}: no such folder of reports")
-    say(f"index: {shlex.quote(str(write_index(folder)))}")
+def index(options: RigIndexOptions) -> None:
+    """Run `linkwork rig index`."""
+    if not options.folder.is_dir():
+        raise Misuse(f"{options.folder}: no such folder of reports")
+    say(f"index: {shlex.quote(str(write_index(options.folder)))}")
 
 
-@rig.command()
-def compare(
-    one: Annotated[Path, typer.Argument(metavar="A.json", help="A report.json.")],
-    other: Annotated[Path, typer.Argument(metavar="B.json", help="Another one.")],
-    tolerance: Annotated[float, typer.Option(min=0.0, help="Relative tolerance for numbers; 0: none.")] = 0.0,
-    as_json: AsJson = False,
-) -> int:
-    """Print the differences between two reports: verdicts, numbers and faults, not place and date.
-
-    Exit status: 0 no difference, 1 differences, 2 wrong usage or file.
-    """
-    from linkwork.rig.report.compare import NoReport, differences, read_report
-
+def compare(options: RigCompareOptions) -> int:
+    """Run `linkwork rig compare`."""
     try:
-        found = differences(read_report(one), read_report(other), tolerance)
+        found = differences(read_report(options.one), read_report(options.other), options.tolerance)
     except NoReport as error:
         raise Misuse(str(error)) from None
-    if as_json:
+    if options.as_json:
         emit({"same": not found, "differences": [str(each) for each in found]})
     else:
         for each in found:
@@ -159,8 +80,6 @@ def compare(
 
 def _check(run: Any) -> None:
     """Raise Misuse for arguments that pytest would reject."""
-    from linkwork.rig.running import suites
-
     if run.suite is not None and run.suite not in suites():
         raise Misuse(f"no suite {run.suite!r} ships; there are: {', '.join(suites())}")
     for path in run.paths:
@@ -173,9 +92,6 @@ def _check(run: Any) -> None:
 
 def _check_endpoint(option: str, endpoint: str | None) -> None:
     """Raise Misuse for an invalid endpoint."""
-    from linkwork.protocol.errors import EndpointError
-    from linkwork.protocol.sockets import DeviceClient
-
     if endpoint is None:
         return
     try:
@@ -184,11 +100,8 @@ def _check_endpoint(option: str, endpoint: str | None) -> None:
         raise Misuse(f"{option}: {error}") from None
 
 
-def _machines(configs: list[str], every: bool, *, attached: bool) -> list[tuple[str, Machine]]:
+def _machines(configs: Sequence[str], every: bool, *, attached: bool) -> list[tuple[str, Machine]]:
     """Return configurations with their machines. Raises Misuse, MachineError."""
-    from linkwork.controller.configuration import configured
-    from linkwork.machine import MachineError, shipped
-
     if every == bool(configs):
         raise Misuse("name the machine: --rig CONFIG, once or more; or --all-machines")
     if attached and (every or len(configs) > 1):
@@ -221,8 +134,6 @@ def _summary(report: RigReport, written: Written, status: int) -> dict[str, Any]
 
 def _show(report: RigReport, written: Written) -> None:
     """Print the table of verdicts, the failures, the tests that could not run, and the report's path."""
-    from linkwork.rig.report.report_data import BAD, VERDICTS
-
     shown = [name for name in VERDICTS if name == "passed" or report.counts[name]]
     rows = [[each.name, *(str(each.counts[name]) for name in shown)] for each in report.machines]
     console.print(table("rig tests", ("machine", *shown), rows))

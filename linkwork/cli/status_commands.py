@@ -1,15 +1,14 @@
-"""Commands that only observe: status, state, describe, watch."""
+"""Commands that only observe: status, state, describe, faults."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from rich.table import Table
 
-from linkwork.cli.connected import ControllerConnection, connected
-from linkwork.cli.folding import ShowAll, left_out, passive_joints
+from linkwork.cli.folding import left_out, passive_joints
+from linkwork.cli.options.operate import DescribeOptions, FaultsOptions, StateOptions, StatusOptions
 from linkwork.display_units import SHOWN_IN, in_display_units, shown
 from linkwork.terminal.output import console, emit, number, say, table
 
@@ -17,11 +16,10 @@ REACTIONS = ("on_fault", "on_link_loss", "on_disable")
 """What output signals may do by themselves."""
 
 
-@connected
-def status(link: ControllerConnection) -> None:
-    """Show the daemons: plant, loop, timing, lease, log."""
-    found = link.ask("status")
-    if link.as_json:
+def status(options: StatusOptions) -> None:
+    """Run `linkwork status`."""
+    found = options.ask("status")
+    if options.as_json:
         emit(found)
         return
     timing, lease, device = found["timing"], found["lease"], found["device"]
@@ -32,7 +30,7 @@ def status(link: ControllerConnection) -> None:
         "pace": found["pace"],
         "plant": device["text"] or ("connected" if device["connected"] else "not connected"),
         "lacks": ", ".join(device["lacks"]) or "nothing",
-        "homing": homing_told(device, link.ask("describe") if device.get("homing") else {}),
+        "homing": homing_told(device, options.ask("describe") if device.get("homing") else {}),
         "simulation": _simulated_by(device),
         "processes": f"gateway {found['gateway_pid']}, loop {found['loop_pid'] or '–'}",
         "real time": found["real_time"],
@@ -41,7 +39,7 @@ def status(link: ControllerConnection) -> None:
         "latency": _quantiles(timing["latency_us"]),
         "lease": lease["owner"] or "none",
         "log": _log_told(found),
-        "requests": link.address,
+        "requests": options.address,
         "telemetry": found["telemetry"],
         "rank": _rank_decided(found["rank_decision"]),
         "faults": str(found["faults"]),
@@ -123,11 +121,10 @@ def _quantiles(found: dict[str, float]) -> str:
     return f"p50 {found['p50']:.1f} µs, p99 {found['p99']:.1f} µs, max {found['max']:.1f} µs"
 
 
-@connected
-def state(link: ControllerConnection, show_all: ShowAll = False) -> None:
-    """Show the present positions, velocities, efforts, goal and fault."""
-    found = link.ask("state")
-    if link.as_json:
+def state(options: StateOptions) -> None:
+    """Run `linkwork state`."""
+    found = options.ask("state")
+    if options.as_json:
         emit(found)
         return
     say(f"{found['state']}  {found['mode']}  {found['law']}  tick {found['tick']}  {found['time_s']:.3f} s")
@@ -152,8 +149,8 @@ def state(link: ControllerConnection, show_all: ShowAll = False) -> None:
             say(f"motor {name}: fault {report['fault']}, status {report['status']}")
     for each in found.get("pending", ()):
         say(_pending_told(each))
-    hidden = passive_joints(list(found["v"]), found["effort"], show_all=show_all)
-    described = link.ask("describe")
+    hidden = passive_joints(list(found["v"]), found["effort"], show_all=options.show_all)
+    described = options.ask("describe")
     units = {each["name"]: each["unit"] for each in described["coordinates"]}
     console.print(positions(found, hidden, units))
     kinds = {each["name"]: each["unit"] for each in described["forces"]}
@@ -188,11 +185,10 @@ def positions(found: dict[str, Any], hidden: Collection[str] = (), units: Mappin
     return table("", ("", "position", "velocity", "effort"), rows)
 
 
-@connected
-def describe(link: ControllerConnection, show_all: ShowAll = False) -> None:
-    """Show the machine: joints, coordinates, motors, limits, laws."""
-    found = link.ask("describe")
-    if link.as_json:
+def describe(options: DescribeOptions) -> None:
+    """Run `linkwork describe`."""
+    found = options.ask("describe")
+    if options.as_json:
         emit(found)
         return
     say(f"{found['machine']}: {found['about']}")
@@ -201,7 +197,7 @@ def describe(link: ControllerConnection, show_all: ShowAll = False) -> None:
     say(f"law {found['law']} of {laws}; {period_ms:g} ms; pace {found['pace']}")
     joints = [each["name"] for each in found["coordinates"] if each["kind"] == "joint"]
     kept = {*(each["name"] for each in found["motors"]), *found["goal_coordinates"]}
-    hidden = passive_joints(joints, kept, show_all=show_all)
+    hidden = passive_joints(joints, kept, show_all=options.show_all)
     rows = []
     for each in found["coordinates"]:
         if each["name"] in hidden:
@@ -247,34 +243,16 @@ def _set_told(each: dict[str, Any]) -> str:
     return f"with {held}: {dof}, held by {', '.join(each['goal_coordinates'])}"
 
 
-@connected
-def watch(
-    link: ControllerConnection,
-    seconds: Annotated[
-        float | None, typer.Option("--for", min=0.0, metavar="SECONDS", help="End after this duration.")
-    ] = None,
-    show_all: ShowAll = False,
-) -> None:
-    """Show a live table from telemetry until Ctrl-C. With --json, the last sample."""
-    from linkwork.cli.live_table import watch_telemetry
-    from linkwork.client.connection import telemetry_endpoint
-
-    with link.client() as client:
-        found = client.request("status")
-        described = client.request("describe")
-        homing = homing_told(found["device"], described) if found["device"].get("homing") else ""
-        units = {each["name"]: each["unit"] for each in described["coordinates"]}
-        for each in described.get("signals", ()):
-            units[each["name"]] = None if each["type"] == "digital" else each["unit"]
-        last = watch_telemetry(
-            client,
-            telemetry_endpoint(found["telemetry"], client.endpoint),
-            link.client_keys,
-            seconds,
-            show=not link.as_json,
-            homing=homing,
-            show_all=show_all,
-            units=units,
-        )
-    if link.as_json:
-        emit(last)
+def faults(options: FaultsOptions) -> None:
+    """Run `linkwork faults`."""
+    found = options.ask("faults", limit=options.limit)
+    if options.as_json:
+        emit(found)
+        return
+    if not found["faults"]:
+        say("no fault since the controller started")
+    for place, fault in enumerate(found["faults"], 1):
+        say(f"{place:>3}  {fault['time_s']:.3f} s  {fault['name']}: {in_display_units(fault['text'])}")
+        say(f"     clears when {fault['clears_when']}" if fault["clears_when"] else "     cannot be cleared")
+        record = f"{fault['record']}; `linkwork faults show {place}`" if fault["record"] else "none"
+        say(f"     flight record: {record}")

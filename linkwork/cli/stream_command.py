@@ -8,54 +8,30 @@ import time
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TextIO
+from typing import TextIO
 
-import typer
-
-from linkwork.cli.connected import ControllerConnection, connected
+from linkwork.cli.options.operate import StreamOptions
+from linkwork.cli.robot_connection import robot_of
+from linkwork.client.goal import GoalFailed
+from linkwork.client.leader import follow_leader, positions_of
+from linkwork.client.robot import Robot
 from linkwork.terminal.failures import DONE, GOAL_FAILED, Misuse
 from linkwork.terminal.output import emit, say
-
-if TYPE_CHECKING:
-    from linkwork.client.robot import Robot
 
 TIME, VELOCITY = "time_s", "_velocity"
 Row = tuple[float | None, list[float]]
 """Stamp, if given; positions and velocities."""
 
 
-@connected
-def stream(
-    link: ControllerConnection,
-    source: Annotated[
-        str,
-        typer.Argument(metavar="FILE", help="CSV: time_s, NAME…, NAME_velocity…; `-`: standard input."),
-    ] = "-",
-    leader: Annotated[
-        str | None, typer.Option("--from", metavar="MACHINE", help="Follow a running machine instead.")
-    ] = None,
-    pairs: Annotated[
-        str,
-        typer.Option("--map", metavar="NAME=ITS_NAME,…", help="Coordinates that follow, with --from."),
-    ] = "",
-    rate: Annotated[
-        float, typer.Option(help="Rate of the set-points (Hz); of a file without time_s and of --from too.")
-    ] = 100.0,
-    delay: Annotated[
-        float | None, typer.Option(help="Delay of the playback (s). Default: three intervals and periods.")
-    ] = None,
-    on_stale: Annotated[str, typer.Option(help="Without set-points: hold (and wait), or end.")] = "hold",
-) -> int:
-    """Follow set-points as they come, limited online. Ctrl-C stops the machine on the way it is going."""
-    from linkwork.client.goal import GoalFailed
-
+def stream(options: StreamOptions) -> int:
+    """Run `linkwork stream`."""
     try:
-        if leader is not None:
-            return _follow_leader(link, leader, pairs, rate, delay, on_stale)
-        opened = nullcontext(sys.stdin) if source == "-" else _opened(Path(source))
-        with opened as text, link.robot() as robot:
-            names, rows = _table(text, source)
-            _send(link, robot, names, rows, rate, delay, on_stale, live=source == "-")
+        if options.leader is not None:
+            return _follow_leader(options, options.leader)
+        opened = nullcontext(sys.stdin) if options.source == "-" else _opened(Path(options.source))
+        with opened as text, robot_of(options) as robot:
+            names, rows = _table(text, options.source)
+            _send(options, robot, names, rows)
     except GoalFailed as failed:
         say(str(failed))
         return GOAL_FAILED
@@ -97,13 +73,11 @@ def _table(text: TextIO, source: str) -> tuple[list[str], Iterator[Row]]:
     return names, rows()
 
 
-def _send(
-    link: ControllerConnection, robot: Robot, names: list[str], rows: Iterator[Row], rate: float,
-    delay: float | None, on_stale: str, *, live: bool,
-) -> None:  # fmt: skip
+def _send(options: StreamOptions, robot: Robot, names: list[str], rows: Iterator[Row]) -> None:
     """Send the rows: live ones when they come, those of a file at the time that they say."""
+    live, rate = options.source == "-", options.rate
     robot.enable()
-    with robot.stream(*names, rate_hz=rate, delay_s=delay, on_stale=on_stale) as stream:
+    with robot.stream(*names, rate_hz=rate, delay_s=options.delay, on_stale=options.on_stale) as stream:
         start, first, sent = time.monotonic(), None, 0
         for stamp, values in rows:
             if first is None:
@@ -115,23 +89,18 @@ def _send(
             stream.put_rows([[now if stamp is None else stamp, *values]])
             sent += 1
         result = stream.finish()
-    if link.as_json:
+    if options.as_json:
         emit({**result, "set_points": sent})
     else:
         say(f"{result['name']}: {result['text']}; {sent} set-points")
 
 
-def _follow_leader(
-    link: ControllerConnection, leader: str, pairs: str, rate: float, delay: float | None, on_stale: str
-) -> int:
+def _follow_leader(options: StreamOptions, leader: str) -> int:
     """Follow another machine's coordinates, each from where both are now, until Ctrl-C."""
-    from linkwork.client.leader import follow_leader, positions_of
-    from linkwork.client.robot import Robot
-
-    wanted = dict(pair.partition("=")[::2] for pair in pairs.split(",") if pair)
+    wanted = dict(pair.partition("=")[::2] for pair in options.pairs.split(",") if pair)
     if not wanted or not all(wanted.values()):
         raise Misuse("--from needs the coordinates that follow: --map x=x,y=y")
-    with Robot(leader, lease=False) as led, link.robot() as robot:
+    with Robot(leader, lease=False) as led, robot_of(options) as robot:
         for name, known in [
             *((name, positions_of(robot)) for name in wanted),
             *((name, positions_of(led)) for name in wanted.values()),
@@ -141,7 +110,9 @@ def _follow_leader(
         robot.enable()
         say(f"following {leader}; Ctrl-C ends it")
         try:
-            follow_leader(robot, led, wanted, rate_hz=rate, delay_s=delay, on_stale=on_stale)
+            follow_leader(
+                robot, led, wanted, rate_hz=options.rate, delay_s=options.delay, on_stale=options.on_stale
+            )
         except KeyboardInterrupt:
             say("stopped following")
     return DONE

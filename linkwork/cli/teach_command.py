@@ -5,70 +5,47 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
-import typer
-
-from linkwork.cli.connected import ControllerConnection, connected
+from linkwork.cli.jog_keys import jog_with_keys, keys, raw_terminal
+from linkwork.cli.options.operate import TeachOptions
+from linkwork.cli.robot_connection import robot_of
+from linkwork.client.robot import Robot
 from linkwork.terminal.failures import DONE, Misuse
 from linkwork.terminal.output import console, emit, say
-
-if TYPE_CHECKING:
-    from linkwork.client.robot import Robot
-    from linkwork.trajectories.teach import Lesson
+from linkwork.trajectories.teach import Lesson, capture_every, finished, write_lesson
 
 _CAPTURE = (" ", "\r", "\n")
 
 
-@connected
-def teach(
-    link: ControllerConnection,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Trajectory file to write.")],
-    by_jog: Annotated[
-        bool, typer.Option("--jog", help="Jog with keys. Default: the machine floats and is moved by hand.")
-    ] = False,
-    every: Annotated[
-        float | None,
-        typer.Option("--every", min=0.02, metavar="SECONDS", help="Capture automatically at this interval."),
-    ] = None,
-    seconds: Annotated[
-        float | None,
-        typer.Option("--for", min=0.02, metavar="SECONDS", help="With --every: total duration."),
-    ] = None,
-    fraction: Annotated[
-        float, typer.Option("--speed", min=0.001, max=1.0, help="With --jog: fraction of velocity limits.")
-    ] = 0.1,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
-) -> int:
-    """Capture way-points, by hand or jogged: space or enter captures, q saves and ends."""
-    from linkwork.trajectories.teach import Lesson, finished, write_lesson
-
-    if seconds is not None and every is None:
+def teach(options: TeachOptions) -> int:
+    """Run `linkwork teach`."""
+    if options.seconds is not None and options.every is None:
         raise Misuse("--for needs --every")
-    if by_jog and every is not None:
+    if options.by_jog and options.every is not None:
         raise Misuse("choose one of --jog and --every")
-    if file.exists() and not force:
-        raise Misuse(f"{file} exists; choose another file, or overwrite it with --force")
-    if seconds is None and not sys.stdin.isatty():
+    if options.file.exists() and not options.force:
+        raise Misuse(f"{options.file} exists; choose another file, or overwrite it with --force")
+    if options.seconds is None and not sys.stdin.isatty():
         raise Misuse("teaching with keys needs a terminal; otherwise: --every SECONDS --for SECONDS")
-    with link.robot() as robot:
+    with robot_of(options) as robot:
         described = robot.describe()
         lesson = Lesson.from_description(described)
-        if by_jog:
-            _jogging(robot, described, lesson, fraction)
+        if options.by_jog:
+            _jogging(robot, described, lesson, options.fraction)
         else:
-            _floating(robot, lesson, every, seconds)
+            _floating(robot, lesson, options.every, options.seconds)
         if not lesson.points:
             say("nothing was captured; no file is written")
             return DONE
-        made, stretch = finished(robot, lesson, as_shown=every is not None)
-    write_lesson(file, made, described["machine"])
-    if link.as_json:
-        emit({"file": str(file), "time_stretch": stretch, **made})
+        made, stretch = finished(robot, lesson, as_shown=options.every is not None)
+    write_lesson(options.file, made, described["machine"])
+    if options.as_json:
+        emit({"file": str(options.file), "time_stretch": stretch, **made})
     else:
         slower = f", {stretch:.3g} times slower than taught" if stretch > 1.0 else ""
-        say(f"{len(made['points'])} points in {file}{slower}; follow them: linkwork send {file}")
+        points = f"{len(made['points'])} points in {options.file}{slower}"
+        say(f"{points}; follow them: linkwork send {options.file}")
     return DONE
 
 
@@ -82,9 +59,6 @@ def _captured(robot: Robot, lesson: Lesson) -> None:
 
 
 def _floating(robot: Robot, lesson: Lesson, every: float | None, seconds: float | None) -> None:
-    from linkwork.cli.jog_keys import keys, raw_terminal
-    from linkwork.trajectories.teach import capture_every
-
     end = None if seconds is None else time.monotonic() + seconds
     robot.law("float")
     try:
@@ -116,7 +90,5 @@ def _until(end: float) -> Callable[[float], bool]:
 
 
 def _jogging(robot: Robot, described: Any, lesson: Lesson, fraction: float) -> None:
-    from linkwork.cli.jog_keys import jog_with_keys
-
     console.print("[bold]space[/]: capture")
     jog_with_keys(robot, described, fraction, console, _CAPTURE, lambda: _captured(robot, lesson))

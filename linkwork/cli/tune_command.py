@@ -8,48 +8,38 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
-import typer
+import numpy as np
 
-from linkwork.cli.connected import AsJson
-from linkwork.terminal.failures import DONE, GOAL_FAILED, require
-from linkwork.terminal.output import complain, console, emit, number, say, table
+from linkwork.campaigns.analysis import analyse
+from linkwork.campaigns.campaign_page import write_page
+from linkwork.campaigns.campaign_run import CampaignOptions, plain_failures, run_campaign
+from linkwork.campaigns.carrying_out import LocalWorkers, processors
+from linkwork.campaigns.results_table import ResultsTable
+from linkwork.campaigns.tuning import (
+    Candidate,
+    TuningPlan,
+    compared,
+    read_tuning,
+    write_patch,
+)
+from linkwork.campaigns.tuning import (
+    tune as search,
+)
+from linkwork.cli.options.study import TuneOptions
+from linkwork.reports.chart import Chart
+from linkwork.reports.provenance import provenance
+from linkwork.reports.quantities import amount, scale
+from linkwork.terminal.failures import DONE, GOAL_FAILED
+from linkwork.terminal.output import complain, console, emit, number, run_bar, say, table
 
-if TYPE_CHECKING:
-    from linkwork.campaigns.tuning import Candidate, TuningPlan
 
-
-def tune(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Campaign file with a section tune (YAML).")],
-    workers: Annotated[
-        int | None, typer.Option(min=1, help="Worker processes. Default: one for each processor.")
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder of the results. Default: in linkwork-out.")
-    ] = None,
-    as_json: AsJson = False,
-) -> int:
-    """Search settings of the controller; write them as a part of a machine file, with a report.
-
-    Settings with which any run fails, violates a limit or misses a requirement, or a stability margin is too
-    small, are rejected. An interrupted search continues. Exit status: 0 found, 1 every candidate is rejected,
-    2 wrong usage or file.
-    """
-    require("campaigns", "campaign", "pyarrow", "jinja2")
-    from linkwork.campaigns.analysis import analyse
-    from linkwork.campaigns.campaign_page import write_page
-    from linkwork.campaigns.campaign_run import CampaignOptions, plain_failures, run_campaign
-    from linkwork.campaigns.carrying_out import LocalWorkers, processors
-    from linkwork.campaigns.results_table import ResultsTable
-    from linkwork.campaigns.tuning import compared, read_tuning, write_patch
-    from linkwork.campaigns.tuning import tune as search
-    from linkwork.reports.provenance import provenance
-    from linkwork.terminal.output import run_bar
-
-    tuning = read_tuning(file)
-    begun, count = time.monotonic(), workers or processors()
-    folder = out or Path("linkwork-out") / f"tune-{tuning.plan.file.name}"
+def tune(options: TuneOptions) -> int:
+    """Run `linkwork tune`."""
+    tuning = read_tuning(options.file)
+    begun, count = time.monotonic(), options.workers or processors()
+    folder = options.out or Path("linkwork-out") / f"tune-{tuning.plan.file.name}"
     with plain_failures():
         with run_bar(console, "candidates") as progress, LocalWorkers(count) as pool:
             best, candidates = search(tuning, pool, folder, progress)
@@ -67,7 +57,7 @@ def tune(
         told = provenance(sys.argv[1:], time.monotonic() - begun)
         shown = _evidence(tuning, best, candidates)
         page = write_page(plan, results, analyse(plan, results), told, folder, shown)
-    if as_json:
+    if options.as_json:
         settings = dict(zip(tuning.keys, best.settings, strict=True))
         emit(
             {"settings": settings, "value": best.value, "before": _before(tuning, candidates),
@@ -135,11 +125,6 @@ def _show(tuning: TuningPlan, best: Candidate, candidates: Sequence[Candidate]) 
 
 def _evidence(tuning: TuningPlan, best: Candidate, candidates: Sequence[Candidate]) -> dict[str, Any]:
     """The settings that were found, and the figure of merit over the search."""
-    import numpy as np
-
-    from linkwork.reports.chart import Chart
-    from linkwork.reports.quantities import amount, scale
-
     section, unit = tuning.section, tuning.plan.figures[tuning.section.minimise]
     values = np.array([each.value if each.broken == 0.0 else math.nan for each in candidates])
     best_so_far = np.fmin.accumulate(values)

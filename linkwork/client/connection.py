@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import getpass
 import os
-import socket
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,7 +17,7 @@ def default_owner() -> str:
     user = str(os.getuid())
     with suppress(OSError, KeyError):
         user = getpass.getuser()
-    return f"{user}@{socket.gethostname()}"[:64]
+    return f"{user}@{os.uname().nodename}"[:64]
 
 
 def find_controller(name: str | None = None) -> MachineEndpoints:

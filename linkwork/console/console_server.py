@@ -9,7 +9,6 @@ import stat
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -20,6 +19,7 @@ from fastapi.responses import FileResponse, PlainTextResponse, Response
 from nicegui import ui
 
 from linkwork.console.entrance_guard import Entrance, EntranceGuard
+from linkwork.console.server_options import ServerOptions
 from linkwork.protocol.errors import EndpointError
 from linkwork.regular_files import check_regular
 from linkwork.timing.children import Lifeline
@@ -47,28 +47,6 @@ class Served(Protocol):
 
     def add_routes(self, app: FastAPI) -> None:
         """Add the addresses that only this service has."""
-
-
-@dataclass(frozen=True)
-class ServerOptions:
-    """Address and protection of a console. port: None takes the usual one, or a free one if that is taken.
-
-    hosts: further names under which browsers reach it. password_file, certificate, key: needed beyond
-    loopback. lifeline: end when standard input closes.
-    """
-
-    host: str = LOOPBACK
-    port: int | None = None
-    hosts: tuple[str, ...] = ()
-    password_file: Path | None = None
-    certificate: Path | None = None
-    key: Path | None = None
-    lifeline: bool = False
-
-    @property
-    def secure(self) -> bool:
-        """Whether the page is served with TLS."""
-        return self.certificate is not None
 
 
 def check(options: ServerOptions) -> str | None:

@@ -1,4 +1,4 @@
-"""Definition of a demo: a machine, its steps, figures and picture; and the options of a run."""
+"""Definition of a demo: a machine, its steps, figures and picture."""
 
 from __future__ import annotations
 
@@ -11,43 +11,10 @@ from linkwork.client.goal import Goal
 from linkwork.client.robot import Robot
 from linkwork.demos.demo_figures import DemoRun, tracking_figures
 from linkwork.demos.demo_picture import MOTION_ERRORS_EFFORTS, DemoPicture
-from linkwork.protocol.laws import MOTION_LAW_NAMES
 
 Figures = Callable[[DemoRun], dict[str, Any]]
 GENTLY = 0.25
 """Share of the velocity limits on the way to a start and back: what follows begins undisturbed."""
-
-
-@dataclass(frozen=True)
-class DemoOptions:
-    """Options from the command line. seconds: measured length, s; None: the demo's.
-
-    speed: share of the demo's speed. exact: sensors that tell positions exactly instead of the file's.
-    """
-
-    lockstep: bool = False
-    law: str = MOTION_LAW_NAMES[0]
-    seconds: float | None = None
-    seed: int = 0
-    out: Path = Path("linkwork-out")
-    speed: float = 1.0
-    exact: bool = False
-    plant_set: tuple[str, ...] = ()
-    """Settings in which the plant differs from the model: "upper_arm.mass_kg=+20%"."""
-    force_sensor: bool = True
-    """Whether forces are taken from force sensors, where the machine has some, or from the model."""
-    console: bool = False
-    """Whether `linkwork console` is served while the demo runs."""
-
-    @property
-    def pace_text(self) -> str:
-        """The pace, for the caption of a picture."""
-        return "in lockstep" if self.lockstep else "in real time at 1 kHz"
-
-    @property
-    def law_text(self) -> str:
-        """Law and pace, for the caption of a picture."""
-        return f"law {self.law}, {self.pace_text}"
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,8 @@ from linkwork.recordings.log_file import Ticks
 from linkwork.recordings.tracking import Tracking, follow, rms
 
 if TYPE_CHECKING:
-    from linkwork.demos.demo import DemoOptions, DemoStep
+    from linkwork.demos.demo import DemoStep
+    from linkwork.demos.demo_options import DemoOptions
 
 
 @dataclass(frozen=True)

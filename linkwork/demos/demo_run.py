@@ -14,8 +14,9 @@ from rich.console import Console
 
 from linkwork.client.goal import GoalFailed
 from linkwork.client.robot import Robot
-from linkwork.demos.demo import Demo, DemoOptions, DemoStep, Stage
+from linkwork.demos.demo import Demo, DemoStep, Stage
 from linkwork.demos.demo_figures import DemoRun, recorded
+from linkwork.demos.demo_options import DemoOptions
 from linkwork.launch.console_process import console_beside
 from linkwork.launch.daemons import Rig, stamp
 from linkwork.machine import Machine, load

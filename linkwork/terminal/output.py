@@ -10,16 +10,6 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
-
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -110,6 +100,8 @@ def _finite(value: Any) -> Any:
 @contextmanager
 def goal_bar(console: Console, what: str) -> Iterator[Callable[..., None]]:
     """A bar for one goal, where standard error is a terminal; call the result with 0 … 1 and a text."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"))
     with Progress(*columns, TimeElapsedColumn(), console=console, disable=not console.is_terminal) as bar:
         task = bar.add_task(what, total=1.0)
@@ -122,6 +114,15 @@ def run_bar(console: Console, what: str) -> Iterator[Callable[[int, int], None]]
 
     Where standard error is no terminal there is a line for each tenth.
     """
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )  # fmt: skip
+
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     tenth = -1
     with Progress(*columns, TimeRemainingColumn(), console=console, disable=not console.is_terminal) as bar:

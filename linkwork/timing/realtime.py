@@ -24,9 +24,9 @@ import os
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Literal
 
+from linkwork.options import command_options, option
 from linkwork.timing import memory, scheduling
 from linkwork.timing.scheduling import SetupStep
 
@@ -36,6 +36,16 @@ BLAS_ENVIRONMENT = dict.fromkeys(
     ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"), "1"
 )
 """Environment of a child that shall do its linear algebra in one thread."""
+
+
+@command_options
+class RealtimeOptions:
+    """Options of a process that sets itself up for real time."""
+
+    realtime: Policy = option(
+        "Refuse to start, warn, or stay silent when real time is not granted.", default="warn"
+    )
+    cpu: int | None = option("Processor of the real-time loop. Default: one that nothing else uses.", least=0)
 
 
 class RealTimeRefused(Exception):
@@ -162,11 +172,3 @@ def _blas_step() -> SetupStep:
         threads or "not set",
         "Set OPENBLAS_NUM_THREADS=1 before the process starts.",
     )
-
-
-class RealtimeChoice(StrEnum):
-    """Reactions to an incomplete real-time set-up (`linkwork.timing.realtime.Policy`)."""
-
-    ENFORCE = "enforce"
-    WARN = "warn"
-    IGNORE = "ignore"

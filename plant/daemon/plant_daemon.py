@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
+import signal
+import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, closing, nullcontext
-from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from linkwork.machine import Machine
+from linkwork.machine import Machine, MachineError, load
 from linkwork.machine.checks.controllability import refusals
 from linkwork.plant.daemon.plant_pacing import PACES, EndRequested, alone
 from linkwork.plant.device.events import Events
 from linkwork.plant.device.plant_device import PlantDevice
 from linkwork.plant.drivers.driver import Driver, DriverFailed
-from linkwork.plant.drivers.finding import make_driver
+from linkwork.plant.drivers.finding import NoDriver, make_driver, read_options
 from linkwork.plant.drivers.hardware import Hardware
 from linkwork.plant.machinery import Machinery, MachineryFailed
+from linkwork.plant.plant_options import PlantOptions
+from linkwork.plant.simulator.start_values import NotAssembled
 from linkwork.protocol.codes import ExitCode, Pace
 from linkwork.protocol.endpoints import Claim, MachineEndpoints, claim
-from linkwork.protocol.keys import ServerKeys
-from linkwork.protocol.open_connections import HeldMemory, raise_file_limit
+from linkwork.protocol.errors import EndpointError
+from linkwork.protocol.keys import ServerKeys, server_keys
+from linkwork.protocol.open_connections import raise_file_limit
 from linkwork.protocol.sockets import DeviceServer
 from linkwork.timing.children import Lifeline, ignore_interrupts
 from linkwork.timing.clock import Ticker
-from linkwork.timing.memory import allocated_bytes
 from linkwork.timing.notify import Notifier
-from linkwork.timing.realtime import Obtained, Policy, set_up
+from linkwork.timing.realtime import Obtained, RealTimeRefused, set_up
 from linkwork.timing.scheduling import set_policy, share_processors
 from linkwork.timing.signals import Interrupts
 
@@ -36,34 +38,6 @@ if TYPE_CHECKING:
 
 FIFO_PRIORITY = 49
 """Below the controller's loop, which shares the processor: it answers a state before we integrate."""
-MOST_HELD_BYTES = 32 * 1024 * 1024
-"""Memory that clients may make ZeroMQ hold; it stays with the process, since all of its memory is locked."""
-
-
-@dataclass(frozen=True)
-class PlantOptions:
-    """Options of a plant daemon. endpoint None: in the machine's folder; cpu None: the one that `timing`
-    picks.
-
-    `driver` names the driver of hardware (`plant.drivers.finding`), None: the machine is simulated;
-    `driver_options` win over those of the file.
-    """
-
-    endpoint: str | None = None
-    paces: tuple[Pace, ...] = tuple(Pace)
-    realtime: Policy = "warn"
-    cpu: int | None = None
-    seed: int = 0
-    keys: ServerKeys | None = None
-    lifeline: bool = False
-    driver: str | None = None
-    driver_options: dict[str, Any] = field(default_factory=dict)
-    truth: Path | None = None
-    """Where the simulator's own record goes; None: nowhere."""
-    faults: Path | None = None
-    """A fault timeline; None: none."""
-    inject: bool = False
-    """Whether clients may inject faults while the plant runs."""
 
 
 class DaemonEnd:
@@ -106,17 +80,73 @@ class DaemonEnd:
         self._notifier.stopping("braking, then ending")
 
 
-def run(machine: Machine, options: PlantOptions, events: Events) -> ExitCode:
-    """The life of the daemon.
+def plant(options: PlantOptions) -> int:
+    """Run `linkwork plant`; print why it cannot start. Returns the exit status."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        return _start(options)
+    except KeyboardInterrupt:  # before the daemon counts signals itself; nothing runs yet
+        return ExitCode.DONE
+
+
+def _start(options: PlantOptions) -> int:
+    events = Events(as_json=options.as_json)
+    if problem := _wrong_usage(options):
+        return _refuse(problem, ExitCode.USAGE)
+    keys = None
+    try:
+        machine = load(options.config, options.plant_set)
+        driver_options = read_options(list(options.driver_set))
+        if options.keys is not None and options.allowed is not None:
+            keys = server_keys(options.keys, options.allowed)
+            if keys.notice:
+                sys.stderr.write(f"{keys.notice}\n")
+    except (MachineError, EndpointError, NoDriver) as error:
+        return _refuse(str(error), ExitCode.USAGE)
+    try:
+        return run(machine, options, driver_options, keys, events)
+    except (NotAssembled, MachineError, NoDriver, PaceNotOffered) as error:
+        return _refuse(str(error), ExitCode.USAGE)
+    except (EndpointError, RealTimeRefused) as error:
+        return _refuse(str(error), ExitCode.REFUSED)
+
+
+def _wrong_usage(options: PlantOptions) -> str:
+    """Return why these options cannot be given together, or an empty text."""
+    if (options.keys is None) != (options.allowed is None):
+        return "give --keys (the plant's secret file) and --allowed (folder of client keys) together"
+    if options.driver is None and options.driver_set:
+        return "--driver-set needs a driver: add --driver"
+    if options.driver is not None and options.plant_set:
+        return "--plant-set changes a simulated plant; it cannot be used with --driver"
+    truth = options.truth
+    if truth is not None and (options.driver is not None or not truth.absolute().parent.is_dir()):
+        return "--truth names a file in a folder that exists, and is for simulated machines"
+    return ""
+
+
+def _refuse(text: str, status: int) -> int:
+    sys.stderr.write(f"{text}\n")
+    return int(status)
+
+
+def run(
+    machine: Machine,
+    options: PlantOptions,
+    driver_options: dict[str, Any],
+    keys: ServerKeys | None,
+    events: Events,
+) -> ExitCode:
+    """The life of the daemon. `driver_options` win over those of the file.
 
     Raises RealTimeRefused, EndpointError (Taken), NoDriver, MachineError (of the time line too) or
     PaceNotOffered before it begins.
     """
-    driver = None
+    driver, paces = None, options.paces
     raise_file_limit()
     if options.driver is not None:
-        driver = make_driver(options.driver, machine, options.driver_options)
-        options = replace(options, paces=_paces_of(driver, options.paces))
+        driver = make_driver(options.driver, machine, driver_options)
+        paces = _paces_of(driver, paces)
     if _faulty(options) and driver is None:
         from linkwork.plant.faults.pushes import pushable
 
@@ -127,16 +157,15 @@ def run(machine: Machine, options: PlantOptions, events: Events) -> ExitCode:
         if lifeline is not None:
             ignore_interrupts()
         ending = DaemonEnd(interrupts, lifeline, notifier)
-        obtained = _real_time(options)
+        obtained = _real_time(options, paces)
         try:
             endpoint = options.endpoint or MachineEndpoints.named(machine.name).plant
-            with DeviceServer(endpoint, options.keys) as server:
+            with DeviceServer(endpoint, keys) as server:
                 with closing(_machinery(machine, driver, options, events)) as machinery:
                     if isinstance(machinery, Hardware) and not _started(machinery, ending, events):
                         return ExitCode.DONE
-                    device = _device(machine, machinery, server, events, options, line)
-                    memory = HeldMemory(allocated_bytes, MOST_HELD_BYTES, 0.05)
-                    ending.watch_seat(held, lambda: device.seat.taken, lambda: _mind(server, memory, events))
+                    device = _device(machine, machinery, server, events, options, paces, line)
+                    ending.watch_seat(held, lambda: device.seat.taken, lambda: _mind(server, events))
                     obtained.freeze_garbage()
                     _introduce(device, obtained, events)
                     notifier.ready(f"plant of {machine.name} at {server.endpoint}")
@@ -199,25 +228,23 @@ def _device(
     server: DeviceServer,
     events: Events,
     options: PlantOptions,
+    paces: tuple[Pace, ...],
     line: TimeLine | None,
 ) -> PlantDevice:
     """The machine behind its link; with faults in both where they are asked for."""
     if not _faulty(options):
-        return PlantDevice(machine, machinery, server, events, options.paces)
+        return PlantDevice(machine, machinery, server, events, paces)
     import linkwork.plant.faults.mechanism_faults  # noqa: F401  a fault must not import it while the plant runs
     from linkwork.plant.faults.device import FaultyDevice
     from linkwork.plant.faults.faulty_machinery import faulty
 
-    return FaultyDevice(
-        machine, faulty(machinery), server, events, options.paces, line, open_to_all=options.inject
-    )
+    return FaultyDevice(machine, faulty(machinery), server, events, paces, line, open_to_all=options.inject)
 
 
-def _mind(server: DeviceServer, memory: HeldMemory, events: Events) -> None:
-    """Close connections beyond the limits, and say so."""
+def _mind(server: DeviceServer, events: Events) -> None:
+    """Close connections beyond the limit, and say so."""
     if server.connections is not None:
         server.connections.mind()
-        memory.mind([server.connections])
         for text in server.connections.take_notices():
             events.say("connections", f"{server.endpoint}: {text}")
 
@@ -238,9 +265,9 @@ def _seated(machine: Machine, options: PlantOptions) -> AbstractContextManager[C
     return claim(seat.folder, "plant", f"plant of {machine.name} at {seat.plant}")
 
 
-def _real_time(options: PlantOptions) -> Obtained:
+def _real_time(options: PlantOptions, paces: tuple[Pace, ...]) -> Obtained:
     cpus = None if options.cpu is None else frozenset({options.cpu})
-    if options.paces == (Pace.LOCKSTEP,):
+    if paces == (Pace.LOCKSTEP,):
         return set_up("ignore", cpus=cpus, lock_memory=False, cpu_dma_latency_us=None)
     return set_up(options.realtime, cpus=cpus or share_processors()[0], fifo_priority=FIFO_PRIORITY)
 

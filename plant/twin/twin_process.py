@@ -9,6 +9,7 @@ from contextlib import suppress
 import numpy as np
 
 from linkwork.machine import Machine, load
+from linkwork.plant.plant_options import TwinOptions
 from linkwork.plant.twin.twin_comparison import TwinComparison
 from linkwork.protocol.twin_messages import LOAD, Kind, Words, kind_of, pack, rows_of
 from linkwork.timing.children import Lifeline, ignore_interrupts
@@ -21,15 +22,15 @@ def words_of(machine: Machine) -> Words:
     return Words(len(mechanism.position_names), mechanism.nv, len(machine.motors), len(goals), signals)
 
 
-def run(config: str, descriptor: int) -> int:
+def twin(options: TwinOptions) -> int:
     """The life of the process, until the gateway's end of the socket or of the lifeline closes.
 
     Raises MachineError. Returns the exit status.
     """
     ignore_interrupts()
     lifeline = Lifeline.from_stdin()
-    with socket.socket(fileno=descriptor) as gateway:
-        machine = load(config)
+    with socket.socket(fileno=options.channel) as gateway:
+        machine = load(options.config)
         comparison, words = TwinComparison(machine), words_of(machine)
         try:
             gateway.sendall(pack(Kind.READY))

@@ -132,7 +132,7 @@ def test_results_of_daemons_or_of_another_linkwork_are_not_those_of_this_one(
     assert daemons.recipe.identity != plan.recipe.identity
     with pytest.raises(MachineError, match="daemons was false, is true"):
         ResultStore(tmp_path / "out", daemons.content, daemons.runs)
-    monkeypatch.setattr("linkwork.campaigns.campaign_plan.installed_version", lambda: "9.9")
+    monkeypatch.setattr("linkwork.campaigns.campaign_plan.__version__", "9.9")
     later = read_campaign(plan.path)
     with pytest.raises(MachineError, match=r'change of it or of linkwork(.|\n)*linkwork was .*, is "9.9"'):
         ResultStore(tmp_path / "out", later.content, later.runs)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from linkwork.cli.app import build
+from linkwork.cli.app import command_helps
 from tests import command
 from tests.command import Ran
 
@@ -211,13 +211,19 @@ def test_a_word_that_is_no_command_makes_no_keys(runtime: str, tmp_path: Path, w
 
 
 def test_every_command_explains_itself(runtime: str) -> None:
-    names = [
-        command.name or command.callback.__name__
-        for command in build().registered_commands
-        if command.callback
-    ]
-    assert len(names) > 20
-    for name in ("plant", "controller", "watch", "send"):
-        ran = linkwork(runtime, name, "--help")
-        assert ran.returncode == 0
-        assert f"linkwork {name}" in ran.stdout
+    helps = list(command_helps(width=80))
+    assert {"demo", "plant", "controller", "rig test", "stop"} <= {each.words for each in helps}
+    assert len({each.words for each in helps}) == len(helps)
+    for each in helps:
+        assert f"Usage: linkwork {each.words} " in each.text
+        assert each.summary.split()[0] in each.text
+        assert "--help" in each.text
+        assert "\x1b" not in each.text
+        assert max(map(len, each.text.splitlines())) <= 80
+    shown = linkwork(runtime, "--help").stdout
+    for each in helps:
+        assert each.panel in shown
+        assert f" {each.words.split()[0]} " in shown
+    ran = linkwork(runtime, "rig", "test", "--help")
+    assert ran.returncode == 0
+    assert "Usage: linkwork rig test" in ran.stdout

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import click
 import pytest
-import typer
 
-from linkwork.__main__ import run_app
+from linkwork.command_line import call
 from linkwork.machine.visuals import file_hash
 from linkwork.protocol.errors import EndpointError
 from linkwork.protocol.keys import read_public
@@ -18,17 +18,12 @@ from linkwork.terminal.failures import run
 from tests.command import linkwork
 
 
-def test_an_early_end_of_input_is_no_interrupt(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("sys.argv", ["linkwork"])
-    app = typer.Typer()
-
-    @app.command()
+def test_an_early_end_of_input_is_no_interrupt(capsys: pytest.CaptureFixture[str]) -> None:
+    @click.command()
     def read() -> None:
         raise EOFError("nothing more to read")
 
-    assert run(lambda: run_app(app), as_json=True) == 2
+    assert run(lambda: call(read, [], "linkwork"), as_json=True) == 2
     shown = capsys.readouterr()
     assert "END_OF_INPUT" in shown.out
     assert "nothing more to read" in shown.err

@@ -18,8 +18,9 @@ from linkwork.controller.motion.references.reference import GoalStatus
 from linkwork.controller.planning.messages.planner_messages import MachineState
 from linkwork.controller.planning.messages.planner_start import Start
 from linkwork.controller.planning.process.planner import plan
-from linkwork.demos.demo import Demo, DemoOptions, Stage
+from linkwork.demos.demo import Demo, Stage
 from linkwork.demos.demo_figures import DemoRun, recorded
+from linkwork.demos.demo_options import DemoOptions
 from linkwork.demos.demo_run import with_truth
 from linkwork.machine import Machine
 from linkwork.protocol.codes import Pace, ResultCode

@@ -16,7 +16,7 @@ HEAVY = (
     "linkwork.controller",
     "linkwork.plant",
     "scipy",
-    "typer",
+    "click",
 )
 FORMER = ("controller", "plant", "protocol", "machine", "timing", "multibody", "station", "configs")
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import inspect
 
+import click
 import pytest
 
-from linkwork.cli.app import build
-from linkwork.cli.request_commands import WRITTEN
+from linkwork.cli.app import WRITTEN, build
 from linkwork.client.robot import Robot
 from linkwork.controller.gateway.requests.handlers import HANDLERS
 from linkwork.protocol.request_table import REQUESTS
@@ -36,20 +36,12 @@ def test_each_request_has_a_method_with_its_parameters(method: str) -> None:
 
 def test_each_request_has_a_command() -> None:
     app = build()
-    registered = [each.name or each.callback.__name__ for each in app.registered_commands if each.callback]
-    registered += [each.name for each in app.registered_groups if each.name]
+    registered = app.list_commands(click.Context(app))
     names = {name.replace("-", "_") for name in registered} | {"set_gain"}
     assert len(registered) == len(set(registered))
+    assert all(app.load(name).name == name for name in registered)
     assert set(REQUESTS) - NO_COMMAND <= names
     assert set(REQUESTS) >= WRITTEN
-
-
-def test_only_the_command_that_runs_is_made() -> None:
-    for name in ("status", "pause", "set", "import"):
-        made = build(name)
-        assert [each.name for each in made.registered_commands] == [name]
-        assert not made.registered_groups
-    assert len(build("nosuch").registered_commands) == len(build().registered_commands)
 
 
 def test_each_request_has_a_handler() -> None:

@@ -193,15 +193,18 @@ def test_beyond_loopback_a_console_needs_a_password_and_tls(tmp_path: Path) -> N
     secret.chmod(0o600)
     pem.write_text("")
     for options in (
-        ServerOptions("0.0.0.0"),
-        ServerOptions("::"),
-        ServerOptions("robot.example", password_file=secret),
-        ServerOptions("192.0.2.1", certificate=pem, key=pem),
+        ServerOptions(host="0.0.0.0"),
+        ServerOptions(host="::"),
+        ServerOptions(host="robot.example", password_file=secret),
+        ServerOptions(host="192.0.2.1", certificate=pem, key=pem),
     ):
         with pytest.raises(EndpointError, match="needs a password and TLS"):
             check(options)
-    assert check(ServerOptions("0.0.0.0", password_file=secret, certificate=pem, key=pem)) == "correct horse"
-    assert check(ServerOptions("::1")) is None
+    assert (
+        check(ServerOptions(host="0.0.0.0", password_file=secret, certificate=pem, key=pem))
+        == "correct horse"
+    )
+    assert check(ServerOptions(host="::1")) is None
     secret.chmod(0o644)
     with pytest.raises(EndpointError, match="chmod 600"):
         check(ServerOptions(password_file=secret))

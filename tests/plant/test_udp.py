@@ -10,14 +10,14 @@ import zlib
 
 import numpy as np
 import pytest
-import typer
 
+from linkwork.command_line import OptionsCommand, call
 from linkwork.machine import MachineError, load
-from linkwork.plant.__main__ import plant
 from linkwork.plant.drivers.driver import Command, DriverFailed, Reading, Setup
 from linkwork.plant.drivers.finding import make_driver
 from linkwork.plant.drivers.hardware import Hardware
 from linkwork.plant.drivers.udp import Udp
+from linkwork.plant.plant_options import PlantOptions
 from linkwork.protocol.codes import DeviceFault, DeviceStatus, Mode, Pace
 from tests.plant.udp_device import CONFIG, SOURCE, running
 
@@ -313,15 +313,13 @@ def test_without_a_device_the_daemon_says_so(start_plant):
     ],
 )
 def test_mistakes_on_the_plants_command_line(words, why, capsys):
-    app = typer.Typer()
-    app.command()(plant)
+    command = OptionsCommand("plant", PlantOptions, "plant.daemon.plant_daemon:plant")
     before = signal.getsignal(signal.SIGTERM)
     try:
-        with pytest.raises(SystemExit) as ended:
-            app([str(CONFIG), *words])
+        status = call(command, [str(CONFIG), *words], "plant")
     finally:
         signal.signal(signal.SIGTERM, before)
-    assert ended.value.code == 2
+    assert status == 2
     assert why in capsys.readouterr().err
 
 

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from linkwork.cli import recording_commands as commands
+from linkwork.cli import replay_command as replaying
+from linkwork.cli.options.study import AnimateOptions, ExportOptions, PlotOptions, ReplayOptions
 from linkwork.controller.exchange.records import layout_for
 from linkwork.controller.gateway.records.log import Log
 from linkwork.controller.gateway.records.log_segment import LogSource
@@ -115,25 +117,29 @@ def test_every_number_has_a_name_and_an_exported_column(
 ) -> None:
     there = signals(read_recording(log).ticks)
     assert {"tick", "effort.shoulder", "q_measured.lift"} <= set(there)
-    commands.export(log, out=tmp_path / "a.csv", signal=["effort", "q.lift"], begin=0.1, end=0.2)
+    commands.export(
+        ExportOptions(file=log, out=tmp_path / "a.csv", signal=["effort", "q.lift"], begin=0.1, end=0.2)
+    )
     rows = list(csv.reader((tmp_path / "a.csv").read_text().splitlines()))
     assert rows[0][:3] == ["tick", "time_s", "effort.shoulder"]
     assert len(rows) == 1 + 101
-    commands.export(log, out=tmp_path / "a.npz", as_json=True)
+    commands.export(ExportOptions(file=log, out=tmp_path / "a.npz", as_json=True))
     with np.load(tmp_path / "a.npz") as arrays:
         np.testing.assert_array_equal(arrays["q.lift"], there["q.lift"])
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["ticks"] == len(there["tick"])
     with pytest.raises(Misuse, match="choose a format"):
-        commands.export(log)
+        commands.export(ExportOptions(file=log))
     with pytest.raises(Misuse, match="no ticks are left"):
-        commands.export(log, csv=True, begin=99.0)
+        commands.export(ExportOptions(file=log, csv=True, begin=99.0))
 
 
 def test_plots(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    commands.plot(log, signal=["effort", "q.lift"], out=tmp_path / "a.png")
+    commands.plot(PlotOptions(file=log, signal=["effort", "q.lift"], out=tmp_path / "a.png"))
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     assert not (tmp_path / "a.csv").exists()
-    commands.plot(log, signal=["effort", "q.lift"], out=tmp_path / "b.png", as_csv=True, as_json=True)
+    commands.plot(
+        PlotOptions(file=log, signal=["effort", "q.lift"], out=tmp_path / "b.png", as_csv=True, as_json=True)
+    )
     out = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert out == {"out": str(tmp_path / "b.png"), "csv": str(tmp_path / "b.csv")}
     with (tmp_path / "b.csv").open(newline="") as file:
@@ -144,15 +150,15 @@ def test_plots(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     lift = [float(row[header.index("q.lift_mm")]) for row in rows]
     np.testing.assert_allclose(lift, 1e3 * there["q.lift"], atol=1e-12)
     with pytest.raises(Misuse, match=r"write effort$"):
-        commands.plot(log, signal=["efort"], out=tmp_path / "b.png")
+        commands.plot(PlotOptions(file=log, signal=["efort"], out=tmp_path / "b.png"))
     with pytest.raises(Misuse, match="cannot be read"):
-        commands.plot(tmp_path / "none.mcap")
+        commands.plot(PlotOptions(file=tmp_path / "none.mcap"))
 
 
 def test_the_machine_moves_in_a_gif(log: Path, tmp_path: Path) -> None:
     from PIL import Image
 
-    commands.animate(log, tmp_path / "a.gif", fps=10.0, begin=0.1, end=0.4)
+    commands.animate(AnimateOptions(file=log, out=tmp_path / "a.gif", fps=10.0, begin=0.1, end=0.4))
     with Image.open(tmp_path / "a.gif") as image:
         assert image.n_frames == 4  # type: ignore[attr-defined]
     time_s = np.arange(0.0, 1.0, 1e-3)
@@ -181,18 +187,18 @@ def test_loose_parts_are_shown_where_the_plant_had_them(tmp_path: Path) -> None:
 
 
 def test_replay_by_command(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert commands.replay(log) == 0
+    assert replaying.replay(ReplayOptions(file=log)) == 0
     assert "to the last bit" in capsys.readouterr().out
     other = tmp_path / "other.yaml"
     changed = SCARA.source_text.replace("bandwidth_rad_s: 20", "bandwidth_rad_s: 22")
     assert changed != SCARA.source_text
     other.write_text(changed)
-    assert commands.replay(log, against=str(other), as_json=True) == 1
+    assert replaying.replay(ReplayOptions(file=log, against=str(other), as_json=True)) == 1
     found = json.loads(capsys.readouterr().out)
     assert found["difference"]["field"].startswith("law_effort.")
     assert found["ticks"] == found["difference"]["tick"]
     with pytest.raises(Misuse, match="of another machine"):
-        commands.replay(log, against="five_bar")
+        replaying.replay(ReplayOptions(file=log, against="five_bar"))
 
 
 def test_all_segments_of_a_run_are_one_recording(log: Path, tmp_path: Path) -> None:

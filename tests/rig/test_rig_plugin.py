@@ -18,7 +18,7 @@ from linkwork.rig.running import SUITES
 from linkwork.rig.series import MeasuredValue
 
 PAGE = Path(__file__).parents[2] / "docs" / "rig_tests.md"
-HEAVY = ("numpy", "scipy", "zmq", "pydantic", "msgpack", "mcap", "typer", "machine", "controller")
+HEAVY = ("numpy", "scipy", "zmq", "pydantic", "msgpack", "mcap", "click", "machine", "controller")
 MORE = '''
 import numpy as np
 import pytest

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from linkwork.cli.options.study import RigCompareOptions
 from linkwork.cli.rig_commands import compare
 from linkwork.machine import load
 from linkwork.reports.chart import HEIGHT, WIDTH, Chart
@@ -208,7 +209,7 @@ def test_two_equal_runs_differ_in_their_provenance_alone(
     first, second = json.loads(one.json.read_text()), json.loads(other.json.read_text())
     assert first.pop("provenance") != second.pop("provenance")
     assert first == second
-    assert compare(one.json, other.json) == 0
+    assert compare(RigCompareOptions(one=one.json, other=other.json)) == 0
     assert capsys.readouterr().out == "the same\n"
 
 
@@ -221,7 +222,7 @@ def test_a_number_that_differs_is_told_with_its_place(
     changed["machines"][0]["tests"].pop()
     other = tmp_path / "other.json"
     other.write_text(json.dumps(changed))
-    assert compare(one, other) == 1
+    assert compare(RigCompareOptions(one=one, other=other)) == 1
     told = capsys.readouterr().out.splitlines()
     place = "scara / tests / test_motion.py::test_follows / numbers / tracking_error("
     assert told[0].startswith(place)
@@ -239,7 +240,7 @@ def test_what_is_no_report_is_refused(tmp_path: Path) -> None:
         with pytest.raises(NoReport, match=says):
             read_report(tmp_path / name)
     with pytest.raises(Misuse, match="cannot be read"):
-        compare(tmp_path / "c.json", tmp_path / "c.json")
+        compare(RigCompareOptions(one=tmp_path / "c.json", other=tmp_path / "c.json"))
 
 
 def test_a_log_that_is_gone_costs_its_pictures_alone(folder: Path) -> None:

@@ -17,8 +17,8 @@ import pytest
 from rich.console import Console
 
 from linkwork.demos import demo_named
-from linkwork.demos.demo import DemoOptions
 from linkwork.demos.demo_motions import HELIX_RAMP_S, HELIX_RATE_RAD_S
+from linkwork.demos.demo_options import DemoOptions
 from linkwork.demos.demo_run import run_demo
 from linkwork.recordings.log_file import read_ticks
 from tests import command

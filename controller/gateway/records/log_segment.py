@@ -28,10 +28,10 @@ from linkwork.controller.gateway.records.logged_orders import (
     TakenSetPoint,
 )
 from linkwork.controller.gateway.twin.twin_channels import nanoseconds
-from linkwork.installed import installed_version
 from linkwork.machine import Machine
 from linkwork.machine.visuals import mesh_hashes
 from linkwork.protocol.codes import Pace
+from linkwork.version import __version__
 
 if TYPE_CHECKING:
     from linkwork.controller.gateway.twin.twin_channels import TwinChannels
@@ -71,7 +71,7 @@ class LogSource:
     ) -> LogSource:
         """Return the source of a log; in lockstep equal for equal runs: without path, host, time."""
         metadata = {
-            "linkwork": installed_version(),
+            "linkwork": __version__,
             "machine": machine.name,
             "law": machine.controller.law,
             "pace": pace.value,

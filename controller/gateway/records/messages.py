@@ -70,8 +70,8 @@ class Wording:
 
     def __init__(self, machine: Machine) -> None:
         sensors = [(sensor.joint, sensor.is_angle) for sensor in machine.sensors]
-        motors = [(motor.joint, motor.is_angle) for motor in machine.motors]
-        self._named = {
+        motors = [(motor.joint, bool(motor.is_angle)) for motor in machine.motors]
+        self._named: dict[str, list[tuple[str, bool]]] = {
             "joint": [(joint.name, joint.is_angle) for joint in machine.joints],
             "coordinate": [(limits.name, limits.is_angle) for limits in machine.coordinates],
             "motor": motors,

@@ -9,9 +9,9 @@ import numpy as np
 
 from linkwork.controller.exchange.records import RecordLayout
 from linkwork.controller.gateway.records.messages import Wording, finite, limits_named, state_name
-from linkwork.installed import installed_version
 from linkwork.machine.checks.rank_gap import rank_decision
 from linkwork.protocol.codes import PROTOCOL_VERSION, Feature
+from linkwork.version import __version__
 
 if TYPE_CHECKING:
     from linkwork.controller.gateway.gateway import Gateway
@@ -57,7 +57,7 @@ def status(gateway: Gateway) -> dict[str, Any]:
     """The answer of `status` (protocol.results.StatusResult)."""
     record, statistics, log = gateway.latest, gateway.records.statistics, gateway.log
     return {
-        "version": installed_version(),
+        "version": __version__,
         "protocol": PROTOCOL_VERSION,
         "machine": gateway.machine.name,
         "state": gateway.state_name,

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 
 from linkwork.arrays import Floats
+from linkwork.controller.configuration import configured
+from linkwork.controller.controller_options import PlannerOptions
 from linkwork.controller.exchange.shared_memory import Shared, SharedMismatch
 from linkwork.controller.planning.goals.goal_in_motion import GoalInMotion, Words
 from linkwork.controller.planning.messages.pipe_frames import BadFrame, FrameReader
@@ -34,6 +36,7 @@ from linkwork.machine import Machine
 from linkwork.machine.constraint_sets import constraint_sets
 from linkwork.machine.payloads import loaded
 from linkwork.protocol.codes import RequestCode, ResultCode
+from linkwork.protocol.endpoints import MachineEndpoints
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.requests import read_params
 from linkwork.timing.children import ignore_interrupts
@@ -44,6 +47,11 @@ Store = Callable[[int, Floats], None]
 Sets = Mapping[int, Machine | str]
 PLANNED = ("move", "send", "append", "speed", "check")
 _READ_BYTES = 1 << 20
+
+
+def planner(options: PlannerOptions) -> None:
+    """Run the planner process."""
+    run(configured(options.config, options.law), MachineEndpoints(options.seat).shared_path)
 
 
 def run(machine: Machine, shared: Path) -> None:

@@ -16,8 +16,8 @@ from mcap.reader import make_reader
 from mcap_ros2.decoder import DecoderFactory
 from numpy.typing import NDArray
 
+from linkwork.controller.controller_options import GatewayOptions
 from linkwork.controller.exchange.records import layout_for
-from linkwork.controller.gateway.daemon_options import GatewayOptions
 from linkwork.controller.gateway.records.log import Log
 from linkwork.controller.gateway.records.log_segment import LogSource
 from linkwork.controller.gateway.twin.twin import DigitalTwin
@@ -91,7 +91,7 @@ class Running:
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
-        arguments = GatewayOptions(machine.path if Path(machine.path).exists() else machine.name)
+        arguments = GatewayOptions(config=str(machine.path) if Path(machine.path).exists() else machine.name)
         self.twin = DigitalTwin(
             arguments.twin_arguments(), TwinChannels(machine), layout_for(machine), in_step=True
         )

@@ -11,6 +11,7 @@ import pytest
 
 from linkwork.cli.app import build
 from linkwork.client.injector import InjectionRefused, Injector
+from linkwork.command_line import call
 from linkwork.protocol.codes import Mode, Pace
 from linkwork.protocol.injection import InjectRefusal, read_lost
 from linkwork.terminal.failures import run
@@ -34,7 +35,7 @@ def config(tmp_path: Path) -> Path:
 def command(plant: Any, *words: str) -> int:
     """The exit status of `linkwork inject` with these words."""
     argv = ["inject", "--plant", plant.endpoint, *words]
-    return run(lambda: build()(argv, prog_name="linkwork", standalone_mode=False), as_json=False)
+    return run(lambda: call(build(), argv, "linkwork"), as_json=False)
 
 
 def exchange(me: Any, pace: Pace) -> list[tuple[int, int] | None]:
