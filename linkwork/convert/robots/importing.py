@@ -28,7 +28,7 @@ from linkwork.convert.robots.robot_model import (
 )
 from linkwork.convert.robots.sdf import read_sdf
 from linkwork.convert.robots.urdf import check_tree, read_urdf
-from linkwork.convert.robots.xml_reading import XmlFile
+from linkwork.convert.robots.xml_reading import read_xml
 from linkwork.machine import Machine, MachineError, load
 from linkwork.machine.building.initial_assembly import admitted_velocities, independent
 from linkwork.machine.loading import mechanism_of
@@ -81,22 +81,23 @@ class ImportOptions:
 def read_robot(path: Path, options: ImportOptions | None = None) -> RobotModel:
     """Read URDF, SDF or MJCF with its closures. Raises ImportProblem."""
     options = options or ImportOptions()
-    file = _expanded(path, options) if path.suffix == ".xacro" else XmlFile(path)
+    expanded = _expanded(path, options) if path.suffix == ".xacro" else None
+    root = read_xml(path, expanded)  # lines of xacro are those of the expanded text
     packages = PackagePaths(path.parent, options.packages)
-    tag = file.root.tag
+    tag = root.tag
     as_tree = options.no_closures
     if tag == "robot":
-        robot = read_urdf(file, packages, as_tree=as_tree)
+        robot = read_urdf(root, packages, as_tree=as_tree)
     elif tag == "mujocoinclude":
         text = "the file is a part, which another file includes"
-        raise file.problem(file.root, text, "import the file whose root element is <mujoco>")
+        raise root.problem(text, "import the file whose root element is <mujoco>")
     elif tag == "mujoco":
-        robot = read_mjcf(file, packages, options.seconds, as_tree=as_tree)
+        robot = read_mjcf(root, packages, options.seconds, as_tree=as_tree)
     elif tag == "sdf":
-        robot = read_sdf(file, packages, as_tree=as_tree)
+        robot = read_sdf(root, packages, as_tree=as_tree)
     else:
         text = f"the root element is <{tag}>; known: <robot> (URDF), <sdf> (SDF), <mujoco> (MJCF)"
-        raise file.problem(file.root, text)
+        raise root.problem(text)
     if as_tree:
         robot.leave_out("closures are not read (--no-closures): loops are open, and no sheet is used")
     else:
@@ -106,7 +107,7 @@ def read_robot(path: Path, options: ImportOptions | None = None) -> RobotModel:
         robot.closures = robot.closures or closing_frames(robot)
     _place_base(robot, options.base)
     check_tree(robot)
-    robot.expanded = file.text_given
+    robot.expanded = expanded or ""
     for joint in robot.joints.values():
         if joint.type not in (*TURNS, "prismatic", "fixed") and joint.name in (robot.motors or ()):
             robot.leave_out(f"the motor of {joint.name}, a {joint.type} joint, is left out")
@@ -117,18 +118,18 @@ def read_robot(path: Path, options: ImportOptions | None = None) -> RobotModel:
     return robot
 
 
-def _expanded(path: Path, options: ImportOptions) -> XmlFile:
-    """Return the XML to which a xacro file expands; lines are those of the expanded text."""
+def _expanded(path: Path, options: ImportOptions) -> str:
+    """Return the XML to which a xacro file expands."""
     if not path.is_file():
         raise ImportProblem(str(path), 0, "cannot be read: no such file")
     folders = {name: str(folder.resolve()) for name, folder in options.packages.items()}
     request = {"file": str(path.resolve()), "packages": folders}
     try:
-        text = call("xacro_worker:expanded", request, str(path), options.seconds)
+        text: str = call("xacro_worker:expanded", request, str(path), options.seconds)
     except MissingLibrary as missing:
         wrong, remedy = f"xacro needs {missing}, which is not installed", "pip install 'linkwork[import]'"
         raise ImportProblem(str(path), 0, wrong, remedy) from None
-    return XmlFile(path, text)
+    return text
 
 
 def _sheet(robot: RobotModel, path: Path, options: ImportOptions) -> Path | None:

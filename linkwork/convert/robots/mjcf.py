@@ -28,7 +28,7 @@ from linkwork.convert.robots.robot_model import (
     SourceSpring,
     quaternion_matrix,
 )
-from linkwork.convert.robots.xml_reading import LARGEST, XmlFile
+from linkwork.convert.robots.xml_reading import LARGEST, XmlElement, read_xml
 from linkwork.machine.problems import counted
 
 _TYPES: dict[str, JointType] = {
@@ -40,10 +40,10 @@ _FOLDERS = {"mesh": "meshdir", "hfield": "meshdir", "skin": "meshdir", "texture"
 
 
 def read_mjcf(
-    main: XmlFile, packages: PackagePaths, seconds: float = SECONDS, *, as_tree: bool = False
+    main: XmlElement, packages: PackagePaths, seconds: float = SECONDS, *, as_tree: bool = False
 ) -> RobotModel:
     """Read a robot, without `connect` and `weld` with `as_tree`. Raises ImportProblem."""
-    path = Path(main.path)
+    path = Path(main.file)
     lines = _checked_lines(main, packages)
     try:
         source = call("mujoco_worker:compiled", {"file": str(path.resolve())}, str(path), seconds)
@@ -52,8 +52,8 @@ def read_mjcf(
         raise ImportProblem(str(path), 0, text, remedy) from None
     if source["flexes"]:
         text = "the file has deformable bodies (flex), which would become loose point masses"
-        found = next((each for each in main.root.iter() if each.tag in ("flexcomp", "flex")), main.root)
-        raise main.problem(found, text, "only rigid bodies are read: remove <flexcomp> and <flex>")
+        found = next((each for each in main.walk() if each.tag in ("flexcomp", "flex")), main)
+        raise found.problem(text, "only rigid bodies are read: remove <flexcomp> and <flex>")
     for body in source["bodies"]:
         if not _finite(body):
             text = f"the body {body['name']!r} has numbers that are not finite, or larger than {LARGEST:g}"
@@ -75,48 +75,47 @@ def _finite(value: Any) -> bool:
     return not isinstance(value, float) or abs(value) <= LARGEST
 
 
-def _checked_lines(main: XmlFile, packages: PackagePaths) -> dict[tuple[str, str], int]:
+def _checked_lines(main: XmlElement, packages: PackagePaths) -> dict[tuple[str, str], int]:
     """Check the files that the XML names; return lines of named elements of the main file."""
     lines: dict[tuple[str, str], int] = {}
-    files, done = [main], 0
-    while files:
-        file = files.pop()
+    roots, done = [main], 0
+    while roots:
+        root = roots.pop()
         folders = {
-            key: each.get(key, each.get("assetdir", ""))
-            for each in file.root.iter("compiler")
+            key: each.get(key, each.get("assetdir"))
+            for each in root.walk()
             for key in ("meshdir", "texturedir")
+            if each.tag == "compiler"
         }
-        for element in file.root.iter():
+        for element in root.walk():
             name = element.get("name")
-            if file is main and name:
-                lines.setdefault((str(element.tag), name), file.line(element))
-            target = element.get("file")
-            if target is None:
+            if root is main and name:
+                lines.setdefault((element.tag, name), element.line)
+            if "file" not in element.attributes:
                 continue
-            folder = folders.get(_FOLDERS.get(str(element.tag), ""), "")
-            beside = Path(file.path).parent / folder / target
+            target, folder = element.get("file"), folders.get(_FOLDERS.get(element.tag, ""), "")
+            beside = Path(root.file).parent / folder / target
             if not beside.exists():
                 beside = packages.home / folder / target
-            found = packages.within(beside, file.path, file.line(element))
+            found = packages.within(beside, root.file, element.line)
             if found.exists() and not found.is_file():
-                raise file.problem(element, f"{target!r} is not a file")
+                raise element.problem(f"{target!r} is not a file")
             if element.tag == "include":
                 done += 1
                 if done > _MOST_INCLUDES:
-                    raise file.problem(element, f"more than {_MOST_INCLUDES} files are included")
-                files.append(XmlFile(found))
-        _refuse_large(file)
+                    raise element.problem(f"more than {_MOST_INCLUDES} files are included")
+                roots.append(read_xml(found))
+        _refuse_large(root)
     return lines
 
 
-def _refuse_large(file: XmlFile) -> None:
+def _refuse_large(root: XmlElement) -> None:
     """Refuse counts that make a file of a few bytes expand beyond any machine."""
-    for element in file.root.iter():
+    for element in root.walk():
         if element.tag in ("replicate", "composite", "flexcomp"):
-            text = (element.get("count") or "1").split()
-            numbers = [int(each) for each in text if each.isdigit()]
+            numbers = [int(each) for each in element.get("count", "1").split() if each.isdigit()]
             if np.prod([float(each) for each in numbers] or [1.0]) > 1000:
-                raise file.problem(element, f"<{element.tag}> makes more than 1000 copies")
+                raise element.problem(f"<{element.tag}> makes more than 1000 copies")
 
 
 def _add_shapes(robot: RobotModel, source: dict[str, Any], packages: PackagePaths) -> None:

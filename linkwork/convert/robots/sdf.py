@@ -10,7 +10,6 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from xml.etree.ElementTree import Element
 
 import numpy as np
 
@@ -26,10 +25,17 @@ from linkwork.convert.robots.robot_model import (
     SourceCoupling,
     SourceJoint,
     SourceLink,
-    quaternion_matrix,
 )
-from linkwork.convert.robots.source_elements import LINK_EFFECTS, DrakeElements, ElementTable, drake_kind
-from linkwork.convert.robots.xml_reading import XmlFile, rotation_of
+from linkwork.convert.robots.source_elements import (
+    LINK_EFFECTS,
+    DrakeElements,
+    ElementTable,
+    add_inertial,
+    add_visual,
+    mimic_coupling,
+    rotor_inertia,
+)
+from linkwork.convert.robots.xml_reading import NOTHING, XmlElement, frame_pose, read_xml
 from linkwork.machine.nearest_name import meant
 from linkwork.machine.problems import counted
 from linkwork.multibody.model import WORLD
@@ -105,424 +111,289 @@ class _Frame:
     pose: FramePose
     relative_to: str
     attached_to: str
-    line: int
+    at: XmlElement
 
 
-def read_sdf(main: XmlFile, packages: PackagePaths, *, as_tree: bool = False) -> RobotModel:
+def read_sdf(root: XmlElement, packages: PackagePaths, *, as_tree: bool = False) -> RobotModel:
     """Read the first model, or all models of the first world; `as_tree`: without joints that close loops.
 
     Raises ImportProblem.
     """
-    world = main.root.find("world")
-    holder = main.root if world is None else world
-    models = [each for each in holder if each.tag in ("model", "include")]
+    world = root.child("world")
+    models = [each for each in world or root if each.tag in ("model", "include")]
     if not models:
-        raise main.problem(main.root, "there is no <model>")
-    reader = _Reader(main, packages, _version(main))
+        raise root.problem("there is no <model>")
+    reader = _Reader(root, packages, _version(root))
     reader.robot.as_tree = as_tree
     if world is None:
-        name = reader.read_model(main, models[0], "", alone=True)
+        name = reader.read_model(models[0], "", alone=True)
         if len(models) > 1:
             reader.robot.leave_out(f"only the first of {len(models)} models is read")
     else:
         name = world.get("name") or "world"
-        gravity = world.find("gravity")
-        gravity = world.find("physics/gravity") if gravity is None else gravity  # versions before 1.5
+        gravity = world.child("gravity") or world.child("physics/gravity")  # the latter before version 1.5
         if gravity is not None:
-            reader.robot.gravity = reader.numbers(main, gravity, 3)
-        joints = world.findall("joint")
+            reader.robot.gravity = gravity.own_numbers(3)
+        joints = world.all("joint")
         if len(models) == 1 and not joints and models[0].tag == "model":
-            name = reader.read_model(main, models[0], "", alone=True)
+            name = reader.read_model(models[0], "", alone=True)
         else:
             for model in models:
-                reader.read_entry(main, model, "")
+                reader.read_entry(model, "")
         for joint in joints:
-            reader.add_joint(main, joint, "")
+            reader.add_joint(joint, "")
     reader.robot.name = name
     reader.finish()
-    for file in reader.files:
-        _TABLE.check(reader.robot, file, file.root)
+    for each in reader.roots:
+        _TABLE.check(reader.robot, each)
     return reader.robot
 
 
-def add_closing_joints(robot: RobotModel, file: XmlFile, packages: PackagePaths) -> None:
+def add_closing_joints(robot: RobotModel, root: XmlElement, packages: PackagePaths) -> None:
     """Add the joints of SDF that close loops of another tree, as <gazebo> of a URDF has them."""
-    reader = _Reader(file, packages, (1, 6))  # of Gazebo, with `use_parent_model_frame`
-    reader.close_tree(robot, file.root.findall("gazebo/joint"))
+    reader = _Reader(root, packages, (1, 6))  # of Gazebo, with `use_parent_model_frame`
+    reader.close_tree(robot, root.all("gazebo/joint"))
 
 
-def _version(file: XmlFile) -> tuple[int, int]:
-    text = file.root.get("version", "1.7")
+def _version(root: XmlElement) -> tuple[int, int]:
+    text = root.get("version", "1.7")
     parts = text.split(".")
     if len(parts) < 2 or not all(part.isdigit() and len(part) < 4 for part in parts):
-        raise file.problem(file.root, f"version {text[:40]!r} is not one of SDF, such as 1.9")
+        raise root.problem(f"version {text[:40]!r} is not one of SDF, such as 1.9")
     return int(parts[0]), int(parts[1])
 
 
 class _Reader:
     """Collects frames, links and joints of all models, then makes the tree."""
 
-    def __init__(self, main: XmlFile, packages: PackagePaths, version: tuple[int, int]) -> None:
+    def __init__(self, root: XmlElement, packages: PackagePaths, version: tuple[int, int]) -> None:
         self.robot = RobotModel(
-            "", main.path, {WORLD: SourceLink(WORLD, 0)}, {}, format="sdf", tree_from_file=False
+            "", root.file, {WORLD: SourceLink(WORLD, 0)}, {}, format="sdf", tree_from_file=False
         )
-        self._main, self._packages, self._version = main, packages, version
-        self._frames: dict[str, _Frame] = {WORLD: _Frame(FramePose(), "", "", 0)}
+        self._packages, self._version = packages, version
+        self._frames: dict[str, _Frame] = {WORLD: _Frame(FramePose(), "", "", root)}
         self._joints: dict[str, _Joint] = {}
-        self._waiting: list[tuple[XmlFile, Element, str]] = []
-        self._gearboxes: list[tuple[XmlFile, Element, str]] = []
-        self._drake_elements: list[tuple[XmlFile, Element, str]] = []
-        self._visuals: list[tuple[XmlFile, Element, str, SourceLink]] = []
+        self._waiting: list[tuple[XmlElement, str]] = []
+        self._gearboxes: list[tuple[XmlElement, str]] = []
+        self._drake_elements: list[tuple[XmlElement, str]] = []
+        self._visuals: list[tuple[XmlElement, str, SourceLink]] = []
         self._poses: dict[str, FramePose] = {}
         self._models = 0
         self._depth = 0
         self._static: list[str] = []
         self._weightless: dict[str, float] = {}
-        self._automatic: list[tuple[XmlFile, Element, str, SourceLink]] = []
+        self._automatic: list[tuple[XmlElement, str, SourceLink]] = []
         self._contacts = 0
-        self.files = [main]
-
-    # -- text
-
-    def text(self, file: XmlFile, element: Element, tag: str, default: str | None = None) -> str:
-        """Return the text of a child element, of SDF or Drake."""
-        child = element.find(tag)
-        if child is None:
-            child = next((each for each in element if drake_kind(each) == tag), None)
-        value = (child.text or "").strip() if child is not None else ""
-        if not value:
-            if default is not None:
-                return default
-            name = element.get("name", "")
-            raise file.problem(element, f"<{element.tag}> {name!r} has no <{tag}>")
-        return value
-
-    def numbers(self, file: XmlFile, element: Element, count: int) -> Floats:
-        """Return the text of an element as finite numbers (count)."""
-        return file.parsed(element, f"<{element.tag}>", element.text or "", count)
-
-    def number(self, file: XmlFile, element: Element | None, tag: str, default: float) -> float:
-        """Return the text of a child element as a finite number."""
-        child = None if element is None else element.find(tag)
-        return default if child is None else float(self.numbers(file, child, 1)[0])
-
-    def _limit(self, file: XmlFile, element: Element | None, tag: str) -> float | None:
-        """Return the text of a child element as a limit; None for none."""
-        child = None if element is None else element.find(tag)
-        return None if child is None else file.limit(child, f"<{tag}>", child.text or "")
-
-    def pose(self, file: XmlFile, element: Element | None) -> FramePose:
-        """Return the frame of a <pose>: x y z (m) and roll pitch yaw (rad or, with `degrees`, degrees)."""
-        if element is None or not (element.text or "").strip():
-            return FramePose()
-        if element.get("rotation_format") == "quat_xyzw":
-            x, y, z, *turn = self.numbers(file, element, 7)
-            if np.linalg.norm(turn) < 1e-6:
-                raise file.problem(element, "the quaternion of <pose> is zero")
-            return FramePose(np.array([x, y, z]), quaternion_matrix([turn[3], *turn[:3]]))
-        values = self.numbers(file, element, 6)
-        angles = np.radians(values[3:]) if element.get("degrees") == "true" else values[3:]
-        return FramePose(values[:3], rotation_of(*angles))
+        self.roots = [root]
 
     # -- models
 
-    def read_entry(self, file: XmlFile, element: Element, scope: str) -> None:
+    def read_entry(self, element: XmlElement, scope: str) -> None:
         """Read a <model> or an <include>."""
         self._models += 1
         if self._models > _MOST_MODELS:
-            raise file.problem(element, f"there are more than {_MOST_MODELS} models")
+            raise element.problem(f"there are more than {_MOST_MODELS} models")
         if element.tag == "model":
-            self.read_model(file, element, scope)
+            self.read_model(element, scope)
             return
-        uri = self.text(file, element, "uri")
-        path = self._packages.resolved(uri, file.path, file.line(element))
+        uri = element.words("uri")
+        path = self._packages.resolved(uri, element.file, element.line)
         if path.is_dir():
-            path = self._packages.within(_model_in(path), file.path, file.line(element))
-        inner = XmlFile(path)
-        self.files.append(inner)
-        models = inner.root.findall("model")
-        if inner.root.tag != "sdf" or len(models) != 1:
-            raise inner.problem(inner.root, "an included file must be SDF with one <model>")
-        self.read_model(inner, models[0], scope, include=(file, element))
+            path = self._packages.within(_model_in(path), element.file, element.line)
+        inner = read_xml(path)
+        self.roots.append(inner)
+        models = inner.all("model")
+        if inner.tag != "sdf" or len(models) != 1:
+            raise inner.problem("an included file must be SDF with one <model>")
+        self.read_model(models[0], scope, include=element)
 
     def read_model(
-        self,
-        file: XmlFile,
-        model: Element,
-        scope: str,
-        include: tuple[XmlFile, Element] | None = None,
-        *,
-        alone: bool = False,
+        self, model: XmlElement, scope: str, include: XmlElement | None = None, *, alone: bool = False
     ) -> str:
         """Read a model within a scope ("" or "outer::"); return its name."""
         self._depth += 1
         if self._depth > _DEEPEST:
-            raise file.problem(model, f"models nest more than {_DEEPEST} deep; is one included in itself?")
-        name = file.text(model, "name")
-        placing_file, placing = include or (file, model)
-        merged = False
+            raise model.problem(f"models nest more than {_DEEPEST} deep; is one included in itself?")
+        name = model.words("name")
+        placing, merged = include or model, False
         if include is not None:
-            name = self.text(placing_file, placing, "name", name)
-            merged = placing.get("merge") == "true"
+            name, merged = include.words("name", name), include.get("merge") == "true"
         own = "" if alone or merged else f"{scope}{name}{_SCOPE}"
         inner = scope if merged else own
         frame = f"{inner}{_MODEL}" if not merged else f"{scope}_merged_{name}_{self._models}"
-        pose = placing.find("pose") if placing.find("pose") is not None else model.find("pose")
-        relative = (pose.get("relative_to") or "") if pose is not None else ""
+        pose = placing.child("pose") or model.child("pose")
+        relative = pose.get("relative_to") if pose is not None else ""
         outer = f"{scope}{relative}" if relative else (f"{scope}{_MODEL}" if scope else WORLD)
-        anchor = self._anchor(model, placing_file, placing)
-        placed = self.pose(placing_file if pose in list(placing) else file, pose)
-        self._add_frame(file, model, frame, _Frame(placed, outer, "", file.line(model)))
+        placed = frame_pose(pose)
+        self._add_frame(frame, _Frame(placed, outer, "", model))
         if not (alone or merged):
-            self._add_frame(
-                file, model, f"{scope}{name}", _Frame(FramePose(), frame, frame, file.line(model))
-            )
-        self._read_children(file, model, inner, frame)
+            self._add_frame(f"{scope}{name}", _Frame(FramePose(), frame, frame, model))
+        self._read_children(model, inner, frame)
+        anchor = placing.words("placement_frame", model.get("placement_frame"))
         if anchor:
-            self._frames[frame] = _Frame(placed, outer, f"{inner}{anchor}", file.line(model))
-        static = self.text(placing_file, placing, "static", self.text(file, model, "static", "false"))
-        if static in ("true", "1"):
-            self._static += [f"{inner}{file.text(each, 'name')}" for each in model.findall("link")]
+            self._frames[frame] = _Frame(placed, outer, f"{inner}{anchor}", model)
+        if placing.words("static", model.words("static", "false")) in ("true", "1"):
+            self._static += [f"{inner}{each.words('name')}" for each in model.all("link")]
         self._depth -= 1
         return name
 
-    def _anchor(self, model: Element, placing_file: XmlFile, placing: Element) -> str:
-        """Return the frame that the pose of a model places (placement_frame), if not the model's own."""
-        if placing is not model and placing.find("placement_frame") is not None:
-            return self.text(placing_file, placing, "placement_frame")
-        return model.get("placement_frame") or ""
-
-    def _read_children(self, file: XmlFile, model: Element, scope: str, frame: str) -> None:
+    def _read_children(self, model: XmlElement, scope: str, frame: str) -> None:
         for element in model:
             if element.tag == "link":
-                self._read_link(file, element, scope, frame)
+                self._read_link(element, scope, frame)
             elif element.tag == "frame":
-                self._read_frame(file, element, scope, frame)
+                self._read_frame(element, scope, frame)
             elif element.tag in ("model", "include"):
-                self.read_entry(file, element, scope)
+                self.read_entry(element, scope)
         for element in model:
-            tag = str(element.tag).rpartition("}")[2]
-            if tag == "joint":
-                self.add_joint(file, element, scope)
-            elif drake_kind(element):
-                self._drake_elements.append((file, element, scope))
+            if element.local == "joint":
+                self.add_joint(element, scope)
+            elif element.is_drakes:
+                self._drake_elements.append((element, scope))
 
-    def _add_frame(self, file: XmlFile, element: Element, name: str, frame: _Frame) -> None:
+    def _add_frame(self, name: str, frame: _Frame) -> None:
         if name == WORLD:
-            raise file.problem(element, f"the name {WORLD!r} is reserved for the ground", "rename it")
+            raise frame.at.problem(f"the name {WORLD!r} is reserved for the ground", "rename it")
         if name in self._frames and not name.endswith(_MODEL):
-            raise file.problem(element, f"two elements are called {name!r}")
+            raise frame.at.problem(f"two elements are called {name!r}")
         self._frames[name] = frame
 
-    def _relative(self, element: Element | None, scope: str, default: str) -> str:
-        given = None if element is None else element.get("relative_to") or element.get("frame")
+    def _relative(self, element: XmlElement | None, scope: str, default: str) -> str:
+        given = element and (element.get("relative_to") or element.get("frame"))
         return f"{scope}{given}" if given and given != WORLD else (given or default)
 
-    def _read_link(self, file: XmlFile, element: Element, scope: str, frame: str) -> None:
-        name = f"{scope}{file.text(element, 'name')}"
-        pose = element.find("pose")
+    def _read_link(self, element: XmlElement, scope: str, frame: str) -> None:
+        name = f"{scope}{element.words('name')}"
+        pose = element.child("pose")
         relative = self._relative(pose, scope, frame)
-        self._add_frame(
-            file, element, name, _Frame(self.pose(file, pose), relative, name, file.line(element))
-        )
-        link = SourceLink(name, file.line(element))
-        inertial = element.find("inertial")
+        self._add_frame(name, _Frame(frame_pose(pose), relative, name, element))
+        link = SourceLink(name, element.line)
+        inertial = element.child("inertial")
         if inertial is None:
             link.mass, link.inertia = 1.0, np.eye(3)  # the defaults of the format
             self.robot.remarks.append(f"{name} has no <inertial>: SDF means 1 kg and 1 kg m²")
         elif inertial.get("auto") in ("true", "1"):
-            self._automatic.append((file, element, scope, link))
+            self._automatic.append((element, scope, link))
         else:
-            at = self.pose(file, inertial.find("pose"))
-            link.mass, link.com = self.number(file, inertial, "mass", 1.0), at.at
-            inertia = inertial.find("inertia")
-            xx, xy, xz, yy, yz, zz = (
-                self.number(file, inertia, key, default)
-                for key, default in (
-                    ("ixx", 1.0), ("ixy", 0.0), ("ixz", 0.0), ("iyy", 1.0), ("iyz", 0.0), ("izz", 1.0),
-                )
-            )  # fmt: skip
-            own = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-            link.inertia = at.rotation @ own @ at.rotation.T
-        if self.text(file, element, "gravity", "true") in ("0", "false"):
+            add_inertial(link, inertial, frame_pose(inertial.child("pose")), 1.0)
+        if element.words("gravity", "true") in ("0", "false"):
             self._weightless[name] = 1.0
-        self._contacts += len(element.findall("collision"))
-        if link.mass < 0.0:
-            raise file.problem(element, f"the mass of {name!r} is negative: {link.mass:g} kg")
+        self._contacts += len(element.all("collision"))
         self.robot.links[name] = link
-        self._visuals += [(file, visual, scope, link) for visual in element.findall("visual")]
+        self._visuals += [(visual, scope, link) for visual in element.all("visual")]
 
-    def _add_automatic(self, file: XmlFile, element: Element, scope: str, link: SourceLink) -> None:
+    def _add_automatic(self, element: XmlElement, scope: str, link: SourceLink) -> None:
         """Add mass and inertia of a link's collision shapes, scaled to its mass if it has one."""
-        inertial = element.find("inertial")
-        density = self.number(file, inertial, "density", _WATER_KG_M3)
-        for collision in element.findall("collision"):
-            geometry, placed = collision.find("geometry"), collision.find("pose")
-            for shape in () if geometry is None else geometry:
-                solid = self._solid(file, shape, link.name)
-                solid.mass *= self.number(file, collision, "density", density)
+        inertial = element.one("inertial")
+        density = inertial.number("density", _WATER_KG_M3)
+        for collision in element.all("collision"):
+            for shape in collision.child("geometry") or ():
+                solid = _solid(shape, link.name)
+                solid.mass *= collision.number("density", density)
                 solid.inertia *= solid.mass
-                link.lump(solid, self._in_link(file, placed, scope, link))
+                link.lump(solid, self._in_link(collision, scope, link))
         if link.mass <= 0.0:
             text = f"the inertia of {link.name!r} is automatic, and none of its collision shapes has a volume"
-            raise file.problem(element, text, "give it <inertial> with values, or a <collision>")
-        scale = self.number(file, inertial, "mass", link.mass) / link.mass
+            raise element.problem(text, "give it <inertial> with values, or a <collision>")
+        scale = inertial.number("mass", link.mass) / link.mass
         link.mass, link.inertia = scale * link.mass, scale * link.inertia
 
-    def _solid(self, file: XmlFile, shape: Element, name: str) -> SourceLink:
-        """Return a shape as a link with its volume (m³) as mass, and its inertia for 1 kg (kg m²)."""
-        r, h = (self.number(file, shape, key, default) for key, default in (("radius", 1.0), ("length", 1.0)))
-        sides = next((each for each in shape if each.tag in ("size", "radii")), None)
-        x, y, z = (np.ones(3) if sides is None else self.numbers(file, sides, 3)).tolist()
-        tube, ball, box = math.pi * r * r * h, 4.0 / 3.0 * math.pi * r**3, x * y * z
-        ends = ball * (h * h / 4.0 + 0.375 * h * r + r * r / 5.0)  # halves of a ball
-        shapes = {  # volume and mean squares of x, y, z from the centre of mass
-            "box": (box, x * x / 12.0, y * y / 12.0, z * z / 12.0),
-            "ellipsoid": (4.0 / 3.0 * math.pi * box, x * x / 5.0, y * y / 5.0, z * z / 5.0),
-            "sphere": (ball, *3 * [r * r / 5.0]),
-            "cylinder": (tube, *2 * [r * r / 4.0], h * h / 12.0),
-            "cone": (tube / 3.0, *2 * [0.15 * r * r], 0.0375 * h * h),
-            "capsule": (
-                tube + ball,
-                *2 * [r * r * (tube / 4.0 + ball / 5.0) / (tube + ball or 1.0)],
-                (tube * h * h / 12.0 + ends) / (tube + ball or 1.0),
-            ),
-            **dict.fromkeys(("empty", "plane"), (0.0, 0.0, 0.0, 0.0)),
-        }
-        if shape.tag not in shapes:
-            text = f"the inertia of {name!r} is automatic, which is not computed of a <{shape.tag}>"
-            raise file.problem(shape, text, "give it <inertial> with values")
-        volume, *squares = shapes[str(shape.tag)]
-        com = np.array([0.0, 0.0, -0.25 * h if shape.tag == "cone" else 0.0])
-        return SourceLink("", 0, volume, com, np.diag(np.sum(squares) - np.array(squares)))
-
-    def _in_link(self, file: XmlFile, placed: Element | None, scope: str, link: SourceLink) -> FramePose:
+    def _in_link(self, part: XmlElement, scope: str, link: SourceLink) -> FramePose:
         """Return the pose of a part of a link in the link's frame, where all frames are known."""
-        line = file.line(placed) if placed is not None else link.line
-        back = self._place(file, line, link.name).inverse()
-        return (
-            back @ self._place(file, line, self._relative(placed, scope, link.name)) @ self.pose(file, placed)
-        )
+        pose = part.child("pose")
+        outer = self._place(part, self._relative(pose, scope, link.name))
+        return self._place(part, link.name).inverse() @ outer @ frame_pose(pose)
 
     def _add_shapes(self) -> None:
         """Add what shows the links, whose frames are all known."""
         shapes = LinkShapes(self._packages)
-        for file, visual, scope, link in self._visuals:
+        for visual, scope, link in self._visuals:
             with shapes.without_wrong():
-                self._add_shape(shapes, file, visual, scope, link)
+                diffuse, rgba = visual.child("material/diffuse"), None
+                if diffuse is not None:
+                    rgba = [*diffuse.own_numbers(4 if len(diffuse.text.split()) == 4 else 3), 1.0][:4]
+                add_visual(shapes, link, visual, self._in_link(visual, scope, link), rgba)
         self.robot.remarks += shapes.remarks()
 
-    def _add_shape(
-        self, shapes: LinkShapes, file: XmlFile, visual: Element, scope: str, link: SourceLink
-    ) -> None:
-        geometry, placed = visual.find("geometry"), visual.find("pose")
-        if geometry is None or not len(geometry):
-            return
-        pose = self._in_link(file, placed, scope, link)
-        shape, material, rgba = geometry[0], visual.find("material"), None
-        diffuse = None if material is None else material.find("diffuse")
-        if diffuse is not None:
-            count = 4 if len((diffuse.text or "").split()) == 4 else 3
-            rgba = [*self.numbers(file, diffuse, count), 1.0][:4]
-        if shape.tag == "mesh":
-            scaled = shape.find("scale")
-            scale = [1.0, 1.0, 1.0] if scaled is None else self.numbers(file, scaled, 3).tolist()
-            where = self.text(file, shape, "uri")
-            shapes.add_mesh(
-                link, where if "://" in where else Path(file.path).parent / where, scale, pose, rgba
-            )
-            return
-        sizes: list[float] = []
-        if shape.tag == "box" and (size := shape.find("size")) is not None:
-            sizes = self.numbers(file, size, 3).tolist()
-        elif shape.tag in ("cylinder", "capsule", "sphere"):
-            keys = ("radius",) if shape.tag == "sphere" else ("radius", "length")
-            sizes = [self.number(file, shape, key, 0.0) for key in keys]
-        shapes.add(link, str(shape.tag), sizes, pose, rgba)
-
-    def _read_frame(self, file: XmlFile, element: Element, scope: str, frame: str) -> None:
-        name = f"{scope}{file.text(element, 'name')}"
+    def _read_frame(self, element: XmlElement, scope: str, frame: str) -> None:
+        name = f"{scope}{element.words('name')}"
         attached = element.get("attached_to")
         anchor = f"{scope}{attached}" if attached and attached != WORLD else (attached or frame)
-        pose = element.find("pose")
+        pose = element.child("pose")
         relative = self._relative(pose, scope, anchor)
-        self._add_frame(
-            file, element, name, _Frame(self.pose(file, pose), relative, anchor, file.line(element))
-        )
+        self._add_frame(name, _Frame(frame_pose(pose), relative, anchor, element))
 
     # -- joints
 
-    def add_joint(self, file: XmlFile, element: Element, scope: str) -> None:
+    def add_joint(self, element: XmlElement, scope: str) -> None:
         """Keep a joint until all frames are known; its own frame is known at once."""
-        name = f"{scope}{file.text(element, 'name')}"
-        kind = file.text(element, "type")
+        name = f"{scope}{element.words('name')}"
+        kind = element.words("type")
         if kind == "gearbox":
-            self._gearboxes.append((file, element, scope))
+            self._gearboxes.append((element, scope))
             return
         if kind not in _TYPES:
             known = ", ".join([*_TYPES, "gearbox"])
-            raise file.problem(element, f"joint {name!r} has the unknown type {kind!r}; known: {known}")
-        child = self._end(file, element, "child", scope)
-        pose = element.find("pose")
+            raise element.problem(f"joint {name!r} has the unknown type {kind!r}; known: {known}")
+        child = self._end(element, "child", scope)
+        pose = element.child("pose")
         relative = self._relative(pose, scope, child)
-        self._add_frame(
-            file, element, name, _Frame(self.pose(file, pose), relative, child, file.line(element))
-        )
-        self._waiting.append((file, element, scope))
+        self._add_frame(name, _Frame(frame_pose(pose), relative, child, element))
+        self._waiting.append((element, scope))
 
-    def _end(self, file: XmlFile, element: Element, tag: str, scope: str) -> str:
-        given = self.text(file, element, tag)
+    def _end(self, element: XmlElement, tag: str, scope: str) -> str:
+        given = element.words(tag)
         return given if given == WORLD else f"{scope}{given}"
 
-    def _place(self, file: XmlFile, line: int, name: str, seen: tuple[str, ...] = ()) -> FramePose:
+    def _place(self, at: XmlElement, name: str, seen: tuple[str, ...] = ()) -> FramePose:
         """Return a frame in the world, in the pose that the file describes."""
         if name in self._poses:
             return self._poses[name]
         if name not in self._frames:
             remedy = meant(name, list(self._frames))
-            raise ImportProblem(file.path, line, f"there is no frame, link or joint {name!r}", remedy or "")
+            raise at.problem(f"there is no frame, link or joint {name!r}", remedy or "")
         if name in seen:
-            raise ImportProblem(file.path, line, f"the poses of {' and '.join(seen[-2:])} form a ring")
+            raise at.problem(f"the poses of {' and '.join(seen[-2:])} form a ring")
         if len(seen) > 500:
-            raise ImportProblem(file.path, line, "frames follow each other more than 500 deep")
+            raise at.problem("frames follow each other more than 500 deep")
         frame = self._frames[name]
         if not frame.relative_to:
             found = frame.pose
         elif name.endswith(_MODEL) and frame.attached_to:
-            outer = self._place(file, frame.line, frame.relative_to, (*seen, name))
-            found = outer @ frame.pose @ self._inside(file, frame, name, seen).inverse()
+            outer = self._place(frame.at, frame.relative_to, (*seen, name))
+            found = outer @ frame.pose @ self._inside(frame, name, seen).inverse()
         else:
-            found = self._place(file, frame.line, frame.relative_to, (*seen, name)) @ frame.pose
+            found = self._place(frame.at, frame.relative_to, (*seen, name)) @ frame.pose
         self._poses[name] = found
         return found
 
-    def _inside(self, file: XmlFile, frame: _Frame, model: str, seen: tuple[str, ...]) -> FramePose:
+    def _inside(self, frame: _Frame, model: str, seen: tuple[str, ...]) -> FramePose:
         """Return the placement frame of a model, in the model's own."""
         kept = self._frames[model], dict(self._poses)
-        self._frames[model] = _Frame(FramePose(), "", "", frame.line)
+        self._frames[model] = _Frame(FramePose(), "", "", frame.at)
         try:
             self._poses.pop(model, None)
-            return self._place(file, frame.line, frame.attached_to, seen)
+            return self._place(frame.at, frame.attached_to, seen)
         finally:
             self._frames[model], self._poses = kept
 
-    def _link_of(self, file: XmlFile, line: int, name: str, seen: tuple[str, ...] = ()) -> str:
+    def _link_of(self, at: XmlElement, name: str, seen: tuple[str, ...] = ()) -> str:
         """Return the link that a frame is attached to."""
         if name in self.robot.links:
             return name
         if name not in self._frames:
             remedy = meant(name, list(self._frames))
-            raise ImportProblem(file.path, line, f"there is no link or frame {name!r}", remedy or "")
+            raise at.problem(f"there is no link or frame {name!r}", remedy or "")
         if name in seen:
-            raise ImportProblem(file.path, line, f"the frames {' and '.join(seen[-2:])} form a ring")
+            raise at.problem(f"the frames {' and '.join(seen[-2:])} form a ring")
         attached = self._frames[name].attached_to
         if not attached or attached == name:
             scope = name.removesuffix(_MODEL)
             inner = [each for each in self.robot.links if each != WORLD and each.startswith(scope)]
             if not inner:
-                raise ImportProblem(file.path, line, f"{name!r} is attached to no link")
+                raise at.problem(f"{name!r} is attached to no link")
             return inner[0]  # the model's canonical link
-        return self._link_of(file, line, attached, (*seen, name))
+        return self._link_of(at, attached, (*seen, name))
 
     def finish(self) -> None:
         """Resolve all joints, and make the tree."""
@@ -533,27 +404,27 @@ class _Reader:
             text = f"contacts are not modelled: {counted(self._contacts, 'collision shape')}"
             self.robot.remarks.append(text)
         motors = []
-        for file, element, scope in self._waiting:
-            joint = self._joint(file, element, scope)
+        for element, scope in self._waiting:
+            joint = self._joint(element, scope)
             self._joints[joint.name] = joint
             if joint.made.effort:
                 motors.append(joint.name)
         for name in self._static:
             fixed = f"{name}_static"
-            place = self._place(self._main, 0, name)
+            place = self._place(self.roots[0], name)
             self._joints[fixed] = _Joint(
                 fixed, "fixed", WORLD, name, place, FramePose(), 0,
                 SourceJoint(fixed, "fixed", WORLD, name, 0),
             )  # fmt: skip
-        for file, element, scope in self._drake_elements:
-            if drake_kind(element) == "tendon_constraint":  # couples joints, which must be in the tree
-                self._add_drake_element(file, element, scope)
+        for element, scope in self._drake_elements:
+            if element.tag == "drake:tendon_constraint":  # couples joints, which must be in the tree
+                self._add_drake_element(element, scope)
         self._make_tree()
-        for file, element, scope in self._gearboxes:
-            self._add_gearbox(file, element, scope)
-        for file, element, scope in self._drake_elements:
-            if drake_kind(element) != "tendon_constraint":
-                self._add_drake_element(file, element, scope)
+        for element, scope in self._gearboxes:
+            self._add_gearbox(element, scope)
+        for element, scope in self._drake_elements:
+            if element.tag != "drake:tendon_constraint":
+                self._add_drake_element(element, scope)
         self.robot.start = {
             name: value for name, value in self.robot.start.items() if name in self.robot.joints
         }
@@ -561,111 +432,85 @@ class _Reader:
         if self._weightless:
             self.robot.lessen_gravity(self._weightless)
 
-    def close_tree(self, robot: RobotModel, joints: list[Element]) -> None:
+    def close_tree(self, robot: RobotModel, joints: list[XmlElement]) -> None:
         """Close loops of a tree, whose first root is the ground, with joints of the main file."""
-        root, file, self.robot = robot.roots()[0], self._main, robot
-        self._frames[WORLD] = self._frames[_MODEL] = _Frame(FramePose(), "", root, 0)
-        self._frames.setdefault(root, _Frame(FramePose(), WORLD, root, 0))
+        root, main, self.robot = robot.roots()[0], self.roots[0], robot
+        self._frames[WORLD] = self._frames[_MODEL] = _Frame(FramePose(), "", root, main)
+        self._frames.setdefault(root, _Frame(FramePose(), WORLD, root, main))
         for joint in robot.joints.values():
-            self._frames[joint.child] = _Frame(joint.pose, joint.parent, joint.child, joint.line)
+            self._frames[joint.child] = _Frame(joint.pose, joint.parent, joint.child, main)
         for element in joints:
-            _TABLE.check(robot, file, element)
+            _TABLE.check(robot, element)
             if element.get("type") == "gearbox":
-                raise file.problem(element, "a gearbox in <gazebo> is not read", "give its joint a <mimic>")
-            ends = {self.text(file, element, tag) for tag in ("parent", "child")}
+                raise element.problem("a gearbox in <gazebo> is not read", "give its joint a <mimic>")
+            ends = {element.words(tag) for tag in ("parent", "child")}
             if ends != {WORLD, root} or element.get("type") != "fixed":
-                self.add_joint(file, element, "")
+                self.add_joint(element, "")
         for waiting in self._waiting:
             self._close(self._joint(*waiting))
 
-    def _joint(self, file: XmlFile, element: Element, scope: str) -> _Joint:
-        name, line = f"{scope}{file.text(element, 'name')}", file.line(element)
-        kind = _TYPES[file.text(element, "type")]
-        ends = [self._end(file, element, tag, scope) for tag in ("parent", "child")]
-        parent, child = (self._link_of(file, line, each) for each in ends)
+    def _joint(self, element: XmlElement, scope: str) -> _Joint:
+        name, kind = f"{scope}{element.words('name')}", _TYPES[element.words("type")]
+        ends = [self._end(element, tag, scope) for tag in ("parent", "child")]
+        parent, child = (self._link_of(element, each) for each in ends)
         if parent == child:
-            raise file.problem(element, f"joint {name!r} joins {parent!r} to itself")
-        place = self._place(file, line, name)
-        in_parent, in_child = (self._place(file, line, link).inverse() @ place for link in (parent, child))
-        made = SourceJoint(name, kind, parent, child, line)
-        joint = _Joint(name, kind, parent, child, in_parent, in_child, line, made)
+            raise element.problem(f"joint {name!r} joins {parent!r} to itself")
+        place = self._place(element, name)
+        in_parent, in_child = (self._place(element, link).inverse() @ place for link in (parent, child))
+        made = SourceJoint(name, kind, parent, child, element.line)
+        joint = _Joint(name, kind, parent, child, in_parent, in_child, element.line, made)
         if kind not in ("fixed", "spherical"):
-            joint.axes.append(self._axis(file, element, "axis", scope, place))
-            self._read_axis(file, element, made)
-        if kind == "planar" and self.text(file, element, "damping", "0 0 0").strip("0. "):
+            joint.axes.append(self._axis(element, "axis", scope, place))
+            if (axis := element.child("axis")) is not None:
+                self._read_axis(axis, made)
+        if kind == "planar" and element.words("damping", "0 0 0").strip("0. "):
             self.robot.leave_out(f"the damping of {name}, a planar joint, is left out")
-        for mimic in [each for each in element if drake_kind(each) == "mimic"]:
-            rule = (file.number(mimic, "offset", 0.0), file.number(mimic, "multiplier", 1.0))
-            other = f"{scope}{file.text(mimic, 'joint')}"
-            self.robot.couplings.append(SourceCoupling(f"{name}_mimic", name, other, rule, file.line(mimic)))
+        mimics = element.all("drake:mimic")
+        if joint.axes:
+            mimics = element.all("axis/mimic")[:1] + mimics
+        self.robot.couplings += [mimic_coupling(each, name, scope) for each in mimics]
         if kind == "universal":
-            if element.find("axis2") is None and not drake_kind(element):
-                wrong = f"joint {name!r}, of type {file.text(element, 'type')!r}, has no <axis2>"
-                raise file.problem(element, wrong, "give it a second axis, perpendicular to <axis>")
-            joint.axes.append(self._axis(file, element, "axis2", scope, place))
-            self._share_friction(file, element, made)
-        made.armature = self._rotor(file, element)
+            if element.child("axis2") is None and not element.is_drakes:
+                wrong = f"joint {name!r}, of type {element.words('type')!r}, has no <axis2>"
+                raise element.problem(wrong, "give it a second axis, perpendicular to <axis>")
+            joint.axes.append(self._axis(element, "axis2", scope, place))
+            self._share_friction(element, made)
+        made.armature = rotor_inertia(element)
         if kind == "screw":
-            made.pitch = self._pitch(file, element)
+            made.pitch = _pitch(element)
         return joint
 
-    def _share_friction(self, file: XmlFile, element: Element, made: SourceJoint) -> None:
+    def _share_friction(self, element: XmlElement, made: SourceJoint) -> None:
         """Leave out damping and friction of a universal joint whose axes do not have the same."""
-        second = element.find("axis2/dynamics")
+        second = element.child("axis2/dynamics") or NOTHING
         keys = ("damping", "friction", "stiffness")
-        there = [self.number(file, second, key, 0.0) for key in (*keys[:2], "spring_stiffness")]
+        there = [second.number(key, 0.0) for key in (*keys[:2], "spring_stiffness")]
         for key, value in zip(keys, there, strict=True):
             if value != getattr(made, key):
                 self.robot.leave_out(f"the {key} of {made.name}, which differs between its axes, is left out")
                 setattr(made, key, 0.0)
 
-    def _rotor(self, file: XmlFile, element: Element) -> float:
-        """Return the inertia at the joint: drake:rotor_inertia times the square of drake:gear_ratio."""
-        values = {"rotor_inertia": 0.0, "gear_ratio": 1.0}
-        for child in element:
-            key = str(child.tag).rpartition("}")[2]
-            if key in values:
-                values[key] = float(self.numbers(file, child, 1)[0])
-        return values["rotor_inertia"] * values["gear_ratio"] ** 2
-
-    def _pitch(self, file: XmlFile, element: Element) -> float:
-        """Return m/rad: screw_thread_pitch is m per turn, the older thread_pitch minus turns in rad per m."""
-        if element.find("screw_thread_pitch") is not None:
-            return self.number(file, element, "screw_thread_pitch", 1.0) / math.tau
-        turns = self.number(file, element, "thread_pitch", 1.0)
-        if turns == 0.0:
-            raise file.problem(element, "the pitch of a screw must not be 0")
-        return -1.0 / turns
-
-    def _axis(self, file: XmlFile, element: Element, tag: str, scope: str, place: FramePose) -> Floats:
+    def _axis(self, element: XmlElement, tag: str, scope: str, place: FramePose) -> Floats:
         """Return an axis in the joint's frame."""
-        axis = element.find(tag)
-        if axis is None:
+        axis, xyz = element.child(tag), element.child(f"{tag}/xyz")
+        if axis is None or xyz is None:
             return np.array([0.0, 0.0, 1.0])
-        xyz = axis.find("xyz")
-        if xyz is None:
-            return np.array([0.0, 0.0, 1.0])
-        direction = self.numbers(file, xyz, 3)
+        direction = xyz.own_numbers(3)
         if not np.linalg.norm(direction) > 1e-9:
-            raise file.problem(axis, f"the axis of joint {element.get('name')!r} has no direction")
+            raise axis.problem(f"the axis of joint {element.get('name')!r} has no direction")
         expressed = xyz.get("expressed_in")
-        old = self._version < (1, 5) or self.text(file, axis, "use_parent_model_frame", "0") in ("1", "true")
-        if expressed is None and old and self._version < (1, 7):
+        old = self._version < (1, 5) or axis.words("use_parent_model_frame", "0") in ("1", "true")
+        if not expressed and old and self._version < (1, 7):
             expressed = _MODEL
-        if expressed is None:
+        if not expressed:
             return direction
         frame = WORLD if expressed == WORLD else f"{scope}{expressed}"
-        turn = self._place(file, file.line(axis), frame).rotation
+        turn = self._place(axis, frame).rotation
         return np.asarray(place.rotation.T @ turn @ direction)
 
-    def _read_axis(self, file: XmlFile, element: Element, made: SourceJoint) -> None:
-        axis = element.find("axis")
-        if axis is None:
-            return
-        limit, dynamics = axis.find("limit"), axis.find("dynamics")
-        lower, upper, effort, speed = (
-            self._limit(file, limit, key) for key in ("lower", "upper", "effort", "velocity")
-        )
+    def _read_axis(self, axis: XmlElement, made: SourceJoint) -> None:
+        limit, dynamics = (axis.child(tag) or NOTHING for tag in ("limit", "dynamics"))
+        lower, upper, effort, speed = (limit.limit(key) for key in ("lower", "upper", "effort", "velocity"))
         if lower is not None and upper is not None:
             made.lower, made.upper = lower, upper
         elif made.type == "revolute":
@@ -673,28 +518,16 @@ class _Reader:
         made.effort, made.velocity = (
             value if value is not None and value >= 0.0 else None for value in (effort, speed)
         )
-        if axis.find("initial_position") is not None:
-            self.robot.start[made.name] = self.number(file, axis, "initial_position", 0.0)
+        if axis.child("initial_position") is not None:
+            self.robot.start[made.name] = axis.number("initial_position")
         made.damping, made.friction, stiffness, made.rest = (
-            self.number(file, dynamics, key, 0.0)
+            dynamics.number(key, 0.0)
             for key in ("damping", "friction", "spring_stiffness", "spring_reference")
         )
         if made.type in ("revolute", "continuous", "prismatic", "screw"):
             made.stiffness = stiffness
         elif stiffness:
             self.robot.leave_out(f"the spring of {made.name}, a {made.type} joint, is left out")
-        mimic = axis.find("mimic")
-        if mimic is not None:
-            other = file.text(mimic, "joint")
-            scope = made.name[: len(made.name) - len(element.get("name", ""))]
-            factor, offset, reference = (
-                self.number(file, mimic, key, default)
-                for key, default in (("multiplier", 1.0), ("offset", 0.0), ("reference", 0.0))
-            )
-            rule = (offset - factor * reference, factor)
-            self.robot.couplings.append(
-                SourceCoupling(f"{made.name}_mimic", made.name, f"{scope}{other}", rule, file.line(mimic))
-            )
 
     # -- tree
 
@@ -749,7 +582,7 @@ class _Reader:
                 name = f"{start}_floats"
                 self.robot.joints[name] = SourceJoint(
                     name, "floating", WORLD, start, self.robot.links[start].line,
-                    self._place(self._main, 0, start),
+                    self._place(self.roots[0], start),
                 )  # fmt: skip
                 frames[start] = FramePose()
             waiting = [start]
@@ -812,14 +645,14 @@ class _Reader:
             self.robot.leave_out(f"{joint.name} closes a loop: its {', '.join(lost)} are left out")
         self.robot.closures.append(closure)
 
-    def _add_gearbox(self, file: XmlFile, element: Element, scope: str) -> None:
+    def _add_gearbox(self, element: XmlElement, scope: str) -> None:
         """theta_2 = -ratio theta_1, about `axis` of the parent and `axis2` of the child, on a reference."""
-        name, line = f"{scope}{file.text(element, 'name')}", file.line(element)
-        ratio = self.number(file, element, "gearbox_ratio", 1.0)
-        reference = self._link_of(file, line, self._end(file, element, "gearbox_reference_body", scope))
+        name = f"{scope}{element.words('name')}"
+        ratio = element.number("gearbox_ratio", 1.0)
+        reference = self._link_of(element, self._end(element, "gearbox_reference_body", scope))
         found = []
         for tag, key in (("parent", "axis"), ("child", "axis2")):
-            link = self._link_of(file, line, self._end(file, element, tag, scope))
+            link = self._link_of(element, self._end(element, tag, scope))
             between = [
                 joint
                 for joint in self._joints.values()
@@ -828,28 +661,67 @@ class _Reader:
             ]
             if not between or between[0].name not in self.robot.joints:
                 text = f"the gearbox {name!r} needs a revolute joint between {reference!r} and {link!r}"
-                raise file.problem(element, text)
+                raise element.problem(text)
             sign = 1.0 if between[0].child == link else -1.0
-            if element.find(key) is not None:
-                own = self._place(file, line, between[0].name).rotation @ between[0].axes[0]
-                place = self._place(file, line, self._end(file, element, "child", scope))
-                given = place.rotation @ self._axis(file, element, key, scope, place)
+            if element.child(key) is not None:
+                own = self._place(element, between[0].name).rotation @ between[0].axes[0]
+                place = self._place(element, self._end(element, "child", scope))
+                given = place.rotation @ self._axis(element, key, scope, place)
                 sign *= 1.0 if float(own @ given) >= 0.0 else -1.0
             found.append((between[0].name, sign))
         (first, first_sign), (second, second_sign) = found
         factor = -ratio * first_sign * second_sign
-        self.robot.couplings.append(SourceCoupling(name, second, first, (0.0, factor), line))
+        self.robot.couplings.append(SourceCoupling(name, second, first, (0.0, factor), element.line))
 
-    def _add_drake_element(self, file: XmlFile, element: Element, scope: str) -> None:
+    def _add_drake_element(self, element: XmlElement, scope: str) -> None:
         """Add a ball constraint, a spring or a tendon, whose points are in frames of the source."""
 
-        def place(name: str, line: int) -> tuple[str, FramePose]:
+        def place(name: str, at: XmlElement) -> tuple[str, FramePose]:
             scoped = name if name == WORLD else f"{scope}{name}"
-            link = self._link_of(file, line, scoped)
-            within = self._place(file, line, link).inverse() @ self._place(file, line, scoped)
+            link = self._link_of(at, scoped)
+            within = self._place(at, link).inverse() @ self._place(at, scoped)
             return link, self._new_frames[link].inverse() @ within
 
-        DrakeElements(self.robot, file, place, scope).add(element)
+        DrakeElements(self.robot, place, scope).add(element)
+
+
+def _pitch(screw: XmlElement) -> float:
+    """Return m/rad: screw_thread_pitch is m per turn, the older thread_pitch minus turns in rad per m."""
+    pitch = screw.number("screw_thread_pitch", math.nan)
+    turns = screw.number("thread_pitch", 1.0)
+    if not math.isnan(pitch):
+        return pitch / math.tau
+    if turns == 0.0:
+        raise screw.problem("the pitch of a screw must not be 0")
+    return -1.0 / turns
+
+
+def _solid(shape: XmlElement, name: str) -> SourceLink:
+    """Return a shape as a link with its volume (m³) as mass, and its inertia for 1 kg (kg m²)."""
+    r, h = (shape.number(key, default) for key, default in (("radius", 1.0), ("length", 1.0)))
+    sides = next((each for each in shape if each.tag in ("size", "radii")), None)
+    x, y, z = (np.ones(3) if sides is None else sides.own_numbers(3)).tolist()
+    tube, ball, box = math.pi * r * r * h, 4.0 / 3.0 * math.pi * r**3, x * y * z
+    ends = ball * (h * h / 4.0 + 0.375 * h * r + r * r / 5.0)  # halves of a ball
+    shapes = {  # volume and mean squares of x, y, z from the centre of mass
+        "box": (box, x * x / 12.0, y * y / 12.0, z * z / 12.0),
+        "ellipsoid": (4.0 / 3.0 * math.pi * box, x * x / 5.0, y * y / 5.0, z * z / 5.0),
+        "sphere": (ball, *3 * [r * r / 5.0]),
+        "cylinder": (tube, *2 * [r * r / 4.0], h * h / 12.0),
+        "cone": (tube / 3.0, *2 * [0.15 * r * r], 0.0375 * h * h),
+        "capsule": (
+            tube + ball,
+            *2 * [r * r * (tube / 4.0 + ball / 5.0) / (tube + ball or 1.0)],
+            (tube * h * h / 12.0 + ends) / (tube + ball or 1.0),
+        ),
+        **dict.fromkeys(("empty", "plane"), (0.0, 0.0, 0.0, 0.0)),
+    }
+    if shape.tag not in shapes:
+        text = f"the inertia of {name!r} is automatic, which is not computed of a <{shape.tag}>"
+        raise shape.problem(text, "give it <inertial> with values")
+    volume, *squares = shapes[shape.tag]
+    com = np.array([0.0, 0.0, -0.25 * h if shape.tag == "cone" else 0.0])
+    return SourceLink("", 0, volume, com, np.diag(np.sum(squares) - np.array(squares)))
 
 
 def _hung(joint: _Joint, parent: str, child: str, pose: FramePose) -> SourceJoint:

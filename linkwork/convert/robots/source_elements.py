@@ -1,8 +1,9 @@
-"""Elements of URDF and SDF: which are read, which matter to no motion, and the effects of all others.
+"""Elements that URDF and SDF share: inertia, shapes, mimic joints, rotors, and Drake's elements.
 
-One table for each format (urdf.py, sdf.py) decides: an element that is neither read nor harmless is left out
-with its effect, and one that no table has is counted by its name. A name that sounds like a closure is an
-error, since a robot without one of its closures is another robot.
+And which others are read, which matter to no motion, and the effects of all others. One table for each format
+(urdf.py, sdf.py) decides: an element that is neither read nor harmless is left out with its effect, and one
+that no table has is counted by its name. A name that sounds like a closure is an error, since a robot without
+one of its closures is another robot.
 """
 
 from __future__ import annotations
@@ -11,19 +12,21 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from xml.etree.ElementTree import Element
+from pathlib import Path
 
 import numpy as np
 
 from linkwork.arrays import Floats
+from linkwork.convert.robots.link_shapes import LinkShapes
 from linkwork.convert.robots.robot_model import (
     FramePose,
     RobotModel,
     SourceClosure,
     SourceCoupling,
+    SourceLink,
     SourceSpring,
 )
-from linkwork.convert.robots.xml_reading import XmlFile
+from linkwork.convert.robots.xml_reading import NOTHING, XmlElement
 
 _CLOSES = re.compile(r"loop|constraint|(?<!en)clos(e|ing|ure)|equality|bushing|weld|joint$", re.I)
 _CONTROLS = re.compile(
@@ -53,55 +56,49 @@ class ElementTable:
     harmless: str
     effects: Mapping[str, str]
 
-    def check(self, robot: RobotModel, file: XmlFile, top: Element) -> None:
+    def check(self, robot: RobotModel, top: XmlElement) -> None:
         """Note what is left out below an element. Raises ImportProblem for closures that are not read."""
         left: dict[tuple[str, str], list[str]] = {}
         unknown: Counter[str] = Counter()
         waiting, harmless = [top], set(self.harmless.split())
         while waiting:
             parent = waiting.pop()
-            name = label(parent)
+            name = parent.label
             for child in parent:
-                own = label(child)
+                own = child.label
                 effect = self.effects.get(f"{name}/{own}", self.effects.get(own))
                 if own == "plugin":
-                    self._plugin(robot, file, child)
+                    self._plugin(robot, child)
                 elif own in self.read.get(name, "").split():
                     waiting += [child] if own in self.read and name != "gazebo" else []
                 elif effect is not None:
                     if not _is_neutral(child):
                         owner = parent.get("name") or parent.get("reference") or name
-                        left.setdefault((own, effect), []).append(f"{owner}, line {file.line(child)}")
+                        left.setdefault((own, effect), []).append(f"{owner}, line {child.line}")
                 elif own in harmless:
                     continue
                 elif not _CLOSES.search(own):
                     unknown[own] += 1
                 elif not robot.as_tree:
                     remedy = f"known: {self.read[name]}; --no-closures imports the tree alone"
-                    text = f"<{own}> {child.get('name', '')!r} may close a loop, and is not read"
-                    raise file.problem(child, text, remedy)
+                    text = f"<{own}> {child.get('name')!r} may close a loop, and is not read"
+                    raise child.problem(text, remedy)
         for (own, effect), owners in left.items():
             robot.leave_out(f"<{own}> is left out ({'; '.join(_first(owners))}): {effect}")
         if unknown:
             listed = ", ".join(f"<{name}>{f' ({n})' if n > 1 else ''}" for name, n in unknown.items())
             robot.remarks.append(f"elements that are not read: {listed}")
 
-    def _plugin(self, robot: RobotModel, file: XmlFile, plugin: Element) -> None:
+    def _plugin(self, robot: RobotModel, plugin: XmlElement) -> None:
         name = plugin.get("filename") or plugin.get("name") or "without a name"
-        if not _CONTROLS.search(f"{name} {plugin.get('name', '')}") or "mimic" in name:
+        if not _CONTROLS.search(f"{name} {plugin.get('name')}") or "mimic" in name:
             does = "it may exert forces or couple joints"
-            robot.leave_out(f"the plugin {name} (line {file.line(plugin)}) is left out: {does}")
+            robot.leave_out(f"the plugin {name} (line {plugin.line}) is left out: {does}")
 
 
-def label(element: Element) -> str:
-    """Return the name of an element, with `drake:` before those of Drake."""
-    space, _, name = str(element.tag).rpartition("}")
-    return f"drake:{name}" if "drake" in space else name
-
-
-def _is_neutral(element: Element) -> bool:
+def _is_neutral(element: XmlElement) -> bool:
     """Whether all that an element says is zero or false."""
-    said = [each.text or "" for each in element.iter()] + list(element.attrib.values())
+    said = [each.text for each in element.walk()] + list(element.attributes.values())
     words = " ".join(said).split()
     return bool(words) and all(word in ("false", "False") or not word.strip("+-.0e") for word in words)
 
@@ -110,98 +107,124 @@ def _first(names: list[str]) -> list[str]:
     return names if len(names) <= 3 else [*names[:3], f"{len(names) - 3} more"]
 
 
-PlaceOf = Callable[[str, int], tuple[str, FramePose]]
-"""The link that a name of a body or frame (in a line) means, and the frame in this link."""
+def add_inertial(link: SourceLink, inertial: XmlElement, pose: FramePose, moment: float | None) -> None:
+    """Add mass, and inertia in the frame `pose` of the link. moment: kg m² (mass: kg) where none is given."""
+    link.mass, link.com = inertial.number("mass", moment), pose.at
+    given, default = inertial.child("inertia") or NOTHING, moment or 0.0
+    xx, yy, zz = (given.number(key, default) for key in ("ixx", "iyy", "izz"))
+    xy, xz, yz = (given.number(key, 0.0) for key in ("ixy", "ixz", "iyz"))
+    link.inertia = pose.rotation @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ pose.rotation.T
+    if link.mass < 0.0:
+        raise inertial.problem(f"the mass of {link.name!r} is negative: {link.mass:g} kg")
+
+
+_SIZES = {"box": {"size": 3}, "cylinder": {"radius": 1, "length": 1}, "capsule": {"radius": 1, "length": 1},
+          "sphere": {"radius": 1}}  # fmt: skip
+
+
+def add_visual(
+    shapes: LinkShapes, link: SourceLink, visual: XmlElement, pose: FramePose, rgba: Sequence[float] | None
+) -> None:
+    """Add the shape of a <visual>, whose frame in the link is `pose`. Raises ImportProblem."""
+    shape = next(iter(visual.child("geometry") or ()), None)
+    if shape is None:
+        return
+    if shape.tag != "mesh":
+        sizes = [each for key, n in _SIZES.get(shape.local, {}).items() for each in shape.numbers(key, n)]
+        shapes.add(link, shape.local, sizes, pose, rgba)
+        return
+    where = shape.words("uri" if shape.child("uri") else "filename")
+    beside = where if "://" in where else Path(shape.file).parent / where
+    shapes.add_mesh(link, beside, shape.numbers("scale", 3, np.ones(3)).tolist(), pose, rgba)
+
+
+def mimic_coupling(mimic: XmlElement, joint: str, scope: str = "") -> SourceCoupling:
+    """Return q = multiplier (other - reference) + offset; scope: before the name of the other joint."""
+    factor, offset, reference = (
+        mimic.number(key, default)
+        for key, default in (("multiplier", 1.0), ("offset", 0.0), ("reference", 0.0))
+    )
+    rule, other = (offset - factor * reference, factor), f"{scope}{mimic.words('joint')}"
+    return SourceCoupling(f"{joint}_mimic", joint, other, rule, mimic.line)
+
+
+def rotor_inertia(element: XmlElement) -> float:
+    """Return the inertia of a rotor at its joint: rotor_inertia times the square of gear_ratio."""
+    values = {"rotor_inertia": 0.0, "gear_ratio": 1.0}
+    for each in element.walk():
+        if each.local in values:
+            values[each.local] = float(each.parsed(f"<{each.tag}>", each.content, 1)[0])
+    return values["rotor_inertia"] * values["gear_ratio"] ** 2
+
+
+# -- Drake
+
+PlaceOf = Callable[[str, XmlElement], tuple[str, FramePose]]
+"""The link that a name of a body or frame (in an element) means, and the frame in this link."""
 _Named = SourceClosure | SourceSpring | SourceCoupling
 
 
-def drake_kind(element: Element) -> str:
-    """Return NAME of <drake:NAME>; empty for elements without a namespace."""
-    space, found, name = str(element.tag).rpartition("}")
-    return name if found and "drake" in space else ""
-
-
 class DrakeElements:
-    """Adds the elements of a file to a robot; `prefix` stands before names of joints."""
+    """Adds elements of Drake to a robot; `prefix` stands before names of joints."""
 
-    def __init__(self, robot: RobotModel, file: XmlFile, place: PlaceOf, prefix: str = "") -> None:
+    def __init__(self, robot: RobotModel, place: PlaceOf, prefix: str = "") -> None:
         """Prepare to add elements."""
-        self._robot, self._file, self._place, self._prefix = robot, file, place, prefix
+        self._robot, self._place, self._prefix = robot, place, prefix
 
-    def add(self, element: Element) -> None:
+    def add(self, element: XmlElement) -> None:
         """Add an element, if it is of a known kind. Raises ImportProblem."""
-        kind = drake_kind(element)
-        parts: dict[str, Element] = {}
-        for child in element:
-            parts.setdefault(str(child.tag).rpartition("}")[2].removeprefix(f"{kind}_"), child)
-        if kind == "ball_constraint" and not self._robot.as_tree:
-            self._add_ball(element, parts)
-        elif kind == "linear_spring_damper":
-            self._add_spring(element, parts)
-        elif kind == "tendon_constraint":
-            self._add_tendon(element, parts)
+        if element.tag == "drake:ball_constraint" and not self._robot.as_tree:
+            self._add_ball(element)
+        elif element.tag == "drake:linear_spring_damper":
+            self._add_spring(element)
+        elif element.tag == "drake:tendon_constraint":
+            self._add_tendon(element)
 
-    def _ends(self, element: Element, parts: dict[str, Element]) -> list[tuple[str, Floats]]:
+    def _ends(self, element: XmlElement) -> list[tuple[str, Floats]]:
         """Return the links of a point P of body A and a point Q of body B, and the points' places (3, m)."""
-        kind, ends = drake_kind(element), []
+        ends = []
         for body, point in (("body_A", "p_AP"), ("body_B", "p_BQ")):
-            if body not in parts:
-                raise self._file.problem(element, f"<drake:{kind}> has no <drake:{kind}_{body}>")
-            at = self._numbers(parts[point], 3) if point in parts else np.zeros(3)
-            link, frame = self._place(_value(parts[body]), self._file.line(parts[body]))
+            link, frame = self._place(element.words(body), element)
+            at = element.numbers(point, 3, np.zeros(3))
             ends.append((link, (frame @ FramePose(at)).at))
         return ends
 
-    def _numbers(self, element: Element, count: int) -> Floats:
-        return self._file.parsed(element, f"<drake:{drake_kind(element)}>", _value(element), count)
-
-    def _number(self, parts: dict[str, Element], key: str) -> float:
-        return float(self._numbers(parts[key], 1)[0]) if key in parts else 0.0
-
-    def _name(self, element: Element, others: Sequence[_Named]) -> str:
+    def _name(self, element: XmlElement, others: Sequence[_Named]) -> str:
         """Return the element's name, or its kind with a number."""
-        kind = drake_kind(element)
-        number = 1 + sum(each.name.startswith(f"{kind}_") for each in others)
-        return element.get("name") or f"{kind}_{number}"
+        number = 1 + sum(each.name.startswith(f"{element.local}_") for each in others)
+        return element.get("name") or f"{element.local}_{number}"
 
-    def _add_ball(self, element: Element, parts: dict[str, Element]) -> None:
-        (a, a_at), (b, b_at) = self._ends(element, parts)
+    def _add_ball(self, element: XmlElement) -> None:
+        (a, a_at), (b, b_at) = self._ends(element)
         closures = self._robot.closures
-        name, line = self._name(element, closures), self._file.line(element)
-        closures.append(SourceClosure(name, "point", a, FramePose(a_at), b, FramePose(b_at), line))
+        name = self._name(element, closures)
+        closures.append(SourceClosure(name, "point", a, FramePose(a_at), b, FramePose(b_at), element.line))
 
-    def _add_spring(self, element: Element, parts: dict[str, Element]) -> None:
-        (a, a_at), (b, b_at) = self._ends(element, parts)
-        name, line = self._name(element, self._robot.springs), self._file.line(element)
+    def _add_spring(self, element: XmlElement) -> None:
+        (a, a_at), (b, b_at) = self._ends(element)
+        name = self._name(element, self._robot.springs)
         stiffness, damping, rest = (
-            self._number(parts, key) for key in ("stiffness", "damping", "free_length")
+            element.number(key, 0.0) for key in ("stiffness", "damping", "free_length")
         )
         if min(stiffness, damping, rest) < 0.0:
-            raise self._file.problem(element, f"a value of the spring {name!r} is negative")
-        spring = SourceSpring(name, a, a_at, b, b_at, stiffness, damping, rest, line)
+            raise element.problem(f"a value of the spring {name!r} is negative")
+        spring = SourceSpring(name, a, a_at, b, b_at, stiffness, damping, rest, element.line)
         self._robot.springs.append(spring)
 
-    def _add_tendon(self, element: Element, parts: dict[str, Element]) -> None:
+    def _add_tendon(self, element: XmlElement) -> None:
         """Couple joints: Σ a q + offset keeps one value."""
-        line = self._file.line(element)
-        low, high = (
-            self._number(parts, key) if key in parts else None for key in ("lower_limit", "upper_limit")
-        )
-        if low is None or low != high or self._number(parts, "stiffness"):
-            self._robot.leave_out(f"drake:tendon_constraint (line {line}) is soft or slack, and left out")
+        low, high = element.number("lower_limit", -np.inf), element.number("upper_limit", np.inf)
+        if low != high or element.number("stiffness", 0.0):
+            left_out = f"drake:tendon_constraint (line {element.line}) is soft or slack, and left out"
+            self._robot.leave_out(left_out)
             return
         factors: dict[str, float] = {}
-        for child in element:
-            if drake_kind(child) == "tendon_constraint_joint":
-                name = f"{self._prefix}{self._file.text(child, 'name')}"
-                factors[name] = factors.get(name, 0.0) + self._file.number(child, "a")
+        for each in element.all("drake:tendon_constraint_joint"):
+            name = f"{self._prefix}{each.words('name')}"
+            factors[name] = factors.get(name, 0.0) + each.number("a")
         factors = {name: factor for name, factor in factors.items() if factor}
         if not factors:
-            raise self._file.problem(element, "a tendon without joints")
+            raise element.problem("a tendon without joints")
         name = self._name(element, self._robot.couplings)
-        value = low - self._number(parts, "offset")
-        self._robot.couplings.append(SourceCoupling.of_sum(name, factors, value, line))
-
-
-def _value(element: Element) -> str:
-    return element.get("name") or element.get("value") or (element.text or "").strip()
+        value = low - element.number("offset", 0.0)
+        self._robot.couplings.append(SourceCoupling.of_sum(name, factors, value, element.line))
