@@ -238,7 +238,7 @@ def help_text(command: click.Command, ctx: click.Context, width: int | None = No
     out.print(Padding(Text(command.get_usage(ctx)), 1))
     for paragraph in paragraphs(command):
         out.print(Padding(Text(paragraph), (0, 1, 1, 1)))
-    for title, rows in _parameter_rows(command, ctx).items():
+    for title, rows in parameter_rows(command, ctx).items():
         panel(title, rows)
     if isinstance(command, CommandGroup):
         for title, names in command.panels.items():
@@ -256,7 +256,7 @@ def paragraphs(command: click.Command) -> list[str]:
     return [" ".join(each.split()) for each in (command.help or "").split("\n\n")]
 
 
-def _parameter_rows(command: click.Command, ctx: click.Context) -> dict[str, list[tuple[str, ...]]]:
+def parameter_rows(command: click.Command, ctx: click.Context) -> dict[str, list[tuple[str, ...]]]:
     """Return mark, name, kind and description of each parameter by panel."""
     found: dict[str, list[tuple[str, ...]]] = {"Arguments": [], OPTIONS: []}
     derived = command.own if isinstance(command, CommandGroup) else command

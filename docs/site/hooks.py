@@ -13,6 +13,7 @@ from posixpath import normpath, relpath
 from typing import Any
 
 import linkwork
+from linkwork.cli.app import CommandHelp, build, command_helps
 
 ROOT = Path(__file__).resolve().parents[2]
 ELSEWHERE = {
@@ -81,35 +82,28 @@ def python_page() -> str:
 
 def commands_page() -> str:
     """Return the reference of every command: its help, with a table of arguments and options."""
-    from typer.main import get_command
-
-    from linkwork.cli.app import build
-
-    whole: Any = get_command(build())
-    context = whole.context_class(whole, info_name="linkwork")
-    parts = ["# Commands\n", f"`linkwork COMMAND --help` shows the same in the terminal. {whole.epilog}\n"]
-    parts += [_command(command, name, context, "##") for name, command in whole.commands.items()]
-    return "\n".join(parts)
+    parts = ["# Commands\n", f"`linkwork COMMAND --help` shows the same in the terminal. {build().epilog}\n"]
+    return "\n".join([*parts, *map(_command, command_helps())])
 
 
-def _command(command: Any, name: str, parent: Any, heading: str) -> str:
-    context = command.context_class(command, info_name=name, parent=parent)
-    commands = getattr(command, "commands", {})
-    if commands:
-        below = [_command(each, word, context, f"{heading}#") for word, each in commands.items()]
-        return "\n".join([f"{heading} {context.command_path}\n\n{command.help}\n", *below])
-    usage = command.get_usage(context).removeprefix("Usage: ")
-    rows = [parameter.get_help_record(context) for parameter in command.params]
-    table = [f"| `{words}` | {' '.join(text.split())} |" for words, text in filter(None, rows)]
-    head = ["| option | |", "| --- | --- |"] if table else []
-    examples = [line for line in (command.epilog or "").splitlines() if line.startswith("linkwork ")]
+def _command(command: CommandHelp) -> str:
+    heading = "##" + "#" * command.words.count(" ")
+    about = "\n\n".join(command.about)
+    rows = [f"| `{_cell(words)}` | {_cell(text)} |" for words, text in command.parameters]
+    examples = "\n".join(command.examples)
     return "\n".join(
         [
-            f"{heading} {context.command_path}\n\n```text\n{usage}\n```\n\n{command.help}\n",
-            *(*head, *table),
-            "\n```sh\n" + "\n".join(examples) + "\n```\n",
+            f"{heading} linkwork {command.words}\n\n```text\n{command.usage}\n```\n\n{about}\n",
+            *("| option | |", "| --- | --- |"),
+            *rows,
+            f"\n```sh\n{examples}\n```\n",
         ]
     )
+
+
+def _cell(text: str) -> str:
+    """Return text for a table, where a bar ends the cell."""
+    return text.replace("|", "\\|")
 
 
 class _Shown:

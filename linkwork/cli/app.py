@@ -8,7 +8,14 @@ from typing import Final, NamedTuple
 
 import click
 
-from linkwork.command_line import CommandGroup, OptionsCommand, help_text, imported, paragraphs
+from linkwork.command_line import (
+    CommandGroup,
+    OptionsCommand,
+    help_text,
+    imported,
+    paragraphs,
+    parameter_rows,
+)
 from linkwork.demos import DEMOS
 from linkwork.protocol.request_table import REQUESTS
 from linkwork.terminal.failures import require
@@ -167,14 +174,19 @@ def build() -> CommandGroup:
 
 
 class CommandHelp(NamedTuple):
-    """Help of one command, as a page shows it: plain text without colours.
+    """Help of one command: its parts, and the whole as plain text without colours.
 
     words: the command after `linkwork`, as "rig test". panel: the group of the main help that holds it.
+    about: paragraphs, of which the first is the summary. parameters: words and description of each argument
+    and option. examples: command lines.
     """
 
     words: str
     panel: str
-    summary: str
+    usage: str
+    about: tuple[str, ...]
+    parameters: tuple[tuple[str, str], ...]
+    examples: tuple[str, ...]
     text: str
 
 
@@ -190,7 +202,16 @@ def command_helps(width: int = 100) -> Iterator[CommandHelp]:
 def _helps(command: click.Command, parent: click.Context, panel: str, width: int) -> Iterator[CommandHelp]:
     ctx = click.Context(command, info_name=command.name, parent=parent, terminal_width=width)
     words = ctx.command_path.partition(" ")[2]
-    yield CommandHelp(words, panel, paragraphs(command)[0], help_text(command, ctx, width))
+    rows = [row for rows in parameter_rows(command, ctx).values() for row in rows]
+    yield CommandHelp(
+        words,
+        panel,
+        usage=command.get_usage(ctx).removeprefix("Usage: "),
+        about=tuple(paragraphs(command)),
+        parameters=tuple((f"{name} {kind}".rstrip(), text) for _, name, kind, text in rows),
+        examples=tuple((command.epilog or "").split("\n\n")[1:]),
+        text=help_text(command, ctx, width),
+    )
     if isinstance(command, CommandGroup):
         for name in command.list_commands(ctx):
             yield from _helps(command.load(name), ctx, panel, width)

@@ -216,7 +216,10 @@ def test_every_command_explains_itself(runtime: str) -> None:
     assert len({each.words for each in helps}) == len(helps)
     for each in helps:
         assert f"Usage: linkwork {each.words} " in each.text
-        assert each.summary.split()[0] in each.text
+        assert each.about[0].split()[0] in each.text
+        assert ("--help", "Show this message and exit.") in each.parameters
+        assert all(line.startswith(f"linkwork {each.words}") for line in each.examples)
+        assert each.examples
         assert "--help" in each.text
         assert "\x1b" not in each.text
         assert max(map(len, each.text.splitlines())) <= 80
