@@ -5,6 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from linkwork import machine
 from linkwork.machine.yaml import read_yaml
@@ -121,3 +123,30 @@ def test_check_warns_of_brakes_that_do_not_hold_and_of_joints_that_cannot_be_con
     (problem,) = machine.check(write(bare))
     assert (problem.severity, problem.key) == ("error", "sensors")
     assert "do not determine shoulder, elbow, wrist, lift" in problem.message
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(parents=st.lists(st.integers(-1, 7), min_size=8, max_size=8))
+def test_each_loop_of_joints_is_reported_once_at_its_first_joint(problems_of, parents):
+    parents = [-1 if parent == k else parent for k, parent in enumerate(parents)]
+    bodies = "".join(
+        f"  b{k}: {{mass_kg: 1, com_m: [0, 0, 0], inertia_kg_m2: {{xx: 1, yy: 1, zz: 1}}}}\n"
+        for k in range(8)
+    )
+    joints = "".join(
+        f"  j{k}: {{type: fixed, parent: {'world' if parent < 0 else f'b{parent}'}, child: b{k}}}\n"
+        for k, parent in enumerate(parents)
+    )
+    found = problems_of(f"name: m\nbodies:\n{bodies}joints:\n{joints}")
+
+    def loop_of(body):
+        """The bodies of the loop that leads back to this one, none if none does."""
+        way = [body]
+        while parents[way[-1]] >= 0 and parents[way[-1]] not in way:
+            way.append(parents[way[-1]])
+        return frozenset(way) if parents[way[-1]] == body else frozenset()
+
+    loops = {loop_of(body) for body in range(8)} - {frozenset()}
+    told = {problem.key for problem in found if "form a loop" in problem.message}
+    assert told == {f"joints.j{min(loop)}.parent" for loop in loops}
+    assert sum("form a loop" in problem.message for problem in found) == len(loops)

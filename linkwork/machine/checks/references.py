@@ -99,10 +99,20 @@ def _tree(file: MachineFile, document: Document) -> Iterator[Problem]:
             yield document.problem(
                 ("bodies", name), "no joint carries this body", of_key=True, found=name, remedy=remedy
             )
-    closed: set[str] = set()
+    yield from _loops(file, document, carrier)
+
+
+def _loops(file: MachineFile, document: Document, carrier: Mapping[str, str]) -> Iterator[Problem]:
+    """Report each loop of joints once, at its first joint in the file. `carrier`: by body, its joint."""
+    settled: set[str] = set()  # bodies that lead to the world, to no body, or to a loop that was reported
     for name, joint in file.joints.items():
-        loop = _loop(file, carrier, name)
-        if loop and not closed & loop:
+        body, way = joint.parent, [joint.child]
+        passed = set(way)
+        while body in carrier and body not in settled and body not in passed:
+            way.append(body)
+            passed.add(body)
+            body = file.joints[carrier[body]].parent
+        if body == joint.child:
             yield document.problem(
                 ("joints", name, "parent"),
                 "the joints form a loop",
@@ -110,19 +120,9 @@ def _tree(file: MachineFile, document: Document) -> Iterator[Problem]:
                 allowed="a tree that grows from world",
                 remedy="leave one of these joints out and close the loop under `constraints`",
             )
-        closed |= loop
-
-
-def _loop(file: MachineFile, carrier: dict[str, str], name: str) -> set[str]:
-    """Return the bodies of the loop that a joint closes; none where it is connected to the world or to no
-    body."""
-    body, way = file.joints[name].parent, {file.joints[name].child}
-    while body not in (WORLD, file.joints[name].child):
-        if body not in carrier or body in way:
-            return set()
-        way.add(body)
-        body = file.joints[carrier[body]].parent
-    return way if body != WORLD else set()
+        elif body in passed:
+            way = way[: way.index(body)]  # which lead to a loop of later joints
+        settled.update(way)
 
 
 def _points(file: MachineFile, document: Document) -> Iterator[Problem]:

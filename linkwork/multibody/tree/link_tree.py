@@ -6,6 +6,7 @@ other axes.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -260,9 +261,13 @@ def _refuse_massless_tree(links: Sequence[Link], parents: Sequence[int], numbers
             )
         size = np.sqrt(diagonal)
         scaled = matrix / size / size[:, None]
+        smallest = 1e-13 * len(links)
+        with suppress(np.linalg.LinAlgError):
+            np.linalg.cholesky(scaled - smallest * np.eye(len(links)))  # in a fortieth of the time of `eigh`
+            return
         values, vectors = np.linalg.eigh(scaled)
         lost = np.zeros(len(links), dtype=bool)
-        if values[0] < 1e-13 * len(links):
+        if values[0] < smallest:
             lost = np.abs(vectors[:, 0]) > 0.1
         singular_everywhere &= lost
         if not singular_everywhere.any():
