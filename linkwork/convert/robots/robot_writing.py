@@ -209,8 +209,14 @@ def mjcf_text(found: Exported, folder: Path) -> str:
     return _text(root, robot.name)
 
 
+def _turn(pose: FramePose) -> Rotation:
+    return Rotation.from_matrix(
+        pose.rotation.copy()
+    )  # some versions of scipy refuse arrays that are read-only
+
+
 def _quaternion(pose: FramePose) -> Floats:
-    return np.asarray(np.roll(Rotation.from_matrix(pose.rotation).as_quat(), 1))
+    return np.asarray(np.roll(_turn(pose).as_quat(), 1))
 
 
 def _mjcf_joint(body: Element, joint: SourceJoint, start: Floats) -> list[float]:
@@ -220,7 +226,7 @@ def _mjcf_joint(body: Element, joint: SourceJoint, start: Floats) -> list[float]
     if joint.type == "floating":
         SubElement(body, "freejoint", name=joint.name)
         at = joint.pose.at + joint.pose.rotation @ start[:3]
-        turn = Rotation.from_matrix(joint.pose.rotation) * Rotation.from_quat(np.roll(start[3:], -1))
+        turn = _turn(joint.pose) * Rotation.from_quat(np.roll(start[3:], -1))
         return [*at.tolist(), *np.roll(turn.as_quat(), 1).tolist()]
     kind = {"prismatic": "slide", "spherical": "ball"}.get(joint.type, "hinge")
     words = {"name": joint.name, "type": kind}
