@@ -12,6 +12,7 @@ from linkwork.cli.connected import ConnectionOptions
 from linkwork.cli.motion_files import written
 from linkwork.cli.options.operate import MOST_FAULTS, ShowFaultOptions
 from linkwork.cli.recording_commands import read_file, recorded_machine
+from linkwork.display_units import in_display_units
 from linkwork.drawing.text_chart import MARKS, text_chart, time_axis
 from linkwork.protocol.endpoints import state_dir
 from linkwork.protocol.errors import NobodyThere
@@ -33,7 +34,7 @@ def show_fault(options: ShowFaultOptions) -> None:
     except ValueError as error:
         raise Misuse(str(error)) from None
     if options.save is not None:
-        title = f"{found.machine}   {found.fault['name']}: {found.fault['text']}"
+        title = f"{found.machine}   {found.fault['name']}: {in_display_units(found.fault['text'])}"
         written(options.save, partial(draw_panels, found.time_s, found.panels, options.save, title, 0.0))
     if options.as_json:
         emit(_as_map(found, path, options.save, options.points))
@@ -81,12 +82,13 @@ def _earlier(machine: str | None, number: int) -> Path:
 
 def _text(found: FaultRecord, path: Path, columns: int) -> list[str]:
     fault = found.fault
-    lines = [f"{found.machine}: {fault['name']}: {fault['text']}", f"tick {fault['tick']}; {path}"]
+    lines = [f"{found.machine}: {fault['name']}: {in_display_units(fault['text'])}"]
+    lines.append(f"tick {fault['tick']}; {path}")
     if fault.get("clears_when"):
         lines.append(f"clears when {fault['clears_when']}")
     lines += ["", "what happened (time to the fault)"]
-    lines += [f"  {each.time_s:+9.3f} s  {each.text}" for each in found.happenings]
-    for panel in found.panels:
+    lines += [f"  {each.time_s:+9.3f} s  {in_display_units(each.text)}" for each in found.happenings]
+    for panel in (each.displayed() for each in found.panels):
         marks = "   ".join(f"{mark} {name}" for mark, name in zip(MARKS * 9, panel.curves, strict=False))
         limits = "   - limit" if panel.limits else ""
         lines += ["", f"{panel.title}      {marks}{limits}   | fault"]

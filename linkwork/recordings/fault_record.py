@@ -13,7 +13,7 @@ from linkwork.brief import Brief
 from linkwork.machine import Machine
 from linkwork.recordings.recorded_run import Happening, RecordedRun
 from linkwork.recordings.recording import Recording
-from linkwork.recordings.signal_plot import SIGNAL_CHANNELS, Panel, chosen, signal_panels
+from linkwork.recordings.signal_plot import SIGNAL_CHANNELS, Panel, recorded_panels, signal_panels
 
 _CHANNELS: Final = {
     "LINK_LOST": "lost_in_a_row",
@@ -66,8 +66,8 @@ def fault_record(
     ]
     if names:
         panels = [
-            Panel(name, {each: values[inside] for each, values in found.items()})
-            for name, found in chosen(recording.ticks, names)
+            replace(panel, curves={label: values[inside] for label, values in panel.curves.items()})
+            for panel in recorded_panels(recording.ticks, names, recording.machine_file)
         ]
     else:
         panels = _panels({name: values[inside] for name, values in run.columns.items()}, machine, fault)

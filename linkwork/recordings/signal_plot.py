@@ -6,7 +6,7 @@ Digital signals of the machine are bands, filled where they are on.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -70,13 +70,22 @@ class Panel:
     limits: tuple[float, ...] = ()
     bands: bool = False
 
+    def displayed(self) -> Panel:
+        """Return it in the units of people, ° and mm."""
+        name, _, unit = self.title.partition(" / ")
+        if unit not in SHOWN_IN:
+            return self
+        factor, shown = SHOWN_IN[unit]
+        curves = {label: values * factor for label, values in self.curves.items()}
+        limits = tuple(each * factor for each in self.limits)
+        return replace(self, title=f"{name} / {shown}", curves=curves, limits=limits)
+
 
 def panels_by_unit(curves: Iterable[tuple[str, str, str, Floats]]) -> list[Panel]:
-    """Return a panel for each title and unit among curves (title, label, unit, values (n,)), in ° and mm."""
+    """Return a panel for each title and unit among curves (title, label, unit, values (n,))."""
     found: dict[str, dict[str, Floats]] = {}
     for title, label, unit, values in curves:
-        factor, name = SHOWN_IN.get(unit, (1.0, unit))
-        found.setdefault(f"{title} / {name}" if name else title, {})[label] = values * factor
+        found.setdefault(f"{title} / {unit}" if unit else title, {})[label] = values
     return [Panel(title, labelled) for title, labelled in found.items()]
 
 
@@ -136,9 +145,9 @@ def recorded_panels(ticks: Ticks, names: Sequence[str], machine_file: str) -> li
 
 
 def panel_columns(time_s: Floats, panels: Sequence[Panel]) -> dict[str, Floats]:
-    """Return the curves of panels over time (n,) as columns of a file, by title, label and unit."""
+    """Return the curves of panels over time (n,) as columns of a file, by title, label and unit: ° and mm."""
     columns = {"time_s": time_s}
-    for panel in panels:
+    for panel in (each.displayed() for each in panels):
         title, _, unit = panel.title.partition(" / ")
         suffix = f"_{unit}".replace("°", "deg").replace("/", "_").replace(" ", "_") if unit else ""
         for label, values in panel.curves.items():
@@ -150,7 +159,7 @@ def panel_columns(time_s: Floats, panels: Sequence[Panel]) -> dict[str, Floats]:
 def draw_panels(
     time_s: Floats, panels: Sequence[Panel], path: Path, title: str, moment_s: float | None = None
 ) -> None:
-    """Write a picture of panels over time (n,). moment_s: an instant that is marked.
+    """Write a picture of panels over time (n,), in ° and mm. moment_s: an instant that is marked.
 
     Limits are drawn where they do not shrink the curves. Raises ValueError for unknown formats, OSError.
     """
@@ -161,7 +170,7 @@ def draw_panels(
     figure = Figure(figsize=(10.0, 1.0 + sum(heights)), dpi=110, facecolor="white")
     FigureCanvasAgg(figure)
     made: Any = figure.subplots(len(panels), 1, sharex=True, squeeze=False, height_ratios=heights)
-    for axes, panel in zip(made[:, 0], panels, strict=True):
+    for axes, panel in zip(made[:, 0], (each.displayed() for each in panels), strict=True):
         if panel.bands:
             _draw_bands(axes, time_s, panel, moment_s)
             continue

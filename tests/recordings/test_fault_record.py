@@ -67,7 +67,7 @@ def test_the_panels_are_those_of_the_joint_at_fault(flight: Path) -> None:
     assert np.abs(found.panels[1].curves["velocity"]).max() > 2.0
     assert (found.time_s[0] >= -1.0, found.time_s[-1]) == (True, pytest.approx(0.05))
     short = record_of(flight, 0.1, ("effort.elbow",))
-    assert (len(short.panels), len(short.time_s)) == (1, 151)
+    assert ([panel.title for panel in short.panels], len(short.time_s)) == (["effort.elbow / N m"], 151)
     with pytest.raises(ValueError, match="effrot"):
         record_of(flight, names=("effrot",))
 
@@ -80,7 +80,9 @@ def test_the_command_draws_it_without_a_controller(flight: Path, tmp_path: Path)
         assert ran.returncode == 0, ran.stderr
         lines = ran.stdout.splitlines()
         assert lines[0].startswith("scara: VELOCITY_LIMIT")
-        assert "velocity of shoulder / rad/s      * velocity   - limit   | fault" in lines
+        assert "velocity of shoulder / °/s      * velocity   - limit   | fault" in lines
+        assert any(line.endswith("speed of shoulder exceeds 114.592 °/s") for line in lines)
+        assert "rad" not in ran.stdout
         assert picture.read_bytes().startswith(b"\x89PNG")
     told = json.loads(linkwork("faults", "show", "1", "--json", env=env).stdout)
     assert told["fault"]["where"] == "shoulder"
