@@ -94,8 +94,7 @@ class Watch:
         self.begun = False
         """Whether the machine was in motion at the last tick."""
         names = machine.mechanism.coordinate_names
-        driven = [names.index(motor.joint) for motor in machine.motors if motor.joint in names]
-        motors = np.array(driven, np.int64)
+        motors = np.array(machine.motor_coordinates, np.int64)
         self._joint_sets = np.array(machine.home_coordinates, np.int64), motors
         its_own = set(machine.mechanism.joint_names)
         tasks = [at for at, name in enumerate(names) if name not in its_own and "." not in name]

@@ -117,7 +117,7 @@ class Unkept:
 
 @dataclass(frozen=True)
 class IdleMotion:
-    """A motion of `joint` that matters to nothing else (building/idle_motions.py).
+    """An idle degree of freedom of `joint` (building/idle_motions.py).
 
     Its share in the joint's degrees of freedom is the `direction` (scaled, of length 1). `damping` is the
     viscous friction of each of them, N m s/rad or N s/m; `row` is the constraint that holds the motion in the
@@ -299,6 +299,12 @@ class Machine(Brief):
         if self.is_constrained or self.joint_coordinates < self.mechanism.nv:
             return tuple(names.index(name) for name in self.controller.goal_coordinates)
         return tuple(range(self.mechanism.nv))
+
+    @property
+    def motor_coordinates(self) -> tuple[int, ...]:
+        """The coordinates of the motors' joints, in the motors' order; those of quaternions have none."""
+        places = (self.coordinate_index(motor.joint) for motor in self.motors)
+        return tuple(place for place in places if place is not None)
 
     @property
     def force_numbers(self) -> int:

@@ -1,4 +1,4 @@
-"""Motions that matter to nothing else: found when a machine is loaded, or declared by `idle: true`."""
+"""Idle degrees of freedom: found when a machine is loaded, or declared by `idle: true`."""
 
 from __future__ import annotations
 

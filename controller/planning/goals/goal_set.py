@@ -82,8 +82,7 @@ def complete(
 
 def _with_motors(machine: Machine, named: Sequence[int], start: Start) -> set[int]:
     """Motors' coordinates, those named and others that are independent of them; none if another is named."""
-    names, chosen = machine.mechanism.coordinate_names, set(named)
-    motors = [names.index(motor.joint) for motor in machine.motors if motor.joint in names]
+    motors, chosen = machine.motor_coordinates, set(named)
     if not machine.is_constrained or not chosen <= set(motors):
         return set()
     if len(motors) == machine.dof:

@@ -78,9 +78,7 @@ def report_rows(
         rows.append(ImportFinding("assembly modes", _modes(found.machine, modes)))
     rows += [_motors(found.machine), *_holding(found.machine)]
     if idle:
-        rows.append(
-            ImportFinding("idle motions", f"{listed(idle)}: they matter to nothing else, and are ignored")
-        )
+        rows.append(ImportFinding("idle degrees of freedom", f"{listed(idle)}: the controller ignores them"))
     light = massless(robot)
     if light:
         rows.append(ImportFinding("links without mass", listed(light)))

@@ -105,7 +105,7 @@ class SourceJoint:
     `second_axis` (3), of a universal joint: fixed in the parent, in the child's frame at zero. Limits in rad
     or m, rad/s or m/s, N m or N; None where the source gives none. `pitch` of a screw in m/rad, `armature` in
     kg m² or kg, `stiffness` in N m/rad or N/m of a spring that is not stretched at `rest` (rad or m). `idle`:
-    whether it has a motion that matters to nothing else.
+    whether it has an idle degree of freedom.
     """
 
     name: str

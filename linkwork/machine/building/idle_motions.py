@@ -1,4 +1,4 @@
-"""Idle motions: motions of bodies that matter to nothing else, as a rod with two ball joints about itself.
+"""Idle degrees of freedom, such as a rod's rotation about itself between two ball joints.
 
 A motion n of the joints is idle where the closures admit it, A n = 0, and motors, sensors, task coordinates,
 named points, springs, forces and all centres of mass stay at rest. The plant has these motions, lightly

@@ -29,7 +29,7 @@ MOST_SWITCHABLE = 4
 """Most switchable constraints of a machine that the controller runs."""
 LEAST_LEVERAGE = 0.01
 """The same, where a machine may not start and a path may not lead."""
-_IDLE = "write `idle: true` in a joint whose motion matters to nothing else, or in a base that floats freely"
+_IDLE = "write `idle: true` in a joint with an idle degree of freedom, or in a base that floats freely"
 
 
 class Refusal(NamedTuple):

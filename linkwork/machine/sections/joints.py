@@ -59,8 +59,8 @@ class JointSpec(Orientation):
     child: Name = entry("The body that the joint carries")
     at_m: Vector3 = entry("Place of the child's frame, in the parent's frame", "m", [0.0, 0.0, 0.0])
     idle: Switch | None = entry(
-        "Whether the joint has a motion that matters to nothing else, as a rod with two ball joints about "
-        "itself: the plant has it, lightly damped, the controller ignores it. Not given: found when the "
+        "Whether the joint has an idle degree of freedom, such as a rod's rotation about itself between two "
+        "ball joints: the plant has it, lightly damped, the controller ignores it. Not given: found when the "
         "machine is loaded",
         default=None,
     )
