@@ -53,6 +53,12 @@ def crowd(path: Path) -> list[socket.socket]:
     return made
 
 
+def threads_and_maps(process: subprocess.Popen[str]) -> tuple[int, int]:
+    """How many threads and memory maps a process has."""
+    proc = Path(f"/proc/{process.pid}")
+    return len(list((proc / "task").iterdir())), len((proc / "maps").read_text().splitlines())
+
+
 @pytest.fixture
 def raised() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -76,10 +82,13 @@ def test_connections_beyond_the_limit_are_refused(tmp_path: Path, folder: Path) 
             robot.enable()
             for name, daemon in (("requests", controller), ("telemetry", controller), ("plant", plant)):
                 path = runtime / "scara" / f"{name}.ipc"
+                threads, maps = threads_and_maps(daemon)
                 connected = crowd(path)
                 assert daemon.stdout is not None
                 assert "at most" in said(daemon.stdout, "connections", f"{name}.ipc")
                 assert robot.state["state"] == "active"
+                crowded = threads_and_maps(daemon)
+                assert (crowded[0], crowded[1] < maps + 100) == (threads, True)
                 for one in connected:
                     one.close()
                 assert "accepted again" in said(daemon.stdout, "connections", f"{name}.ipc")
