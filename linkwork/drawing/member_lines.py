@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+import itertools
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,6 +19,8 @@ from linkwork.multibody.model import WORLD, Joint
 LineKind = Literal["body", "slide", "rod", "spring"]
 Place = tuple[str, Floats]
 """A body (or the world), and a place on it in its own axes (3, m)."""
+_MOST_CORNERS, _FLAT = 24, 0.2
+"""Most places on a plate; largest thickness by its width, smallest width by its length."""
 _HINGES = ("revolute", "spherical", "universal")
 """Joints that hold the origin of their child at one place of the parent."""
 
@@ -38,34 +41,67 @@ class MemberLine:
 def member_lines(mechanism: Mechanism) -> list[MemberLine]:
     """Return the lines of all bodies, of their joints, closures and springs, and of the base.
 
-    Each body has one line at least, whose ends may coincide; so may those of a slide.
+    Each body has one line at least, whose ends may coincide; so may those of a slide. A body whose joints and
+    closures lie in a plane is drawn as a plate, by its edges; others by lines from their origin.
     """
     on: dict[str, list[Floats]] = {name: [] for name in (WORLD, *(body.name for body in mechanism.bodies))}
     across = [*_joined(mechanism), *_springs(mechanism)]
+    origin = np.zeros(3)
     for joint in mechanism.joints:
         if joint.kind != "free":
             on[joint.parent].append(np.asarray(joint.at_m))
+            on[joint.child].append(origin)
     for closure in _closures(mechanism):
         for frame in (closure.a, closure.b):
             on[frame.body].append(np.asarray(frame.at_m))
+    plates = {name: _plate(_distinct(places)) for name, places in on.items()}
     for point in mechanism.points:
         if point.body != WORLD:
             on[point.body].append(np.asarray(point.at_m))
     free = {joint.child for joint in mechanism.joints if joint.kind == "free"}
-    origin = np.zeros(3)
-    lines = _star(WORLD, np.mean(on[WORLD], axis=0) if on[WORLD] else origin, on[WORLD])
+    lines = _body(WORLD, plates[WORLD], np.mean(on[WORLD], axis=0) if on[WORLD] else origin, on[WORLD])
     for body in mechanism.bodies:
         places = on[body.name]
         if not any(place.any() for place in places):
             places = [*places, np.asarray(body.com_m)]
         hub = np.mean(places, axis=0) if body.name in free and len(places) > 1 else origin
-        lines += _star(body.name, hub, places)
+        lines += _body(body.name, plates[body.name], hub, places)
     return [*lines, *across]
 
 
-def _star(body: str, hub: Floats, places: list[Floats]) -> list[MemberLine]:
-    distinct = {tuple(place.round(9)): place for place in places}
-    return [MemberLine("body", body, ((body, hub), (body, place))) for place in distinct.values()]
+def _distinct(places: Sequence[Floats]) -> list[Floats]:
+    return list({tuple(place.round(9)): place for place in places}.values())
+
+
+def _plate(places: Sequence[Floats]) -> list[tuple[Floats, Floats]]:
+    """Return the edges of the convex polygon around places in a plane, none around others."""
+    if not 3 <= len(places) <= _MOST_CORNERS:
+        return []
+    _, sizes, axes = np.linalg.svd(places - np.mean(places, axis=0))
+    if sizes[1] < _FLAT * sizes[0] or sizes[2] > _FLAT * sizes[1]:
+        return []
+    x, y = axes[:2] @ np.transpose(places)
+    edges = []
+    for i, j in itertools.combinations(range(len(places)), 2):
+        side = (x[j] - x[i]) * (y - y[i]) - (y[j] - y[i]) * (x - x[i])
+        slack = 1e-9 * sizes[0] ** 2
+        if (side >= -slack).all() or (side <= slack).all():
+            edges.append((places[i], places[j]))
+    return edges
+
+
+def _body(
+    name: str, plate: Sequence[tuple[Floats, Floats]], hub: Floats, places: Sequence[Floats]
+) -> list[MemberLine]:
+    """Return the lines of a body: the edges of its plate, and from its nearest corner, or the hub, to each
+    other place."""
+    corners = _distinct([place for edge in plate for place in edge])
+    lines = list(plate)
+    for place in _distinct(places):
+        start = min(corners, key=lambda corner: float(np.linalg.norm(corner - place)), default=hub)
+        if (start - place).round(9).any():
+            lines.append((start, place))
+    return [MemberLine("body", name, ((name, a), (name, b))) for a, b in lines or [(hub, hub)]]
 
 
 def _joined(mechanism: Mechanism) -> Iterator[MemberLine]:

@@ -100,6 +100,14 @@ def test_legs_of_a_hexapod_are_drawn_from_the_base_to_the_plate(tmp_path: Path) 
     )
 
 
+def test_base_and_plate_of_a_hexapod_are_drawn_by_their_edges(tmp_path: Path) -> None:
+    skeleton = Skeleton(hexapod(tmp_path))
+    for body, radius, halves in ((WORLD, 0.5, (40.0, 20.0)), ("plate", 0.25, (16.0, 44.0))):
+        ends = [[at for _, at in line.ends] for line in skeleton.lines if line.of == body]
+        edges = sorted(np.linalg.norm(b - a) for a, b in ends)
+        np.testing.assert_allclose(edges, sorted(2.0 * radius * np.sin(np.radians([*halves] * 3))))
+
+
 def test_rods_are_drawn_as_long_as_they_are(tmp_path: Path) -> None:
     machine = rods(tmp_path)
     assert joined_to_the_base(machine) >= {"plate", "left", "right", "rod_left", "rod_right"}
