@@ -64,7 +64,7 @@ def run(machine: Machine, name: str, where: float | None, jump: float, ticks: in
         knots, values = forth_and_back(begin, np.array(list(way.values())), JERK)
         rig.send(index, knots, values, path=1.0, goal=0.1)
         lead = round(0.5 * where * knots[-1] / rig.period_s)
-    motion: Any = rig.controller.supervisor.course.motion
+    motion: Any = rig.controller.supervisor.executor.motion
     at = motion.evaluate
 
     def shifted(ahead_s: float, theta: Floats, velocity: Floats, acceleration: Floats) -> None:
@@ -83,8 +83,8 @@ def run(machine: Machine, name: str, where: float | None, jump: float, ticks: in
             error[k - lead] = record["reference"][index] - q
         for place, ahead in enumerate((1.0, AHEAD)):
             at(ahead * rig.period_s, *reference[k, place])
-    course = rig.controller.supervisor.course
-    assert course.motion is motion
+    executor = rig.controller.supervisor.executor
+    assert executor.motion is motion
     assert np.array_equal(motion.index, index)
     return error, reference
 

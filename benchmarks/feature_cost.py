@@ -66,7 +66,7 @@ def goals(path: Path, **more: Any) -> TimedSteps:
 
     def before() -> None:
         nonlocal turn
-        if rig.supervisor.course.goal_state.status in UNDER_WAY:
+        if rig.supervisor.executor.goal_state.status in UNDER_WAY:
             return
         turn += 1
         target = (home + 0.02 * (turn % 2)).tolist()
@@ -85,7 +85,7 @@ def frame_goals(path: Path) -> TimedSteps:
 
     def before() -> None:
         nonlocal number
-        if rig.supervisor.course.goal_state.status not in UNDER_WAY:
+        if rig.supervisor.executor.goal_state.status not in UNDER_WAY:
             number += 1
             rig.start_goal(planned(rig, points(-0.1 - belt(rig))).words, number)
 

@@ -13,7 +13,7 @@ from linkwork.protocol.codes import Role
 from linkwork.protocol.laws import REST_LAW_NAMES
 
 if TYPE_CHECKING:
-    from linkwork.protocol.validation import RequestModel
+    from linkwork.protocol.validation import ValidatedRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +34,11 @@ class Request:
     """Text of the answer when nothing changed."""
 
     @property
-    def params(self) -> type[RequestModel]:
+    def params(self) -> type[ValidatedRequest]:
         """Model of its parameters."""
         from linkwork.protocol import requests
 
-        found: type[RequestModel] = getattr(requests, self.model)
+        found: type[ValidatedRequest] = getattr(requests, self.model)
         return found
 
 

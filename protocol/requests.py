@@ -31,7 +31,7 @@ from linkwork.protocol.trajectory import (
     Trajectory,
     read_trajectory,
 )
-from linkwork.protocol.validation import NO_ALIASES, RequestModel, validated
+from linkwork.protocol.validation import NO_ALIASES, ValidatedRequest, validated
 
 _HEADER_BYTES: Final = 160
 _LAST_ID: Final = 2**32 - 1
@@ -46,11 +46,11 @@ Targets = Annotated[dict[Name, Number], Field(min_length=1, max_length=256)]
 Jogged = Annotated[dict[Name, Number], Field(min_length=1, max_length=12)]
 
 
-class NoParams(RequestModel):
+class NoParams(ValidatedRequest):
     """No parameters."""
 
 
-class OwnedParams(RequestModel):
+class OwnedParams(ValidatedRequest):
     """Common parameters of requests that need or touch the lease."""
 
     owner: Annotated[str, Field(alias="as", max_length=NAME_LENGTH)] = ""
@@ -238,13 +238,13 @@ class LawParams(TimedParams):
     """One of `protocol.laws.REST_LAW_NAMES`."""
 
 
-class FaultsParams(RequestModel):
+class FaultsParams(ValidatedRequest):
     """Selection of the faults to list."""
 
     limit: Annotated[int, Field(strict=True, gt=0, le=1000)] = 20
 
 
-class EdgesParams(RequestModel):
+class EdgesParams(ValidatedRequest):
     """Selection of the changes of a digital input."""
 
     signal: Annotated[str, Field(min_length=1, max_length=NAME_LENGTH)]

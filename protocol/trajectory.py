@@ -16,7 +16,7 @@ from pydantic import BaseModel, BeforeValidator, Field
 from linkwork.protocol.codes import ALIAS_LENGTH, NAME_LENGTH, TRAJECTORY_POINTS, RequestCode, ResultCode
 from linkwork.protocol.decoding import MOST_NUMBER
 from linkwork.protocol.errors import RequestError, spelled
-from linkwork.protocol.validation import NO_ALIASES, RequestModel, own_name, validated
+from linkwork.protocol.validation import NO_ALIASES, ValidatedRequest, own_name, validated
 
 MOST_COORDINATES = 256
 Name = Annotated[str, Field(min_length=1, max_length=ALIAS_LENGTH), BeforeValidator(own_name)]
@@ -42,7 +42,7 @@ LONGEST_CONDITION = 1000
 Lead = Annotated[float, Field(strict=True, ge=0.0, le=LONGEST_LEAD_S, allow_inf_nan=False)]
 
 
-class Waypoint(RequestModel):
+class Waypoint(ValidatedRequest):
     """One way-point. Positions only: C2 spline; with velocities: cubic; with accelerations too: quintic."""
 
     time_from_start_s: Annotated[float, Field(strict=True, ge=0.0, le=NONE_ABOVE_S, allow_inf_nan=False)]
@@ -55,7 +55,7 @@ class Waypoint(RequestModel):
     """For people."""
 
 
-class LineCurve(RequestModel):
+class LineCurve(ValidatedRequest):
     """From `from_m` straight to `to_m` at constant speed, in `duration_s`."""
 
     from_m: Vector
@@ -63,7 +63,7 @@ class LineCurve(RequestModel):
     duration_s: Duration
 
 
-class Circle(RequestModel):
+class Circle(ValidatedRequest):
     """x = cx + r sin(rate t + phase), y = cy + r cos(rate t + phase), z = cz."""
 
     center_m: Vector
@@ -73,7 +73,7 @@ class Circle(RequestModel):
     duration_s: Duration
 
 
-class Helix(RequestModel):
+class Helix(ValidatedRequest):
     """x = cx + r sin(rate t + phase), y = cy + r cos(rate t + phase), z = cz + pitch_speed t."""
 
     center_m: Vector
@@ -84,7 +84,7 @@ class Helix(RequestModel):
     duration_s: Duration
 
 
-class Curve(RequestModel):
+class Curve(ValidatedRequest):
     """Exactly one named curve in three task coordinates, or in two, whose plane it must not leave then."""
 
     line: LineCurve | None = None
@@ -111,14 +111,14 @@ class Curve(RequestModel):
         return isinstance(shape, Helix) and shape.pitch_speed_m_s != 0.0
 
 
-class ToleranceParams(RequestModel):
+class ToleranceParams(ValidatedRequest):
     """Largest distance from the goal's path under way, and from its end (rad or m; of a force N or N m)."""
 
     path: Positive | None = None
     goal: Positive | None = None
 
 
-class ForcePoint(RequestModel):
+class ForcePoint(ValidatedRequest):
     """A force (N or N m) at a time; straight lines lead from one to the next."""
 
     time_from_start_s: Annotated[float, Field(strict=True, ge=0.0, le=NONE_ABOVE_S, allow_inf_nan=False)]
@@ -128,13 +128,13 @@ class ForcePoint(RequestModel):
 Force = Number | Annotated[list[ForcePoint], Field(min_length=1, max_length=10_000)]
 
 
-class CurveEntry(RequestModel):
+class CurveEntry(ValidatedRequest):
     """Lead-in and lead-out: the path parameter is ramped, jerk-limited, along the extension of the curve."""
 
     ramp_s: Annotated[float, Field(strict=True, gt=0.0, le=60.0, allow_inf_nan=False)]
 
 
-class EventPlace(RequestModel):
+class EventPlace(ValidatedRequest):
     """Place of an event: exactly one of `time_s`, `path_m` and `point`."""
 
     time_s: Number | None = None
@@ -147,7 +147,7 @@ class EventPlace(RequestModel):
     """Number of a way-point, from 0."""
 
 
-class PathEvent(RequestModel):
+class PathEvent(ValidatedRequest):
     """Outputs that are set at a place of the path; `lead_s`: so much earlier."""
 
     at: EventPlace
@@ -155,7 +155,7 @@ class PathEvent(RequestModel):
     lead_s: Lead = 0.0
 
 
-class CaptureParams(RequestModel):
+class CaptureParams(ValidatedRequest):
     """Edges of a digital input to report; `of`: the point whose path length they get."""
 
     input: Name
@@ -163,7 +163,7 @@ class CaptureParams(RequestModel):
     of: Name | None = None
 
 
-class SpeedFollower(RequestModel):
+class SpeedFollower(ValidatedRequest):
     """Analog output that follows the speed of a point: offset + per_m_s × speed, from `min` to `max`.
 
     Numbers are in the unit of the output. Without `min` and `max`, a value outside its range is refused.
@@ -177,7 +177,7 @@ class SpeedFollower(RequestModel):
     lead_s: Lead = 0.0
 
 
-class FrameRange(RequestModel):
+class FrameRange(ValidatedRequest):
     """Motion of the moving frame for which a goal is admitted; parts left out: as in the machine file."""
 
     speed_m_s: Pair | None = None
@@ -192,7 +192,7 @@ class FrameRange(RequestModel):
     """How long after its planning the goal may begin. Default: 0.25 s."""
 
 
-class Trajectory(RequestModel):
+class Trajectory(ValidatedRequest):
     """A motion in named coordinates: `points`, or a `curve`; or `force` alone. Made by `read_trajectory`.
 
     When the first way-point's time is above 0, the motion begins at time 0 where the machine is.

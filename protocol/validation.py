@@ -12,7 +12,7 @@ from linkwork.protocol.decoding import excerpt
 from linkwork.protocol.errors import RequestError, spelled
 
 
-class RequestModel(BaseModel):
+class ValidatedRequest(BaseModel):
     """Base of every model that travels in a request: unknown fields are ignored, numbers are finite."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, allow_inf_nan=False, populate_by_name=True)

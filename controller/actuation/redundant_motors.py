@@ -12,7 +12,7 @@ _LEAST = 1e-9
 """Singular value of the motors' map below which a direction is left out."""
 
 
-class Allocation:
+class RedundantMotors:
     """Bounded efforts of one machine's motors; index, most, weight: per motor, joint, limit, W's diagonal."""
 
     def __init__(self, mechanism: Mechanism, index: Integers, most: Floats, weight: Floats) -> None:

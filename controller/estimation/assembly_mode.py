@@ -202,7 +202,7 @@ def follow_branch(m: Model, w: Workspace, measured: Integers, sensed: Integers, 
     memory[KNOWN] = 1.0
 
 
-class Branch:
+class AssemblyModeMemory:
     """Memory and wiring of `follow_branch`.
 
     `memory[NUMBER]` is 1 in the assembly in which the machine was first seen, −1 in another.

@@ -12,12 +12,12 @@ import numpy as np
 from linkwork.arrays import Floats, Integers
 from linkwork.controller.actuation.motor_allocation import motor_forces
 from linkwork.controller.actuation.motor_conditioning import FADING
-from linkwork.controller.estimation.assembly_mode import Branch
+from linkwork.controller.estimation.assembly_mode import AssemblyModeMemory
 from linkwork.controller.estimation.closure_observer import TOLD, observation, observe_closed
 from linkwork.controller.estimation.contact_free import without_touch
 from linkwork.controller.estimation.estimate_quality import Quality
-from linkwork.controller.estimation.prediction import ClosedOutlook, foresee_closed, predict_closed
-from linkwork.controller.estimation.redundant_sensors import Redundancy, weights
+from linkwork.controller.estimation.prediction import ClosedPrediction, foresee_closed, predict_closed
+from linkwork.controller.estimation.redundant_sensors import RedundantSensors, weights
 from linkwork.controller.estimation.sensor_estimate import WEIGHT, Estimator
 from linkwork.controller.exchange.tick_io import Inputs
 from linkwork.controller.laws.closed_chain import evaluate_motion
@@ -82,18 +82,18 @@ class ClosedChainModel:
         nv, rows = machine.mechanism.nv, len(machine.mechanism.row_names)
         self.quality = Quality(rows)
         self.quality.branch = 1.0
-        self._estimator, self._branch = estimator, Branch(machine)
+        self._estimator, self._branch = estimator, AssemblyModeMemory(machine)
         estimator.table[WEIGHT] = weights(machine)
         self._told = np.zeros(len(TOLD))
         self._observation = observation(self.now, self._near, estimator, self._branch, self._told)
         self._machine, self._seen = machine, False
-        self._redundancy = Redundancy(machine)
+        self._redundancy = RedundantSensors(machine)
         self.compares = self._redundancy.extra > 0
         self._believed = machine.controller.estimator.closure_residual_max
         self._joint = np.array([sensor.index for sensor in machine.sensors], np.int64)
         self._far = FAR * machine.mechanism.model.column_scale[self._joint]
         self._motor = np.array([motor.index for motor in machine.motors], np.int64)
-        self._outlook = ClosedOutlook(
+        self._outlook = ClosedPrediction(
             m=self.now.model,
             now=self.now,
             near=self._near,

@@ -19,7 +19,7 @@ from typing import Annotated
 import numpy as np
 
 from linkwork.arrays import Floats, Integers, Matrix
-from linkwork.controller.estimation.assembly_mode import NUMBER, Branch, follow_branch
+from linkwork.controller.estimation.assembly_mode import NUMBER, AssemblyModeMemory, follow_branch
 from linkwork.controller.estimation.sensor_estimate import (
     MISSING,
     TO_Q,
@@ -213,7 +213,7 @@ def _meet(
 
 
 class ClosedObservation(Struct):
-    """The arrays of `observe_closed`: the model, the workspaces, `Estimator.wiring`, `Branch`.
+    """The arrays of `observe_closed`: the model, the workspaces, `Estimator.wiring`, `AssemblyModeMemory`.
 
     scratch: `scratch_words`; told: written, see `TOLD`.
     """
@@ -233,7 +233,7 @@ class ClosedObservation(Struct):
 
 
 def observation(
-    now: Workspace, near: Workspace, estimator: Estimator, branch: Branch, told: Floats
+    now: Workspace, near: Workspace, estimator: Estimator, branch: AssemblyModeMemory, told: Floats
 ) -> ClosedObservation:
     """Return the arrays that `observe_closed` works on; told (6): written, see `TOLD`."""
     scratch = np.zeros(scratch_words(len(now.v), estimator.table.shape[1]))

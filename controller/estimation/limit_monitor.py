@@ -71,7 +71,7 @@ def worst_violation(
     return worst
 
 
-class Watch:
+class LimitMonitor:
     """The limits of one machine, as arrays. `estimate` is the workspace that the tick keeps current."""
 
     def __init__(self, machine: Machine, estimate: Workspace) -> None:

@@ -85,7 +85,7 @@ def next_to(m: Model, w: Workspace, multipliers: Floats, guess: Floats, vdot: Fl
         vdot[c] += guess[c]
 
 
-class ClosedOutlook(Struct):
+class ClosedPrediction(Struct):
     """The arrays of `foresee_closed`: the model, the workspaces, the motors' joints, the forces felt (nv)."""
 
     m: Model
@@ -97,7 +97,7 @@ class ClosedOutlook(Struct):
 
 
 @kernel
-def foresee_closed(given: ClosedOutlook, sent: Floats, stands: bool, period: float, beyond: float) -> None:
+def foresee_closed(given: ClosedPrediction, sent: Floats, stands: bool, period: float, beyond: float) -> None:
     """Write the state a period after `now` to `near`, and the one `beyond` that, evaluated, to `ahead`.
 
     The efforts sent and the forces felt (nv) act meanwhile. stands: whether `near`

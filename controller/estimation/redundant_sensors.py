@@ -62,7 +62,7 @@ def parity(basis: Floats, weight: Floats) -> Floats:
     return np.asarray(np.eye(len(weight)) - left @ left.T)
 
 
-class Redundancy:
+class RedundantSensors:
     """Check each tick whether the sensors contradict each other.
 
     `group` is a bit mask of the sensors of which one must be wrong, 0 as long as they agree; `suspect` is the

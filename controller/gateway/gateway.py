@@ -27,7 +27,7 @@ from linkwork.controller.gateway.records.broadcast import Broadcast
 from linkwork.controller.gateway.records.flight_record import Aftermath, FlightRecorder
 from linkwork.controller.gateway.records.intake import RecordIntake
 from linkwork.controller.gateway.records.log import Log
-from linkwork.controller.gateway.records.messages import Wording, in_motion, state_name
+from linkwork.controller.gateway.records.messages import Messages, in_motion, state_name
 from linkwork.controller.gateway.requests.call import Call
 from linkwork.controller.gateway.requests.lease import Lease, LeaseChange, LeaseHeld
 from linkwork.machine import Machine
@@ -91,7 +91,7 @@ class Gateway:
         """The machine under each set of its switchable constraints, or why it cannot be run there."""
         self.host, self.planning, self.broadcast = host, planning, broadcast
         self.log = log
-        self.wording = Wording(machine)
+        self.wording = Messages(machine)
         self.lease = Lease(machine.controller.lease_s)
         self.order_queue, self.memory, self.goal_queue = OrderQueue(), Memory(), GoalQueue()
         self.aftermath = Aftermath(flights, self.memory)

@@ -33,7 +33,7 @@ from linkwork.protocol.sockets import RequestServer
 from linkwork.timing.children import Lifeline
 from linkwork.timing.notify import Notifier
 from linkwork.timing.scheduling import share_processors
-from linkwork.timing.signals import Interrupts
+from linkwork.timing.signals import SignalInterrupts
 
 if TYPE_CHECKING:
     from linkwork.controller.gateway.twin.twin import DigitalTwin
@@ -95,7 +95,7 @@ def _run(options: GatewayOptions, machine: Machine, held: Claim, notifier: Notif
         options = replace(options, cpu=_leave_a_processor(options.cpu))
     layout = layout_for(machine)
     with ExitStack() as stack:
-        interrupts = stack.enter_context(Interrupts())
+        interrupts = stack.enter_context(SignalInterrupts())
         lifeline = Lifeline.from_stdin() if options.lifeline else None
         seat = MachineEndpoints.named(machine.name)
         keys = _keys(options)

@@ -29,7 +29,7 @@ from linkwork.protocol.sockets import Poller, RequestServer
 from linkwork.timing.children import Lifeline
 from linkwork.timing.memory import allocated_bytes
 from linkwork.timing.notify import Notifier
-from linkwork.timing.signals import Interrupts
+from linkwork.timing.signals import SignalInterrupts
 
 READ_AT_LEAST, READ_BYTES_AT_ONCE = 16, 8 * 1024 * 1024
 """Requests read between two looks at everything else, or one of each connection: they take turns, so that a
@@ -116,7 +116,7 @@ class Server:
         self,
         gateway: Gateway,
         servers: list[RequestServer],
-        interrupts: Interrupts,
+        interrupts: SignalInterrupts,
         lifeline: Lifeline | None,
         held: Claim,
         notifier: Notifier,

@@ -173,9 +173,9 @@ class Motors:
         self.scratch, self.told = np.zeros(words(nv, len(motors))), np.ones(3)
         self._allocation = None
         if len(motors) > machine.dof:
-            from linkwork.controller.actuation.redundant_motors import Allocation
+            from linkwork.controller.actuation.redundant_motors import RedundantMotors
 
-            self._allocation = Allocation(machine.mechanism, self.index, self.most, self.weight)
+            self._allocation = RedundantMotors(machine.mechanism, self.index, self.most, self.weight)
 
     def drive(self, ahead: Workspace, u: Floats, coast: Floats, force: Floats) -> None:
         """Write the force (nv; N m or N) for the acceleration u (nv), or for as much of its direction as

@@ -18,7 +18,7 @@ from linkwork.controller.laws.law import (
 from linkwork.machine import Machine
 from linkwork.multibody import Workspace
 from linkwork.multibody.dynamics.tree_dynamics import dynamics
-from linkwork.multibody.dynamics.udwadia_kalaba import ConstrainedAcceleration
+from linkwork.multibody.dynamics.udwadia_kalaba import UdwadiaKalabaAcceleration
 from linkwork.multibody.tree.coordinates import coordinates
 
 RANK_TOLERANCE = 1e-9
@@ -36,7 +36,7 @@ class Servo:
         self._wraps = np.array(mechanism.coordinate_wraps, np.bool_)
         self._b, self._r = np.zeros(joints), np.zeros(joints)
         self._A = np.zeros((joints, joints))
-        self._solve = ConstrainedAcceleration(joints, joints, RANK_TOLERANCE * _size_of_rows(machine))
+        self._solve = UdwadiaKalabaAcceleration(joints, joints, RANK_TOLERANCE * _size_of_rows(machine))
 
     def __call__(self, ahead: Workspace, reference: Reference, force: Floats) -> float:
         """See `Law`. Returns 1 where the trajectory determines the motion, 0 where A has lost rank."""

@@ -82,7 +82,7 @@ class Loop:
         if not fresh:
             inputs.time_s += self.period_s
         inputs.order = self._next_order() if orders else None
-        stream = self._tick.supervisor.course.stream
+        stream = self._tick.supervisor.executor.stream
         inputs.set_point = None if stream is None else self._set_points.read(stream.next_number)
         if isinstance(inputs.order, Adopt):
             self._adopt()

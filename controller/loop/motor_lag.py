@@ -22,7 +22,7 @@ from linkwork.machine import Motor
 MOST_LEAD = 4.0
 
 
-class Drives:
+class MotorLag:
     """The drives of a machine's motors, in their order. `mean` (motors): what acts over this period."""
 
     def __init__(self, motors: Sequence[Motor], period_s: float) -> None:
@@ -38,7 +38,7 @@ class Drives:
         """Whether a motor has a finite bandwidth."""
         return any(np.isfinite(motor.bandwidth) for motor in motors)
 
-    def adopt(self, other: Drives) -> None:
+    def adopt(self, other: MotorLag) -> None:
         """Copy the state of other drives of the same motors."""
         self.level[:], self.mean[:] = other.level, other.mean
 

@@ -121,7 +121,7 @@ class SwitchingTick:
         switching.closed, switching.modelled = inputs.closed, inputs.closed in self._ticks
         if not asked:
             switching.unasked = changed.bit_length() - 1
-            self.supervisor.course.abort()
+            self.supervisor.executor.abort()
         else:
             self._tick.estimate_again()  # the prediction was made under other constraints
         self.supervisor.switched(asked=asked)
@@ -129,11 +129,11 @@ class SwitchingTick:
     def _expected(self, closed: int, changed: int) -> bool:
         """Whether signals have switched these bits of a machine that holds or is braked."""
         supervisor = self.supervisor
-        course = supervisor.course
+        executor = supervisor.executor
         return (
             not changed & ~self._by_signals
             and closed in self._ticks
-            and not (course.under_way or course.pressing.control.pressing or supervisor.brakes.changing)
+            and not (executor.under_way or executor.pressing.control.pressing or supervisor.brakes.changing)
         )
 
     def note(self, inputs: Inputs, outputs: Outputs) -> None:

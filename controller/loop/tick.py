@@ -20,7 +20,7 @@ from linkwork.controller.exchange.records import Record, RecordLayout
 from linkwork.controller.exchange.tick_io import Inputs, Outputs
 from linkwork.controller.laws import Law, LawReport, Reference, laws_of
 from linkwork.controller.laws.force_reference import ForceReference
-from linkwork.controller.loop.motor_lag import Drives
+from linkwork.controller.loop.motor_lag import MotorLag
 from linkwork.controller.loop.overruns import TickPhase
 from linkwork.controller.loop.tick_record import TickRecord
 from linkwork.controller.motion.limits.effort_limits import EffortLimits, Limited, filter_share, limit_effort
@@ -72,7 +72,7 @@ class EffortCommand:
         self.acted = self._last
         self.clipped = False
         self._wanted = wanted
-        self._drives = Drives(motors, period_s) if Drives.lag(motors) else None
+        self._drives = MotorLag(motors, period_s) if MotorLag.lag(motors) else None
         self._filter = filter_share(machine.controller.effort_filter_hz, period_s)
         index = np.array([motor.index for motor in motors], np.int64)
         most = np.array([motor.max_effort for motor in motors])
@@ -203,8 +203,8 @@ class Tick:
 
             self._bearings = BearingLoads(machine)
         self.supervisor = Supervisor(machine, self._now, self.quality, slot)
-        self.supervisor.course.recorded = self.record.floats
-        self._force_control = self.supervisor.course.pressing.control
+        self.supervisor.executor.recorded = self.record.floats
+        self._force_control = self.supervisor.executor.pressing.control
         self._law = ActiveLaw(machine, self.supervisor.preload.now, self._force_control.forces)
         self._tuning = Tuning(machine, self._law.laws, loads)
         self._carries = bool(self._tuning.by_signal)
@@ -232,7 +232,7 @@ class Tick:
         if mark is not None:
             mark(TickPhase.ESTIMATE)
         if self._adopted:
-            self.supervisor.course.hold_here()
+            self.supervisor.executor.hold_here()
             self._adopted = False
         self.supervisor.update(inputs, self._count, self._bad_sensor)
         if mark is not None:
@@ -305,10 +305,10 @@ class Tick:
         if not predicted:
             disturbance.reset()
         elif disturbance.on and inputs.fresh:
-            disturbance.update(self.supervisor.course.law, self._now.v, dt)
+            disturbance.update(self.supervisor.executor.law, self._now.v, dt)
         if self._presses:
             self._force_control.sense(inputs, dt)
-        if (frames := self.supervisor.course.frames) is not None:
+        if (frames := self.supervisor.executor.frames) is not None:
             frames.update(inputs.input, dt, fresh=inputs.fresh, connected=inputs.connected)
         if self._bearings is not None and self._bearings.gauged:
             self._bearings.read(inputs.force_measured)
@@ -316,7 +316,7 @@ class Tick:
     def _act(self) -> None:
         """Compute the law's generalized force from the predicted state."""
         supervisor, model, quality = self.supervisor, self._model, self.quality
-        course, phase, bits = supervisor.course, supervisor.brakes.phase, 0
+        executor, phase, bits = supervisor.executor, supervisor.brakes.phase, 0
         quality.constraint_force = quality.unknown
         if phase is BRAKED:
             return
@@ -335,7 +335,7 @@ class Tick:
             self._ahead.clock[0] = self._now.clock[0]
             model.evaluate()
         law, efforts = self._law, self._efforts
-        ratio = law.compute(course.law, course.motion, self._ahead, efforts.force)
+        ratio = law.compute(executor.law, executor.motion, self._ahead, efforts.force)
         report = law.report
         if ratio < LEAST_PIVOT:
             supervisor.raise_fault(FaultCode.SINGULAR_POSE, -1, ratio, LEAST_PIVOT)
@@ -344,8 +344,8 @@ class Tick:
             bits |= EFFORT
         if report.leverage < WEAK_LEVERAGE:
             bits |= LEVERAGE
-        if bits or efforts.clipped or course.slowed:
-            course.limit(bits, slow=bits != 0 or efforts.clipped)
+        if bits or efforts.clipped or executor.slowed:
+            executor.limit(bits, slow=bits != 0 or efforts.clipped)
 
     def _overloaded(self, bearings: BearingLoads) -> int:
         """Handle an overloaded constraint: latch a fault, or limit the motion."""
@@ -364,7 +364,7 @@ class Tick:
             if limited < 0:
                 supervisor.raise_fault(FaultCode.EFFORT_NOT_FINITE, -1 - limited)
             elif limited:
-                supervisor.course.limited |= limited
+                supervisor.executor.limited |= limited
         outputs.mode = brakes.mode
         if supervisor.outputs is not None:
             outputs.signals[:] = supervisor.outputs.value

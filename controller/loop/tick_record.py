@@ -105,28 +105,28 @@ class TickRecord:
 
         s: the supervisor. gains: bandwidth (rad/s) and damping ratio of the error dynamics.
         """
-        course = s.course
-        motion, goal = course.motion, course.goal_state
+        executor = s.executor
+        motion, goal = executor.motion, executor.goal_state
         path_s = path_rate = path_length = 0.0
         if isinstance(motion, Follow):
             path_s, path_rate, _ = motion.path.here()
             path_length = motion.block.duration_s
         moving = s.moving
         state, held_back, held_index, offset_s, buffered_s = _NO_STREAM
-        if (stream := course.stream) is not None:
+        if (stream := executor.stream) is not None:
             state, held_back, held_index = stream.state, stream.limiter.held_back, stream.limiter.held_index
             offset_s, buffered_s = stream.clock_offset_s, stream.buffered_s
         point, order = inputs.set_point, inputs.order
         _INTEGERS.pack_into(
             self._integers, 0,
             tick, inputs.device_tick, s.state, s.brakes.phase, outputs.mode,
-            course.law if moving else _NO_LAW,
+            executor.law if moving else _NO_LAW,
             goal.id, goal.status, goal.code, goal.coordinate, goal.slots_in_use,
             goal.replaced, goal.replaced_code, goal.until_met,
             s.order_id, s.order_outcome, 0 if order is None else order.id,
             0 if point is None else point.number, state, held_back, held_index,
             s.pending.authority, s.pending.authority_end,
-            s.fault.code, s.fault.index, s.fault.tick, course.limited,
+            s.fault.code, s.fault.index, s.fault.tick, executor.limited,
             inputs.device_status, inputs.device_fault,
             inputs.lost_in_a_row, inputs.lost_total, inputs.connected, inputs.fresh,
         )  # fmt: skip
@@ -136,7 +136,7 @@ class TickRecord:
             goal.value, goal.limit, s.fault.value, s.fault.limit, offset_s, buffered_s, inputs.loss_ratio,
             *gains,
         )  # fmt: skip
-        reference = course.now
+        reference = executor.now
         publish(
             self._published, self._estimate, inputs.q_measured, inputs.v_measured, outputs.effort,
             inputs.device_effort, inputs.temperature, reference.index, reference.theta, reference.velocity,

@@ -1,4 +1,4 @@
-"""The course: which motion is under way, by which law, and how its goal is doing."""
+"""The executor of motions: which one is under way, by which law, and how its goal is doing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from linkwork.arrays import Floats
 from linkwork.controller.estimation.frame_tracker import FrameTrackers
-from linkwork.controller.estimation.limit_monitor import Watch
+from linkwork.controller.estimation.limit_monitor import LimitMonitor
 from linkwork.controller.exchange.goal_block import BlockError, GoalBlock
 from linkwork.controller.exchange.goal_force_part import ForcePart
 from linkwork.controller.exchange.orders import (
@@ -88,7 +88,7 @@ class MotionExecutor:
     """
 
     def __init__(
-        self, machine: Machine, watch: Watch, estimate: Workspace, slot: Callable[[int], Floats]
+        self, machine: Machine, watch: LimitMonitor, estimate: Workspace, slot: Callable[[int], Floats]
     ) -> None:
         settings = machine.controller
         names = list(machine.mechanism.coordinate_names)

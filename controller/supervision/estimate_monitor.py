@@ -19,7 +19,7 @@ one assembly mode."""
 Found = tuple[FaultCode, int, float, float]
 
 
-class Beliefs:
+class EstimateMonitor:
     """Judges the quality of each tick's estimate.
 
     `confirmed`: whether the assembly may be taken for known; `confirm` says that a person has looked, after
@@ -74,7 +74,7 @@ class Beliefs:
         columns = self._estimate.model.column_scale
         return bool(np.all(np.abs(way / columns) < _STAYED))
 
-    def adopt(self, other: Beliefs) -> None:
+    def adopt(self, other: EstimateMonitor) -> None:
         """Continue from the monitor of another constraint set; the assembly mode counts as known if it was
         before.
         """

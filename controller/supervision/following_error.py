@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from linkwork.arrays import Floats
-from linkwork.controller.estimation.limit_monitor import Found, Watch
+from linkwork.controller.estimation.limit_monitor import Found, LimitMonitor
 from linkwork.controller.exchange.faults import FaultCode
 from linkwork.controller.laws import Reference
 from linkwork.controller.motion.references.reference import Follow, ReferenceMotion
@@ -21,7 +21,7 @@ from linkwork.protocol.laws import FREE_LAWS, LawKind
 class FollowingError:
     """Monitor of the distance between reference and machine; `theta` are the coordinates of the estimate."""
 
-    def __init__(self, machine: Machine, watch: Watch, theta: Floats) -> None:
+    def __init__(self, machine: Machine, watch: LimitMonitor, theta: Floats) -> None:
         self._most = np.array([tolerance.following for tolerance in machine.controller.tolerances])
         self._watch, self._theta = watch, theta
         self._error = np.zeros(len(theta))

@@ -41,7 +41,7 @@ class PendingOrders:
         """Whether a report of the digital twin waits for its tick."""
         return any(isinstance(order, ReportDifference) for order in self.timed)
 
-    def end_authority(self, why: AuthorityEnd, course: MotionExecutor, order: Order | None = None) -> bool:
+    def end_authority(self, why: AuthorityEnd, executor: MotionExecutor, order: Order | None = None) -> bool:
         """End the authority of all orders accepted so far. Return True when some of them still waited.
 
         order: the order that ends it; its number of the next authority counts where that is larger.
@@ -50,18 +50,18 @@ class PendingOrders:
         self.authority_end = why
         dropped = bool(self.goals.drop())
         if dropped:
-            course.forget_following()
+            executor.forget_following()
         kept = [one for one in self.timed if not one.bound]
         dropped = dropped or len(kept) < len(self.timed)
         self.timed = kept
         return dropped
 
-    def withdraw(self, goal: int, course: MotionExecutor) -> bool:
+    def withdraw(self, goal: int, executor: MotionExecutor) -> bool:
         """Drop a goal that waits, by its number. Return False when it does not wait."""
         kept = [one for one in self.timed if not (isinstance(one, StartGoal) and one.goal == goal)]
         dropped, self.timed = len(kept) < len(self.timed), kept
         if self.goals.drop(goal):
-            course.forget_following()
+            executor.forget_following()
             dropped = True
         return dropped
 
@@ -84,7 +84,7 @@ class PendingOrders:
         alike = sum(one.bound is order.bound for one in self.timed)
         return OrderOutcome.REFUSED_FULL if alike >= PENDING_ORDERS else None
 
-    def due(self, arrived: Order | None, tick: int, course: MotionExecutor) -> Order | None:
+    def due(self, arrived: Order | None, tick: int, executor: MotionExecutor) -> Order | None:
         """The order that takes effect in this tick, or None.
 
         arrived: an order that was not refused. One for a later tick waits, and so does a goal that begins
@@ -98,25 +98,25 @@ class PendingOrders:
             arrived = self.timed.pop(0)
         for waiting in self.goals.waiting:
             if waiting.verified:
-                course.expect(waiting)
+                executor.expect(waiting)
         if self.goals.waiting and (arrived is None or not arrived.precedes_goals):
-            goal = course.goal_state
-            ready = self.goals.decided(course.goal, goal.id, goal.status, self._period_s)
+            goal = executor.goal_state
+            ready = self.goals.decided(executor.goal, goal.id, goal.status, self._period_s)
             if ready is not None:
                 if arrived is not None:
                     self.timed.insert(0, arrived)  # in the next tick
                 return ready
-        return None if arrived is None or self._waits(arrived, course) else arrived
+        return None if arrived is None or self._waits(arrived, executor) else arrived
 
-    def _waits(self, order: Order, course: MotionExecutor) -> bool:
+    def _waits(self, order: Order, executor: MotionExecutor) -> bool:
         """Whether the order is a goal that has to wait for the one before it, and now does."""
         if not isinstance(order, StartGoal) or not isinstance(order.begin, After | Splice):
             return False
-        begin, goal, found = order.begin, course.goal_state, None
+        begin, goal, found = order.begin, executor.goal_state, None
         if not self.goals.has(begin.before):
-            found = junction_outcome(begin, course.goal, goal.id, goal.status, self._period_s)
+            found = junction_outcome(begin, executor.goal, goal.id, goal.status, self._period_s)
         if found is not None or not self.goals.add(order):
             return False
         if order.verified:
-            course.expect(order)
+            executor.expect(order)
         return True

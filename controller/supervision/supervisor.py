@@ -1,4 +1,4 @@
-"""The supervisor: takes orders, minds faults, and says whether the machine is braked or follows its course.
+"""The supervisor: takes orders, handles faults, and decides whether the machine is braked or in motion.
 
 It owns the state machine, the brake sequence and the latched fault, and computes no effort. Everything it
 decides depends on its inputs alone, so that a lockstep run and a replayed run decide the same.
@@ -14,7 +14,7 @@ import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.controller.estimation.estimate_quality import Quality
-from linkwork.controller.estimation.limit_monitor import Watch
+from linkwork.controller.estimation.limit_monitor import LimitMonitor
 from linkwork.controller.exchange.faults import Fault, FaultCode
 from linkwork.controller.exchange.orders import (
     Adopt,
@@ -52,7 +52,7 @@ from linkwork.controller.exchange.tick_io import Inputs
 from linkwork.controller.motion.forces.preload import Preload
 from linkwork.controller.motion.motion_executor import MotionExecutor
 from linkwork.controller.supervision.brakes import BrakeSequence, Phase
-from linkwork.controller.supervision.estimate_monitor import Beliefs
+from linkwork.controller.supervision.estimate_monitor import EstimateMonitor
 from linkwork.controller.supervision.following_error import FollowingError
 from linkwork.controller.supervision.output_signals import OutputSignals
 from linkwork.controller.supervision.pending_orders import PendingOrders
@@ -105,7 +105,7 @@ class Switching:
 
 
 class Supervisor:
-    """State, brakes and fault of one machine, and its course.
+    """State, brakes and fault of one machine, and the executor of its motion.
 
     `estimate` is the workspace that the tick keeps current, `quality` its quality; `slot`
     gives a goal slot's words.
@@ -120,10 +120,10 @@ class Supervisor:
     ) -> None:
         self._q, self._v = estimate.q[: len(estimate.v)], estimate.v
         self._period_s = machine.controller.period_s
-        self._watch = Watch(machine, estimate)
-        self._beliefs = Beliefs(machine, estimate, quality)
+        self._watch = LimitMonitor(machine, estimate)
+        self._beliefs = EstimateMonitor(machine, estimate, quality)
         self.preload = Preload(machine)
-        self.course = MotionExecutor(machine, self._watch, estimate, slot)
+        self.executor = MotionExecutor(machine, self._watch, estimate, slot)
         self._following_error = FollowingError(machine, self._watch, estimate.theta)
         self.state = State.UNCONFIGURED
         self.brakes = BrakeSequence(max((motor.brake_release_s for motor in machine.motors), default=0.0))
@@ -148,7 +148,7 @@ class Supervisor:
         """One tick: faults first, then the motion under way, then an order."""
         self._tick, self._time_s = tick, inputs.time_s
         self.order_id, self.order_outcome = 0, _NO_OUTCOME
-        course, state = self.course, self.state
+        executor, state = self.executor, self.state
         if self.outputs is not None:
             self.outputs.begin_tick(inputs)
         moving = state is ACTIVE or state is STOPPING
@@ -166,7 +166,7 @@ class Supervisor:
             self._v,
             bad_sensor,
             moving=moving,
-            following=moving and course.motion.follows,
+            following=moving and executor.motion.follows,
         )
         if self._beliefs.needed:
             doubt = self._beliefs.check()
@@ -178,15 +178,15 @@ class Supervisor:
             self.brakes.advance(inputs.time_s)
         if self.preload.changing:
             self.preload.advance()
-        course.advance(inputs.time_s, inputs.set_point)
+        executor.advance(inputs.time_s, inputs.set_point)
         if moving:
-            if not course.check():
+            if not executor.check():
                 self._move(Event.STOP)
                 self._end_authority(AuthorityEnd.TOLERANCE)
-            if self.state is STOPPING and course.settled():
+            if self.state is STOPPING and executor.settled():
                 self._stopped()
-            if not course.on_path:
-                astray = self._following_error.check(course.motion, course.now, course.law)
+            if not executor.on_path:
+                astray = self._following_error.check(executor.motion, executor.now, executor.law)
                 if astray is not None:
                     self.raise_fault(*astray)
         order, pending = None, self.pending
@@ -196,7 +196,7 @@ class Supervisor:
             self.order_id = order.id
             self.order_outcome = self._handlers[type(order)](order, inputs)
         if self.outputs is not None:
-            self.outputs.act(course.goal)
+            self.outputs.act(executor.goal)
         if self.handshake_wanted and inputs.connected:
             self._try_clear(inputs)
 
@@ -209,7 +209,7 @@ class Supervisor:
 
     @property
     def moving(self) -> bool:
-        """Whether the course, not the brake, has the machine."""
+        """Whether the executor moves or holds the machine, not the brake."""
         state = self.state
         return state is ACTIVE or state is STOPPING
 
@@ -222,7 +222,7 @@ class Supervisor:
             or self.handshake_wanted
             or self.state is State.STOPPING
             or self.brakes.changing
-            or self.course.busy
+            or self.executor.busy
             or (self.outputs is not None and self.outputs.settling)
             or self._waits_for_its_tick
             or self._coasts
@@ -238,7 +238,7 @@ class Supervisor:
     @property
     def _waits_for_its_tick(self) -> bool:
         """Whether time must run so that an order can arrive: of the twin, or any while a goal is paused."""
-        return self.pending.reports or (self.course.goal is not None and bool(self.pending.timed))
+        return self.pending.reports or (self.executor.goal is not None and bool(self.pending.timed))
 
     def _stopped(self) -> None:
         """Hold, or continue the disable, once the reference is at rest."""
@@ -255,7 +255,7 @@ class Supervisor:
     def _brake_now(self, event: Event) -> None:
         if event is Event.ESTOP or self.state is not State.ESTOP:
             self._end_authority(AuthorityEnd.ESTOP if event is Event.ESTOP else AuthorityEnd.FAULT)
-        self.course.abort()
+        self.executor.abort()
         if self.outputs is not None:
             self.outputs.fault(link_lost=event is Event.FAULT and self.fault.code is FaultCode.LINK_LOST)
         self.switching.wanted = -1
@@ -268,7 +268,7 @@ class Supervisor:
 
         order: the order that ends it, whose number of the next authority counts where it is ahead.
         """
-        return self.pending.end_authority(why, self.course, order)
+        return self.pending.end_authority(why, self.executor, order)
 
     def _move(self, event: Event) -> bool:
         following = after(self.state, event)
@@ -285,7 +285,7 @@ class Supervisor:
         if arrived is not None and refused is not None:
             self.order_id, self.order_outcome = arrived.id, refused
             return None
-        return self.pending.due(arrived, self._tick, self.course)
+        return self.pending.due(arrived, self._tick, self.executor)
 
     def _handlers_of_orders(self) -> dict[type[Order], Callable[[Any, Inputs], OrderOutcome]]:
         """Return the handler of each kind of order."""
@@ -326,7 +326,7 @@ class Supervisor:
             return OrderOutcome.REFUSED_BRANCH
         if not inputs.connected or self.leaving or not self._move(Event.ENABLE):
             return OrderOutcome.REFUSED_STATE
-        self.course.hold_here()
+        self.executor.hold_here()
         self.brakes.engage(self._time_s)
         return OrderOutcome.DONE
 
@@ -351,24 +351,24 @@ class Supervisor:
         refused = self._not_ready_to_move()
         if refused is None and not inputs.device_status & int(DeviceStatus.HOMED):
             refused = OrderOutcome.REFUSED_NOT_HOMED
-        return self.course.accept(order) if refused is None else refused
+        return self.executor.accept(order) if refused is None else refused
 
     def _start_stream(self, order: StartStream, inputs: Inputs) -> OrderOutcome:
         refused = self._not_ready_to_move()
         if refused is None and not inputs.device_status & int(DeviceStatus.HOMED):
             refused = OrderOutcome.REFUSED_NOT_HOMED
-        return self.course.begin_stream(order) if refused is None else refused
+        return self.executor.begin_stream(order) if refused is None else refused
 
     def _finish(self, order: Finish, _: Inputs) -> OrderOutcome:
-        return self.course.finish(order)
+        return self.executor.finish(order)
 
     def _jog(self, order: JogCoordinates, _: Inputs) -> OrderOutcome:
         refused = self._not_ready_to_move()
-        return self.course.jog(order) if refused is None else refused
+        return self.executor.jog(order) if refused is None else refused
 
     def _choose_law(self, order: ChooseLaw, _: Inputs) -> OrderOutcome:
         refused = self._not_ready_to_move()
-        return self.course.choose(order) if refused is None else refused
+        return self.executor.choose(order) if refused is None else refused
 
     def _not_ready_to_move(self) -> OrderOutcome | None:
         """The reason why no motion may begin now."""
@@ -377,7 +377,7 @@ class Supervisor:
         return OrderOutcome.REFUSED_BUSY if self.switching.wanted >= 0 else None
 
     def _steer(self, order: Pause | Resume | SetSpeed, _: Inputs) -> OrderOutcome:
-        return self.course.steer(order)
+        return self.executor.steer(order)
 
     def _set_preload(self, order: SetPreload, _: Inputs) -> OrderOutcome:
         return self.preload.obey(order)
@@ -393,7 +393,7 @@ class Supervisor:
         switching, here = self.switching, self.state is State.ACTIVE or self.state is State.INACTIVE
         if not inputs.connected or not here or self.brakes.changing:
             return OrderOutcome.REFUSED_STATE
-        if self.course.under_way or self.course.pressing.control.pressing or switching.wanted >= 0:
+        if self.executor.under_way or self.executor.pressing.control.pressing or switching.wanted >= 0:
             return OrderOutcome.REFUSED_BUSY
         bit = order.constraint
         if not 0 <= bit < switching.count:
@@ -433,7 +433,7 @@ class Supervisor:
             setattr(self, name, getattr(other, name))
         self.brakes.adopt(other.brakes)
         self.preload.adopt(other.preload)
-        self.course.adopt(other.course)
+        self.executor.adopt(other.executor)
         self._beliefs.adopt(other._beliefs)
         self._watch.begun = False
 
@@ -465,7 +465,7 @@ class Supervisor:
         if order.waiting:
             dropped = self.pending.drop(order.waiting)
             return OrderOutcome.DONE if dropped else OrderOutcome.NOTHING_TO_DO
-        if order.goal not in (0, self.course.goal_state.id):
+        if order.goal not in (0, self.executor.goal_state.id):
             return self._withdraw(order.goal)
         if order.cause is None:
             return self._come_to_rest(ResultCode.CANCELLED, disable=False)
@@ -474,17 +474,17 @@ class Supervisor:
 
     def _withdraw(self, goal: int) -> OrderOutcome:
         """A goal that waits shall not begin."""
-        done = self.pending.withdraw(goal, self.course)
+        done = self.pending.withdraw(goal, self.executor)
         return OrderOutcome.DONE if done else OrderOutcome.NOTHING_TO_DO
 
     def _come_to_rest(self, code: ResultCode, *, disable: bool) -> OrderOutcome:
-        under_way = self.moving and self.course.under_way
+        under_way = self.moving and self.executor.under_way
         if self.state is State.ACTIVE and not (under_way or disable):
             return OrderOutcome.NOTHING_TO_DO
         if not self._move(Event.DISABLE if disable else Event.STOP):
             return OrderOutcome.REFUSED_STATE
         if self.moving:
-            self.course.stop(code)
+            self.executor.stop(code)
             self._disabling = self._disabling or disable
         return OrderOutcome.DONE if under_way or disable else OrderOutcome.NOTHING_TO_DO
 

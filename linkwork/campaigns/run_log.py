@@ -17,10 +17,10 @@ from linkwork.campaigns.merit import Merit
 from linkwork.campaigns.run_worker import RunWorker
 from linkwork.controller.exchange.orders import Order
 from linkwork.controller.exchange.records import layout_for
-from linkwork.controller.gateway.records.event_detection import Story
+from linkwork.controller.gateway.records.event_detection import EventDetector
 from linkwork.controller.gateway.records.log_segment import LogSource, Segment
 from linkwork.controller.gateway.records.logged_orders import arrival_events
-from linkwork.controller.gateway.records.messages import Wording
+from linkwork.controller.gateway.records.messages import Messages
 from linkwork.machine import Machine
 from linkwork.protocol.codes import Pace
 from linkwork.terminal.failures import Misuse
@@ -58,7 +58,7 @@ def _write(
     source = LogSource.for_machine(machine, layout, Pace.LOCKSTEP)
     segment = Segment(path, replace(source, machine_file=patched_text(machine.document, {})))
     given = {order.id: (order, words) for order, words in orders}
-    story = Story(layout, Wording(machine))
+    story = EventDetector(layout, Messages(machine))
     for table in tables:
         words = np.ascontiguousarray(table).view(np.float64).reshape(len(table), -1)
         done = 0

@@ -21,7 +21,7 @@ from linkwork.machine.loading import machine_in, plant_mechanism_with
 from linkwork.machine.repeats import parse_machine
 from linkwork.machine.yaml import Document
 from linkwork.plant.faults.pushes import pushable
-from linkwork.plant.simulator.start_values import NotAssembled
+from linkwork.plant.simulator.start_values import StartNotAssembled
 
 
 class RunWorker:
@@ -96,7 +96,7 @@ class RunWorker:
 
                 return run_by_daemons(self, task)
             return self.run(task, also)
-        except (MachineError, NotAssembled) as error:
+        except (MachineError, StartNotAssembled) as error:
             return Merit("NOT_BUILT", "", ()), RunEnd(0, str(error))
         except NotAtRest as error:
             return Merit("NOT_AT_REST", "", ()), RunEnd(0, str(error))

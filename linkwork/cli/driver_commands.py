@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from linkwork.cli.options.files import CheckControllerOptions, CheckDriverOptions
-from linkwork.diagnostics.conformance.exercises import ControllerExamination
+from linkwork.diagnostics.conformance.exercises import ControllerExercises
 from linkwork.machine import load
-from linkwork.plant.drivers.checking import Examination
+from linkwork.plant.drivers.checking import DriverCheck
 from linkwork.plant.drivers.driver import Setup
 from linkwork.plant.drivers.finding import NoDriver, find_driver, read_options
 from linkwork.plant.drivers.findings import ExerciseVerdict, Finding
@@ -30,7 +30,7 @@ def check(options: CheckDriverOptions) -> int:
     if machine is not None:
         setup = Setup.for_machine(machine, settings)
     found: list[Finding] = []
-    for finding in Examination(kind, setup).findings():
+    for finding in DriverCheck(kind, setup).findings():
         found.append(show(finding, as_json=options.as_json))
     failed = any(finding.verdict is ExerciseVerdict.FAILED for finding in found)
     if options.move and machine is not None and not failed:
@@ -68,6 +68,6 @@ def controller(options: CheckControllerOptions) -> int:
     seat = MachineEndpoints.named(machine.name)
     held = nullcontext() if options.endpoint else claim(seat.folder, "plant", f"examiner at {seat.plant}")
     with held:
-        examined = ControllerExamination(machine, options.endpoint or seat.plant, options.command)
+        examined = ControllerExercises(machine, options.endpoint or seat.plant, options.command)
         found = [show(finding, as_json=options.as_json) for finding in examined.findings()]
     return sum_up(found, {"machine": machine.name}, as_json=options.as_json)

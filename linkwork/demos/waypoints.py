@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.controller.planning.paths.curves import Profile, shape_derivatives
+from linkwork.controller.planning.paths.curves import CurveProfile, shape_derivatives
 from linkwork.protocol.trajectory import read_trajectory
 
 Motion = Callable[[float], Mapping[str, tuple[float, float, float]]]
@@ -55,7 +55,7 @@ def along(motion: Motion, seconds: float, ramp_s: float = 0.5) -> dict[str, Any]
     times += [ramp_s + seconds * i / between for i in range(between)]
     times += [ramp_s + seconds + ramp_s * i / ramps for i in range(ramps + 1)]
     points = []
-    ramped = np.transpose(Profile(seconds, ramp_s)(np.array(times))).tolist()
+    ramped = np.transpose(CurveProfile(seconds, ramp_s)(np.array(times))).tolist()
     for time_s, (u, rate, change) in zip(times, ramped, strict=True):
         here = list(motion(u).values())
         points.append(

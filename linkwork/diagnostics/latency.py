@@ -28,7 +28,7 @@ from linkwork.protocol.endpoints import check_path, runtime_dir
 from linkwork.protocol.errors import EndpointError
 from linkwork.timing.children import Child
 from linkwork.timing.realtime import BLAS_ENVIRONMENT, Policy
-from linkwork.timing.scheduling import SetupStep
+from linkwork.timing.scheduling import SchedulingStep
 from linkwork.timing.statistics import Histogram
 
 BANDS = (
@@ -94,7 +94,7 @@ class LatencyReport:
     trips: dict[str, Histogram] = field(default_factory=lambda: {block: Histogram() for block in BLOCKS[1:]})
     skipped: dict[str, int] = field(default_factory=lambda: dict.fromkeys(BLOCKS, 0))
     medians: dict[str, list[float]] = field(default_factory=dict)
-    means: list[SetupStep] = field(default_factory=list)
+    means: list[SchedulingStep] = field(default_factory=list)
     under_load: LatencyReport | None = None
     load: str = ""
     blame: list[LateWakeUp] = field(default_factory=list)
@@ -234,7 +234,7 @@ def _count(report: LatencyReport, said: dict[str, Any]) -> None:
         into.add_round(said["round"])
     else:
         report.realtime, report.warnings = said["realtime"], said["warnings"]
-        report.means = [*(SetupStep(**step) for step in said["steps"]), *report.means]
+        report.means = [*(SchedulingStep(**step) for step in said["steps"]), *report.means]
 
 
 class _Blaming:
@@ -299,11 +299,11 @@ def _lines(plan: Run) -> Generator[dict[str, Any], None, None]:
 _CPUS = Path("/sys/devices/system/cpu")
 
 
-def computer_means() -> list[SetupStep]:
+def computer_means() -> list[SchedulingStep]:
     """Return the real-time means of this computer, as far as it reports them."""
     version = os.uname().version
     found = [
-        SetupStep(
+        SchedulingStep(
             "kernel",
             "PREEMPT_RT",
             "PREEMPT_RT" if "PREEMPT_RT" in version else "without PREEMPT_RT",
@@ -312,7 +312,7 @@ def computer_means() -> list[SetupStep]:
     ]
     virtual = "hypervisor" in _read(Path("/proc/cpuinfo"))
     found.append(
-        SetupStep(
+        SchedulingStep(
             "computer",
             "real",
             "virtual" if virtual else "real",
@@ -322,7 +322,7 @@ def computer_means() -> list[SetupStep]:
     governors = {_read(path) for path in _CPUS.glob("cpu[0-9]*/cpufreq/scaling_governor")}
     if governors:
         found.append(
-            SetupStep(
+            SchedulingStep(
                 "frequency",
                 "performance",
                 " ".join(sorted(governors)),
@@ -332,7 +332,7 @@ def computer_means() -> list[SetupStep]:
     threads = _read(_CPUS / "smt" / "active")
     if threads in ("0", "1"):
         found.append(
-            SetupStep(
+            SchedulingStep(
                 "hyper-threading",
                 "off",
                 "on" if threads == "1" else "off",
@@ -342,7 +342,7 @@ def computer_means() -> list[SetupStep]:
     isolated = _read(_CPUS / "isolated")
     last = max(os.sched_getaffinity(0))
     found.append(
-        SetupStep(
+        SchedulingStep(
             "own processor",
             "isolated",
             "isolated" if isolated else "shared with other programs",

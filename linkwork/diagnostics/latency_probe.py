@@ -26,7 +26,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from linkwork.diagnostics.load import Gate
+from linkwork.diagnostics.load import LoadGate
 from linkwork.protocol.codes import Mode
 from linkwork.protocol.link import CommandCodec, Measurements, StateCodec, StateHeader
 from linkwork.protocol.sockets import DeviceClient, DeviceServer, bare_pair
@@ -96,7 +96,7 @@ class Measurer:
         self._peer = b""
         self._late = [0] * run.ticks
         self._trips = [0] * run.ticks
-        self._gate = Gate(run.folder) if run.load else None
+        self._gate = LoadGate(run.folder) if run.load else None
         self._worst = (0, 0)
 
     def meet(self) -> None:

@@ -32,7 +32,7 @@ _REST_S: Final = 0.005
 _ENDS_WITHIN_S: Final = 2.0
 
 
-class Gate:
+class LoadGate:
     """Whether the load is on: one byte in a file that all processes of a run map."""
 
     def __init__(self, folder: str) -> None:
@@ -88,12 +88,12 @@ def _end(children: list[Child]) -> None:
         child.close()
 
 
-def _processor(gate: Gate, _folder: str) -> None:
+def _processor(gate: LoadGate, _folder: str) -> None:
     while gate.open:
         sum(range(20_000))
 
 
-def _disk(gate: Gate, _folder: str) -> None:
+def _disk(gate: LoadGate, _folder: str) -> None:
     chunk = os.urandom(_CHUNK)
     with tempfile.TemporaryFile(dir=_disk_folder()) as file:
         while gate.open:
@@ -109,14 +109,14 @@ def _disk_folder() -> str:
     return "/var/tmp" if os.access("/var/tmp", os.W_OK) else tempfile.gettempdir()
 
 
-def _memory(gate: Gate, _folder: str) -> None:
+def _memory(gate: LoadGate, _folder: str) -> None:
     source, target = bytearray(MEMORY_BYTES), bytearray(MEMORY_BYTES)
     while gate.open:
         target[:] = source
         source = bytearray(target)
 
 
-def _echo(gate: Gate, folder: str) -> None:
+def _echo(gate: LoadGate, folder: str) -> None:
     with RequestServer(f"ipc://{folder}/echo.ipc") as server:
         while gate.open:
             received = server.receive(20)
@@ -124,7 +124,7 @@ def _echo(gate: Gate, folder: str) -> None:
                 server.send(*received)
 
 
-def _client(gate: Gate, folder: str) -> None:
+def _client(gate: LoadGate, folder: str) -> None:
     with RequestDealer(f"ipc://{folder}/echo.ipc") as dealer:
         unanswered = 0
         while gate.open:
@@ -136,7 +136,7 @@ def _client(gate: Gate, folder: str) -> None:
                 unanswered = 0
 
 
-_WORK: Final[dict[str, Callable[[Gate, str], None]]] = {
+_WORK: Final[dict[str, Callable[[LoadGate, str], None]]] = {
     "processor": _processor,
     "disk": _disk,
     "memory": _memory,
@@ -150,7 +150,7 @@ def main(kind: str, folder: str) -> None:
     ignore_interrupts()
     lifeline = Lifeline.from_stdin()
     threading.Thread(target=lambda: (lifeline.wait(), os._exit(0)), daemon=True).start()
-    gate = Gate(folder)
+    gate = LoadGate(folder)
     while True:
         if gate.open:
             with contextlib.suppress(OSError):  # a full disk: the next turn tries again

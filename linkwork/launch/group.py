@@ -28,7 +28,7 @@ from linkwork.protocol.endpoints import Claim, MachineEndpoints, RunningProcess,
 from linkwork.protocol.errors import Taken
 from linkwork.protocol.request_client import RequestClient
 from linkwork.timing.children import Child, Process
-from linkwork.timing.signals import Interrupts
+from linkwork.timing.signals import SignalInterrupts
 
 ROLE: Final = "group"
 """The role of the supervisor's lock in the machine's runtime folder."""
@@ -127,7 +127,7 @@ class Group:
             self._held = stack.enter_context(self._claimed())
             self._output = OutputLog(output_path(self._options.name))
             stack.callback(self._output.close)
-            self._interrupts = stack.enter_context(Interrupts())
+            self._interrupts = stack.enter_context(SignalInterrupts())
             before = signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
             stack.callback(signal.signal, signal.SIGHUP, before)
             self._selector.register(self._interrupts.fd, selectors.EVENT_READ)

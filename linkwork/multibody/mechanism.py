@@ -11,7 +11,7 @@ from linkwork.arrays import Floats, Integers
 from linkwork.brief import Brief
 from linkwork.multibody.closure.elimination_plan import planned, row_columns
 from linkwork.multibody.constraints import Constraint
-from linkwork.multibody.constraints.expression_fields import Programs
+from linkwork.multibody.constraints.expression_fields import ExpressionPrograms
 from linkwork.multibody.contact.compliance import Contact, JointStop, compliance_fields
 from linkwork.multibody.forces.elements import ForceElement, element_fields
 from linkwork.multibody.kernels import layout
@@ -25,7 +25,7 @@ from linkwork.multibody.model import (
     _frozen,
 )
 from linkwork.multibody.parameters import (
-    Demanded,
+    ConstraintParameters,
     columns,
     constraint_fields,
     dof_with_coordinates,
@@ -207,7 +207,7 @@ class _Fields:
     tables: dict[str, Integers]
     links: list[Link]
     places: Places
-    demanded: Demanded
+    demanded: ConstraintParameters
     coordinates: tuple[Coordinate, ...]
     names: tuple[str, ...]
     is_angle: tuple[bool, ...]
@@ -256,7 +256,7 @@ def _fields(
     check_names("coordinates", [c.name for c in everything])
     rows = _coordinate_rows(everything, own, [point.name for point in points])
     turning = {c.name for c in everything if c.kind in ANGLES}
-    programs = Programs([c.name for c in everything])
+    programs = ExpressionPrograms([c.name for c in everything])
     forces = element_fields(elements, names, own, points, seats, programs)
     demanded = constraint_fields(constraints, seats, [c.name for c in everything], turning, programs)
     coordinate_angles = {

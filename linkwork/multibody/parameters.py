@@ -15,7 +15,7 @@ from linkwork.multibody.constraints import (
     ExpressionConstraint,
     Frame,
 )
-from linkwork.multibody.constraints.expression_fields import Programs, subtracted_from
+from linkwork.multibody.constraints.expression_fields import ExpressionPrograms, subtracted_from
 from linkwork.multibody.kernels import layout
 from linkwork.multibody.model import (
     ModelError,
@@ -76,14 +76,14 @@ def inertial_parameters(links: Sequence[Link]) -> dict[str, Floats]:
 
 
 @dataclass(frozen=True)
-class Demanded:
+class ConstraintParameters:
     """The constraints' part of a `Model`."""
 
     parameters: dict[str, Floats]
     tables: dict[str, Integers]
     counts: dict[str, int]
     target_names: tuple[str, ...]
-    programs: Programs
+    programs: ExpressionPrograms
 
 
 def constraint_fields(
@@ -91,8 +91,8 @@ def constraint_fields(
     seats: dict[str, BodyPlacement],
     coordinate_names: Sequence[str],
     turning: Set[str],
-    programs: Programs,
-) -> Demanded:
+    programs: ExpressionPrograms,
+) -> ConstraintParameters:
     """Look up frames and coordinates; `turning` are the coordinates that are angles in space.
 
     `programs` takes up the expressions, after those of the forces. Raises ModelError for what does not exist.
@@ -126,7 +126,7 @@ def constraint_fields(
             offsets.append(row.offset)
         terms.extend(own)
     baumgarte = [c.baumgarte for c in constraints for _ in c.rows]
-    return Demanded(
+    return ConstraintParameters(
         {
             "frame_at": np.array([seat.origin for seat in frames]),
             "frame_axes": np.array([seat.axes.T for seat in frames]),
@@ -206,7 +206,7 @@ def _first_value(constraint: Constraint) -> float:
 def scaling(
     links: Sequence[Link],
     constraints: Sequence[Constraint],
-    demanded: Demanded,
+    demanded: ConstraintParameters,
     is_angle: Sequence[bool],
     coordinate_is_angle: dict[str, bool],
     rank_tolerance: float,

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from linkwork.arrays import Floats
 from linkwork.controller.configuration import configured
 from linkwork.controller.exchange.records import CHANNELS, layout_for
-from linkwork.controller.gateway.records.event_detection import Story
-from linkwork.controller.gateway.records.messages import Wording
+from linkwork.controller.gateway.records.event_detection import EventDetector
+from linkwork.controller.gateway.records.messages import Messages
 from linkwork.controller.gateway.requests.describe import describe
 from linkwork.controller.gateway.requests.state_answers import recorded_state
 from linkwork.machine import Machine
@@ -66,7 +66,7 @@ class RecordedRun:
     def __init__(self, recording: Recording, machine: Machine) -> None:
         """Raises NoRecording where the recording is of another machine."""
         self.recording, self.machine = recording, machine
-        self.layout, self.wording = layout_for(machine), Wording(machine)
+        self.layout, self.wording = layout_for(machine), Messages(machine)
         self.records = self._records()
         self.time_s = _time_line(self.records["time_s"], machine.controller.period_s)
 
@@ -127,7 +127,7 @@ class RecordedRun:
 
     def _events(self) -> list[Happening]:
         """The events that clients were sent, from the records as the gateway makes them."""
-        story = Story(self.layout, self.wording, self.records[0])
+        story = EventDetector(self.layout, self.wording, self.records[0])
         words = self.records.view(np.float64).reshape(len(self.records), -1)
         return [
             self._happening(row, _GROUPS.get(name, name), _event_text(name, content))

@@ -7,7 +7,7 @@ import os
 import resource
 from pathlib import Path
 
-from linkwork.timing.scheduling import SetupStep
+from linkwork.timing.scheduling import SchedulingStep
 from linkwork.timing.system import LIBC
 
 _MCL_CURRENT = 1
@@ -23,7 +23,7 @@ _REMEDY = (
 )
 
 
-def lock() -> SetupStep:
+def lock() -> SchedulingStep:
     """Lock all memory of this process, now and later, keep freed memory, and touch a reserve of heap.
 
     Where the limit of locked memory is finite and this process may not exceed it, no memory is locked: a lock
@@ -32,14 +32,14 @@ def lock() -> SetupStep:
     """
     limit = _raise_limit()
     if limit != resource.RLIM_INFINITY and not _may_exceed_limit():
-        return SetupStep("memory", "locked", f"not locked (limit {limit // 1024} KiB)", _REMEDY)
+        return SchedulingStep("memory", "locked", f"not locked (limit {limit // 1024} KiB)", _REMEDY)
     LIBC.mallopt(_M_TRIM_THRESHOLD, -1)
     LIBC.mallopt(_M_MMAP_MAX, 0)
     if LIBC.mlockall(_MCL_CURRENT | _MCL_FUTURE) != 0:
         why = os.strerror(ctypes.get_errno())
-        return SetupStep("memory", "locked", "not locked", f"mlockall: {why}. {_REMEDY}")
+        return SchedulingStep("memory", "locked", "not locked", f"mlockall: {why}. {_REMEDY}")
     reserve_heap(_HEAP_RESERVE_BYTES)
-    return SetupStep("memory", "locked", "locked")
+    return SchedulingStep("memory", "locked", "locked")
 
 
 def reserve_heap(size: int) -> None:

@@ -28,7 +28,7 @@ from typing import Literal
 
 from linkwork.options import command_options, option
 from linkwork.timing import memory, scheduling
-from linkwork.timing.scheduling import SetupStep
+from linkwork.timing.scheduling import SchedulingStep
 
 Policy = Literal["enforce", "warn", "ignore"]
 POLICIES: tuple[Policy, ...] = ("enforce", "warn", "ignore")
@@ -69,7 +69,7 @@ class Obtained:
     """
 
     policy: Policy
-    steps: list[SetupStep] = field(default_factory=list)
+    steps: list[SchedulingStep] = field(default_factory=list)
     dma_latency_fd: int = -1
 
     @property
@@ -107,7 +107,7 @@ class Obtained:
         gc.collect()
         gc.freeze()
         gc.disable()
-        self.steps.append(SetupStep("gc", "off", "off"))
+        self.steps.append(SchedulingStep("gc", "off", "off"))
 
     def close(self) -> None:
         """Restore what affects other programs: the thread's priority and the processors' deep sleep.
@@ -164,9 +164,9 @@ def set_up(
     return obtained
 
 
-def _blas_step() -> SetupStep:
+def _blas_step() -> SchedulingStep:
     threads = os.environ.get("OPENBLAS_NUM_THREADS", "")
-    return SetupStep(
+    return SchedulingStep(
         "blas threads",
         "1",
         threads or "not set",

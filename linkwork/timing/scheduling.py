@@ -40,7 +40,7 @@ def share_processors(available: frozenset[int] | None = None) -> tuple[frozenset
     return last, (allowed - last or allowed)
 
 
-def pin(cpus: frozenset[int]) -> SetupStep:
+def pin(cpus: frozenset[int]) -> SchedulingStep:
     """Keep this thread, and the threads it starts from now on, on these processors."""
     remedy = (
         f"Processors of this computer: {_words(range(os.cpu_count() or 1))}; a container may allow fewer."
@@ -49,10 +49,10 @@ def pin(cpus: frozenset[int]) -> SetupStep:
         os.sched_setaffinity(0, cpus)
     except OSError as error:
         remedy = f"{os.strerror(error.errno or 0)}. {remedy}"
-    return SetupStep("cpus", _words(cpus), _words(os.sched_getaffinity(0)), remedy)
+    return SchedulingStep("cpus", _words(cpus), _words(os.sched_getaffinity(0)), remedy)
 
 
-def set_policy(fifo_priority: int | None) -> SetupStep:
+def set_policy(fifo_priority: int | None) -> SchedulingStep:
     """SCHED_FIFO at this priority, or the ordinary policy for None. Raises ValueError beyond 1 to 99."""
     low, high = os.sched_get_priority_min(os.SCHED_FIFO), os.sched_get_priority_max(os.SCHED_FIFO)
     if fifo_priority is not None and not low <= fifo_priority <= high:
@@ -65,12 +65,12 @@ def set_policy(fifo_priority: int | None) -> SetupStep:
         if os.sched_getscheduler(0) in (os.SCHED_FIFO, os.SCHED_RR):
             os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
         now = _policy()
-        return SetupStep("policy", now, now)
+        return SchedulingStep("policy", now, now)
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(fifo_priority))
     except PermissionError as error:
         remedy = f"{os.strerror(error.errno or errno.EPERM)}. {remedy}"
-    return SetupStep("policy", f"fifo {fifo_priority}", _policy(), remedy)
+    return SchedulingStep("policy", f"fifo {fifo_priority}", _policy(), remedy)
 
 
 def give_way() -> None:
@@ -83,7 +83,7 @@ def give_way() -> None:
         Path("/proc/self/autogroup").write_text(str(_LATER))
 
 
-def set_timer_slack(slack_ns: int) -> SetupStep:
+def set_timer_slack(slack_ns: int) -> SchedulingStep:
     """Set the time by which the kernel may delay a wake-up of this thread, and of threads started later.
 
     A thread under SCHED_FIFO has no slack, independent of this setting.
@@ -92,12 +92,12 @@ def set_timer_slack(slack_ns: int) -> SetupStep:
     found = LIBC.prctl(_PR_GET_TIMERSLACK, 0, 0, 0, 0)
     if _policy().startswith(("fifo", "rr")) and found == 0:
         found = slack_ns
-    return SetupStep(
+    return SchedulingStep(
         "timer slack", f"{slack_ns} ns", f"{found} ns", "The kernel rejected it; this is harmless."
     )
 
 
-def hold_dma_latency(latency_us: int) -> tuple[int, SetupStep]:
+def hold_dma_latency(latency_us: int) -> tuple[int, SchedulingStep]:
     """Keep the processors out of deep sleep for as long as the descriptor (-1 when refused) stays open."""
     asked = f"{latency_us} us"
     try:
@@ -110,8 +110,8 @@ def hold_dma_latency(latency_us: int) -> tuple[int, SetupStep]:
             'KERNEL=="cpu_dma_latency", GROUP="realtime", MODE="0660", or run as root; '
             "without it a sleeping processor takes longer to wake."
         )
-        return -1, SetupStep("dma latency", asked, "as it was", remedy)
-    return fd, SetupStep("dma latency", asked, asked)
+        return -1, SchedulingStep("dma latency", asked, "as it was", remedy)
+    return fd, SchedulingStep("dma latency", asked, asked)
 
 
 def _policy() -> str:
@@ -125,7 +125,7 @@ def _words(cpus: frozenset[int] | set[int] | range) -> str:
 
 
 @dataclass(frozen=True)
-class SetupStep:
+class SchedulingStep:
     """A requested setting: its name, the values asked for and obtained as short texts, and a remedy.
 
     `remedy`: what to do where the two differ.

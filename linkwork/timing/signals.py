@@ -14,7 +14,7 @@ from typing import Any
 _WATCHED = (signal.SIGINT, signal.SIGTERM)
 
 
-class Interrupts:
+class SignalInterrupts:
     """From `install` to `close`, SIGINT and SIGTERM are counted instead of ending the process.
 
     requested: an end was requested: stop the machine on its path, then leave. insisted: asked a second
@@ -40,7 +40,7 @@ class Interrupts:
         """Whether a second one has come."""
         return self.count >= 2
 
-    def install(self) -> Interrupts:
+    def install(self) -> SignalInterrupts:
         """Begin to count. Raises ValueError outside the main thread."""
         self.fd, self._write_fd = os.pipe()
         os.set_blocking(self.fd, False)
@@ -66,7 +66,7 @@ class Interrupts:
         os.close(self._write_fd)
         self.fd = self._write_fd = -1
 
-    def __enter__(self) -> Interrupts:
+    def __enter__(self) -> SignalInterrupts:
         return self.install()
 
     def __exit__(self, *_: object) -> None:

@@ -18,7 +18,7 @@ from linkwork.plant.drivers.finding import NoDriver, make_driver, read_options
 from linkwork.plant.drivers.hardware import Hardware
 from linkwork.plant.machinery import Machinery, MachineryFailed
 from linkwork.plant.plant_options import PlantOptions
-from linkwork.plant.simulator.start_values import NotAssembled
+from linkwork.plant.simulator.start_values import StartNotAssembled
 from linkwork.protocol.codes import ExitCode, Pace
 from linkwork.protocol.endpoints import Claim, MachineEndpoints, claim
 from linkwork.protocol.errors import EndpointError
@@ -30,7 +30,7 @@ from linkwork.timing.clock import Ticker
 from linkwork.timing.notify import Notifier
 from linkwork.timing.realtime import Obtained, RealTimeRefused, set_up
 from linkwork.timing.scheduling import set_policy, share_processors
-from linkwork.timing.signals import Interrupts
+from linkwork.timing.signals import SignalInterrupts
 
 if TYPE_CHECKING:
     from linkwork.plant.faults.timeline import TimeLine
@@ -47,7 +47,7 @@ class DaemonEnd:
     of a service manager.
     """
 
-    def __init__(self, interrupts: Interrupts, lifeline: Lifeline | None, notifier: Notifier) -> None:
+    def __init__(self, interrupts: SignalInterrupts, lifeline: Lifeline | None, notifier: Notifier) -> None:
         self._interrupts, self._lifeline, self._notifier = interrupts, lifeline, notifier
         self._held: Claim | None = None
         self._in_use: Callable[[], bool] = bool
@@ -105,7 +105,7 @@ def _start(options: PlantOptions) -> int:
         return _refuse(str(error), ExitCode.USAGE)
     try:
         return run(machine, options, driver_options, keys, events)
-    except (NotAssembled, MachineError, NoDriver, PaceNotOffered) as error:
+    except (StartNotAssembled, MachineError, NoDriver, PaceNotOffered) as error:
         return _refuse(str(error), ExitCode.USAGE)
     except (EndpointError, RealTimeRefused) as error:
         return _refuse(str(error), ExitCode.REFUSED)
@@ -153,7 +153,7 @@ def run(
         machine = pushable(machine)
     line = _time_line(machine, options)
     lifeline = Lifeline.from_stdin() if options.lifeline else None
-    with _seated(machine, options) as held, Interrupts() as interrupts, closing(Notifier()) as notifier:
+    with _seated(machine, options) as held, SignalInterrupts() as interrupts, closing(Notifier()) as notifier:
         if lifeline is not None:
             ignore_interrupts()
         ending = DaemonEnd(interrupts, lifeline, notifier)

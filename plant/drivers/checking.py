@@ -24,7 +24,7 @@ _BITS = int(
 )
 
 
-class Examination:
+class DriverCheck:
     """A driver under test, made by `make`; `setup` says for what machine."""
 
     def __init__(self, make: Callable[[Setup], Driver], setup: Setup) -> None:

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from linkwork.machine import Machine
-from linkwork.plant.drivers.checking import Examination
+from linkwork.plant.drivers.checking import DriverCheck
 from linkwork.plant.drivers.driver import Homes
 from linkwork.plant.drivers.findings import Finding, Skipped, Warned, judged, require
 from linkwork.plant.drivers.scaling import Scaling
@@ -20,7 +20,7 @@ _PUSH_S = 0.1
 _REST_S = 0.5
 
 
-class MovingExamination(Examination):
+class MovingExamination(DriverCheck):
     """Exercises that need the machine file, for the efforts that are safe and for the signs."""
 
     machine: Machine

@@ -160,9 +160,9 @@ def steps_by(
 
         return TaylorSteps(machine, work, reactions_at)
     if method in ADAPTIVE:
-        from linkwork.plant.offline.reference_run import AdaptiveSteps
+        from linkwork.plant.offline.reference_run import ReferenceSteps
 
-        return AdaptiveSteps(work, method, *tolerances)
+        return ReferenceSteps(work, method, *tolerances)
     if formulation == "minimal" and machine.closed_form and not switched and not touches(work):
         from linkwork.plant.offline.closed_form_run import ClosedFormSteps
 

@@ -74,7 +74,7 @@ def _normalise(m: Model, q: Floats) -> None:
     normalise(m, q)
 
 
-class AdaptiveSteps:
+class ReferenceSteps:
     """Samples of a workspace's motion by scipy, called as the kernels of offline_kernels.py are."""
 
     switches: int | None = None

@@ -16,7 +16,7 @@ from linkwork.machine.nearest_name import meant
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.workspace import Workspace
 from linkwork.plant.offline.efforts import MotorEfforts
-from linkwork.plant.simulator.start_values import NotAssembled, put_together
+from linkwork.plant.simulator.start_values import StartNotAssembled, put_together
 
 STARTS: Final = ("assembled", "as-given")
 _KEPT: Final = 1e-6
@@ -99,7 +99,7 @@ def _refuse_other_speeds(machine: Machine, work: Workspace, speeds: Mapping[str,
     for name, wanted in speeds.items():
         left = float(work.v[mechanism.joint_index(name)])
         if abs(left - wanted) > _KEPT * size:
-            raise NotAssembled(
+            raise StartNotAssembled(
                 f"{machine.name} cannot start with the speed {wanted:g} of {name}: the constraints and the "
                 f"speeds before it give {left:g}. Give at most {machine.dof} (one per degree of "
                 "freedom), of joints that can move here, or start as-given"

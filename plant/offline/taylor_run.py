@@ -9,7 +9,7 @@ from linkwork.machine import Machine
 from linkwork.multibody.model import ModelError
 from linkwork.multibody.reactions.reactions import Reaction
 from linkwork.multibody.taylor import SingularStep, StepTooLong, TaylorStepper
-from linkwork.multibody.taylor.conversion import TreeCoordinates, efforts_of, maximal_model_of
+from linkwork.multibody.taylor.conversion import TreeConversion, efforts_of, maximal_model_of
 from linkwork.multibody.workspace import Model, Workspace
 from linkwork.plant.offline.run_kernels import POSITION, look
 
@@ -37,7 +37,7 @@ class TaylorSteps:
             text = f"taylor cannot simulate {machine.name}: {error}. Use formulation projected"
             raise ValueError(text) from None
         self._stepper.stand_as(mechanism, work.q, work.v)
-        self._coordinates = TreeCoordinates(mechanism, self._stepper, work.q)
+        self._coordinates = TreeConversion(mechanism, self._stepper, work.q)
         self._work, self._mechanism, self.stopped = work, mechanism, ""
         self.reactions: list[tuple[Reaction, ...]] = []
 

@@ -11,7 +11,7 @@ from linkwork.multibody.kernels.layout import ORDINARY
 from linkwork.multibody.workspace import Workspace
 
 
-class NotAssembled(ValueError):
+class StartNotAssembled(ValueError):
     """The plant's constraints cannot be met near the initial state; the text says which, and what to do."""
 
 
@@ -33,7 +33,7 @@ def put_together(
             mechanism, work.q, work.v, first, speeds, near=machine.initial_q
         )
     except AssemblyError as error:
-        raise NotAssembled(
+        raise StartNotAssembled(
             f"{machine.name} cannot be assembled at these initial positions: {error}"
         ) from None
     work.ranking[ORDINARY] = found.ordinary_rank

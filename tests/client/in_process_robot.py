@@ -12,7 +12,7 @@ from linkwork.arrays import Floats
 from linkwork.controller.exchange.orders import Order, SetOutputs, StartGoal
 from linkwork.controller.exchange.records import CHANNELS
 from linkwork.controller.gateway.history import Memory
-from linkwork.controller.gateway.records.messages import Wording
+from linkwork.controller.gateway.records.messages import Messages
 from linkwork.controller.gateway.requests.describe import describe
 from linkwork.controller.motion.references.reference import GoalStatus
 from linkwork.controller.planning.messages.planner_messages import MachineState
@@ -60,7 +60,7 @@ class RobotInProcess:
         self._q: list[Floats] = []
         self._applied: list[Floats] = []
         self._goals = self._seen = 0
-        self._memory, self._wording = Memory(), Wording(machine)
+        self._memory, self._wording = Memory(), Messages(machine)
         self._before: np.void | None = None
         self._tick()
 

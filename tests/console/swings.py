@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.controller.gateway.records.log_segment import LogSource, Segment
-from linkwork.controller.gateway.records.messages import Wording
+from linkwork.controller.gateway.records.messages import Messages
 from linkwork.machine import load
 from linkwork.protocol.codes import Pace
 from tests.controller.loop.in_process import InProcess
@@ -34,7 +34,7 @@ def swing_recording(path: Path, amplitude: float = 0.4, wait_s: float = 0.1, *, 
     segment = Segment(path, LogSource.for_machine(SCARA, run.layout, Pace.LOCKSTEP))
     segment.ticks(words.reshape(len(samples), -1))
     if faulty:
-        segment.event("fault", dict(Wording(SCARA).fault(samples[-1].record)))
+        segment.event("fault", dict(Messages(SCARA).fault(samples[-1].record)))
     segment.flush(close_chunk=True)
     segment.abandon()
     return path

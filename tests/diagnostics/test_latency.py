@@ -12,7 +12,7 @@ import pytest
 from linkwork.diagnostics.latency import LatencyError, LatencyReport, run_latency
 from linkwork.diagnostics.latency_text import bars, report_text
 from linkwork.diagnostics.load import kinds
-from linkwork.timing.scheduling import SetupStep
+from linkwork.timing.scheduling import SchedulingStep
 from linkwork.timing.statistics import Histogram
 from tests.waiting import wait_for
 
@@ -85,7 +85,10 @@ def test_json_has_every_number_in_microseconds() -> None:
 
 def test_the_text_holds_verdict_and_advice() -> None:
     report = made_up(600.0)
-    report.means += [SetupStep("policy", "fifo 50", "other", "Run as root."), SetupStep("gc", "off", "off")]
+    report.means += [
+        SchedulingStep("policy", "fifo 50", "other", "Run as root."),
+        SchedulingStep("gc", "off", "off"),
+    ]
     text = report_text(report)
     for words in (
         "poor: the latest wake-up was 600.0 us, 60.0% of a period",
@@ -154,8 +157,8 @@ def test_a_run_under_load_measures_both_and_leaves_nothing(runtime: Path) -> Non
 
 def test_the_load_ends_with_a_parent_that_is_killed(runtime: Path) -> None:
     program = (
-        "import sys, time; from linkwork.diagnostics.load import Gate, load\n"
-        "with load(sys.argv[1]): Gate(sys.argv[1]).set(to=True); print('on', flush=True); time.sleep(60)"
+        "import sys, time; from linkwork.diagnostics.load import LoadGate, load\n"
+        "with load(sys.argv[1]): LoadGate(sys.argv[1]).set(to=True); print('on', flush=True); time.sleep(60)"
     )
     parent = subprocess.Popen([sys.executable, "-c", program, str(runtime)], stdout=subprocess.PIPE)
     assert parent.stdout is not None

@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from linkwork.machine import MachineError, check, load, shipped_path
-from linkwork.multibody.assembly.branch_velocities import Tangents, branch_velocities
+from linkwork.multibody.assembly.branch_velocities import BranchTangents, branch_velocities
 from linkwork.plant.offline.run import simulate
 from tests.command import linkwork
 
@@ -169,7 +169,7 @@ def test_every_branch_is_found_once(count, numbers, double):
         ]
     )
     size = count + 1
-    equations = Tangents(
+    equations = BranchTangents(
         np.eye(size),
         np.zeros(size),
         curvature,
@@ -187,7 +187,7 @@ def test_every_branch_is_found_once(count, numbers, double):
 
 def test_a_double_branch_does_not_hide_the_others() -> None:
     curvature = np.array([np.diag([0.0, 1.0, 0.0]), np.diag([-4.0, 0.0, 1.0])])  # z1² = 0 and z2² = 4 z0²
-    equations = Tangents(
+    equations = BranchTangents(
         np.eye(3), np.zeros(3), curvature, np.zeros((2, 3)), np.zeros(2), np.eye(3), np.eye(2)
     )
     found = np.array(branch_velocities(equations, np.eye(3)[:1], [0.6], np.array([0.6, 0, 0])))

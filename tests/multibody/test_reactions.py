@@ -20,7 +20,7 @@ from linkwork.multibody.constraints import (
 from linkwork.multibody.formulations.acceleration import accelerate
 from linkwork.multibody.reactions.reactions import ReactionTable, joint_reactions
 from linkwork.multibody.taylor import TaylorStepper
-from linkwork.multibody.taylor.conversion import TreeCoordinates, maximal_model_of
+from linkwork.multibody.taylor.conversion import TreeConversion, maximal_model_of
 from tests.multibody.closed_machines import four_bar
 from tests.multibody.machines import (
     G,
@@ -182,7 +182,7 @@ def test_tree_coordinates_are_read_from_bodies():
     q, v = random_state(rng, tree)
     stepper = TaylorStepper(maximal_model_of(tree))
     stepper.stand_as(tree, q, v)
-    found_q, found_v = TreeCoordinates(tree, stepper, q).read()
+    found_q, found_v = TreeConversion(tree, stepper, q).read()
     assert np.abs(found_q - q).max() < 1e-9
     assert np.abs(found_v - v).max() < 1e-9
 
@@ -194,6 +194,6 @@ def test_a_ball_with_angles_is_read_too():
     q, v = np.array([0.4, -0.7, 9.0]), np.array([0.3, 1.1, -0.8])
     stepper = TaylorStepper(maximal_model_of(tree))
     stepper.stand_as(tree, q, v)
-    found_q, found_v = TreeCoordinates(tree, stepper, q).read()
+    found_q, found_v = TreeConversion(tree, stepper, q).read()
     assert np.abs(found_q - q).max() < 1e-12
     assert np.abs(found_v - v).max() < 1e-12

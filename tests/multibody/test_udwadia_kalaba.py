@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from linkwork.arrays import Floats
 from linkwork.multibody import functions
 from linkwork.multibody.dynamics.udwadia_kalaba import (
-    ConstrainedAcceleration,
+    UdwadiaKalabaAcceleration,
     constrained_acceleration,
     scratch_size,
 )
@@ -38,7 +38,7 @@ def _by_symmetric_root(mass: Floats, r: Floats, a: Floats, b: Floats) -> tuple[F
 def test_full_rank_equals_the_saddle_point(seed, n, data):
     m = data.draw(st.integers(0, n))
     mass, r, a, b = _system(seed, n, m)
-    solve = ConstrainedAcceleration(m, n)
+    solve = UdwadiaKalabaAcceleration(m, n)
     assert solve(mass, r, a, b) == m
     saddle = np.block([[mass, -a.T], [a, np.zeros((m, m))]])
     if m and np.linalg.cond(saddle) > 1e7:
@@ -54,7 +54,7 @@ def test_redundant_rows_leave_motion_and_force_as_they_were(seed):
     mass, r, a, b = _system(seed, 6, 3)
     rng = np.random.default_rng(seed)
     mix = rng.normal(size=(5, 3))
-    once, more = ConstrainedAcceleration(3, 6), ConstrainedAcceleration(8, 6)
+    once, more = UdwadiaKalabaAcceleration(3, 6), UdwadiaKalabaAcceleration(8, 6)
     assert once(mass, r, a, b) == 3
     assert more(mass, r, np.vstack([a, mix @ a]), np.concatenate([b, mix @ b])) == 3
     assert np.abs(once.acceleration - more.acceleration).max() < 1e-10
@@ -64,7 +64,7 @@ def test_redundant_rows_leave_motion_and_force_as_they_were(seed):
 @pytest.mark.parametrize("seed", range(20))
 def test_contradicting_rows_are_met_as_gauss_would(seed):
     mass, r, a, b = _system(seed, 3, 5)
-    solve = ConstrainedAcceleration(5, 3)
+    solve = UdwadiaKalabaAcceleration(5, 3)
     assert solve(mass, r, a, b) == 3
     vdot, force = _by_symmetric_root(mass, r, a, b)
     assert np.abs(solve.acceleration - vdot).max() < 1e-9 * np.abs(vdot).max()
@@ -80,7 +80,7 @@ def test_any_rank_equals_the_symmetric_root(seed, n, m, rank):
     values = np.linalg.svd(a, compute_uv=False)[:rank]
     if rank and values[-1] < 1e-3 * values[0]:
         return
-    solve = ConstrainedAcceleration(m, n)
+    solve = UdwadiaKalabaAcceleration(m, n)
     assert solve(mass, r, a, b) == rank
     vdot, force = _by_symmetric_root(mass, r, a, b)
     assert np.abs(solve.acceleration - vdot).max() < 1e-7 * max(1.0, np.abs(vdot).max())
@@ -95,7 +95,7 @@ def test_the_scara_with_its_tool_prescribed_is_inverse_dynamics():
     a = np.ascontiguousarray(functions.coordinate_jacobian(mechanism, q)[4:])
     wanted = np.array([0.4, -0.3, 0.2, 0.1])
     b = wanted - functions.coordinate_rate(mechanism, q, v)[4:]
-    solve = ConstrainedAcceleration(4, 4)
+    solve = UdwadiaKalabaAcceleration(4, 4)
     mass, h = functions.mass_matrix(mechanism, q), functions.bias(mechanism, q, v)
     assert solve(mass, -h, a, b) == 4
     vdot = np.linalg.solve(a, b)
@@ -105,7 +105,7 @@ def test_the_scara_with_its_tool_prescribed_is_inverse_dynamics():
 
 
 def test_a_mass_matrix_that_is_not_positive_definite_is_told():
-    solve = ConstrainedAcceleration(1, 2)
+    solve = UdwadiaKalabaAcceleration(1, 2)
     assert solve(np.diag([1.0, 0.0]), np.ones(2), np.ones((1, 2)), np.ones(1)) == -1
     assert np.isnan(solve.acceleration).all()
     assert np.isnan(solve.constraint_force).all()

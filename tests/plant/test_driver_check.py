@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from linkwork.machine import load
-from linkwork.plant.drivers.checking import Examination
+from linkwork.plant.drivers.checking import DriverCheck
 from linkwork.plant.drivers.driver import Reading, Setup
 from linkwork.plant.drivers.findings import ExerciseVerdict
 from linkwork.plant.drivers.moving import MovingExamination
@@ -23,7 +23,7 @@ SETUP = Setup({}, 1, 1, 0.002)
 
 
 def verdicts(kind, setup=SETUP):
-    return {each.name: each for each in Examination(kind, setup).findings()}
+    return {each.name: each for each in DriverCheck(kind, setup).findings()}
 
 
 def test_a_sound_driver_passes():

@@ -11,7 +11,7 @@ from linkwork.machine import load
 from linkwork.plant.offline.efforts import MotorEfforts
 from linkwork.plant.offline.run import begin, simulate
 from linkwork.plant.offline.start_state import StartState
-from linkwork.plant.simulator.start_values import NotAssembled
+from linkwork.plant.simulator.start_values import StartNotAssembled
 
 BAR = load("four_bar")
 PLATE = """
@@ -36,7 +36,7 @@ def test_a_given_speed_is_kept_and_the_others_follow() -> None:
 
 def test_speeds_that_the_constraints_do_not_admit_are_refused_with_what_they_leave() -> None:
     alone = begin(BAR, StartState(speeds={"a1": 1.0})).v[BAR.plant_mechanism.joint_index("a3")]
-    with pytest.raises(NotAssembled, match=rf"speed 9 of a3: .* give {alone:g}"):
+    with pytest.raises(StartNotAssembled, match=rf"speed 9 of a3: .* give {alone:g}"):
         begin(BAR, StartState(speeds={"a1": 1.0, "a3": 9.0}))
     both = begin(BAR, StartState(speeds={"a1": 1.0, "a3": float(alone)}))
     assert both.v[BAR.plant_mechanism.joint_index("a1")] == pytest.approx(1.0, rel=1e-9)

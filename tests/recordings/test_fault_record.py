@@ -9,7 +9,7 @@ import pytest
 
 from linkwork.controller.gateway.records.flight_record import FlightRecorder
 from linkwork.controller.gateway.records.log_segment import LogSource
-from linkwork.controller.gateway.records.messages import Wording
+from linkwork.controller.gateway.records.messages import Messages
 from linkwork.drawing.text_chart import text_chart, time_axis
 from linkwork.machine import load
 from linkwork.recordings.fault_record import FaultRecord, fault_record
@@ -28,7 +28,7 @@ def flight(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run.send(*run.swing(amplitude=1.6, seconds=1.0), path=1.0)
     samples = run.until(lambda sample: sample["fault"] != 0)
     samples += run.run(0.1)
-    fault = dict(Wording(SCARA).fault(samples[-1].record))
+    fault = dict(Messages(SCARA).fault(samples[-1].record))
     state = tmp_path_factory.mktemp("state")
     metadata = {"machine": "scara", "law": SCARA.controller.law}
     source = LogSource(run.layout, False, SCARA.source_text, metadata)

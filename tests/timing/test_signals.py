@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from linkwork.timing.signals import Interrupts
+from linkwork.timing.signals import SignalInterrupts
 
 
 @pytest.fixture
-def interrupts() -> Iterator[Interrupts]:
-    with Interrupts() as installed:
+def interrupts() -> Iterator[SignalInterrupts]:
+    with SignalInterrupts() as installed:
         yield installed
 
 
@@ -20,14 +20,16 @@ def readable(fd: int) -> bool:
     return bool(select.select([fd], [], [], 0)[0])
 
 
-def test_nothing_came(interrupts: Interrupts) -> None:
+def test_nothing_came(interrupts: SignalInterrupts) -> None:
     assert not interrupts.requested
     assert not readable(interrupts.fd)
     interrupts.drain()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_the_first_requests_and_the_second_insists(interrupts: Interrupts, number: signal.Signals) -> None:
+def test_the_first_requests_and_the_second_insists(
+    interrupts: SignalInterrupts, number: signal.Signals
+) -> None:
     os.kill(os.getpid(), number)
     assert (interrupts.requested, interrupts.insisted, interrupts.last) == (True, False, number)
     assert readable(interrupts.fd)
@@ -39,7 +41,7 @@ def test_the_first_requests_and_the_second_insists(interrupts: Interrupts, numbe
     assert readable(interrupts.fd)
 
 
-def test_a_poll_wakes_up(interrupts: Interrupts) -> None:
+def test_a_poll_wakes_up(interrupts: SignalInterrupts) -> None:
     signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), signal.SIGTERM))
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.02)
@@ -53,7 +55,7 @@ def test_a_poll_wakes_up(interrupts: Interrupts) -> None:
 
 def test_close_puts_back_what_was_there() -> None:
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
-    interrupts = Interrupts().install()
+    interrupts = SignalInterrupts().install()
     assert signal.getsignal(signal.SIGINT) != before[0]
     interrupts.close()
     interrupts.close()

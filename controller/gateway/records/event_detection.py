@@ -16,7 +16,7 @@ from linkwork.controller.exchange.records import RecordLayout
 from linkwork.controller.gateway.records.messages import (
     ENDED,
     UNDER_WAY,
-    Wording,
+    Messages,
     limits_named,
     limits_told,
 )
@@ -39,11 +39,11 @@ _WATCHED = (
 )
 
 
-class Story:
+class EventDetector:
     """Keep the values of the last record that later events need. `first`: the record before the first batch,
     if there is one."""
 
-    def __init__(self, layout: RecordLayout, wording: Wording, first: np.void | None = None) -> None:
+    def __init__(self, layout: RecordLayout, wording: Messages, first: np.void | None = None) -> None:
         self._wording = wording
         self._dtype = layout.dtype
         signals = wording.watched_signals(layout)

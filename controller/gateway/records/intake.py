@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.controller.exchange.orders import OrderOutcome, StartGoal
-from linkwork.controller.gateway.records.event_detection import Story
+from linkwork.controller.gateway.records.event_detection import EventDetector
 from linkwork.controller.gateway.records.log import Event
 from linkwork.controller.gateway.records.logged_orders import TakenSetPoint, arrival_events, end_event
 from linkwork.controller.gateway.records.loop_statistics import LoopStatistics
@@ -40,7 +40,7 @@ class RecordIntake:
         self.behind = False
         """Whether more records waited than were processed at once."""
         self.statistics = LoopStatistics(gateway.layout)
-        self._story = Story(gateway.layout, gateway.wording)
+        self._story = EventDetector(gateway.layout, gateway.wording)
         self.reports = PathReports(gateway.machine)
         self._progress_at_s = -np.inf
         self._asides: deque[Event] = deque(maxlen=1000)
@@ -52,7 +52,7 @@ class RecordIntake:
         gateway = self._gateway
         self.since, self._progress_at_s = since, -np.inf
         self.statistics = LoopStatistics(gateway.layout)
-        self._story = Story(gateway.layout, gateway.wording)
+        self._story = EventDetector(gateway.layout, gateway.wording)
         self.reports = PathReports(gateway.machine)
 
     def note(self, name: str, content: Mapping[str, Any]) -> None:

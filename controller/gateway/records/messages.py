@@ -65,7 +65,7 @@ def finite(value: float) -> float | None:
 _ENERGY = "the energy"
 
 
-class Wording:
+class Messages:
     """Messages with a machine's names and units."""
 
     def __init__(self, machine: Machine) -> None:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.controller.exchange.orders import AuthorityEnd, OrderOutcome
-from linkwork.controller.gateway.records.messages import UNDER_WAY, Wording, state_name
+from linkwork.controller.gateway.records.messages import UNDER_WAY, Messages, state_name
 from linkwork.controller.supervision.brakes import Phase
 from linkwork.controller.supervision.state_machine import Event, State, allowed
 from linkwork.machine import Machine
@@ -47,7 +47,7 @@ def assumed(machine: Machine) -> str:
     return "in the confirmed assembly mode"
 
 
-def refusal(method: str, effect: OrderEffect, wording: Wording, link_text: str) -> RequestError:
+def refusal(method: str, effect: OrderEffect, wording: Messages, link_text: str) -> RequestError:
     """Why an order was refused, from its record."""
     record, state = effect.record, State(int(effect.record["state"]))
     match effect.outcome:
@@ -134,7 +134,7 @@ def _cancelled(code: ResultCode) -> str:
     return "not started: it was cancelled"
 
 
-def wrong_state(method: str, record: np.void, wording: Wording) -> RequestError:
+def wrong_state(method: str, record: np.void, wording: Messages) -> RequestError:
     """Return the refusal of a request that the present state does not allow."""
     state, phase = State(int(record["state"])), Phase(int(record["phase"]))
     name, hint = state.name.lower(), _HINTS.get(state, "")
@@ -163,7 +163,7 @@ def busy(goal: int | None) -> RequestError:
     return RequestError(RequestCode.BUSY, f"{what}; wait until it ends, or stop it", data={"goal": goal})
 
 
-def not_cleared(effect: OrderEffect, wording: Wording) -> RequestError:
+def not_cleared(effect: OrderEffect, wording: Messages) -> RequestError:
     """The refusal of `recover` and `reset` while the cause persists."""
     if not int(effect.record["fault"]):
         return RequestError(RequestCode.NOT_CLEARED, "not cleared: the controller has no plant")

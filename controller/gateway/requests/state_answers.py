@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linkwork.controller.exchange.records import RecordLayout
-from linkwork.controller.gateway.records.messages import Wording, finite, limits_named, state_name
+from linkwork.controller.gateway.records.messages import Messages, finite, limits_named, state_name
 from linkwork.machine.checks.rank_gap import rank_decision
 from linkwork.protocol.codes import PROTOCOL_VERSION, Feature
 from linkwork.version import __version__
@@ -92,7 +92,7 @@ def status(gateway: Gateway) -> dict[str, Any]:
     }
 
 
-def recorded_state(record: np.void, layout: RecordLayout, wording: Wording) -> dict[str, Any]:
+def recorded_state(record: np.void, layout: RecordLayout, wording: Messages) -> dict[str, Any]:
     """Return the part of protocol.results.StateResult that a record holds.
 
     The path of the flight record of a fault is left open.

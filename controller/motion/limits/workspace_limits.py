@@ -13,7 +13,7 @@ _SPEED_SHARE = 0.96
 """Of the largest speed that jogs aim at: they are checked a little ahead."""
 
 
-class PointSpeeds:
+class WorkspaceLimits:
     """The points of one machine; `estimate` is the workspace that the tick keeps current."""
 
     def __init__(self, machine: Machine, estimate: Workspace) -> None:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from linkwork.arrays import Floats
 from linkwork.controller.exchange.goal_block import GoalBlock, evaluate
 from linkwork.controller.motion.references.path_rate import PathRate
-from linkwork.controller.motion.references.time_scaling import Easing
+from linkwork.controller.motion.references.time_scaling import TimeScaling
 from linkwork.multibody.kernels.compiling import kernel
 
 
@@ -121,7 +121,7 @@ class Follow:
         self.path.start(time_s, speed)
         self.stopping = False
         self.paused = False
-        self._easing = Easing()
+        self._easing = TimeScaling()
         self._until: Hold | None = None
         self._kept: NDArray[np.int64] | None = None
         self.following: Following | None = None

@@ -13,7 +13,7 @@ _STEP = 0.01
 """Smallest change of the factor that is passed to the path rate."""
 
 
-class Easing:
+class TimeScaling:
     """The factor for one goal. `told`: the value last passed to the path rate."""
 
     def __init__(self) -> None:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from linkwork.arrays import Floats
 from linkwork.controller.motion.limits.effort_limits import Limited
 from linkwork.controller.motion.limits.held_back import HeldBack
-from linkwork.controller.motion.limits.workspace_limits import PointSpeeds
+from linkwork.controller.motion.limits.workspace_limits import WorkspaceLimits
 from linkwork.controller.motion.streams.planned_reference import PlannedReference
 from linkwork.controller.motion.streams.stream_limiter import StreamLimiter
 from linkwork.controller.motion.streams.stream_limits import SPEED_MARGIN
@@ -35,7 +35,7 @@ class Jog(PlannedReference):
 
     def __init__(self, machine: Machine, limiter: StreamLimiter, estimate: Workspace) -> None:
         super().__init__(limiter)
-        self._points = PointSpeeds(machine, estimate) if machine.regions else None
+        self._points = WorkspaceLimits(machine, estimate) if machine.regions else None
         self._fastest = SPEED_MARGIN * np.array([joint.velocity for joint in machine.joints])
         self._motions, self._J = estimate.basis, estimate.J
         self._wanted = np.zeros(len(limiter.state))

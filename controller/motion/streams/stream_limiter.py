@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from linkwork.arrays import Floats
 from linkwork.controller.actuation.motor_conditioning import scratch_words
 from linkwork.controller.motion.limits.held_back import HeldBack
-from linkwork.controller.motion.references.time_scaling import Easing
+from linkwork.controller.motion.references.time_scaling import TimeScaling
 from linkwork.controller.motion.streams.stream_limits import HOLD, TRIED, StreamStep
 from linkwork.controller.motion.streams.stream_steps import SHARE_OF_LIMITS, begin_stream, stream_step
 from linkwork.machine import Machine
@@ -59,7 +59,7 @@ class StreamLimiter:
             ones[:] = 1.0
         self._here = np.zeros(4 * len(regions))
         self.index: NDArray[np.int64] = self._arrays.chosen
-        self.easing = Easing()
+        self.easing = TimeScaling()
         self.held_back, self.held_index = HeldBack.NOTHING, -1
         self.met = HeldBack.NOTHING
         """The limit that the last step met, whether or not the state is at its target."""
@@ -97,7 +97,7 @@ class StreamLimiter:
         arrays.state[:, 0] = theta
         self._set_limits(index)
         arrays.pose[:] = self._estimate.q
-        self.easing = Easing()
+        self.easing = TimeScaling()
         arrays.caps[:], arrays.told[TRIED] = 1.0, 0.0
         self.held_back, self.held_index = HeldBack.NOTHING, -1
         begun: int = begin_stream(self._arrays)

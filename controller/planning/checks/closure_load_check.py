@@ -16,13 +16,13 @@ import numpy as np
 from linkwork.arrays import Floats
 from linkwork.controller.limit_tolerance import exceeds
 from linkwork.controller.planning.checks.effort_check import Efforts, smallest
-from linkwork.controller.planning.checks.kinematic_check import Demand
+from linkwork.controller.planning.checks.kinematic_check import LimitCheck
 from linkwork.controller.planning.walk.walk import Walk
 from linkwork.machine import Machine
 from linkwork.machine.description import LoadLimit
 
 
-def bearing_demands(machine: Machine, walked: Walk, efforts: Efforts) -> Iterator[Demand]:
+def bearing_demands(machine: Machine, walked: Walk, efforts: Efforts) -> Iterator[LimitCheck]:
     """One demand for each load limit; none where the file has no limit."""
     if not machine.load_limits:
         return
@@ -57,7 +57,7 @@ def _of_redundant(machine: Machine, walked: Walk, efforts: Efforts) -> Bears:
     return bears
 
 
-def _demand(limit: LoadLimit, bears: Callable[[float], Floats]) -> Demand:
+def _demand(limit: LoadLimit, bears: Callable[[float], Floats]) -> LimitCheck:
     def loads(slower: float) -> Floats:
         return np.asarray(np.linalg.norm(bears(slower), axis=1))
 
@@ -67,7 +67,7 @@ def _demand(limit: LoadLimit, bears: Callable[[float], Floats]) -> Demand:
     if exceeds(value, limit.most):
         stretch = smallest(lambda slower: not exceeds(loads(slower).max(), limit.most))
     kind, unit = ("bearing force", "N") if limit.is_force else ("bearing torque", "N m")
-    return Demand(kind, limit.constraint, unit, value, limit.most, sample, value / limit.most, stretch)
+    return LimitCheck(kind, limit.constraint, unit, value, limit.most, sample, value / limit.most, stretch)
 
 
 def _multipliers(machine: Machine, poses: Floats, forces: Sequence[Floats]) -> list[Floats]:

@@ -11,13 +11,13 @@ import numpy as np
 from linkwork.arrays import Floats
 from linkwork.controller.limit_tolerance import exceeds, with_rounding
 from linkwork.controller.planning.checks.force_terms import ForceTerms
-from linkwork.controller.planning.checks.kinematic_check import SLOWEST, Demand, beyond
+from linkwork.controller.planning.checks.kinematic_check import SLOWEST, LimitCheck, beyond
 from linkwork.controller.planning.checks.stopping import stopping_tables
 from linkwork.controller.planning.walk.walk import Walk
 from linkwork.machine import Machine
 
 if TYPE_CHECKING:
-    from linkwork.controller.planning.checks.zonotope import Given
+    from linkwork.controller.planning.checks.zonotope import ZonotopeEfforts
 
 TOGETHER = "of the combined effort limits"
 """The unit of what redundant motors share."""
@@ -49,12 +49,12 @@ class Efforts:
         self._columns = [(joint.name, "N m" if joint.is_angle else "N") for joint in machine.joints]
         self._units = [unit for _, unit in self._columns]
         choice = len(machine.motors) > machine.dof and not walk.determined
-        self._given: Given | None = None
+        self._given: ZonotopeEfforts | None = None
         self._given_at: tuple[float, Floats] | None = None
         if walk.motors is not None and choice:
-            from linkwork.controller.planning.checks.zonotope import Given, facet_names, shares
+            from linkwork.controller.planning.checks.zonotope import ZonotopeEfforts, facet_names, shares
 
-            self._given = Given(machine, walk.motors)
+            self._given = ZonotopeEfforts(machine, walk.motors)
             self._columns = [(names, TOGETHER) for names in facet_names(machine)]
             self.shared = ForceTerms(machine, walk, shares(machine, walk.motors))
             self.limit = np.ones(len(self._columns))
@@ -80,7 +80,7 @@ class Efforts:
             self._given_at = slower, self._given(self.least.efforts(slower))
         return self._given_at[1]
 
-    def demands(self) -> Iterator[Demand]:
+    def demands(self) -> Iterator[LimitCheck]:
         """Effort, with room to stop, of every driven column, and the rate of effort of joints with motors."""
         for j, (name, unit) in enumerate(self._columns):
             demand = self._effort(j, name, unit)
@@ -113,7 +113,7 @@ class Efforts:
             }
         return found
 
-    def _effort(self, j: int, name: str, unit: str) -> Demand:
+    def _effort(self, j: int, name: str, unit: str) -> LimitCheck:
         actual = np.abs(self.shared.efforts(1.0, j))
         limit = float(self.limit[j]) or _UNDRIVEN
         allowed = with_rounding(limit)
@@ -127,16 +127,16 @@ class Efforts:
         value = float(values[sample])
         kind = "effort with room to stop" if only_reserve else "effort"
         over = beyond(values > allowed) if stretch > 1.0 else (0, 0, 0)
-        return Demand(kind, name, unit, value, limit, sample, value / limit, stretch, over)
+        return LimitCheck(kind, name, unit, value, limit, sample, value / limit, stretch, over)
 
-    def _rate(self, j: int, name: str, unit: str) -> Demand:
+    def _rate(self, j: int, name: str, unit: str) -> LimitCheck:
         rates, limit = self.rates(j), float(self.rate_limit[j])
         sample = int(np.argmax(rates))
         value, stretch, over = float(rates[sample]), 1.0, (0, 0, 0)
         if exceeds(value, limit):
             stretch = smallest(partial(self._within_rate, j, limit))
             over = beyond(exceeds(rates, limit))
-        return Demand("effort rate", name, unit, value, limit, sample, value / limit, stretch, over)
+        return LimitCheck("effort rate", name, unit, value, limit, sample, value / limit, stretch, over)
 
     def _within(self, j: int, limit: float, slower: float) -> bool:
         return not exceeds(self.shared.with_reserve(slower, j).max(), limit)

@@ -22,7 +22,7 @@ SLOWEST = 1000.0
 
 
 @dataclass(frozen=True)
-class Demand:
+class LimitCheck:
     """Largest demand of a path on one quantity of one joint, coordinate or motor.
 
     `used`: share of the limit. `stretch`: factor of time that brings it within the limit; 1 when it is
@@ -62,7 +62,7 @@ def beyond(over: NDArray[np.bool_]) -> tuple[int, int, int]:
     return (int(places[0]), int(places[-1]), len(places)) if len(places) else (0, 0, 0)
 
 
-def demands(machine: Machine, walk: Walk, chosen: Sequence[int]) -> Iterator[Demand]:
+def demands(machine: Machine, walk: Walk, chosen: Sequence[int]) -> Iterator[LimitCheck]:
     """Every demand on joints, motors' speeds and goal coordinates that has a limit."""
     own = machine.joint_coordinates
     jerks = _joint_jerks(walk, chosen, own)
@@ -78,7 +78,9 @@ def demands(machine: Machine, walk: Walk, chosen: Sequence[int]) -> Iterator[Dem
         yield rate("motor speed", motor.joint, unit, walk.q1[:, motor.index], motor.max_speed, 1)
 
 
-def _of(limits: Limits, position: Floats, first: Floats, second: Floats, third: Floats) -> Iterator[Demand]:
+def _of(
+    limits: Limits, position: Floats, first: Floats, second: Floats, third: Floats
+) -> Iterator[LimitCheck]:
     unit = "rad" if limits.is_angle else "m"
     yield from _position(limits, unit, position)
     for power, quantity, limit, values in (
@@ -91,7 +93,7 @@ def _of(limits: Limits, position: Floats, first: Floats, second: Floats, third: 
             yield rate(quantity, limits.name, per, values, limit, power)
 
 
-def _position(limits: Limits, unit: str, values: Floats) -> Iterator[Demand]:
+def _position(limits: Limits, unit: str, values: Floats) -> Iterator[LimitCheck]:
     """A coordinate that begins outside its range may come back, but go no farther out."""
     low, high = min(limits.position[0], values[0]), max(limits.position[1], values[0])
     for sample, limit, sign in ((int(np.argmin(values)), low, -1.0), (int(np.argmax(values)), high, 1.0)):
@@ -101,7 +103,7 @@ def _position(limits: Limits, unit: str, values: Floats) -> Iterator[Demand]:
             used = share_of_range(value, low, high, sign)
             stretch = math.inf if outside else 1.0
             over = beyond(passes(sign * values, sign * limit)) if outside else (0, 0, 0)
-            yield Demand("position", limits.name, unit, value, float(limit), sample, used, stretch, over)
+            yield LimitCheck("position", limits.name, unit, value, float(limit), sample, used, stretch, over)
 
 
 def share_of_range(value: float, low: float, high: float, sign: float) -> float:
@@ -115,7 +117,7 @@ def share_of_range(value: float, low: float, high: float, sign: float) -> float:
     return beyond_middle / abs(room) if room else float(beyond_middle >= 0.0)
 
 
-def rate(quantity: str, name: str, unit: str, values: Floats, limit: float, power: int) -> Demand:
+def rate(quantity: str, name: str, unit: str, values: Floats, limit: float, power: int) -> LimitCheck:
     """Return the demand of a rate `values` (samples) that grows with this power of the speed."""
     sample = int(np.argmax(np.abs(values)))
     value = float(values[sample])
@@ -123,7 +125,7 @@ def rate(quantity: str, name: str, unit: str, values: Floats, limit: float, powe
     stretch, over = 1.0, (0, 0, 0)
     if exceeds(abs(value), limit):
         stretch, over = used ** (1.0 / power), beyond(exceeds(np.abs(values), limit))
-    return Demand(quantity, name, unit, value, math.copysign(limit, value), sample, used, stretch, over)
+    return LimitCheck(quantity, name, unit, value, math.copysign(limit, value), sample, used, stretch, over)
 
 
 def _joint_jerks(walk: Walk, chosen: Sequence[int], own: int) -> Floats:

@@ -9,7 +9,7 @@ import numpy as np
 
 from linkwork.arrays import Floats, Integers, Matrix
 from linkwork.controller.limit_tolerance import exceeds, passes
-from linkwork.controller.planning.checks.kinematic_check import Demand, beyond, share_of_range
+from linkwork.controller.planning.checks.kinematic_check import LimitCheck, beyond, share_of_range
 from linkwork.controller.planning.walk.walk import Walk
 from linkwork.machine import Machine
 from linkwork.multibody.kernels.compiling import kernel
@@ -34,7 +34,7 @@ def points_along(m: Model, w: Workspace, q: Matrix, q1: Matrix, points: Integers
                 out[n, 6 * j + 3 + i] = w.point_velocity[points[j], i]
 
 
-def region_demands(machine: Machine, walk: Walk) -> Iterator[Demand]:
+def region_demands(machine: Machine, walk: Walk) -> Iterator[LimitCheck]:
     """Demands of a sampled path on the section `workspace`: positions and speeds of its points.
 
     A point that begins outside may come back, but go no farther out.
@@ -53,7 +53,7 @@ def region_demands(machine: Machine, walk: Walk) -> Iterator[Demand]:
             yield _speed(region.point, speeds, region.speed)
 
 
-def _within(name: str, values: Floats, low: float, high: float) -> Iterator[Demand]:
+def _within(name: str, values: Floats, low: float, high: float) -> Iterator[LimitCheck]:
     for limit, sign in ((low, -1.0), (high, 1.0)):
         if math.isfinite(limit):
             edge = sign * max(sign * limit, sign * float(values[0]))
@@ -62,14 +62,14 @@ def _within(name: str, values: Floats, low: float, high: float) -> Iterator[Dema
             value, violated = float(values[sample]), bool(outside.any())
             used = share_of_range(value, low, high, sign)
             stretch = math.inf if violated else 1.0
-            yield Demand("workspace", name, "m", value, limit, sample, used, stretch, beyond(outside))
+            yield LimitCheck("workspace", name, "m", value, limit, sample, used, stretch, beyond(outside))
 
 
-def _speed(name: str, speeds: Floats, limit: float) -> Demand:
+def _speed(name: str, speeds: Floats, limit: float) -> LimitCheck:
     sample = int(np.argmax(speeds))
     value = float(speeds[sample])
     used = value / limit
     stretch, over = 1.0, (0, 0, 0)
     if exceeds(value, limit):
         stretch, over = used, beyond(exceeds(speeds, limit))
-    return Demand("tool speed", name, "m/s", value, limit, sample, used, stretch, over)
+    return LimitCheck("tool speed", name, "m/s", value, limit, sample, used, stretch, over)

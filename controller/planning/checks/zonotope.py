@@ -78,7 +78,7 @@ def _perpendicular(rows: Floats) -> Floats:
     return np.asarray(normal / np.where(size > _FLAT, size, np.inf))
 
 
-class Given:
+class ZonotopeEfforts:
     """The efforts that the loop would give along a walk: those nearest to the file's pre-load.
 
     Within the limits wherever any are, see `controller.laws.effort_program`. maps: as of `directions`.

@@ -19,7 +19,7 @@ from linkwork.arrays import Floats
 from linkwork.controller.exchange.goal_force_part import ForcePart
 from linkwork.controller.planning.checks.closure_load_check import bearing_demands
 from linkwork.controller.planning.checks.effort_check import Efforts
-from linkwork.controller.planning.checks.kinematic_check import SLOWEST, Demand, demands, rate
+from linkwork.controller.planning.checks.kinematic_check import SLOWEST, LimitCheck, demands, rate
 from linkwork.controller.planning.checks.singularity import smallest_singular_value, what_is_stretched
 from linkwork.controller.planning.checks.singularity_margin import Closest, singularities
 from linkwork.controller.planning.messages.planner_start import Start
@@ -84,10 +84,10 @@ class Walked:
     walk: Walk
     singularity: Closest
     efforts: Efforts
-    demands: tuple[Demand, ...]
+    demands: tuple[LimitCheck, ...]
 
     @property
-    def worst(self) -> Demand:
+    def worst(self) -> LimitCheck:
         """The demand that needs the largest stretch of time."""
         return max(self.demands, key=lambda demand: (demand.stretch, demand.used))
 
@@ -105,7 +105,7 @@ def walk_through(machine: Machine, path: Path, start: Start, since: float = 0.0)
 def judge_walk(machine: Machine, path: Path, walked: Walk) -> Walked:
     """Judge the walk along a path, see `walk_through`."""
     singular = _check_poses(machine, path, walked)
-    more: tuple[Demand, ...] = ()
+    more: tuple[LimitCheck, ...] = ()
     if path.forces is not None:
         walked, more = with_forces(machine, walked, path.forces)
     efforts = Efforts(machine, walked)
@@ -119,7 +119,7 @@ def judge_walk(machine: Machine, path: Path, walked: Walk) -> Walked:
     return Walked(path, walked, singular, efforts, found)
 
 
-def with_forces(machine: Machine, walked: Walk, part: ForcePart) -> tuple[Walk, tuple[Demand, ...]]:
+def with_forces(machine: Machine, walked: Walk, part: ForcePart) -> tuple[Walk, tuple[LimitCheck, ...]]:
     """The walk with what its contacts ask of the motors, and the demand on a guard's speed of approach."""
     from linkwork.controller.planning.checks.contact_check import touched
     from linkwork.controller.planning.goals.force_goals import approach_limit
@@ -136,7 +136,7 @@ def with_forces(machine: Machine, walked: Walk, part: ForcePart) -> tuple[Walk, 
     return walked, (rate("approach speed", name, "m/s", nearing, approach_limit(machine, part), 1),)
 
 
-def _regions(machine: Machine, walked: Walk) -> Iterable[Demand]:
+def _regions(machine: Machine, walked: Walk) -> Iterable[LimitCheck]:
     """Demands from the file's workspace section, where there is one."""
     if not machine.regions:
         return ()
@@ -251,7 +251,7 @@ def _told(machine: Machine, path: Path, walked: Walk, sample: int) -> str:
     return ", ".join(f"{name} = {at:.6g} {unit[machine.coordinates[k].is_angle]}" for k, (name, at) in values)
 
 
-def _refuse_demand(walked: Walk, worst: Demand) -> NoReturn:
+def _refuse_demand(walked: Walk, worst: LimitCheck) -> NoReturn:
     smallest = worst.stretch * SAFELY if math.isfinite(worst.stretch) else None
     remedy = f"stretch its time by at least {smallest:.4g}" if smallest else "a slower motion does not help"
     text = (
@@ -283,7 +283,7 @@ def _stop_report(stopping: Floats, duration_s: float) -> dict[str, float]:
     return {"slowest_s": float(times[slowest]), "time_s": slowest * duration_s / stopping.shape[1]}
 
 
-def _limit_report(walked: Walk, found: Iterable[Demand]) -> dict[str, dict[str, dict[str, Any]]]:
+def _limit_report(walked: Walk, found: Iterable[LimitCheck]) -> dict[str, dict[str, dict[str, Any]]]:
     """quantity → name → the largest value, its limit, unit, share of the limit and time."""
     report: dict[str, dict[str, dict[str, Any]]] = {}
     for demand in found:

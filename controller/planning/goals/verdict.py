@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from linkwork.controller.planning.checks.kinematic_check import Demand
+from linkwork.controller.planning.checks.kinematic_check import LimitCheck
 from linkwork.controller.planning.goals.admission import SAFELY, Walked, judge_walk, report_of
 from linkwork.controller.planning.messages.planner_start import Start
 from linkwork.controller.planning.paths.path import Path
@@ -90,7 +90,7 @@ def largest_speed(found: Walked) -> float:
     return found.efforts.fastest(speed)
 
 
-def _violation(found: Walked, demand: Demand) -> dict[str, Any]:
+def _violation(found: Walked, demand: LimitCheck) -> dict[str, Any]:
     walk, time_s = found.walk, float(found.walk.s[demand.sample])
     first, last, count = demand.over
     return {

@@ -60,7 +60,7 @@ def ramp(s: Floats, ramp_s: float) -> tuple[Floats, Floats, Floats]:
     )
 
 
-class Profile:
+class CurveProfile:
     """u(s): lead-in, the curve at its own speed, lead-out. ramp_s is 0 without leads."""
 
     def __init__(self, duration_s: float, ramp_s: float) -> None:
@@ -99,7 +99,7 @@ def path_along(
     ends.
     """
     shape = curve.shape
-    profile = Profile(shape.duration_s, ramp_s)
+    profile = CurveProfile(shape.duration_s, ramp_s)
     most = max(1, capacity // (1 + QUINTIC * len(held)) - 1)
     knots = [np.array([0.0])]
     if ramp_s:
@@ -167,7 +167,7 @@ def _cruise_pieces(shape: LineCurve | Circle | Helix) -> int:
     return pieces
 
 
-def _ramp_knots(shape: LineCurve | Circle | Helix, profile: Profile, most: int) -> Floats:
+def _ramp_knots(shape: LineCurve | Circle | Helix, profile: CurveProfile, most: int) -> Floats:
     """Knots of the lead-in: twice as many until the pieces are the curve."""
     pieces = 16
     while True:
@@ -177,7 +177,7 @@ def _ramp_knots(shape: LineCurve | Circle | Helix, profile: Profile, most: int) 
         pieces *= 2
 
 
-def _ramp_error(shape: LineCurve | Circle | Helix, profile: Profile, knots: Floats) -> float:
+def _ramp_error(shape: LineCurve | Circle | Helix, profile: CurveProfile, knots: Floats) -> float:
     """Largest distance in the middle of a piece, beyond the round-off of the positions themselves."""
     ends = profile.along(shape, knots)
     h = knots[1] - knots[0]

@@ -22,7 +22,7 @@ _STATES = 100
 _END_S = 30.0
 
 
-class ControllerExamination:
+class ControllerExercises:
     """A controller under test: the process that says hello at `endpoint`; `command` starts it, if given.
 
     In `command`, {endpoint} and {interface} are replaced. A controller that ends in an exercise that allows

@@ -23,7 +23,7 @@ from linkwork.multibody.assembly.assembly import (
     assemble_workspace,
     decide_rank,
 )
-from linkwork.multibody.assembly.branch_velocities import Tangents, branch_velocities, tangents
+from linkwork.multibody.assembly.branch_velocities import BranchTangents, branch_velocities, tangents
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.dynamics.tree_dynamics import dynamics
 from linkwork.multibody.formulations.projector import pseudo_inverse
@@ -158,7 +158,9 @@ def _of_one_branch(
     raise SpeedsOfNoBranch(tuple(held), tuple(_speeds_as_text(mechanism, one, shown) for one in found))
 
 
-def _branches(mechanism: Mechanism, equations: Tangents, held: Sequence[str], given: Floats) -> list[Floats]:
+def _branches(
+    mechanism: Mechanism, equations: BranchTangents, held: Sequence[str], given: Floats
+) -> list[Floats]:
     places = [mechanism.joint_index(name) for name in held]
     return branch_velocities(equations, np.eye(mechanism.nv)[places], given[places], given)
 

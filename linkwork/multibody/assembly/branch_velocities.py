@@ -42,7 +42,7 @@ _END, _STRIDE = 1e-10, 0.03
 
 
 @dataclass(frozen=True)
-class Tangents:
+class BranchTangents:
     """The quadratic equations y'H y + l'y + c = 0 of the velocities v = driven + basis y.
 
     `basis` (nv × free) and `driven` (nv) are those that the rows admit, `curvature` (equations × free ×
@@ -69,7 +69,7 @@ class Tangents:
 
 def tangents(
     mechanism: Mechanism, q: npt.ArrayLike, ordinary_rank: int, driven: npt.ArrayLike
-) -> Tangents | None:
+) -> BranchTangents | None:
     """The equations at a pose q (nq) on the manifold; None where no branches meet.
 
     driven: a velocity (nv) with A v = -Φ_t, zero where no prescribed value moves.
@@ -123,7 +123,7 @@ def _scaled(w: Workspace) -> Floats:
     return np.asarray(w.model.row_scale[:, None] * w.A * w.model.column_scale)
 
 
-def _expanded(mechanism: Mechanism, q: npt.ArrayLike, rank: int, driven: npt.ArrayLike) -> Tangents:
+def _expanded(mechanism: Mechanism, q: npt.ArrayLike, rank: int, driven: npt.ArrayLike) -> BranchTangents:
     """Return the quadratic equations of all but the `rank` longest directions of the rows."""
     w = mechanism.workspace()
     _set("q", w.q, q)
@@ -152,11 +152,11 @@ def _expanded(mechanism: Mechanism, q: npt.ArrayLike, rank: int, driven: npt.Arr
         for j in range(i):
             both = second(unit[i] + unit[j]) - ahead[:, i] - ahead[:, j] + constant
             curvature[:, i, j] = curvature[:, j, i] = 0.5 * both
-    return Tangents(basis, base, curvature, 0.5 * (ahead - back), constant, mass, left)
+    return BranchTangents(basis, base, curvature, 0.5 * (ahead - back), constant, mass, left)
 
 
 def branch_velocities(
-    equations: Tangents, rows: npt.ArrayLike, values: npt.ArrayLike, near: npt.ArrayLike
+    equations: BranchTangents, rows: npt.ArrayLike, values: npt.ArrayLike, near: npt.ArrayLike
 ) -> list[Floats]:
     """Velocities (nv) of branches with `rows` v = `values`, the nearest to `near` in kinetic energy first.
 
@@ -193,7 +193,7 @@ class _Quadratics:
     constant: Floats
 
     @staticmethod
-    def of(equations: Tangents, given: Floats, across: Floats) -> "_Quadratics":
+    def of(equations: BranchTangents, given: Floats, across: Floats) -> "_Quadratics":
         """The equations with y = given + across z."""
         n = across.shape[1]
         curvature = np.einsum("ia,kij,jb->kab", across, equations.curvature, across)

@@ -33,7 +33,7 @@ _REMEDY = "remove closed_form: `minimal` then solves the closures by Newton's me
 
 
 @dataclass(frozen=True, eq=False)
-class PlacedFourBar:
+class ClosedFormFourBar:
     """Closed forms of a four-bar in a mechanism's coordinates: a[i] = offsets[i] + signs[i] q[places[i]].
 
     q (3), v (3): the mechanism's coordinates, rad, and their rates; `places` (3), `signs` (3), `offsets` (3,
@@ -86,7 +86,7 @@ class PlacedFourBar:
         return np.delete(whole, self.places[own])
 
 
-def four_bar_of(mechanism: Mechanism) -> PlacedFourBar:
+def four_bar_of(mechanism: Mechanism) -> ClosedFormFourBar:
     """Find the four-bar that a mechanism is. Raises ModelError where it is none, with what does not fit."""
     joints = _chain(mechanism)
     fixed, moving = _ends(mechanism, joints)
@@ -122,7 +122,7 @@ def four_bar_of(mechanism: Mechanism) -> PlacedFourBar:
     one = flat[0] / lengths[0]
     two = np.cross(normal, one)
     directions = np.array([math.atan2(vector @ two, vector @ one) for vector in flat[1:]])
-    return PlacedFourBar(
+    return ClosedFormFourBar(
         linkage,
         np.array([mechanism.joint_index(joint.name) for joint in joints]),
         np.array([math.copysign(1.0, normal @ axis) for axis in axes]),

@@ -27,7 +27,7 @@ def subtracted_from(text: str) -> str:
     return tree.arguments[0].head
 
 
-class Programs:
+class ExpressionPrograms:
     """Collect programs one after the other; `longest` is the tape that they need."""
 
     def __init__(self, coordinate_names: Sequence[str]) -> None:

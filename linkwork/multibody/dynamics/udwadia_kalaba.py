@@ -63,7 +63,7 @@ def constrained_acceleration(
     return rank if positive else -1
 
 
-class ConstrainedAcceleration:
+class UdwadiaKalabaAcceleration:
     """`constrained_acceleration` with its memory, for m rows and n velocities, so that a call does not
     allocate.
 

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linkwork.arrays import Floats, Integers
-from linkwork.multibody.constraints.expression_fields import Programs
+from linkwork.multibody.constraints.expression_fields import ExpressionPrograms
 from linkwork.multibody.kernels import layout
 from linkwork.multibody.model import WORLD, ModelError, Point, _number, _unit
 from linkwork.multibody.tree.link_tree import BodyPlacement, check_names
@@ -122,7 +122,7 @@ def element_fields(
     own: Mapping[str, int],
     points: Sequence[Point],
     seats: dict[str, BodyPlacement],
-    programs: Programs,
+    programs: ExpressionPrograms,
 ) -> ElementFields:
     """Look up degrees of freedom, points, bodies and coordinates. Raises ModelError for unknown ones.
 

@@ -83,7 +83,7 @@ def _check(by: str) -> None:
 
 
 @dataclass(frozen=True)
-class Assembled:
+class ProjectedEquations:
     """v̇ and Fc (n each) with the matrix K and right side k that gave them."""
 
     acceleration: Floats
@@ -100,7 +100,7 @@ def assembled(
     rank: int,
     assembly: Assembly = "plain",
     gamma: float | None = None,
-) -> Assembled:
+) -> ProjectedEquations:
     """v̇ and Fc from M (n × n), r (n), A (m × n), b (m) of known rank, by one of the three assemblies.
 
     gamma: that of `scaled`, not zero, in the unit of M; None: the root mean square of M's singular values.
@@ -118,7 +118,7 @@ def assembled(
         k, right = p @ mass + gamma * (one - p), p @ r + gamma * c
     mu = (one - p) @ mass @ np.linalg.inv(plain)
     force = -(one - p) @ r + mu @ (p @ r + mass @ c)
-    return Assembled(np.asarray(np.linalg.solve(k, right)), np.asarray(force), k, right)
+    return ProjectedEquations(np.asarray(np.linalg.solve(k, right)), np.asarray(force), k, right)
 
 
 def saddle_point(mass: Floats, r: Floats, a: Floats, b: Floats) -> tuple[Floats, Floats]:

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Sequence
 
 from linkwork.multibody.symbolic.c_law import LAW
-from linkwork.multibody.symbolic.code import Language, c
+from linkwork.multibody.symbolic.code import CodeLanguage, c
 from linkwork.multibody.symbolic.evaluate import input_names
 from linkwork.multibody.symbolic.generated_program import Function, GeneratedProgram
 
@@ -81,7 +81,7 @@ def signature(program: GeneratedProgram, function: Function, *, static: bool = F
     return f"{name}({', '.join(arguments)})"
 
 
-def body(language: Language, function: Function) -> list[str]:
+def body(language: CodeLanguage, function: Function) -> list[str]:
     """The braces of a function and what lies between."""
     lines = ["{"]
     texts = [f"    const real {each.symbol} = {language.text(each.value)};" for each in function.definitions]
@@ -145,7 +145,7 @@ def law_signature(program: GeneratedProgram) -> str:
     return f"{real} {program.name}_inverse_dynamics({', '.join(arguments)})"
 
 
-def _law(program: GeneratedProgram, language: Language) -> str:
+def _law(program: GeneratedProgram, language: CodeLanguage) -> str:
     """The law's text for this machine, from its pattern."""
     drive, mechanism = program.drive, program.model.mechanism
     assert drive is not None

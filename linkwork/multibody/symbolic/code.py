@@ -16,7 +16,7 @@ _FUNCTIONS = {
 
 
 @dataclass(frozen=True)
-class Language:
+class CodeLanguage:
     """Notation of numbers and functions in a language. `names` are the texts of symbols."""
 
     call: str
@@ -32,20 +32,20 @@ class Language:
         return _text(self, expression, 0)
 
 
-def python(names: Mapping[Expression, str]) -> Language:
+def python(names: Mapping[Expression, str]) -> CodeLanguage:
     """Python with `import math`."""
-    return Language("math.{}", names=names)
+    return CodeLanguage("math.{}", names=names)
 
 
-def c(names: Mapping[Expression, str], *, single: bool = False) -> Language:
+def c(names: Mapping[Expression, str], *, single: bool = False) -> CodeLanguage:
     """C with math.h, in doubles or in floats."""
-    return Language("{}f" if single else "{}", "{}F" if single else "{}", names)
+    return CodeLanguage("{}f" if single else "{}", "{}F" if single else "{}", names)
 
 
 _SUM, _PRODUCT, _ATOM = 1, 2, 3
 
 
-def _text(language: Language, expression: Expression, inside: int) -> str:
+def _text(language: CodeLanguage, expression: Expression, inside: int) -> str:
     if expression.is_Symbol:
         name = language.names.get(expression)
         return str(expression) if name is None else name
@@ -72,7 +72,7 @@ def _bracket(text: str, needed: bool) -> str:
     return f"({text})" if needed else text
 
 
-def _sum(language: Language, expression: Expression) -> str:
+def _sum(language: CodeLanguage, expression: Expression) -> str:
     # positive terms come first, so that the text seldom begins with a sign
     terms = sorted(expression.args, key=lambda each: (bool(each.could_extract_minus_sign()), str(each)))
     text = ""
@@ -86,7 +86,7 @@ def _sum(language: Language, expression: Expression) -> str:
     return text
 
 
-def _product(language: Language, expression: Expression) -> str:
+def _product(language: CodeLanguage, expression: Expression) -> str:
     if expression.args[0] is sp.S.NegativeOne:
         return f"-{_text(language, -expression, _PRODUCT)}"
     above, below = [], []
@@ -99,7 +99,7 @@ def _product(language: Language, expression: Expression) -> str:
     return top + "".join(f"/{each}" for each in below)
 
 
-def _power(language: Language, expression: Expression) -> str:
+def _power(language: CodeLanguage, expression: Expression) -> str:
     base, exponent = expression.args
     if exponent == 2 and base.is_Atom:
         text = _text(language, base, _ATOM)

@@ -41,7 +41,7 @@ from linkwork.multibody.symbolic.sympy_formulas import (
     B_AXES,
     SEPARATION,
     TIME,
-    Placed,
+    PlacedFormula,
     dot,
     formula_of,
     gradient,
@@ -54,7 +54,7 @@ _SPEED = sp.symbols("ddx ddy ddz")
 
 
 @dataclass(frozen=True)
-class SymbolicRows:
+class SymbolicConstraints:
     """Φ (nr; 0 for rows of velocities), A (nr × nv), Ȧ v with what moves with time (nr), Φ_t (nr)."""
 
     phi: list[Expression]
@@ -63,9 +63,9 @@ class SymbolicRows:
     drift: list[Expression]
 
 
-def rows(tree: SymbolicTree, interest: SymbolicCoordinates) -> SymbolicRows:
+def rows(tree: SymbolicTree, interest: SymbolicCoordinates) -> SymbolicConstraints:
     """The rows of all constraints, in the order of `mechanism.row_names`, whether switched on or not."""
-    found = SymbolicRows([], [], [], [])
+    found = SymbolicConstraints([], [], [], [])
     for constraint in tree.mechanism.constraints:
         if isinstance(constraint, Closure):
             _closure(tree, constraint, found)
@@ -76,7 +76,11 @@ def rows(tree: SymbolicTree, interest: SymbolicCoordinates) -> SymbolicRows:
 
 
 def _append(
-    found: SymbolicRows, phi: Expression, row: list[Expression], bias: Expression, drift: Expression = ZERO
+    found: SymbolicConstraints,
+    phi: Expression,
+    row: list[Expression],
+    bias: Expression,
+    drift: Expression = ZERO,
 ) -> None:
     found.phi.append(phi)
     found.A.append(row)
@@ -91,8 +95,8 @@ def _seat(tree: SymbolicTree, frame: Frame) -> BodyPlacement:
     )
 
 
-def _closure(tree: SymbolicTree, constraint: Closure, found: SymbolicRows) -> None:
-    tape, placed = tree.tape, Placed(tree.tape)
+def _closure(tree: SymbolicTree, constraint: Closure, found: SymbolicConstraints) -> None:
+    tape, placed = tree.tape, PlacedFormula(tree.tape)
     a, b = _seat(tree, constraint.a), _seat(tree, constraint.b)
     (axes_a, _), (axes_b, at_b) = tree.frame(a), tree.frame(b)
     of_a, of_b = tree.motion_of(a), tree.motion_of(b)
@@ -114,7 +118,9 @@ def _closure(tree: SymbolicTree, constraint: Closure, found: SymbolicRows) -> No
         _append(found, phi, entries, bias)
 
 
-def _relative(placed: Placed, constraint: Closure, row: Row) -> tuple[Triple, Triple, Expression, Expression]:
+def _relative(
+    placed: PlacedFormula, constraint: Closure, row: Row
+) -> tuple[Triple, Triple, Expression, Expression]:
     """Moment and force at p_b, Φ, and its second derivative for v̇ = 0."""
     upright = _upright()
     if row.kind == layout.NO_SLIP or (row.kind == layout.DISC and row.i != 2):
@@ -147,7 +153,7 @@ def _crossed(a: list[Expression], b: list[Expression]) -> list[Expression]:
 
 
 def _no_slip(
-    placed: Placed, row: Row, nearest: list[Expression]
+    placed: PlacedFormula, row: Row, nearest: list[Expression]
 ) -> tuple[Triple, Triple, Expression, Expression]:
     """A row of velocities: a'((ḋ - ω_a × d) - radius (ω_b - ω_a) × e)."""
     a, radius = list(A_AXES[row.i]), exact(row.offset)
@@ -161,13 +167,17 @@ def _no_slip(
 
 
 def _on_coordinates(
-    tree: SymbolicTree, interest: SymbolicCoordinates, constraint: Constraint, row: Row, found: SymbolicRows
+    tree: SymbolicTree,
+    interest: SymbolicCoordinates,
+    constraint: Constraint,
+    row: Row,
+    found: SymbolicConstraints,
 ) -> None:
     """A row that is a formula of coordinates of interest and of time."""
     tape, v = tree.tape, tree.v
     names = tree.mechanism.coordinate_names
     holders = {name: sp.Symbol(f"θ{k}") for k, name in enumerate(names)}
-    placed = Placed(tape)
+    placed = PlacedFormula(tape)
     used = _named(constraint, row)
     for name in used:
         k = names.index(name)

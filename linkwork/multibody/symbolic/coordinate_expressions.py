@@ -16,7 +16,7 @@ import sympy as sp
 from linkwork.multibody.kernels import layout
 from linkwork.multibody.symbolic.operation_tape import NOWHERE, ZERO, Expression, Triple, exact
 from linkwork.multibody.symbolic.symbolic_tree import Rotation, SymbolicTree, WorldMotion
-from linkwork.multibody.symbolic.sympy_formulas import B_AXES, Placed, gradient
+from linkwork.multibody.symbolic.sympy_formulas import B_AXES, PlacedFormula, gradient
 from linkwork.multibody.tree.link_tree import BodyPlacement
 
 
@@ -39,7 +39,7 @@ def angle_formulas() -> dict[int, Expression]:
     }
 
 
-def place_frame(placed: Placed, tree: SymbolicTree, axes: Rotation, motion: WorldMotion) -> None:
+def place_frame(placed: PlacedFormula, tree: SymbolicTree, axes: Rotation, motion: WorldMotion) -> None:
     """The axes of a frame as the placeholders `B_AXES`, with their rates."""
     for names, axis in zip(B_AXES, axes, strict=True):
         first, second = axis_rates(tree, axis, motion)
@@ -53,7 +53,7 @@ def axis_rates(tree: SymbolicTree, axis: Triple, motion: WorldMotion) -> tuple[T
     return first, tape.add(tape.cross(motion.turning_rate, axis), tape.cross(motion.turning, first))
 
 
-def moment_of(placed: Placed, formula: Expression) -> Triple:
+def moment_of(placed: PlacedFormula, formula: Expression) -> Triple:
     """Σ b × ∂formula/∂b over the placeholders `B_AXES`."""
     total: list[Expression] = [ZERO, ZERO, ZERO]
     for names in B_AXES:
@@ -124,7 +124,7 @@ def _of_point(
         across = tape.dot(motion.velocity, motion.velocity) - off**2
         theta, rate = tape.put(size - less), tape.put(tape.dot(force, motion.acceleration) + across / size)
     else:
-        placed = Placed(tree.tape)
+        placed = PlacedFormula(tree.tape)
         place_frame(placed, tree, axes, motion)
         formula = angle_formulas()[kind]
         theta, rate = placed.named_value(formula), placed.second_rate(formula)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
-from linkwork.multibody.symbolic.code import Language, python
+from linkwork.multibody.symbolic.code import CodeLanguage, python
 from linkwork.multibody.symbolic.evaluate import input_names
 from linkwork.multibody.symbolic.generated_program import Function, GeneratedProgram
 from linkwork.multibody.symbolic.python_law import LAW
@@ -48,7 +48,7 @@ def module(program: GeneratedProgram) -> str:
     return "\n\n".join(blocks).rstrip() + "\n"
 
 
-def _function(language: Language, function: Function, name: str) -> str:
+def _function(language: CodeLanguage, function: Function, name: str) -> str:
     arguments = [*function.inputs, *(part.name for part in function.parts)]
     shapes = ", ".join(f"{part.name} {' × '.join(map(str, part.shape))}" for part in function.parts)
     lines = [

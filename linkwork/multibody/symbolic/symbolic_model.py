@@ -95,7 +95,7 @@ class SymbolicModel:
         return _coordinates.coordinates(self.tree)
 
     @cached_property
-    def rows(self) -> _rows.SymbolicRows:
+    def rows(self) -> _rows.SymbolicConstraints:
         """Φ, A and Ȧ v of the constraints."""
         return _rows.rows(self.tree, self.interest)
 

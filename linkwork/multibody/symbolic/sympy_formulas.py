@@ -51,7 +51,7 @@ def primed(name: Expression, times: int = 1) -> Expression:
     return sp.Symbol(str(name) + "'" * times)
 
 
-class Placed:
+class PlacedFormula:
     """Values of placeholders (`value`) with their two derivatives (`first`, `second`)."""
 
     def __init__(self, tape: Tape) -> None:

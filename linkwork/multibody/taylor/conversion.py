@@ -70,7 +70,7 @@ def _closure(constraint: Constraint) -> Connection:
     return Connection(constraint.name, kind, a, b)
 
 
-class TreeCoordinates:
+class TreeConversion:
     """Reads q and v of a tree from the bodies of a stepper; angles are counted on through whole turns.
 
     Where closures have opened by the error of the steps, q and v are those of the tree's own joints.

@@ -42,7 +42,7 @@ from linkwork.arrays import Floats, Integers
 from linkwork.multibody.taylor.rigid_motion import RigidMotion, cross, dot, hat, turned
 
 
-class StepSystem(NamedTuple):
+class StepExpansion(NamedTuple):
     """The system `matrix` Q = `right` for the nr reactions of a step.
 
     `joint` (nr - rotors): the joint of each. `pulls` (nr × 6): force and moment on b of one unit of each, and
@@ -59,7 +59,7 @@ class StepSystem(NamedTuple):
     turn: float
 
 
-def expand(motion: RigidMotion, dt: float, reactions_at: float) -> StepSystem:
+def expand(motion: RigidMotion, dt: float, reactions_at: float) -> StepExpansion:
     """Expand the closures of all joints over a step of dt (s); unknowns act after the part `reactions_at`."""
     m, half = motion.model, 0.5 * dt * dt
     free = motion.free_acceleration()
@@ -87,7 +87,7 @@ def expand(motion: RigidMotion, dt: float, reactions_at: float) -> StepSystem:
     matrix = half * np.tensordot(np.concatenate([rows, geared]), responses, ((1, 2), (1, 2)))
     matrix[len(joint) :, len(joint) :] += np.diag(half / m.axis_values[0, m.rotors])
     turn = float(np.sqrt(dot(way[:, 3:], way[:, 3:]).max()))
-    return StepSystem(matrix, np.concatenate([-right, -half * apart]), joint, pulls, responses, free, turn)
+    return StepExpansion(matrix, np.concatenate([-right, -half * apart]), joint, pulls, responses, free, turn)
 
 
 def gaps(motion: RigidMotion) -> Floats:

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from linkwork.arrays import Floats
 from linkwork.controller.exchange.faults import FAULTS, FaultCode
 from linkwork.controller.exchange.records import layout_for
-from linkwork.controller.gateway.records.event_detection import STICKS_TICKS, Story
-from linkwork.controller.gateway.records.messages import Wording
+from linkwork.controller.gateway.records.event_detection import STICKS_TICKS, EventDetector
+from linkwork.controller.gateway.records.messages import Messages
 from linkwork.controller.motion.limits.effort_limits import Limited
 from linkwork.controller.motion.references.reference import GoalStatus
 from linkwork.controller.supervision.state_machine import State
@@ -34,7 +34,7 @@ def blank(count: int) -> tuple[Floats, NDArray[Any]]:
 
 
 def told(words: Floats, cuts: list[int] | None = None) -> list[tuple[int, str, dict[str, Any]]]:
-    story = Story(LAYOUT, Wording(MACHINE))
+    story = EventDetector(LAYOUT, Messages(MACHINE))
     found = []
     for begin, end in itertools.pairwise([0, *sorted(cuts or []), len(words)]):
         batch = words[begin:end]
@@ -152,11 +152,11 @@ def test_a_lost_link_names_the_side_that_was_late(missed: int, overrun: OverrunC
     table["fault_value"], table["fault_limit"] = 20.0, 20.0
     table["missed"], table["overrun"] = missed, overrun
     table["phase_ns"][:, 1] = 8.0e6
-    text = Wording(MACHINE).fault(table[0])["text"]
+    text = Messages(MACHINE).fault(table[0])["text"]
     assert says in text
     assert "--pace lockstep" in text
     table["tick"] = 6  # a later record does not show why
-    assert Wording(MACHINE).fault(table[0])["text"].endswith("periods)")
+    assert Messages(MACHINE).fault(table[0])["text"].endswith("periods)")
 
 
 def test_every_fault_has_words() -> None:
@@ -164,7 +164,7 @@ def test_every_fault_has_words() -> None:
     for code, kind in FAULTS.items():
         table["fault"], table["fault_tick"], table["fault_index"] = code, 0, 0 if kind.index else -1
         table["fault_limit"], table["fault_value"] = np.inf, 1.0
-        fault = Wording(MACHINE).fault(table[0])
+        fault = Messages(MACHINE).fault(table[0])
         assert fault["text"].startswith(kind.text)
         if kind.index in ("constraint", "load", "switch"):
             continue  # the machine here has none

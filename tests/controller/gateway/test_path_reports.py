@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from linkwork.controller.exchange.records import layout_for
-from linkwork.controller.gateway.records.event_detection import Story
-from linkwork.controller.gateway.records.messages import Wording
+from linkwork.controller.gateway.records.event_detection import EventDetector
+from linkwork.controller.gateway.records.messages import Messages
 from linkwork.controller.gateway.records.path_reports import MOST_EDGES, PathReports
 from linkwork.controller.motion.references.reference import GoalStatus
 from linkwork.machine import Machine
@@ -42,7 +42,7 @@ def goal_records(machine: Machine) -> tuple[np.ndarray, np.ndarray]:
 def result(machine: Machine, words: np.ndarray, plan: dict[str, Any]) -> dict[str, Any]:
     """The goal's result from the records that a gateway looks at."""
     layout, reports = layout_for(machine), PathReports(machine)
-    story = Story(layout, Wording(machine))
+    story = EventDetector(layout, Messages(machine))
     empty = {"duration_s": 1.0, "events": [], "captures": {}, "lengths": {}, "until": None, "pauses": False}
     reports.plan(1, empty | plan)
     table = words.view(layout.dtype)[:, 0]
@@ -85,7 +85,7 @@ def test_a_result_has_its_duration_and_largest_errors_however_records_come(
     table["coordinate"][40, 0] -= 0.25
     table["coordinate"][41, 1] = -3.1  # the short way round
     table["coordinate"][5] = 9.0  # before the goal
-    reports, story = PathReports(machine), Story(layout_for(machine), Wording(machine))
+    reports, story = PathReports(machine), EventDetector(layout_for(machine), Messages(machine))
     found = []
     for first in range(0, TICKS, size):
         part = words[first : first + size]
@@ -155,7 +155,7 @@ def test_outputs_that_follow_the_speed_are_no_events(machine: Machine) -> None:
     table["output"][50:300, 2] = np.arange(250) * 1e-3
     table["output_followed"][49:299, 2] = 1.0
     table["output"][300:, 2] = 0.2
-    story = Story(layout_for(machine), Wording(machine))
+    story = EventDetector(layout_for(machine), Messages(machine))
     found = [
         content["tick"]
         for row in story.rows(words)

@@ -30,7 +30,7 @@ class Planned:
     def running(self, lead_s: float) -> GoalInMotion:
         """The goal under way, to be left so much later."""
         rig = self.rig
-        goal = rig.supervisor.course.motion
+        goal = rig.supervisor.executor.motion
         assert isinstance(goal, Follow)
         s, rate, _ = goal.path.rate_at(0.0)
         slot, waits = self.slot_of[self.goal], self.goal != goal.goal_id
@@ -51,7 +51,7 @@ class Planned:
     def plan(self, method: str, lead_s: float | None = None, **params: Any) -> Plan:
         """A goal from where the machine holds, or from the goal under way so much later."""
         rig = self.rig
-        now, names = rig.supervisor.course.now, rig.machine.mechanism.coordinate_names
+        now, names = rig.supervisor.executor.now, rig.machine.mechanism.coordinate_names
         held = {names[i]: float(x) for i, x in zip(now.index, now.theta, strict=True)}
         start = Start.at_pose(rig.machine, rig.controller._now.q, None, held)
         running = None if lead_s is None else self.running(lead_s)
@@ -62,9 +62,9 @@ class Planned:
         rig = self.rig
         if not isinstance(made.begin, Retime):
             self.goal += 1
-        running = rig.supervisor.course.goal_state.id
+        running = rig.supervisor.executor.goal_state.id
         waiting = {slot for goal, slot in self.slot_of.items() if goal > running}
-        in_use = rig.supervisor.course.goal_state.slots_in_use
+        in_use = rig.supervisor.executor.goal_state.slots_in_use
         slot = next(n for n in range(4) if not in_use >> n & 1 and n not in waiting)
         if made.q is not None:
             self.pose[self.goal] = made.q

@@ -36,7 +36,7 @@ class PressingRig(InProcess):
 
     def start(self) -> Start:
         """Where the machine is, and what it holds."""
-        work, now = self.controller._now, self.supervisor.course.now
+        work, now = self.controller._now, self.supervisor.executor.now
         names = self.machine.mechanism.coordinate_names
         held = {names[i]: float(x) for i, x in zip(now.index, now.theta, strict=True)}
         return Start.at_pose(self.machine, work.q, None, held)
@@ -108,4 +108,4 @@ class PressingRig(InProcess):
     @property
     def law(self) -> LawKind:
         """The law at work."""
-        return self.supervisor.course.law
+        return self.supervisor.executor.law

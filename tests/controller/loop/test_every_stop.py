@@ -50,7 +50,7 @@ def begin_stop(rig: InProcess, how: str) -> Sample:
     order = STOPS[how]
     if order is not None:
         return rig.order(order)
-    goal = rig.supervisor.course.motion
+    goal = rig.supervisor.executor.motion
     assert isinstance(goal, Follow)
     goal.block.path_tolerance[:] = 1e-15  # whatever the tracking error is, it is too much now
     return rig.tick()
@@ -66,7 +66,7 @@ def test_a_stop_from_full_speed(name: str, how: str) -> None:
     planned.order(made)
     before = rig.run(0.5 * made.duration_s)[-1]
     assert before["path_rate"] == 1.0
-    goal = rig.supervisor.course.motion
+    goal = rig.supervisor.executor.motion
     assert isinstance(goal, Follow)
     samples = [begin_stop(rig, how)]
     deceleration, jerk = goal.block.stop_limits(float(samples[0]["path_s"]))

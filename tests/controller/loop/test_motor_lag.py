@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from linkwork.controller.loop.motor_lag import Drives
+from linkwork.controller.loop.motor_lag import MotorLag
 from linkwork.controller.motion.references.reference import GoalStatus
 from linkwork.machine import Machine, load
 from linkwork.machine.catalogue import shipped_path
@@ -61,7 +61,7 @@ def test_without_lag_and_rate_the_command_acts_at_once() -> None:
 @pytest.mark.parametrize("hertz", [30.0, 80.0, 200.0])
 def test_the_controllers_drives_are_the_plants(tmp_path: Path, hertz: float) -> None:
     machine = with_motors(tmp_path, f"bandwidth_Hz: {hertz:g}")
-    drives = Drives(machine.motors, 1e-3)
+    drives = MotorLag(machine.motors, 1e-3)
     simulator = Simulator(machine)
     for effort in np.random.default_rng(5).normal(size=(20, 2)):
         simulator.latch(Mode.EFFORT, effort)

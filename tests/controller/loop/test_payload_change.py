@@ -66,7 +66,7 @@ def to_the_end(rig: InProcess) -> list[Sample]:
 
 def stop_limits(rig: InProcess) -> Callable[[float], float]:
     """How hard the goal under way may be slowed down, by where it is on its path."""
-    goal = rig.supervisor.course.goal
+    goal = rig.supervisor.executor.goal
     assert goal is not None
     block = goal.block
     return lambda s: float(block.stop_limits(s)[0])
@@ -82,7 +82,7 @@ def test_a_goal_that_stays_feasible_goes_on_as_fast_as_it_was_told() -> None:
     again = planned.plan("rewalk", 0.0)
     assert (again.begin, again.limited) == (Retime(1, 1.0, keep_speed=True), None)
     assert planned.order(again)["order_outcome"] == OrderOutcome.DONE
-    goal = rig.supervisor.course.goal
+    goal = rig.supervisor.executor.goal
     assert goal is not None
     here = goal.path.rate_at(0.0)[0]
     assert stop_limits(rig)(here) <= before(here)
@@ -122,4 +122,4 @@ def test_a_goal_that_no_speed_makes_feasible_stops_on_its_path() -> None:
     assert stop["order_outcome"] == OrderOutcome.DONE
     last = to_the_end(rig)[-1]
     assert (last["goal_code"], last["goal_status"]) == (ResultCode.INFEASIBLE, GoalStatus.ENDED)
-    assert rig.supervisor.course.now.velocity[3] == 0.0
+    assert rig.supervisor.executor.now.velocity[3] == 0.0

@@ -136,7 +136,7 @@ def test_an_order_from_before_the_end_that_arrives_after_it_has_no_effect(
     assert late["order_outcome"] == OrderOutcome.REVOKED
     later = rig.order(replace(order, authority=authority, at_tick=now(rig) + 50))
     assert later["order_outcome"] == OrderOutcome.REVOKED
-    assert not rig.supervisor.course.under_way
+    assert not rig.supervisor.executor.under_way
 
 
 def test_a_stop_that_ends_nothing_but_a_pending_order_has_done_something(rig: InProcess) -> None:
@@ -194,7 +194,7 @@ class Controller:
 
     @property
     def in_motion(self) -> bool:
-        return self.rig.supervisor.moving and self.rig.supervisor.course.under_way
+        return self.rig.supervisor.moving and self.rig.supervisor.executor.under_way
 
     def changed(self, change: object) -> None:
         """What the gateway does when the lease changes hands."""
@@ -361,12 +361,12 @@ def test_each_goal_of_a_chain_looks_ahead_to_the_next_one(rig: InProcess) -> Non
     for goal, k, before in ((2, 15, 0), (3, 25, 15)):
         splice = Splice(goal - 1, float(knots[k] - knots[before]), 1.0, ResultCode.REPLACED)
         rig.send(index, knots[k:] - knots[k], values[k:], goal_id=goal, slot=goal - 1, begin=splice)
-    course = rig.controller.supervisor.course
+    executor = rig.controller.supervisor.executor
 
     def ahead() -> tuple[int, float | None]:
-        assert course.goal is not None
-        following = course.goal.following
-        return course.goal.goal_id, None if following is None else following.s
+        assert executor.goal is not None
+        following = executor.goal.following
+        return executor.goal.goal_id, None if following is None else following.s
 
     assert ahead() == (1, knots[15])
     rig.run(0.18)

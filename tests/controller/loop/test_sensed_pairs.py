@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from linkwork.arrays import Floats
-from linkwork.controller.estimation.assembly_mode import Branch
+from linkwork.controller.estimation.assembly_mode import AssemblyModeMemory
 from linkwork.machine import Machine, for_controller, load
 from linkwork.machine.building.initial_assembly import admitted_velocities
 from linkwork.multibody.assembly.assembly import assemble
@@ -80,7 +80,7 @@ motors:""")
     return load(path)
 
 
-def number_at(machine: Machine, branch: Branch, q: Floats) -> int:
+def number_at(machine: Machine, branch: AssemblyModeMemory, q: Floats) -> int:
     """Let the branch see this pose; return the assembly."""
     work = machine.workspace()
     work.q[:] = q
@@ -115,11 +115,11 @@ def test_two_sensed_joints_keep_the_branch_all_around_and_one_finds_each_fold(
     poses = once_around(machine)
     for pair in PAIRS:
         sensed = linkage(tmp_path, name, pair, ("a1",))
-        branch = Branch(sensed)
+        branch = AssemblyModeMemory(sensed)
         assert {number_at(sensed, branch, q) for q in poses} == {1}, pair
     for index, joint in enumerate(JOINTS):
         sensed = linkage(tmp_path, name, (joint,), ("a1", "a2", "a3"))
-        branch = Branch(sensed)
+        branch = AssemblyModeMemory(sensed)
         seen = [number_at(sensed, branch, q) for q in poses[1:]]
         rate = np.diff(np.unwrap(poses[:, index]))
         clear = np.abs(rate) > 1e-3
@@ -134,7 +134,7 @@ def test_the_other_assembly_is_found_with_two_sensed_joints(
     tmp_path: Path, name: str, pair: tuple[str, str]
 ) -> None:
     machine = linkage(tmp_path, name, pair, ("a1",))
-    branch = Branch(machine)
+    branch = AssemblyModeMemory(machine)
     assert number_at(machine, branch, machine.initial_q) == 1
     assert number_at(machine, branch, pose(LINKAGES[name], float(machine.initial_q[0]), -1.0)) == -1
 
@@ -175,7 +175,7 @@ def test_a_second_sensor_on_a_gear_of_the_first_joint_does_not_hide_its_folds(tm
     path = tmp_path / "geared.yaml"
     path.write_text(text.replace("sensors:\n", "sensors:\n  wheel: {position: {counts_per_turn: 65536}}\n"))
     machine = load(path)
-    poses, branch = once_around(machine), Branch(machine)
+    poses, branch = once_around(machine), AssemblyModeMemory(machine)
     seen = [number_at(machine, branch, q) for q in poses[1:]]
     rate = np.diff(poses[:, machine.mechanism.joint_index("a1")])
     clear = np.abs(rate) > 1e-3

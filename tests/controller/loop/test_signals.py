@@ -9,7 +9,7 @@ from linkwork.controller.exchange.faults import FaultCode
 from linkwork.controller.exchange.named_signals import read_condition
 from linkwork.controller.exchange.orders import Disable, EmergencyStop, OrderOutcome, SetOutputs
 from linkwork.controller.exchange.records import layout_for
-from linkwork.controller.gateway.records.messages import Wording
+from linkwork.controller.gateway.records.messages import Messages
 from linkwork.controller.supervision.state_machine import State
 from linkwork.machine import Machine
 from linkwork.protocol.codes import DeviceFault, DeviceStatus
@@ -122,17 +122,17 @@ def test_a_fault_of_one_drive_names_its_motor(run: InProcess, machine: Machine) 
     run.inputs.device_status = int(DeviceStatus.FAULT)
     run.inputs.device_fault = int(DeviceFault.DRIVE)
     record = run.tick().record
-    told = Wording(machine).fault(record)
+    told = Messages(machine).fault(record)
     assert (told["where"], told["text"]) == ("wrist", "the device reports a fault: wrist: over temperature")
     assert record["motor_fault"].tolist() == [0.0, 0.0, float(DeviceFault.OVER_TEMPERATURE), 0.0]
-    assert Wording(machine).device(record, "")["motors"]["wrist"]["fault"] == DeviceFault.OVER_TEMPERATURE
+    assert Messages(machine).device(record, "")["motors"]["wrist"]["fault"] == DeviceFault.OVER_TEMPERATURE
 
 
 def test_inputs_are_in_the_record_and_named_for_people(run: InProcess, machine: Machine) -> None:
     run.simulator.measured.inputs[:] = 1.0, 6.5
     record = run.tick().record
     assert record["input"].tolist() == [1.0, 6.5]
-    assert Wording(machine).signals(record) == {
+    assert Messages(machine).signals(record) == {
         "gripper": False, "lamp": False, "flow": 0.5, "part_present": True, "pressure": 6.5,
     }  # fmt: skip
 

@@ -52,7 +52,7 @@ class SwitchedArm(InProcess):
 
     def move(self, **target: float) -> list[Sample]:
         """A planned move, to its end."""
-        now, names = self.supervisor.course.now, self.machine.mechanism.coordinate_names
+        now, names = self.supervisor.executor.now, self.machine.mechanism.coordinate_names
         held = {names[i]: float(x) for i, x in zip(now.index, now.theta, strict=True)}
         machine = self.sets[self.simulator.closed]
         assert isinstance(machine, Machine)
@@ -289,7 +289,7 @@ def test_what_cannot_be_done_is_refused_and_changes_nothing(arm: SwitchedArm) ->
 def _swing(arm: SwitchedArm) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     knots = np.linspace(0.0, 1.0, 51)
     values = np.zeros((51, 3, 2))
-    values[:, 0, :] = arm.supervisor.course.now.theta
+    values[:, 0, :] = arm.supervisor.executor.now.theta
     values[:, 0, 0] += 0.1 * (10 * knots**3 - 15 * knots**4 + 6 * knots**5)
     values[:, 1, 0] = 0.1 * (30 * knots**2 - 60 * knots**3 + 30 * knots**4)
     values[:, 2, 0] = 0.1 * (60 * knots - 180 * knots**2 + 120 * knots**3)
@@ -397,7 +397,7 @@ def test_every_attribute_of_supervisor_and_course_is_carried_over_or_of_the_mode
     supervisor = arm.supervisor
     model = {
         "_beliefs", "_following_error", "_handlers", "_period_s", "_q", "_v",
-        "_watch", "brakes", "course", "preload", "tune",
+        "_watch", "brakes", "executor", "preload", "tune",
     }  # fmt: skip
     assert set(vars(supervisor)) == model | set(SUPERVISOR_CARRIED)
     model = {
@@ -405,7 +405,7 @@ def test_every_attribute_of_supervisor_and_course_is_carried_over_or_of_the_mode
         "_theta", "_until", "_v", "_watch", "frames", "law", "motion", "now", "on_path", "pressing",
         "recorded", "slowed",
     }  # fmt: skip
-    assert set(vars(supervisor.course)) == model | {"_time_s", "goal_state", "limited"}
+    assert set(vars(supervisor.executor)) == model | {"_time_s", "goal_state", "limited"}
 
 
 def test_constraints_without_a_model_keep_the_machine_braked(arm: SwitchedArm) -> None:

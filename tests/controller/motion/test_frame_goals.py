@@ -41,7 +41,7 @@ def points(part: float, last: str | None = None) -> list[dict[str, Any]]:
 
 def start_of(rig: InProcess) -> Start:
     """The start of a goal, as the gateway tells the planner."""
-    now, names = rig.supervisor.course.now, rig.machine.mechanism.coordinate_names
+    now, names = rig.supervisor.executor.now, rig.machine.mechanism.coordinate_names
     held = {names[i]: float(x) for i, x in zip(now.index, now.theta, strict=True)}
     start = Start.at_pose(rig.machine, rig.controller._now.q, None, held)
     object.__setattr__(start, "inputs", tuple(rig.inputs.input.tolist()))
@@ -272,7 +272,7 @@ def test_a_goal_in_a_frame_follows_or_replaces_another_one(tmp_path: Path, metho
     chain = Planned(rig)
     chain.order(chain.plan("move", target={"x": -0.06, "y": 0.31}))
     rig.run(0.1)
-    goal = rig.supervisor.course.goal
+    goal = rig.supervisor.executor.goal
     assert goal is not None
     left_s = goal.block.duration_s - 0.1 if method == "append" else 0.05
     part = -0.1 - belt(rig) - 0.1 * left_s

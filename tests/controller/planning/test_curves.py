@@ -5,7 +5,7 @@ import pytest
 from scipy.interpolate import BPoly
 
 from linkwork.controller.planning.messages.planner_start import Present
-from linkwork.controller.planning.paths.curves import Profile, path_along, ramp
+from linkwork.controller.planning.paths.curves import CurveProfile, path_along, ramp
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.trajectory import Circle, Curve, Helix, LineCurve
@@ -111,7 +111,7 @@ def test_the_ramp_limits_its_jerk():
 
 
 def test_the_profile_is_smooth_where_its_parts_meet():
-    profile = Profile(5.0, 1.0)
+    profile = CurveProfile(5.0, 1.0)
     for s in (1.0, 6.0):
         before, after = profile(np.array([s - 1e-9])), profile(np.array([s + 1e-9]))
         for one, other in zip(before, after, strict=True):

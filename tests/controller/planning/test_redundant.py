@@ -12,7 +12,7 @@ from linkwork.controller.actuation.effort_program import allocate
 from linkwork.controller.motion.limits.effort_limits import Limited
 from linkwork.controller.motion.references.reference import GoalStatus
 from linkwork.controller.planning.checks.effort_check import Efforts
-from linkwork.controller.planning.checks.zonotope import Given, directions, shares
+from linkwork.controller.planning.checks.zonotope import ZonotopeEfforts, directions, shares
 from linkwork.controller.planning.messages.planner_start import Start
 from linkwork.controller.planning.paths.path import Path
 from linkwork.controller.planning.process.planner import judge, plan
@@ -154,7 +154,7 @@ def test_the_metric_decides_who_gives_how_much_not_what_is_possible(redundant: M
         strained = replace(scaled.controller, preload=tuple(PreloadLimit(one, 2.0) for one in wish))
         machine = replace(scaled, controller=strained)
         force = chance.normal(size=(len(other), machine.mechanism.nv)) * [1.0, 1.0, 0.3, 0.3]
-        found = Given(machine, other)(np.einsum("nij,nj->ni", other, force))
+        found = ZonotopeEfforts(machine, other)(np.einsum("nij,nj->ni", other, force))
         scale = np.array([20.0, 10.0, 2.0])
         across = directions(machine, other)[0]
         limits = np.array([motor.max_effort for motor in machine.motors])

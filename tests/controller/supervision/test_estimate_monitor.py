@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from linkwork.controller.estimation.assembly_mode import Branch
+from linkwork.controller.estimation.assembly_mode import AssemblyModeMemory
 from linkwork.controller.estimation.redundant_sensors import told
 from linkwork.controller.exchange.faults import FaultCode
 from linkwork.controller.exchange.orders import ConfirmBranch, Enable, OrderOutcome, Recover, SuggestPose
@@ -23,7 +23,7 @@ from tests.controller.loop.in_process import InProcess, with_controller
 
 def numbers_along(machine: Machine, poses: np.ndarray) -> list[int]:
     """The branch's number at each of these poses, one after the other."""
-    branch, work, found = Branch(machine), machine.workspace(), []
+    branch, work, found = AssemblyModeMemory(machine), machine.workspace(), []
     for q in poses:
         work.q[:] = q
         for kernel in (kinematics, constraint_rows, factor, admitted):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from linkwork.diagnostics.conformance.exercises import ControllerExamination
+from linkwork.diagnostics.conformance.exercises import ControllerExercises
 from linkwork.machine import load
 from linkwork.plant.drivers.findings import ExerciseVerdict
 from tests.system.conformance.c_controller import SOURCES, built
@@ -63,7 +63,7 @@ with DeviceClient(endpoint) as client:
 
 def examined(machine: object, tmp_path: Path, *command: str) -> dict[str, tuple[ExerciseVerdict, str]]:
     """The verdicts by exercise."""
-    examination = ControllerExamination(machine, f"ipc://{tmp_path}/x.ipc", command)  # type: ignore[arg-type]
+    examination = ControllerExercises(machine, f"ipc://{tmp_path}/x.ipc", command)  # type: ignore[arg-type]
     return {found.name: (found.verdict, found.text) for found in examination.findings()}
 
 
@@ -106,7 +106,7 @@ def test_the_one_in_c_is_short_enough_to_read() -> None:
 )
 def test_each_breach_is_found(breach: str, exercise: str, folder: Path) -> None:
     command = [sys.executable, "-c", CARELESS, breach, "{endpoint}", "{interface}"]
-    examination = ControllerExamination(load("scara"), f"ipc://{folder}/{breach}.ipc", command)
+    examination = ControllerExercises(load("scara"), f"ipc://{folder}/{breach}.ipc", command)
     for found in examination.findings():
         if found.name == exercise:
             assert found.verdict is ExerciseVerdict.FAILED, found
