@@ -10,6 +10,7 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 LIBC.clock_nanosleep.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
 LIBC.prctl.argtypes = (ctypes.c_int, ctypes.c_ulong, ctypes.c_ulong, ctypes.c_ulong, ctypes.c_ulong)
 LIBC.mlockall.argtypes = (ctypes.c_int,)
+LIBC.mlock.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
 LIBC.munlockall.argtypes = ()
 LIBC.mallopt.argtypes = (ctypes.c_int, ctypes.c_int)
 

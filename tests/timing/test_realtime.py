@@ -76,6 +76,31 @@ def test_locked_memory_is_locked() -> None:
     assert (answer["locked"] > 0) == (answer["steps"]["memory"][1] == "locked")
 
 
+def test_a_lock_takes_memory_for_what_is_used_and_for_code() -> None:
+    answer = run(
+        """
+import mmap
+from linkwork.timing.memory import resident_bytes
+untouched, used = mmap.mmap(-1, 1 << 28), mmap.mmap(-1, 1 << 22)
+obtained = set_up('ignore')
+after = mmap.mmap(-1, 1 << 28)
+used[:] = bytes(1 << 22)
+kinds = {}
+for line in Path('/proc/self/smaps').read_text().splitlines():
+    words = line.split()
+    if '-' in words[0]:
+        kind = 'code' if words[1] == 'r-xp' and words[4] != '0' else ''
+        here = kind and os.path.getsize(words[5]) < 1 << 24
+    elif here and words[0] in ('Size:', 'Rss:'):
+        kinds[words[0]] = kinds.get(words[0], 0) + int(words[1])
+""",
+        "{'resident': resident_bytes(), 'size': kinds['Size:'], 'read': kinds['Rss:']}",
+    )
+    assert answer["resident"] < 1 << 28
+    if answer["steps"]["memory"][1] == "locked":
+        assert answer["read"] == answer["size"] > 0
+
+
 def test_without_privileges_the_warnings_name_the_remedies() -> None:
     answer = run(
         WITHOUT_PRIVILEGES + "obtained = set_up('warn', fifo_priority=50)\nblock = bytearray(50_000_000)",
