@@ -120,6 +120,7 @@ class Section(BaseModel):
     """
 
     model_config = ConfigDict(
+        defer_build=True,
         extra="forbid",
         frozen=True,
         validate_default=False,
