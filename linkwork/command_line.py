@@ -130,7 +130,7 @@ def _is_enum(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, Enum)
 
 
-class _Bounded(click.ParamType[Any]):
+class _Bounded(click.ParamType):  # type: ignore[type-arg]  # generic in newer click alone
     """A number with bounds, inclusive. NaN is beyond every bound."""
 
     def __init__(self, kind: type[int] | type[float], least: float | None, most: float | None) -> None:
