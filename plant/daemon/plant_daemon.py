@@ -23,10 +23,11 @@ from linkwork.protocol.codes import ExitCode, Pace
 from linkwork.protocol.endpoints import Claim, MachineEndpoints, claim
 from linkwork.protocol.errors import EndpointError
 from linkwork.protocol.keys import ServerKeys, server_keys
-from linkwork.protocol.open_connections import raise_file_limit
+from linkwork.protocol.open_connections import HeldMemory, raise_file_limit
 from linkwork.protocol.sockets import DeviceServer
 from linkwork.timing.children import Lifeline, ignore_interrupts
 from linkwork.timing.clock import Ticker
+from linkwork.timing.memory import allocated_bytes
 from linkwork.timing.notify import Notifier
 from linkwork.timing.realtime import Obtained, RealTimeRefused, set_up
 from linkwork.timing.scheduling import set_policy, share_processors
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 
 FIFO_PRIORITY = 49
 """Below the controller's loop, which shares the processor: it answers a state before we integrate."""
+MOST_HELD_BYTES = 32 * 1024 * 1024
+"""Memory that clients may make ZeroMQ hold; it stays with the process, since all of its memory is locked."""
 
 
 class DaemonEnd:
@@ -165,7 +168,8 @@ def run(
                     if isinstance(machinery, Hardware) and not _started(machinery, ending, events):
                         return ExitCode.DONE
                     device = _device(machine, machinery, server, events, options, paces, line)
-                    ending.watch_seat(held, lambda: device.seat.taken, lambda: _mind(server, events))
+                    memory = HeldMemory(allocated_bytes, MOST_HELD_BYTES, 0.05)
+                    ending.watch_seat(held, lambda: device.seat.taken, lambda: _mind(server, memory, events))
                     obtained.freeze_garbage()
                     _introduce(device, obtained, events)
                     notifier.ready(f"plant of {machine.name} at {server.endpoint}")
@@ -241,10 +245,11 @@ def _device(
     return FaultyDevice(machine, faulty(machinery), server, events, paces, line, open_to_all=options.inject)
 
 
-def _mind(server: DeviceServer, events: Events) -> None:
-    """Close connections beyond the limit, and say so."""
+def _mind(server: DeviceServer, memory: HeldMemory, events: Events) -> None:
+    """Close connections beyond the limits, and say so."""
     if server.connections is not None:
         server.connections.mind()
+        memory.mind([server.connections])
         for text in server.connections.take_notices():
             events.say("connections", f"{server.endpoint}: {text}")
 
