@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
@@ -17,6 +17,7 @@ from starlette.websockets import WebSocket
 from linkwork.console.held_jog import HeldControl, JogSender
 from linkwork.console.machine_feed import Address, MachineFeed, PathDrawing
 from linkwork.console.page_link import PageLink, StopAnswer
+from linkwork.console.recording_players import RecordingPlayers
 from linkwork.protocol.errors import EndpointError, NobodyThere, ProtocolError, RequestError
 from linkwork.trajectories.taught_points import TaughtPoints
 
@@ -35,8 +36,12 @@ _PLANNED: Final = ("move", "send", "append", "check", "speed", "switch")
 class ConsoleService:
     """One machine, any number of pages."""
 
-    def __init__(self, address: Address, owner: str, *, observe_only: bool = False) -> None:
+    def __init__(
+        self, address: Address, owner: str, *, observe_only: bool = False, player_words: Sequence[str] = ()
+    ) -> None:
+        """player_words: options of the consoles that play recordings."""
         self.owner = owner
+        self.players = RecordingPlayers(player_words)
         self.seat = Seat(observe_only=observe_only)
         self.drawing = PathDrawing()
         renewed = "" if observe_only else owner
@@ -56,7 +61,8 @@ class ConsoleService:
         self._jog.start()
 
     def close(self) -> None:
-        """End the jog and all threads."""
+        """End the jog, the players of recordings and all threads."""
+        self.players.close()
         self._jog.close()
         self.feed.close()
         self._stop_threads.shutdown(wait=False, cancel_futures=True)

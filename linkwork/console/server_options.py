@@ -25,6 +25,20 @@ class ServerOptions:
     lifeline: bool = flag("", hidden=True)
 
     @property
+    def protection_words(self) -> list[str]:
+        """The same protection as options of another console, at a port of its own."""
+        words = ["--host", self.host]
+        for name in self.hosts:
+            words += ["--name", name]
+        for word, path in (
+            ("--password-file", self.password_file),
+            ("--certificate", self.certificate),
+            ("--key", self.key),
+        ):
+            words += [] if path is None else [word, str(path)]
+        return words
+
+    @property
     def secure(self) -> bool:
         """Whether the page is served with TLS."""
         return self.certificate is not None

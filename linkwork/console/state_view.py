@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 from nicegui import ui
@@ -12,11 +10,11 @@ from nicegui import ui
 from linkwork.console.fault_cards import FaultCards
 from linkwork.console.machine_feed import Known
 from linkwork.console.page_parts import PageActions, Rows, card, html_table
+from linkwork.console.recording_list import RecordingList
 from linkwork.console.state_words import overrun_words
 from linkwork.display_units import shown
 
 _UNKNOWN: Final = "not known: no plant is connected"
-_MOST_RECORDINGS: Final = 20
 
 
 class StateView:
@@ -28,8 +26,7 @@ class StateView:
             self._values = ValuesTable()
         with card("Timing and connection"):
             self._timing = Rows()
-        with card("Recordings"), ui.expansion("logs on this computer").props("dense") as self._recordings:
-            self._list = Rows()
+        self._recordings = RecordingList(actions.service.players)
 
     def refresh(self, known: Known, *, operates: bool) -> None:
         """Show the latest answers; `operates`: whether this page may clear a fault."""
@@ -38,8 +35,8 @@ class StateView:
         if state is not None and known.content is not None:
             self._values.show(known.content.described, state, measured=known.has_plant)
         self._timing.show({} if status is None else timing_rows(status))
-        if self._recordings.value and status is not None:
-            self._list.show(recordings(status["log"]))
+        if status is not None:
+            self._recordings.refresh(status["log"])
 
 
 class ValuesTable:
@@ -104,18 +101,6 @@ def values_table(
         rows.append(cells)
     more = ("speed", "effort") if beside is None else ("beside", "difference")
     return html_table(("", "position" if measured else "last position", *more), rows)
-
-
-def recordings(log: str | None) -> dict[str, str]:
-    """Return the latest logs and recordings beside this log, with the commands that play them."""
-    folder = Path(log).parent if log else None
-    if folder is None or not folder.is_dir():
-        return {"none": "the controller writes no log on this computer"}
-    found = sorted(folder.glob("*.mcap"), key=lambda each: each.stat().st_mtime, reverse=True)
-    return {
-        each.name: f"{each.stat().st_size / 1e6:.1f} MB: linkwork console {shlex.quote(str(each))}"
-        for each in found[:_MOST_RECORDINGS]
-    }
 
 
 def timing_rows(status: Mapping[str, Any]) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import tempfile
 import warnings
 from pathlib import Path
 from typing import Any
@@ -21,11 +22,13 @@ from linkwork.console.machine_feed import HEADER
 from linkwork.console.recorded_motion import RecordedMotion
 from linkwork.console.recording_player import MotionPair, Player
 from linkwork.console.recording_service import RecordingService
+from linkwork.launch.daemons import Rig
 from linkwork.recordings.thinning import thinned
 from tests.command import linkwork
 from tests.console.accessibility import beyond_keyboard, faint_texts, nameless_controls
-from tests.console.browsing import UNDRAWN, Watched, chromium, console, playwright, screenshot
+from tests.console.browsing import UNDRAWN, Watched, chromium, console, console_of, playwright, screenshot
 from tests.console.swings import SCARA, swing_recording
+from tests.system.running import patient_machine
 from tests.waiting import wait_for
 
 
@@ -201,6 +204,33 @@ def test_a_page_plays_two_recordings_with_slider_keys_and_plots(folder: Path) ->
         assert "(second.mcap)" in head
         watched.close()
         assert (watched.errors, watched.foreign) == ([], [])
+
+
+@pytest.mark.timeout(300)
+def test_a_page_of_a_machine_opens_the_recordings_beside_its_log(tmp_path: Path) -> None:
+    config = patient_machine(tmp_path)
+    words = [str(config), "--realtime", "ignore"]
+    with tempfile.TemporaryDirectory(prefix="lw-", dir="/tmp") as made:
+        logs = Path(made) / "logs"
+        logs.mkdir()
+        swing_recording(logs / "swing.mcap")
+        (logs / "cut.mcap").write_bytes(b"nothing")
+        daemons = Rig("scara", words, [*words, "--log", str(logs)], Path(made))
+        with daemons as rig, playwright() as started, chromium(started, UNDRAWN) as browser:
+            rig.wait_ready(lambda _: None)
+            with console_of(rig) as (_, address):
+                watched = Watched(browser, address, viewport={"width": 1440, "height": 1000})
+                page = watched.page
+                page.get_by_text("logs on this computer").click()
+                page.get_by_role("button", name="play cut.mcap").click()
+                page.get_by_text("cut.mcap").nth(1).wait_for()
+                page.get_by_role("button", name="play swing.mcap").click()
+                with page.context.expect_page() as opened:
+                    page.get_by_role("link", name="open the player").click()
+                opened.value.get_by_role("slider", name="Time of the recording").wait_for()
+                assert "swing.mcap" in opened.value.inner_text("h1")
+                watched.close()
+                assert watched.errors == []
 
 
 @pytest.mark.slow

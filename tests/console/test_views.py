@@ -17,8 +17,9 @@ pytest.importorskip("nicegui", reason="the console's extra is not installed")
 
 from linkwork.console.fault_cards import shown_signals
 from linkwork.console.machine_feed import flat, jog_groups
+from linkwork.console.recording_list import recordings
 from linkwork.console.scene_content import scene_content
-from linkwork.console.state_view import recordings, timing_rows, values_table
+from linkwork.console.state_view import timing_rows, values_table
 from linkwork.console.state_words import (
     clearing,
     doing,
@@ -205,10 +206,9 @@ def test_plots_and_flight_records_have_the_units_of_the_tables() -> None:
     assert found["limits"] == [pytest.approx(114.59156), None]
 
 
-def test_recordings_beside_the_log_are_listed_with_their_commands(tmp_path: Path) -> None:
+def test_recordings_beside_the_log_are_listed_with_their_sizes(tmp_path: Path) -> None:
     for name in ("a run.mcap", "b.mcap", "notes.txt"):
         (tmp_path / name).write_bytes(b"x" * 200_000)
     listed = recordings(str(tmp_path / "b.mcap"))
-    assert set(listed) == {"a run.mcap", "b.mcap"}
-    assert listed["a run.mcap"] == f"0.2 MB: linkwork console '{tmp_path}/a run.mcap'"
-    assert "no log" in recordings(None)["none"]
+    assert listed == dict.fromkeys((tmp_path / "a run.mcap", tmp_path / "b.mcap"), "0.2 MB")
+    assert recordings(None) == {}
