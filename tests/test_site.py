@@ -39,3 +39,10 @@ def test_the_reference_of_commands_has_every_command_with_its_options(hooks: Mod
 def test_the_reference_of_python_has_every_public_name(hooks: ModuleType) -> None:
     page = hooks.python_page()
     assert all(f"## {name}\n" in page for name in linkwork.__all__)
+
+
+def test_a_notebook_is_a_page_of_text_and_code(hooks: ModuleType) -> None:
+    page = hooks.page_of(HOOKS.parents[1] / "notebooks" / "own_law.ipynb")
+    assert page.startswith("# Your own law in a notebook\n")
+    assert page.count("```python\n") == page.count("\n```\n") + page.endswith("\n```") == 6
+    assert "class ComputedTorque:" in page

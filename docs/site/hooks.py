@@ -1,12 +1,14 @@
 """What the documentation site adds to the pages of `docs/` (hooks of mkdocs).
 
-Pages that stand elsewhere in the repository (the protocol, contributing, changes) become pages of the site,
-and links between them are kept. The references of library and commands are generated from the code.
+Notebooks, and pages that stand elsewhere in the repository (the protocol, contributing, changes), become
+pages of the site, and links between them are kept. The references of library and commands are generated
+from the code.
 """
 
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from pathlib import Path, PurePosixPath
 from posixpath import normpath, relpath
@@ -18,6 +20,7 @@ from linkwork.cli.app import CommandHelp, build, command_helps
 ROOT = Path(__file__).resolve().parents[2]
 ELSEWHERE = {
     "overview.md": "README.md",
+    "notebooks/own_law.md": "docs/notebooks/own_law.ipynb",
     "protocol.md": "protocol/README.md",
     "contributing.md": "CONTRIBUTING.md",
     "changes.md": "CHANGELOG.md",
@@ -35,10 +38,19 @@ def on_files(files: Any, config: Any) -> Any:
     from mkdocs.structure.files import File
 
     for page, source in ELSEWHERE.items():
-        files.append(File.generated(config, page, content=(ROOT / source).read_text("utf-8")))
+        files.append(File.generated(config, page, content=page_of(ROOT / source)))
     files.append(File.generated(config, PYTHON_REFERENCE, content=python_page()))
     files.append(File.generated(config, COMMAND_REFERENCE, content=commands_page()))
     return files
+
+
+def page_of(file: Path) -> str:
+    """Return the Markdown of a page, or of a notebook: its text, and its code as blocks."""
+    text = file.read_text("utf-8")
+    if file.suffix != ".ipynb":
+        return text
+    parts = [(cell["cell_type"], "".join(cell["source"])) for cell in json.loads(text)["cells"]]
+    return "\n\n".join(part if kind == "markdown" else f"```python\n{part}\n```" for kind, part in parts)
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
