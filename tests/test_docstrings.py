@@ -115,6 +115,17 @@ class Example:
     assert without_shapes(module) == ["Example.energy"]
 
 
+def references(source: str) -> list[str]:
+    """Return docstrings that say nothing but where to look."""
+    texts = [documented(node) for node in ast.walk(ast.parse(source))]
+    return [text for text in texts if re.match(r"See `[^`]*`[.:;]", text) and len(text) < 100]
+
+
+@pytest.mark.parametrize("package", PRODUCT)
+def test_docstrings_say_what_they_mean(package: str) -> None:
+    assert [text for path in files_of((package,)) for text in references(path.read_text("utf-8"))] == []
+
+
 HEADLESS = re.compile(r"(What|Whatever|Who|Whom|Whoever|Where|How|Which|Of)\b")
 """First words of headless clauses, which name no subject: write the noun or the imperative instead."""
 

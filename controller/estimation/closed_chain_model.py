@@ -106,24 +106,24 @@ class ClosedChainModel:
         self._square, self._needed, self._force = np.zeros(free**2), np.zeros(free), np.zeros(nv)
 
     def predict(self, sent: Floats, seconds: float) -> Workspace:
-        """See `LoopModel`."""
+        """Advance `now` by a time (s) with `sent` acting (motors; N m or N), on the constraints."""
         predict_closed(*self.now.arguments, self._motor, sent, self.felt, seconds)
         self._stands = False
         return self.now
 
     def foresee(self, sent: Floats, period: float, beyond: float) -> bool:
-        """See `LoopModel`."""
+        """Write the states one period and `period + beyond` (s) later to `near` and `ahead`."""
         foresee_closed(self._outlook, sent, self._stands, period, beyond)
         self._stands = False
         return True
 
     def use_prediction(self) -> Workspace:
-        """See `LoopModel`."""
+        """Use the state predicted one period ahead as the prediction; return its workspace."""
         self._stands = True
         return self._near
 
     def observe(self, inputs: Inputs, dt: float, predicted: bool) -> int:
-        """See `LoopModel`: the joints that are not measured follow those that are."""
+        """Make `now` a state on the closures: the joints that are not measured follow those that are."""
         if not self._seen:
             self._look_around(inputs)
         quality, given, told = self.quality, self._estimator, self._told
@@ -148,28 +148,28 @@ class ClosedChainModel:
             self._stands = False
 
     def forget(self) -> None:
-        """See `LoopModel`."""
+        """Forget the estimate and the assembly mode."""
         self._seen = False
         self._branch.forget()
 
     def begin_at(self, q: Floats, v: Floats) -> None:
-        """See `LoopModel`."""
+        """Begin the next estimate at q (nq; rad or m) and v (nv), of another model of the machine."""
         self.forget()
         self.now.q[:], self.now.v[:], self._stands = q, v, False
 
     def compare(self, readings: Floats) -> None:
-        """See `LoopModel`."""
+        """Write to `quality` whether the readings (sensors) contradict the closures."""
         redundancy, quality = self._redundancy, self.quality
         redundancy.check(readings, self.now)
         quality.group, quality.suspect = redundancy.group, redundancy.suspect
         quality.error, quality.error_limit = redundancy.error, redundancy.limit
 
     def evaluate(self) -> None:
-        """See `LoopModel`."""
+        """Evaluate dynamics, constraints and coordinates at `ahead`."""
         evaluate_motion(*self.ahead.arguments)
 
     def effort_for(self, acceleration: Floats, effort: Floats) -> bool:
-        """See `LoopModel`."""
+        """Write the least effort (motors; N m or N) for an acceleration (nv); False where none makes it."""
         if self.quality.sigma_motors < FADING:
             return False
         forces_for(

@@ -36,7 +36,7 @@ class BySensor:
         self._contact, self._numbers, self._in_body, self._now = row.index, numbers, in_body, now
 
     def __call__(self, inputs: Inputs, dt: float) -> float:  # noqa: ARG002 - a sensor needs no time
-        """See `Sense`."""
+        """Return the normal force (N) that the sensor measures."""
         reading = inputs.force_measured[self._numbers]
         felt: float = along_normal(*self._now.arguments, self._contact, self._in_body, reading)
         return felt
@@ -58,7 +58,7 @@ class ByModel:
         self._through = resolved(through)(machine, row) if through else None
 
     def __call__(self, inputs: Inputs, dt: float) -> float:
-        """See `Sense`."""
+        """Return the normal force (N) that explains the last change of the velocities."""
         if not inputs.fresh or dt <= 0.0:
             self._known = self._known and inputs.fresh
             return self._felt

@@ -223,21 +223,21 @@ class OpenChainModel:
         self._outlook = TreeOutlook(m=m, now=now, ahead=self.ahead, motor=self._motor, felt=self.felt)
 
     def predict(self, sent: Floats, seconds: float) -> Workspace:
-        """See `LoopModel`."""
+        """Advance `now` by a time (s) with `sent` acting (motors; N m or N); return it."""
         predict_tree(*self.now.arguments, self._motor, sent, self.felt, seconds)
         return self.now
 
     def foresee(self, sent: Floats, period: float, beyond: float) -> bool:
-        """See `LoopModel`."""
+        """Write the state `period + beyond` (s) later to `ahead`; False: the state between is not kept."""
         foresee_tree(self._outlook, sent, period + beyond)
         return False
 
     def use_prediction(self) -> Workspace:
-        """See `LoopModel`; no prediction is kept."""
+        """Return `now`: no prediction is kept."""
         return self.now
 
     def observe(self, inputs: Inputs, dt: float, predicted: bool) -> int:
-        """See `LoopModel`."""
+        """Make `now` the state that the readings determine; return the sensor without a reading, or −1."""
         given = self._estimator
         bad: int = observe_tree(
             self._observation, inputs.q_measured, inputs.v_measured, dt,
@@ -246,20 +246,20 @@ class OpenChainModel:
         return bad
 
     def forget(self) -> None:
-        """See `LoopModel`; the sensors determine the whole state."""
+        """Do nothing: the sensors determine the whole state."""
 
     def begin_at(self, q: Floats, v: Floats) -> None:
-        """See `LoopModel`."""
+        """Begin the next estimate at q (nq; rad or m) and v (nv), of another model of the machine."""
         self.now.q[:], self.now.v[:] = q, v
 
     def compare(self, readings: Floats) -> None:
-        """See `LoopModel`: no joint has two sensors."""
+        """Do nothing: no joint has two sensors."""
 
     def evaluate(self) -> None:
-        """See `LoopModel`."""
+        """Evaluate dynamics and coordinates at `ahead`."""
         evaluate_dynamics(*self.ahead.arguments)
 
     def effort_for(self, acceleration: Floats, effort: Floats) -> bool:
-        """See `LoopModel`."""
+        """Write the effort (motors; N m or N) of an acceleration (nv); False where a joint has no motor."""
         effort[:] = (self.ahead.M @ acceleration)[self._motor]
         return True

@@ -253,7 +253,7 @@ class StartGoal(Order):
 
     @classmethod
     def read(cls, numbers: tuple[Any, ...], number: int, at_tick: int, authority: int) -> StartGoal:
-        """See `Order`. A way to begin that is not known is read as Fresh."""
+        """Return the order with these numbers of a datagram; an unknown way to begin is read as Fresh."""
         slot, words, _, checksum, goal, speed, way, before, s, rate, result, keep_speed = numbers
         begin: GoalBegin = Fresh()
         match int(way):
@@ -300,7 +300,7 @@ class CancelGoal(Order):
 
     @classmethod
     def read(cls, numbers: tuple[Any, ...], number: int, at_tick: int, authority: int) -> CancelGoal:
-        """See `Order`."""
+        """Return the order with these numbers of a datagram."""
         waiting, goal, cause = numbers
         why = ResultCode(int(cause)) if cause else None
         return cls(goal, why, waiting, id=number, at_tick=at_tick, authority=authority)
@@ -350,7 +350,7 @@ class _PairsOrder(Order):
 
     @classmethod
     def read(cls, numbers: tuple[Any, ...], number: int, at_tick: int, authority: int) -> Self:
-        """See `Order`."""
+        """Return the order with these numbers of a datagram."""
         count = min(max(numbers[0], 0), MOST_PAIRS)
         pairs = tuple((int(numbers[i]), numbers[i + 1]) for i in range(1, 2 * count, 2))
         return cls(pairs, id=number, at_tick=at_tick, authority=authority)
@@ -431,7 +431,7 @@ class _FlaggedOrder(Order):
 
     @classmethod
     def read(cls, numbers: tuple[Any, ...], number: int, at_tick: int, authority: int) -> Self:
-        """See `Order`."""
+        """Return the order with these numbers of a datagram."""
         return cls(numbers[0] != 0, id=number, at_tick=at_tick, authority=authority)
 
 
@@ -500,7 +500,7 @@ class ReportDifference(Order):
 
     @classmethod
     def read(cls, numbers: tuple[Any, ...], number: int, at_tick: int, authority: int) -> ReportDifference:
-        """See `Order`."""
+        """Return the order with these numbers of a datagram."""
         fault, which, value, limit = numbers
         return cls(int(which), value, limit, fault != 0, id=number, at_tick=at_tick, authority=authority)
 
@@ -538,7 +538,7 @@ class SetPayload(Order):
 
     @classmethod
     def read(cls, numbers: tuple[Any, ...], number: int, at_tick: int, authority: int) -> SetPayload:
-        """See `Order`."""
+        """Return the order with these numbers of a datagram."""
         point, mass, *load = numbers
         x, y, z, xx, xy, xz, yy, yz, zz = load
         com, moments = (x, y, z), (xx, xy, xz, yy, yz, zz)
@@ -557,7 +557,7 @@ class SwitchConstraint(Order):
 
     @classmethod
     def read(cls, numbers: tuple[Any, ...], number: int, at_tick: int, authority: int) -> SwitchConstraint:
-        """See `Order`."""
+        """Return the order with these numbers of a datagram."""
         constraint, on = numbers
         return cls(int(constraint), on != 0.0, id=number, at_tick=at_tick, authority=authority)
 
@@ -605,7 +605,7 @@ class StartStream(Order):
 
     @classmethod
     def read(cls, numbers: tuple[Any, ...], number: int, at_tick: int, authority: int) -> StartStream:
-        """See `Order`."""
+        """Return the order with these numbers of a datagram."""
         streamed, count, first, goal, interval_s, delay_s, ends, *rest = numbers
         coordinates = tuple(int(each) for each in rest[: min(max(count, 0), MOST_STREAMED)])
         return cls(

@@ -214,7 +214,7 @@ class ClosedInverseDynamics:
         """The workspace that `_given` is for."""
 
     def __call__(self, ahead: Workspace, reference: Reference, force: Floats) -> float:
-        """See `Law`."""
+        """Write the generalized force (nv; N m or N) that the motors should apply; return the pivot ratio."""
         motors = self._motors
         if len(reference.index) != motors.dof:
             return 0.0
@@ -234,11 +234,11 @@ class ClosedInverseDynamics:
         return ratio
 
     def lag(self, period_s: float) -> float:
-        """See `Law`."""
+        """Share by which the feedback corrects for its own command's effect up to the middle of the hold."""
         return lag(self._omega, self._zeta, period_s)
 
     def tune(self, omega: float, zeta: float) -> None:
-        """See `Tunable`."""
+        """Set the bandwidth (rad/s) and the damping ratio of the error dynamics."""
         self._omega, self._zeta = omega, zeta
 
 
@@ -251,14 +251,14 @@ class ClosedFloat:
         self._rest = np.zeros(machine.mechanism.nv)
 
     def __call__(self, ahead: Workspace, reference: Reference, force: Floats) -> float:  # noqa: ARG002 - a float has no reference
-        """See `Law`."""
+        """Write the force (nv; N m or N) that holds the pose against gravity."""
         self._still.q[:], self._still.v[:] = ahead.q, 0.0
         evaluate_motion(*self._still.arguments)
         self._motors.drive(self._still, self._rest, self._rest, force)
         return 1.0
 
     def lag(self, period_s: float) -> float:  # noqa: ARG002 - nothing of it comes back
-        """See `Law`."""
+        """Return 0: no feedback of position."""
         return 0.0
 
 
@@ -270,7 +270,7 @@ class ClosedDamp:
         self._u = np.zeros(machine.mechanism.nv)
 
     def __call__(self, ahead: Workspace, reference: Reference, force: Floats) -> float:  # noqa: ARG002 - a float has no reference
-        """See `Law`."""
+        """Write the force (nv; N m or N) that makes all admitted speeds decay alike."""
         shorten(*ahead.arguments)
         np.multiply(ahead.v, -RATE_PER_S, out=self._u)
         self._u += ahead.vdot
@@ -278,5 +278,5 @@ class ClosedDamp:
         return 1.0
 
     def lag(self, period_s: float) -> float:  # noqa: ARG002 - nothing of it comes back
-        """See `Law`."""
+        """Return 0: no feedback of position."""
         return 0.0

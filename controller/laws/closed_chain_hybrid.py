@@ -98,7 +98,7 @@ class OpenedHybrid:
         self._push = np.zeros(nv)
 
     def __call__(self, ahead: Workspace, reference: Reference, force: Floats) -> float:
-        """See `Law`."""
+        """Write the force (nv; N m or N) for motion and contact forces; return the pivot ratio."""
         count = len(reference.index)
         index = np.concatenate([reference.index, self._gaps(reference)])
         if len(index) != len(self._task):
@@ -117,7 +117,7 @@ class OpenedHybrid:
         return min(ratio, self._drive(ahead, reference, force))
 
     def lag(self, period_s: float) -> float:
-        """See `Law`."""
+        """Share by which the feedback corrects for its own command's effect up to the middle of the hold."""
         return lag(self._omega, self._zeta, period_s)
 
     def _gaps(self, reference: Reference) -> Integers:

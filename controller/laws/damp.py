@@ -23,7 +23,7 @@ class Damp:
         self._work = np.zeros(machine.mechanism.nv)
 
     def __call__(self, ahead: Workspace, reference: Reference, force: Floats) -> float:  # noqa: ARG002 - damping has no reference
-        """See `Law`."""
+        """Write the force (nv; N m or N) that makes all speeds decay alike."""
         np.dot(ahead.M, ahead.v, out=self._work)
         np.multiply(self._work, -RATE_PER_S, out=force)
         force += ahead.h
@@ -31,5 +31,5 @@ class Damp:
         return 1.0
 
     def lag(self, period_s: float) -> float:  # noqa: ARG002 - nothing of it comes back
-        """See `Law`."""
+        """Return 0: no feedback of position."""
         return 0.0

@@ -19,7 +19,7 @@ class Float:
         self._still = machine.mechanism.workspace()
 
     def __call__(self, ahead: Workspace, reference: Reference, force: Floats) -> float:  # noqa: ARG002 - a float has no reference
-        """See `Law`."""
+        """Write the force (nv; N m or N) that holds the pose against gravity."""
         self._still.q[:] = ahead.q
         self._still.v[:] = 0.0
         dynamics(*self._still.arguments)
@@ -27,5 +27,5 @@ class Float:
         return 1.0
 
     def lag(self, period_s: float) -> float:  # noqa: ARG002 - nothing of it comes back
-        """See `Law`."""
+        """Return 0: no feedback of position."""
         return 0.0

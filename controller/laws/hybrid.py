@@ -121,7 +121,7 @@ class Hybrid:
         self._rows, self._pivots = np.zeros((nv, nv)), np.zeros(nv, np.int64)
 
     def __call__(self, ahead: Workspace, reference: Reference, force: Floats) -> float:
-        """See `Law`."""
+        """Write the force (nv; N m or N) for motion and contact forces; return the pivot ratio."""
         given, count = reference.forces, len(reference.index)
         wanted_acceleration(
             ahead.theta, ahead.J, ahead.Jdv, ahead.v, self._wraps, reference.index, reference.theta,
@@ -135,5 +135,5 @@ class Hybrid:
         return ratio
 
     def lag(self, period_s: float) -> float:
-        """See `Law`."""
+        """Share by which the feedback corrects for its own command's effect up to the middle of the hold."""
         return lag(self._omega, self._zeta, period_s)

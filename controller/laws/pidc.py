@@ -110,7 +110,7 @@ class ProjectedInverseDynamics:
         self._drive = OpenDrive(motor=motor, most=most, pivots=pivots, room=room, share=self._share)
 
     def __call__(self, ahead: Workspace, reference: Reference, force: Floats) -> float:
-        """See `Law`."""
+        """Write the generalized force (nv; N m or N) that the motors should apply; return the pivot ratio."""
         ratio: float = inverse_dynamics(
             *ahead.arguments, reference.index, reference.theta, reference.velocity, reference.acceleration,
             self._wraps, self._omega, self._zeta, self._drive, force,
@@ -119,9 +119,9 @@ class ProjectedInverseDynamics:
         return ratio
 
     def lag(self, period_s: float) -> float:
-        """See `Law`."""
+        """Share by which the feedback corrects for its own command's effect up to the middle of the hold."""
         return lag(self._omega, self._zeta, period_s)
 
     def tune(self, omega: float, zeta: float) -> None:
-        """See `Tunable`."""
+        """Set the bandwidth (rad/s) and the damping ratio of the error dynamics."""
         self._omega, self._zeta = omega, zeta

@@ -39,7 +39,7 @@ class Servo:
         self._solve = UdwadiaKalabaAcceleration(joints, joints, RANK_TOLERANCE * _size_of_rows(machine))
 
     def __call__(self, ahead: Workspace, reference: Reference, force: Floats) -> float:
-        """See `Law`. Returns 1 where the trajectory determines the motion, 0 where A has lost rank."""
+        """Write the force (nv; N m or N) by Udwadia and Kalaba; return 0 where A has lost rank, else 1."""
         wanted_acceleration(
             ahead.theta, ahead.J, ahead.Jdv, ahead.v, self._wraps, reference.index, reference.theta,
             reference.velocity, reference.acceleration, self._omega, self._zeta, self._b,
@@ -51,11 +51,11 @@ class Servo:
         return 1.0 if rank == len(self._b) else 0.0
 
     def lag(self, period_s: float) -> float:
-        """See `Law`."""
+        """Share by which the feedback corrects for its own command's effect up to the middle of the hold."""
         return lag(self._omega, self._zeta, period_s)
 
     def tune(self, omega: float, zeta: float) -> None:
-        """See `Tunable`."""
+        """Set the bandwidth (rad/s) and the damping ratio of the error dynamics."""
         self._omega, self._zeta = omega, zeta
 
 

@@ -73,13 +73,13 @@ class SwitchingTick:
 
     @property
     def iterations(self) -> float:
-        """See `Tick`."""
+        """Newton steps and quadratic programs of the acting tick."""
         return self._tick.iterations
 
     def step(
         self, inputs: Inputs, outputs: Outputs, dt: float, mark: Callable[[int], object] | None = None
     ) -> None:
-        """See `Tick`."""
+        """Make one step of the tick of the constraints that hold; arguments as of `Tick.step`."""
         if not inputs.fresh:
             inputs.switched = 0
         elif inputs.closed >= 0:
@@ -137,7 +137,7 @@ class SwitchingTick:
         )
 
     def note(self, inputs: Inputs, outputs: Outputs) -> None:
-        """See `Tick`."""
+        """Write inputs, decisions and the switched constraints to the record."""
         closed, switched, *figures = self._channels
         held = inputs.closed if inputs.closed >= 0 else self.supervisor.switching.closed
         closed[:] = (held >> self._bits) & 1

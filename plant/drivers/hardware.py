@@ -177,7 +177,7 @@ class Hardware:
         self._output.set_signals(values)
 
     def latch(self, mode: int, effort: Floats) -> None:
-        """See `Machinery`: acts from the next `sense` on; efforts are clipped to the motors' limits."""
+        """Store the command for the next `sense`, with efforts clipped to the motors' limits."""
         self._output.latch(effort)
         self.mode = mode
         self.travel[:] = 0.0
@@ -227,7 +227,7 @@ class Hardware:
 
     @property
     def homing(self) -> dict[str, Any]:
-        """See `plant.machinery.Machinery`."""
+        """Homing of the driver's machine, for the welcome."""
         zeros = zip(self.machine.sensors, self.scaling.zero.tolist(), strict=True)
         return {"by": self.machine.driver.homing, "zero": {sensor.joint: zero for sensor, zero in zeros}}
 

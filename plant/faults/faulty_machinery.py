@@ -79,7 +79,7 @@ class FaultyMachinery:
 
     @property
     def mode(self) -> int:
-        """See `Machinery`."""
+        """Acting mode of the machine within."""
         return self.inner.mode
 
     @property
@@ -94,17 +94,17 @@ class FaultyMachinery:
 
     @property
     def homing(self) -> dict[str, Any] | None:
-        """See `Machinery`."""
+        """Homing of the machine within."""
         return self.inner.homing
 
     @property
     def simulation(self) -> dict[str, str] | None:
-        """See `Machinery`."""
+        """Formulation and integrator of the machine within; None for a real one."""
         return self.inner.simulation
 
     @property
     def closed(self) -> int:
-        """See `Machinery`."""
+        """Switchable constraints that hold, as a bit mask; -1 without any."""
         return self.inner.closed
 
     def switch(self, closed: int) -> list[dict[str, Any]]:
@@ -131,7 +131,7 @@ class FaultyMachinery:
         return self.inner.standing
 
     def latch(self, mode: int, effort: Floats) -> None:
-        """See `Machinery`; the effect of faulty motors is applied at `sense`."""
+        """Store the command; the effect of faulty motors is applied at `sense`."""
         self._wanted[:] = effort
         self._mode, self._commanded = mode, True
         self.inner.latch(mode, effort)

@@ -43,7 +43,7 @@ class Jog(PlannedReference):
         self.limited = 0
 
     def begin(self, index: NDArray[np.int64], theta: Floats, time_s: float) -> bool:
-        """See `rest_at`."""
+        """Begin at rest at theta (k); return False where the coordinates do not determine the motion."""
         self._wanted = np.zeros(len(index))
         return self.rest_at(index, theta, time_s)
 

@@ -148,7 +148,7 @@ class StreamedReference(PlannedReference):
     # Time.
 
     def aim(self) -> bool:
-        """See `PlannedReference`."""
+        """Write the set-points' target now and a period later; return whether they determine it."""
         self._target()
         return self.state in (StreamState.RUNNING, StreamState.ENDING)
 

@@ -127,7 +127,7 @@ class TurningFrameSpec(_FrameSpec):
         return unit_vector(self, "about")
 
     def center(self) -> tuple[float, float, float]:
-        """See `_FrameSpec.center`."""
+        """Return the centre (3; m) about which the frame turns."""
         x, y, z = self.center_m
         return x, y, z
 

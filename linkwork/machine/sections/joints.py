@@ -115,7 +115,7 @@ class AxisSpec(JointSpec):
         return unit_vector(self, "axis")
 
     def geometry(self) -> dict[str, Any]:
-        """See `JointSpec`."""
+        """Return the axis."""
         return {"axis": self.direction()}
 
 
@@ -132,7 +132,7 @@ class FrictionSpec(JointSpec, common=True):
     )
 
     def friction(self) -> Friction:
-        """See `JointSpec`."""
+        """Return armature, viscous and dry friction and the speed of dry friction, in SI units."""
         return self.armature, self.viscous, self.coulomb, self.coulomb_speed
 
 
@@ -140,7 +140,7 @@ class OneDofSpec(AxisSpec, FrictionSpec, common=True):
     """A joint with one degree of freedom, which has the joint's name."""
 
     def degrees_of_freedom(self) -> dict[str, bool]:
-        """See `JointSpec`: the one."""
+        """Return the one degree of freedom, with the empty name."""
         return {"": self.is_angle is True}
 
 
@@ -172,7 +172,7 @@ class ScrewSpec(OneDofSpec):
     stop: AngleStop | None = entry(ABOUT, default=None)
 
     def geometry(self) -> dict[str, Any]:
-        """See `JointSpec`."""
+        """Return the axis and the pitch."""
         return super().geometry() | {"pitch_m_per_rad": self.pitch}
 
 

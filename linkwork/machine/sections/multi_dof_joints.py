@@ -79,7 +79,7 @@ class UniversalSpec(_SeveralSpec, AxisSpec, FrictionSpec):
         return {"1": True, "2": True}
 
     def geometry(self) -> dict[str, Any]:
-        """See `JointSpec`."""
+        """Return both axes."""
         return super().geometry() | {"second_axis": self.second_direction()}
 
 
@@ -108,11 +108,11 @@ class SphericalSpec(_SeveralSpec, FrictionSpec):
         return {"rx": True, "ry": True, "rz": True}
 
     def of_quaternion(self) -> tuple[str, ...]:
-        """See `JointSpec`."""
+        """Return rx, ry, rz where a unit quaternion holds them."""
         return ("rx", "ry", "rz") if self.coordinates == "quaternion" else ()
 
     def geometry(self) -> dict[str, Any]:
-        """See `JointSpec`."""
+        """Return the choice of coordinates of the orientation."""
         return {"coordinates": self.coordinates}
 
 
@@ -127,11 +127,11 @@ class FreeSpec(_SeveralSpec):
         return {"x": False, "y": False, "z": False, "rx": True, "ry": True, "rz": True}
 
     def of_quaternion(self) -> tuple[str, ...]:
-        """See `JointSpec`."""
+        """Return rx, ry, rz where a unit quaternion holds them."""
         return ("rx", "ry", "rz") if self.coordinates == "quaternion" else ()
 
     def geometry(self) -> dict[str, Any]:
-        """See `JointSpec`."""
+        """Return the choice of coordinates of the orientation."""
         return {"coordinates": self.coordinates}
 
 
@@ -161,10 +161,10 @@ class ColumnsSpec(_SeveralSpec):
         return {"": angles[0]} if len(angles) == 1 else {str(k + 1): a for k, a in enumerate(angles)}
 
     def of_quaternion(self) -> tuple[str, ...]:
-        """See `JointSpec`."""
+        """Return rx, ry, rz where a unit quaternion holds them."""
         first = ball_place(np.array(self.columns)) if self.type == "simple" else None
         return () if first is None else tuple(str(first + k + 1) for k in range(3))
 
     def geometry(self) -> dict[str, Any]:
-        """See `JointSpec`."""
+        """Return the choice of coordinates of the orientation."""
         return {"columns": np.array(self.columns, dtype=np.float64)}

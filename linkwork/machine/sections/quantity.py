@@ -153,7 +153,7 @@ class Quantity(SectionPart, Generic[T]):
         return None
 
     def fields(self, section: type[Section]) -> dict[str, tuple[Any, Any]]:
-        """See `SectionPart`: one field for each key."""
+        """Return one field for each key."""
         spellings = self.spellings(section)
         default = self._default if len(spellings) == 1 else None
         annotation = self.annotation | None if default is None else self.annotation
@@ -163,11 +163,11 @@ class Quantity(SectionPart, Generic[T]):
         }
 
     def check(self, section: Section) -> None:
-        """See `SectionPart`: refuse two keys, and none where the quantity must be given."""
+        """Refuse numbers outside the limits, and a range that is empty."""
         one_of(section, *(each.key for each in self.spellings(section)), needed=self._default is REQUIRED)
 
     def stored(self, section: Section, value: Any) -> dict[str, Any]:
-        """See `SectionPart`: the value (SI) under the first of the keys."""
+        """Return the value (SI) under the first of the keys."""
         first, *others = self.spellings(section)
         return {first.key: self._from_si(value, first.unit), **{each.key: None for each in others}}
 
@@ -202,7 +202,7 @@ class RangeQuantity(Quantity[tuple[float, float]]):
         self._absent = (-math.inf, math.inf)
 
     def check(self, section: Section) -> None:
-        """See `SectionPart`: refuse a range that is empty, too."""
+        """Refuse numbers outside the limits, and a range that is empty."""
         super().check(section)
         given = self.given(section)
         low, high = getattr(section, given.key) if given else self._absent

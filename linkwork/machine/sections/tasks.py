@@ -87,7 +87,7 @@ class LengthTask(Task):
         return self
 
     def place(self) -> dict[str, Any]:
-        """See `Task.place`."""
+        """Return where and along what a coordinate of a point is measured."""
         origin = self.from_m or (0.0, 0.0, 0.0)
         if self.axis() == "along":
             return {"direction": self.direction, "from_m": origin}

@@ -41,7 +41,7 @@ class BoxVisual(_VisualSpec):
     size_m: Sizes = entry("Lengths of the sides along x, y, z", "m")
 
     def sizes(self) -> tuple[float, ...]:
-        """See `_VisualSpec`."""
+        """Return the sides along x, y, z (m)."""
         return tuple(self.size_m)
 
 
@@ -53,7 +53,7 @@ class RoundVisual(_VisualSpec):
     length_m: Number = entry("Length along z, without the half spheres of a capsule", "m", gt=0)
 
     def sizes(self) -> tuple[float, ...]:
-        """See `_VisualSpec`."""
+        """Return radius and length (m)."""
         return self.radius_m, self.length_m
 
 
@@ -64,7 +64,7 @@ class SphereVisual(_VisualSpec):
     radius_m: Number = entry("Radius", "m", gt=0)
 
     def sizes(self) -> tuple[float, ...]:
-        """See `_VisualSpec`."""
+        """Return the radius (m)."""
         return (self.radius_m,)
 
 
@@ -105,7 +105,7 @@ class MeshVisual(_VisualSpec):
         return self
 
     def sizes(self) -> tuple[float, ...]:
-        """See `_VisualSpec`."""
+        """Return the scales along x, y, z."""
         return tuple(self.scale if isinstance(self.scale, list) else [self.scale] * 3)
 
 
