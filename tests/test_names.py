@@ -46,6 +46,32 @@ def test_file_stems_are_unique_but_for_a_few() -> None:
     assert len(USED_TWICE) <= 5
 
 
+UNLIKE_ITS_FILE = {
+    "Bench": "plugin.py: the fixture's state, in a file about options and hooks of pytest",
+    "CommandHelp": "app.py: what the documentation shows of a command",
+    "Drawable": "loading.py: a machine that is loaded only to be drawn",
+    "Misuse": "failures.py: the one error of many exit statuses",
+    "NoCompiler": "library.py: the one error of a file of functions",
+}
+"""Classes that share no word with their file although it has no other public class; at most five."""
+
+
+def words(name: str) -> set[str]:
+    """Return the stems of a name's words, four letters at most: `limit_monitor`, `LimitMonitoring` agree."""
+    parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+", name)
+    return {re.sub(r"(?<=\w{3})(ging|ing|es|s|e)$", "", part.lower())[:4] for part in parts}
+
+
+def test_a_class_shares_a_word_with_its_file() -> None:
+    unlike = set()
+    for path in files_of(PRODUCT):
+        classes = re.findall(r"^class ([A-Za-z]\w*)", path.read_text("utf-8"), re.MULTILINE)
+        if len(classes) == 1 and not path.stem.startswith("__") and not words(classes[0]) & words(path.stem):
+            unlike.add(classes[0])
+    assert unlike == set(UNLIKE_ITS_FILE)
+    assert len(UNLIKE_ITS_FILE) <= 5
+
+
 MOST_ATTRIBUTES, MOST_ARGUMENTS = 25, 10
 WIDE_CLASSES = {
     "Model": "a mechanism's topology and parameters: the argument of kernels",

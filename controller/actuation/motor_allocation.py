@@ -140,7 +140,7 @@ def drive_here(
     force: Floats,
     told: Floats,
 ) -> None:
-    """Write the motors' forces for an acceleration at the rank decided before; arguments as of `drive`."""
+    """Write the motors' forces (nv) for u (nv), at the rank decided before; arguments as of `drive`."""
     nv, motors = m.nv, len(motor)
     free = nv - int(w.ranking[RANK])
     basis = w.basis[:free]

@@ -112,7 +112,7 @@ class ClosedChainModel:
         return self.now
 
     def foresee(self, sent: Floats, period: float, beyond: float) -> bool:
-        """Write the states one period and `period + beyond` (s) later to `near` and `ahead`."""
+        """Write the states one period and `period + beyond` (s) later, under `sent` (motors; N m or N)."""
         foresee_closed(self._outlook, sent, self._stands, period, beyond)
         self._stands = False
         return True

@@ -228,7 +228,7 @@ class OpenChainModel:
         return self.now
 
     def foresee(self, sent: Floats, period: float, beyond: float) -> bool:
-        """Write the state `period + beyond` (s) later to `ahead`; False: the state between is not kept."""
+        """Write the state `period + beyond` (s) later, under `sent` (motors; N m or N); return False."""
         foresee_tree(self._outlook, sent, period + beyond)
         return False
 
@@ -253,7 +253,7 @@ class OpenChainModel:
         self.now.q[:], self.now.v[:] = q, v
 
     def compare(self, readings: Floats) -> None:
-        """Do nothing: no joint has two sensors."""
+        """Do nothing: of the readings (sensors) no two are of one joint."""
 
     def evaluate(self) -> None:
         """Evaluate dynamics and coordinates at `ahead`."""

@@ -45,7 +45,7 @@ def weights(machine: Machine) -> Floats:
 def differences_of(
     joint: Integers, balls: Integers, readings: Floats, q: Floats, differences: Floats
 ) -> None:
-    """Call `missing_positions` from Python, with the same arrays."""
+    """As `missing_positions` for callers in Python: readings (sensors), q (nq), differences (sensors)."""
     missing_positions(joint, balls, readings, q, differences)
 
 

@@ -11,7 +11,7 @@ from linkwork.machine.checks.schema_validation import validate
 from linkwork.machine.problems import MachineError
 from linkwork.machine.sections.fields import Count, Name, Number, Range, Section, Switch, entry, one_of, wrong
 from linkwork.machine.sections.json_schema import for_editors
-from linkwork.machine.yaml import Document, read_yaml
+from linkwork.machine.yaml_document import Document, read_yaml
 
 MOST_RUNS = 10_000_000
 DISTRIBUTIONS = ("uniform", "normal", "loguniform", "choice")

@@ -28,7 +28,7 @@ from linkwork.machine.checks.unknown_names import unknown
 from linkwork.machine.loading import machine_in, plant_mechanism_with
 from linkwork.machine.machine_patches import as_yaml, merged, place_of, replaced
 from linkwork.machine.problems import Place
-from linkwork.machine.yaml import Document, parse_yaml
+from linkwork.machine.yaml_document import Document, parse_yaml
 from linkwork.trajectories.trajectory_file import read_trajectory_file
 from linkwork.version import __version__
 

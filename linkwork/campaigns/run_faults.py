@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from linkwork.machine import Machine, MachineError, Problem
-from linkwork.machine.yaml import Document
+from linkwork.machine.yaml_document import Document
 from linkwork.plant.faults.pushes import is_pushable, pushable
 from linkwork.plant.faults.timeline import TimeLine, check_timeline
 

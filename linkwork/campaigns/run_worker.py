@@ -19,7 +19,7 @@ from linkwork.campaigns.stability_margin import NotAtRest, ideal_machine, smalle
 from linkwork.machine import Machine, MachineError, for_controller
 from linkwork.machine.loading import machine_in, plant_mechanism_with
 from linkwork.machine.repeats import parse_machine
-from linkwork.machine.yaml import Document
+from linkwork.machine.yaml_document import Document
 from linkwork.plant.faults.pushes import pushable
 from linkwork.plant.simulator.start_values import StartNotAssembled
 

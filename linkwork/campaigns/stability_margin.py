@@ -27,7 +27,7 @@ from linkwork.campaigns.in_process import InProcessRun, MotionRequest, Witnessed
 from linkwork.machine import Machine, for_controller
 from linkwork.machine.loading import machine_in
 from linkwork.machine.repeats import parse_machine
-from linkwork.machine.yaml import Document
+from linkwork.machine.yaml_document import Document
 
 IMPULSE: Final = 1e-3
 """Share of a motor's largest effort: linear in the machine's geometry, and far above rounding."""

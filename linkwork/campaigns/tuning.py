@@ -34,7 +34,7 @@ from linkwork.campaigns.stability_margin import UNSTABLE, StabilityMargin, small
 from linkwork.machine import Machine, MachineError, for_controller
 from linkwork.machine.loading import machine_in
 from linkwork.machine.machine_patches import as_yaml, nested
-from linkwork.machine.yaml import Document, parse_yaml
+from linkwork.machine.yaml_document import Document, parse_yaml
 
 BEFORE, AFTER = "as_it_is", "tuned"
 """Variants of the campaign that compares the result with the file."""

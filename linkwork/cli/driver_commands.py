@@ -9,7 +9,7 @@ from linkwork.diagnostics.conformance.exercises import ControllerExercises
 from linkwork.machine import load
 from linkwork.plant.drivers.checking import DriverCheck
 from linkwork.plant.drivers.driver import Setup
-from linkwork.plant.drivers.finding import NoDriver, find_driver, read_options
+from linkwork.plant.drivers.driver_lookup import NoDriver, find_driver, read_options
 from linkwork.plant.drivers.findings import ExerciseVerdict, Finding
 from linkwork.plant.drivers.moving import MovingExamination
 from linkwork.protocol.endpoints import MachineEndpoints, claim

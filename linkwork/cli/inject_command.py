@@ -11,7 +11,7 @@ from linkwork.cli.options.operate import InjectOptions
 from linkwork.client.connection import find_plant
 from linkwork.client.injector import InjectionRefused, Injector
 from linkwork.machine.problems import MachineError, Problem
-from linkwork.machine.yaml import Document, parse_scalar, read_yaml
+from linkwork.machine.yaml_document import Document, parse_scalar, read_yaml
 from linkwork.protocol.injection import FaultReport, Injected
 from linkwork.terminal.failures import DONE, Misuse
 from linkwork.terminal.output import console, emit, say, table

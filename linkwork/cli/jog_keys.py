@@ -26,7 +26,7 @@ _CHOOSE = "123456789"
 _FORWARD, _BACK, _QUIT = ("+", "=", "C", "A"), ("-", "_", "D", "B"), ("q", "\x03", "\x04")
 
 
-class DeadMan:
+class JogHold:
     """Decide from key strokes and the time whether the machine may move; a pure state machine."""
 
     def __init__(self) -> None:
@@ -68,7 +68,7 @@ def jog_with_keys(
         "  ".join(f"[bold]{key}[/] {joint['name']}" for key, joint in zip(_CHOOSE, joints, strict=False))
         + "   [bold]+ -[/] or arrows: hold to move   [bold]q[/]: end"
     )
-    chosen, man, moving = 0, DeadMan(), False
+    chosen, man, moving = 0, JogHold(), False
     with raw_terminal() as fd:
         while True:
             for key in keys(fd, _EVERY_S):

@@ -17,7 +17,7 @@ from linkwork.protocol.errors import EndpointError
 from linkwork.protocol.sockets import DeviceClient
 from linkwork.rig.report.compare import NoReport, differences, read_report
 from linkwork.rig.report.report_data import BAD, VERDICTS, RigReport
-from linkwork.rig.report.report_files import Written, write_index
+from linkwork.rig.report.report_files import ReportFiles, write_index
 from linkwork.rig.rig_tests import RigTests, run_all
 from linkwork.rig.running import RigRun, suites
 from linkwork.terminal.failures import DONE, GOAL_FAILED, Misuse
@@ -117,7 +117,7 @@ def _machines(configs: Sequence[str], every: bool, *, attached: bool) -> list[tu
     return found
 
 
-def _summary(report: RigReport, written: Written, status: int) -> dict[str, Any]:
+def _summary(report: RigReport, written: ReportFiles, status: int) -> dict[str, Any]:
     return {
         "passed": report.passed,
         "status": status,
@@ -132,7 +132,7 @@ def _summary(report: RigReport, written: Written, status: int) -> dict[str, Any]
     }
 
 
-def _show(report: RigReport, written: Written) -> None:
+def _show(report: RigReport, written: ReportFiles) -> None:
     """Print the table of verdicts, the failures, the tests that could not run, and the report's path."""
     shown = [name for name in VERDICTS if name == "passed" or report.counts[name]]
     rows = [[each.name, *(str(each.counts[name]) for name in shown)] for each in report.machines]

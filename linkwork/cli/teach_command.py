@@ -13,7 +13,7 @@ from linkwork.cli.robot_connection import robot_of
 from linkwork.client.robot import Robot
 from linkwork.terminal.failures import DONE, Misuse
 from linkwork.terminal.output import console, emit, say
-from linkwork.trajectories.teach import TaughtWaypoints, capture_every, finished, write_lesson
+from linkwork.trajectories.teach import TeachList, capture_every, finished, write_lesson
 
 _CAPTURE = (" ", "\r", "\n")
 
@@ -30,7 +30,7 @@ def teach(options: TeachOptions) -> int:
         raise Misuse("teaching with keys needs a terminal; otherwise: --every SECONDS --for SECONDS")
     with robot_of(options) as robot:
         described = robot.describe()
-        lesson = TaughtWaypoints.from_description(described)
+        lesson = TeachList.from_description(described)
         if options.by_jog:
             _jogging(robot, described, lesson, options.fraction)
         else:
@@ -53,12 +53,12 @@ def _tell(text: str) -> None:
     console.print(f"{text}\r")
 
 
-def _captured(robot: Robot, lesson: TaughtWaypoints) -> None:
+def _captured(robot: Robot, lesson: TeachList) -> None:
     new = lesson.capture(robot.state, time.monotonic())
     _tell(f"point {len(lesson.points)}" if new else "it has not moved since the last point")
 
 
-def _floating(robot: Robot, lesson: TaughtWaypoints, every: float | None, seconds: float | None) -> None:
+def _floating(robot: Robot, lesson: TeachList, every: float | None, seconds: float | None) -> None:
     end = None if seconds is None else time.monotonic() + seconds
     robot.law("float")
     try:
@@ -89,6 +89,6 @@ def _until(end: float) -> Callable[[float], bool]:
     return over
 
 
-def _jogging(robot: Robot, described: Any, lesson: TaughtWaypoints, fraction: float) -> None:
+def _jogging(robot: Robot, described: Any, lesson: TeachList, fraction: float) -> None:
     console.print("[bold]space[/]: capture")
     jog_with_keys(robot, described, fraction, console, _CAPTURE, lambda: _captured(robot, lesson))

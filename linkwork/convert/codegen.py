@@ -90,7 +90,7 @@ def drive_of(machine: Machine) -> Drive | None:
 
 
 @dataclass(frozen=True)
-class Vectors:
+class CodegenVectors:
     """Inputs and expected outputs by name, each with one row for every state."""
 
     inputs: dict[str, Floats]
@@ -98,7 +98,9 @@ class Vectors:
     effort: Floats | None
 
 
-def vectors_for(machine: Machine, program: GeneratedProgram, *, single: bool, states: int = 8) -> Vectors:
+def vectors_for(
+    machine: Machine, program: GeneratedProgram, *, single: bool, states: int = 8
+) -> CodegenVectors:
     """States near the initial one, with random velocities, at time 0; expected values by the kernels.
 
     `single`: the inputs are rounded to floats first.
@@ -126,7 +128,7 @@ def vectors_for(machine: Machine, program: GeneratedProgram, *, single: bool, st
             expected.setdefault(name, []).append(np.ravel(value))
         if program.drive is not None:
             efforts.append(_effort(program, w, *wanted))
-    return Vectors(
+    return CodegenVectors(
         {name: np.array(values) for name, values in inputs.items()},
         {name: np.array(values) for name, values in expected.items()},
         np.array(efforts) if efforts else None,
@@ -237,7 +239,7 @@ static int judge(const char *what, double worst)
 """
 
 
-def c_test(program: GeneratedProgram, vectors: Vectors, *, single: bool) -> str:
+def c_test(program: GeneratedProgram, vectors: CodegenVectors, *, single: bool) -> str:
     """A program that ends with 0 where every result agrees with its vector, else with 1."""
     name, real = program.name, f"{program.name}_real"
     states = len(vectors.inputs["q"])

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from linkwork.machine.yaml import Document
+from linkwork.machine.yaml_document import Document
 
 ALIASED = ("joints", "points", "constraints", "task", "signals")
 """Sections whose parts may have an alias that expressions and conditions accept."""

@@ -28,7 +28,7 @@ from linkwork.machine.sections.tolerances import Tolerance
 from linkwork.machine.signal_values import Signal
 from linkwork.machine.twin_settings import TwinSettings
 from linkwork.machine.visuals import VisualShape
-from linkwork.machine.yaml import Document
+from linkwork.machine.yaml_document import Document
 from linkwork.multibody.constraints import Constraint
 from linkwork.multibody.kernels.layout import ORDINARY, ROUNDING
 from linkwork.multibody.mechanism import Mechanism

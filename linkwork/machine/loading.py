@@ -52,7 +52,7 @@ from linkwork.machine.sections.frame_section import PARALLEL
 from linkwork.machine.sections.twin_section import twin_settings_of
 from linkwork.machine.units import choices, keys_of, with_aliases
 from linkwork.machine.visuals import VisualShape
-from linkwork.machine.yaml import Document, read_yaml
+from linkwork.machine.yaml_document import Document, read_yaml
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import ModelError
 

@@ -20,7 +20,7 @@ from linkwork.machine.problems import MachineError, Place, shown
 from linkwork.machine.sections.fields import calculated
 from linkwork.machine.sections.orientation import Orientation
 from linkwork.machine.sections.repeat import SECTIONS, Repeats, RepeatSpec, TurnSpec
-from linkwork.machine.yaml import MOST_VALUES, Document, parse_yaml
+from linkwork.machine.yaml_document import MOST_VALUES, Document, parse_yaml
 from linkwork.multibody.tree.joint_map import elementary
 
 _PLACEHOLDER = re.compile(r"<([A-Za-z][A-Za-z0-9_]*)>")

@@ -19,7 +19,7 @@ _SPEED: dict[bool, dict[str, float]] = {True: {"deg_s": _DEGREE, "rad_s": 1.0}, 
 
 
 @dataclass(frozen=True)
-class CoordinateKey:
+class UnitKey:
     """Meaning of a name with a unit: the coordinate, position or speed, the factor to rad, m and s."""
 
     name: str
@@ -27,14 +27,14 @@ class CoordinateKey:
     factor: float
 
 
-def keys_of(coordinates: Mapping[str, bool], *, speeds: bool) -> dict[str, CoordinateKey]:
+def keys_of(coordinates: Mapping[str, bool], *, speeds: bool) -> dict[str, UnitKey]:
     """Return every name with a unit that may be written for coordinates (name: is it an angle)."""
-    keys: dict[str, CoordinateKey] = {}
+    keys: dict[str, UnitKey] = {}
     for name, is_angle in coordinates.items():
         for unit, factor in _POSITION[is_angle].items():
-            keys[f"{name}_{unit}"] = CoordinateKey(name, False, factor)
+            keys[f"{name}_{unit}"] = UnitKey(name, False, factor)
         for unit, factor in _SPEED[is_angle].items() if speeds else ():
-            keys[f"{name}_{unit}"] = CoordinateKey(name, True, factor)
+            keys[f"{name}_{unit}"] = UnitKey(name, True, factor)
     return keys
 
 
@@ -87,7 +87,7 @@ def with_aliases(angles: Mapping[str, bool], aliases: Mapping[str, str]) -> dict
 def _parsed(
     text: str,
     angles: Mapping[str, bool],
-    keys: Mapping[str, CoordinateKey],
+    keys: Mapping[str, UnitKey],
     example: str,
     aliases: Mapping[str, str],
 ) -> tuple[str, float]:
@@ -98,7 +98,7 @@ def _parsed(
             text, "this is not an assignment", text, "NAME_UNIT=VALUE", f"write, for example, {example}"
         )
     known = aliases.get(key, key)
-    quantity = keys.get(key) or (CoordinateKey(known, False, 1.0) if known in angles else None)
+    quantity = keys.get(key) or (UnitKey(known, False, 1.0) if known in angles else None)
     if quantity is None:
         raise _refusal(text, "no coordinate has this name and unit", key, *_allowed(key, angles, keys))
     try:
@@ -112,7 +112,7 @@ def _parsed(
     return aliases.get(quantity.name, quantity.name), value * quantity.factor
 
 
-def _allowed(word: str, angles: Mapping[str, bool], keys: Mapping[str, CoordinateKey]) -> tuple[str, str]:
+def _allowed(word: str, angles: Mapping[str, bool], keys: Mapping[str, UnitKey]) -> tuple[str, str]:
     """Return the allowed keys in place of an unknown one, and the likeliest of them."""
     owners = [name for name in angles if word == name or word.startswith(name + "_")]
     if owners:

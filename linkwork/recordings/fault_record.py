@@ -13,7 +13,7 @@ from linkwork.brief import Brief
 from linkwork.machine import Machine
 from linkwork.recordings.recorded_run import Happening, RecordedRun
 from linkwork.recordings.recording import Recording
-from linkwork.recordings.signal_plot import SIGNAL_CHANNELS, Panel, recorded_panels, signal_panels
+from linkwork.recordings.signal_plot import SIGNAL_CHANNELS, SignalPanel, recorded_panels, signal_panels
 
 _CHANNELS: Final = {
     "LINK_LOST": "lost_in_a_row",
@@ -37,7 +37,7 @@ class FaultRecord(Brief):
     fault: dict[str, Any]
     time_s: Floats
     happenings: list[Happening]
-    panels: list[Panel]
+    panels: list[SignalPanel]
 
 
 def fault_record(
@@ -83,7 +83,7 @@ def _changed(part: dict[str, Floats]) -> dict[str, Floats]:
     }
 
 
-def _panels(part: dict[str, Floats], machine: Machine, fault: dict[str, Any]) -> list[Panel]:
+def _panels(part: dict[str, Floats], machine: Machine, fault: dict[str, Any]) -> list[SignalPanel]:
     """The signals that the fault concerns: what exceeded its limit, then position, velocity and effort.
 
     Last come the inputs and outputs that changed.
@@ -96,23 +96,23 @@ def _panels(part: dict[str, Floats], machine: Machine, fault: dict[str, Any]) ->
     }
     if channel and curves:
         limit = fault.get("limit")
-        panels.append(Panel(channel, curves, () if limit is None else (float(limit),)))
+        panels.append(SignalPanel(channel, curves, () if limit is None else (float(limit),)))
     motors = {motor.joint: motor for motor in machine.motors}
     velocities = {joint.name: joint.velocity for joint in machine.joints}
     for name, at in _concerned(part, machine, fault):
         limits = next(each for each in machine.coordinates if each.name == name)
         unit = "rad" if limits.is_angle else "m"
         curves = {"reference": part[f"reference.{name}"], "measured": at}
-        panels.append(Panel(f"{name} / {unit}", curves, limits.position))
+        panels.append(SignalPanel(f"{name} / {unit}", curves, limits.position))
         if name in velocities and f"v.{name}" in part:
             top = velocities[name]
             panels.append(
-                Panel(f"velocity of {name} / {unit}/s", {"velocity": part[f"v.{name}"]}, (-top, top))
+                SignalPanel(f"velocity of {name} / {unit}/s", {"velocity": part[f"v.{name}"]}, (-top, top))
             )
         if name in motors:
             most, turns = motors[name].max_effort, motors[name].is_angle
             curves = {"law": part[f"law_effort.{name}"], "sent": part[f"effort.{name}"]}
-            panels.append(Panel(f"effort of {name} / {'N m' if turns else 'N'}", curves, (-most, most)))
+            panels.append(SignalPanel(f"effort of {name} / {'N m' if turns else 'N'}", curves, (-most, most)))
     return panels + signal_panels(_changed(part), units)
 
 

@@ -59,7 +59,7 @@ def chosen(ticks: Ticks, names: Sequence[str]) -> list[tuple[str, dict[str, Floa
 
 
 @dataclass(frozen=True, eq=False)
-class Panel:
+class SignalPanel:
     """Signals drawn together. curves: (n,) each, by their labels; limits: values that are allowed at most.
 
     title: `NAME / UNIT`, or a name alone. bands: the curves are 0 or 1, and are drawn as bands.
@@ -70,7 +70,7 @@ class Panel:
     limits: tuple[float, ...] = ()
     bands: bool = False
 
-    def displayed(self) -> Panel:
+    def displayed(self) -> SignalPanel:
         """Return it in the units of people, ° and mm."""
         name, _, unit = self.title.partition(" / ")
         if unit not in SHOWN_IN:
@@ -81,12 +81,12 @@ class Panel:
         return replace(self, title=f"{name} / {shown}", curves=curves, limits=limits)
 
 
-def panels_by_unit(curves: Iterable[tuple[str, str, str, Floats]]) -> list[Panel]:
+def panels_by_unit(curves: Iterable[tuple[str, str, str, Floats]]) -> list[SignalPanel]:
     """Return a panel for each title and unit among curves (title, label, unit, values (n,))."""
     found: dict[str, dict[str, Floats]] = {}
     for title, label, unit, values in curves:
         found.setdefault(f"{title} / {unit}" if unit else title, {})[label] = values
-    return [Panel(title, labelled) for title, labelled in found.items()]
+    return [SignalPanel(title, labelled) for title, labelled in found.items()]
 
 
 def coordinate_units(machine_file: str) -> dict[str, str]:
@@ -115,17 +115,17 @@ def units_of(machine_file: str) -> dict[str, str | None]:
     }
 
 
-def signal_panels(values: Mapping[str, Floats], units: Mapping[str, str | None]) -> list[Panel]:
+def signal_panels(values: Mapping[str, Floats], units: Mapping[str, str | None]) -> list[SignalPanel]:
     """Return the panels of the channels `input.NAME` and `output.NAME` among these values (n,)."""
     parts = {name: name.partition(".") for name in values}
     signals = {part[2]: values[name] for name, part in parts.items() if part[0] in SIGNAL_CHANNELS}
     digital = {name: each for name, each in signals.items() if units.get(name, "") is None}
-    panels = [Panel("digital signals", digital, bands=True)] if digital else []
+    panels = [SignalPanel("digital signals", digital, bands=True)] if digital else []
     analog = ((name, units.get(name) or "", each) for name, each in signals.items() if name not in digital)
     return panels + panels_by_unit(("analog signals", *each) for each in analog)
 
 
-def recorded_panels(ticks: Ticks, names: Sequence[str], machine_file: str) -> list[Panel]:
+def recorded_panels(ticks: Ticks, names: Sequence[str], machine_file: str) -> list[SignalPanel]:
     """Return the panels of these signals, by default the usual ones. Raises ValueError for unknown ones."""
     present = ticks.table.dtype.names or ()
     usual = [name for name in (*USUAL, *SIGNAL_CHANNELS) if name in present]
@@ -144,7 +144,7 @@ def recorded_panels(ticks: Ticks, names: Sequence[str], machine_file: str) -> li
     return panels_by_unit(curves) + signal_panels(of_machine, units_of(machine_file))
 
 
-def panel_columns(time_s: Floats, panels: Sequence[Panel]) -> dict[str, Floats]:
+def panel_columns(time_s: Floats, panels: Sequence[SignalPanel]) -> dict[str, Floats]:
     """Return the curves of panels over time (n,) as columns of a file, by title, label and unit: ° and mm."""
     columns = {"time_s": time_s}
     for panel in (each.displayed() for each in panels):
@@ -157,7 +157,7 @@ def panel_columns(time_s: Floats, panels: Sequence[Panel]) -> dict[str, Floats]:
 
 
 def draw_panels(
-    time_s: Floats, panels: Sequence[Panel], path: Path, title: str, moment_s: float | None = None
+    time_s: Floats, panels: Sequence[SignalPanel], path: Path, title: str, moment_s: float | None = None
 ) -> None:
     """Write a picture of panels over time (n,), in ° and mm. moment_s: an instant that is marked.
 
@@ -203,7 +203,7 @@ def draw_panels(
     figure.savefig(path)
 
 
-def _draw_bands(axes: Axes, time_s: Floats, panel: Panel, moment_s: float | None) -> None:
+def _draw_bands(axes: Axes, time_s: Floats, panel: SignalPanel, moment_s: float | None) -> None:
     """A row for each signal, the first at the top."""
     for k, values in enumerate(panel.curves.values()):
         axes.fill_between(

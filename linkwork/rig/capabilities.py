@@ -19,7 +19,7 @@ FAULT_KINDS = ("wire", "sensor", "actuator", "signal", "mechanism", "processor")
 
 
 @dataclass(frozen=True)
-class Can:
+class Capabilities:
     """An answer: true, or false with the reason `why`."""
 
     name: str
@@ -135,16 +135,16 @@ CAPABILITIES: dict[str, Callable[[RigUnderTest], str]] = {
 """Name → why a rig cannot, "" when it can. Beside these: "inject", and "inject:KIND" of faults."""
 
 
-def can(rig: RigUnderTest, name: str) -> Can:
+def can(rig: RigUnderTest, name: str) -> Capabilities:
     """Whether a rig has a capability, with the reason if not. Raises KeyError for an unknown name."""
     if name == "inject" or name.startswith("inject:"):
-        return Can(name, rig.daemons.cannot_inject(name.partition(":")[2]))
+        return Capabilities(name, rig.daemons.cannot_inject(name.partition(":")[2]))
     if name not in CAPABILITIES:
         names = [*CAPABILITIES, "inject", *(f"inject:{kind}" for kind in FAULT_KINDS)]
         meant = nearest(name, names)
         hint = f", did you mean {meant!r}?" if meant else ""
         raise KeyError(f"unknown capability {name!r}{hint}; there are {', '.join(names)}")
-    return Can(name, CAPABILITIES[name](rig))
+    return Capabilities(name, CAPABILITIES[name](rig))
 
 
 def unmet(rig: RigUnderTest, markers: Iterable[pytest.Mark]) -> str:

@@ -14,7 +14,7 @@ _QUIET = ("name", "state", "applied", "text", "time_s", "braked_after_ticks")
 """Keys of an injected fault that a message leaves out."""
 
 
-class FaultWatch:
+class FaultDetection:
     """Codes of which one is expected after the newest injected fault of a record began.
 
     Raises KeyError for a code that does not exist.

@@ -23,7 +23,7 @@ from linkwork.machine import Machine
 from linkwork.machine.nearest_name import nearest
 from linkwork.protocol.codes import ResultCode
 from linkwork.rig.collected import Tolerated
-from linkwork.rig.detection import FaultWatch
+from linkwork.rig.detection import FaultDetection
 from linkwork.rig.happened import (
     Happened,
 )
@@ -257,12 +257,12 @@ class RigRecord(Brief, Happened):
         if self.fault_names:
             raise AssertionError(f"there was a fault: {', '.join(self.fault_names)}")
 
-    def fault(self, *names: str) -> FaultWatch:
+    def fault(self, *names: str) -> FaultDetection:
         """Return the effect of the newest injected fault: `record.fault("SENSOR_DISAGREES").within(ticks=5)`.
 
         names: codes of which one is expected.
         """
-        return FaultWatch(self, names)
+        return FaultDetection(self, names)
 
     def tolerates(self, because: str, bound: MeasuredValue, limit: float) -> None:
         """Note that the injected fault is tolerated by design, because `bound` is at most `limit`.

@@ -16,7 +16,7 @@ from linkwork.protocol.endpoints import MachineEndpoints, runtime_dir
 from linkwork.protocol.errors import NobodyThere, RequestError
 from linkwork.protocol.sockets import DeviceClient
 from linkwork.rig.rig_options import NONE, RigOptions
-from linkwork.rig.runs import FaultDesk
+from linkwork.rig.runs import RunFaults
 from linkwork.timing.children import Process
 
 PATIENCE_S: Final = 600.0
@@ -42,7 +42,7 @@ class Daemons:
         self.machine, self.options = machine, options
         self._connected = connected
         self._robot: Robot | None = None
-        self._faults: FaultDesk | None = None
+        self._faults: RunFaults | None = None
         self.requests: str | None = None
         self.plant: str | None = options.plant
         self.truth: Path | None = None
@@ -75,12 +75,12 @@ class Daemons:
         return self._robot
 
     @property
-    def faults(self) -> FaultDesk:
+    def faults(self) -> RunFaults:
         """The way to the plant for injected faults. Raises RigFailed, NobodyThere."""
         if self._faults is None:
             self.start()
             assert self.plant is not None, self.cannot_inject("")
-            self._faults = FaultDesk(self.plant, self.machine.plant.period_s, self.options.seed)
+            self._faults = RunFaults(self.plant, self.machine.plant.period_s, self.options.seed)
         return self._faults
 
     def cannot_inject(self, kind: str) -> str:

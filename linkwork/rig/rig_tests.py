@@ -17,7 +17,7 @@ from linkwork.rig.collecting import Collected
 from linkwork.rig.report.evidence import evidence
 from linkwork.rig.report.logs import Logs
 from linkwork.rig.report.report_data import MachineReport, RigReport, machine_report
-from linkwork.rig.report.report_files import Written, write_report
+from linkwork.rig.report.report_files import ReportFiles, write_report
 from linkwork.rig.report.rig_page import MARKS
 from linkwork.rig.running import Done, RigRun, run_tests
 
@@ -39,7 +39,7 @@ class AllDone:
     """The report, its files, and the command's exit status."""
 
     report: RigReport
-    written: Written
+    written: ReportFiles
     status: int
 
 

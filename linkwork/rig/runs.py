@@ -136,7 +136,7 @@ BEGINS = ("at_s", "at_tick", "after_ticks", "when")
 """Keys with which an entry itself says when it begins."""
 
 
-class FaultDesk:
+class RunFaults:
     """Entries of a time line (docs/faults.md) on their way into the plant at `endpoint`."""
 
     def __init__(self, endpoint: str, period_s: float, seed: int) -> None:

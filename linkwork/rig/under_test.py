@@ -11,7 +11,7 @@ from typing import Any
 from linkwork.client.robot import Robot
 from linkwork.machine import Machine, load
 from linkwork.protocol.results import RequestEffect, StateResult
-from linkwork.rig.capabilities import Can, can
+from linkwork.rig.capabilities import Capabilities, can
 from linkwork.rig.collected import TestFindings
 from linkwork.rig.motions import Motions
 from linkwork.rig.readiness import HomePose, make_ready
@@ -160,7 +160,7 @@ class RigUnderTest:
 
     # -- what it can do ----------------------------------------------------------------------------------
 
-    def can(self, name: str) -> Can:
+    def can(self, name: str) -> Capabilities:
         """Whether the rig can do something: `rig.can("inject:sensor")`; with the reason, `.why`, if not."""
         return can(self, name)
 

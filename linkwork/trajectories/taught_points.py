@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from linkwork.trajectories.teach import TaughtWaypoints, lesson_text, stretched
+from linkwork.trajectories.teach import TeachList, lesson_text, stretched
 
 MOST_POINTS = 1000
 _LONGEST_NAME = 64
@@ -31,14 +31,14 @@ class TaughtPoints:
     lesson: the machine's goal coordinates with their limits, without points.
     """
 
-    lesson: TaughtWaypoints
+    lesson: TeachList
     points: list[TaughtPoint] = field(default_factory=list)
     changes: int = 0
 
     @classmethod
     def from_description(cls, described: Mapping[str, Any]) -> TaughtPoints:
         """No points yet, for the machine of this description."""
-        return cls(TaughtWaypoints.from_description(described))
+        return cls(TeachList.from_description(described))
 
     @property
     def coordinates(self) -> Sequence[str]:

@@ -22,7 +22,7 @@ _LEAD_S = 1.0
 
 
 @dataclass
-class TaughtWaypoints:
+class TeachList:
     """Way-points in the machine's goal coordinates, each as many numbers as it has degrees of freedom.
 
     `limits`: largest velocity, acceleration and jerk of each coordinate, None where there is none.
@@ -34,7 +34,7 @@ class TaughtWaypoints:
     times: list[float] = field(default_factory=list)
 
     @classmethod
-    def from_description(cls, described: Mapping[str, Any]) -> TaughtWaypoints:
+    def from_description(cls, described: Mapping[str, Any]) -> TeachList:
         """An empty lesson for the machine of this description."""
         known = {each["name"]: each["limits"] for each in described["coordinates"]}
         names = list(described["goal_coordinates"])
@@ -94,7 +94,7 @@ class TaughtWaypoints:
         return longest
 
 
-def finished(robot: Robot, lesson: TaughtWaypoints, *, as_shown: bool) -> tuple[dict[str, Any], float]:
+def finished(robot: Robot, lesson: TeachList, *, as_shown: bool) -> tuple[dict[str, Any], float]:
     """The trajectory as the machine can follow it from where it is, and by how much it was slowed down.
 
     Times as shown that swing a spline out of the limits, however slow, give way to those that the limits
@@ -137,7 +137,7 @@ def lesson_text(trajectory: Mapping[str, Any], machine: str) -> str:
 
 def capture_every(
     robot: Robot,
-    lesson: TaughtWaypoints,
+    lesson: TeachList,
     every_s: float,
     ended: Callable[[float], bool],
     said: Callable[[str], None],

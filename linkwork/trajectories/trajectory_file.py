@@ -15,7 +15,7 @@ from typing import Any
 
 from linkwork.machine.nearest_name import nearest
 from linkwork.machine.problems import MachineError, Problem, dotted
-from linkwork.machine.yaml import Document, read_yaml
+from linkwork.machine.yaml_document import Document, read_yaml
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.trajectory import Trajectory, read_trajectory, unknown_keys
 from linkwork.regular_files import check_regular

@@ -177,7 +177,7 @@ class Hardware:
         self._output.set_signals(values)
 
     def latch(self, mode: int, effort: Floats) -> None:
-        """Store the command for the next `sense`, with efforts clipped to the motors' limits."""
+        """Store mode and efforts (motors; N m or N) for the next `sense`, clipped to the motors' limits."""
         self._output.latch(effort)
         self.mode = mode
         self.travel[:] = 0.0

@@ -141,7 +141,7 @@ class Saturated(ActuatorEffect):
     entry: Saturate
 
     def drive(self, effort: Floats) -> None:
-        """Clip to the limit."""
+        """Clip the motor's effort in `effort` (motors; N m or N) to the limit."""
         most = self.entry.at_N_m if self.entry.at_N_m is not None else self.entry.at_N
         assert most is not None
         effort[self.motor] = min(max(effort[self.motor], -most), most)
@@ -153,7 +153,7 @@ class Lost(ActuatorEffect):
     entry: Lose
 
     def drive(self, effort: Floats) -> None:
-        """Set the effort to zero."""
+        """Set the motor's effort in `effort` (motors; N m or N) to zero."""
         effort[self.motor] = 0.0
 
 
@@ -163,7 +163,7 @@ class Reversed(ActuatorEffect):
     entry: Reverse
 
     def drive(self, effort: Floats) -> None:
-        """Change the sign."""
+        """Change the sign of the motor's effort in `effort` (motors; N m or N)."""
         effort[self.motor] = -effort[self.motor]
 
 
@@ -178,7 +178,7 @@ class Held(ActuatorEffect):
         return super().begin(tick)
 
     def drive(self, effort: Floats) -> None:
-        """Repeat the last effort."""
+        """Repeat the motor's last effort in `effort` (motors; N m or N)."""
         effort[self.motor] = self._effort
 
 
@@ -194,7 +194,7 @@ class Lagging(ActuatorEffect):
         return super().begin(tick)
 
     def drive(self, effort: Floats) -> None:
-        """Make a step towards the commanded effort."""
+        """Step towards the commanded effort in `effort` (motors; N m or N)."""
         self._level += self._share * (effort[self.motor] - self._level)
         effort[self.motor] = self._level
 
@@ -249,7 +249,7 @@ class Rubbing(ActuatorEffect):
         return ""
 
     def drive(self, effort: Floats) -> None:
-        """Oppose the motion of the last period."""
+        """Oppose the motion of the last period in `effort` (motors; N m or N)."""
         inner, place = self.machinery.inner, self._sensor
         speed = float(inner.measured.v[place])
         if not self.site.machine.sensors[place].velocity:

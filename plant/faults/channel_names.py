@@ -9,7 +9,7 @@ from linkwork.machine.checks.unknown_names import unknown
 from linkwork.machine.loading import plant_mechanism_with
 from linkwork.machine.problems import MachineError, Problem, shown
 from linkwork.machine.signal_values import SignalValueError
-from linkwork.machine.yaml import Document
+from linkwork.machine.yaml_document import Document
 from linkwork.multibody.expressions import ExpressionError
 from linkwork.multibody.expressions.conditions import parse_condition
 from linkwork.multibody.forces import AppliedForce, Spring

@@ -131,7 +131,7 @@ class FaultyMachinery:
         return self.inner.standing
 
     def latch(self, mode: int, effort: Floats) -> None:
-        """Store the command; the effect of faulty motors is applied at `sense`."""
+        """Store mode and efforts (motors; N m or N); faults of motors act at `sense`."""
         self._wanted[:] = effort
         self._mode, self._commanded = mode, True
         self.inner.latch(mode, effort)

@@ -15,7 +15,7 @@ from linkwork.machine.nearest_name import meant
 from linkwork.machine.problems import MachineError, Problem, shown
 from linkwork.machine.sections.fields import Count, Section, entry
 from linkwork.machine.sections.json_schema import for_editors
-from linkwork.machine.yaml import Document, read_yaml
+from linkwork.machine.yaml_document import Document, read_yaml
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.plant.faults.channel_names import Naming
 from linkwork.plant.faults.entries import Clear, FaultEntry

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from linkwork.arrays import Floats
-from linkwork.machine.building.contact_parameters import TooStiffForStep
+from linkwork.machine.building.contact_parameters import ContactTooStiff
 from linkwork.plant.offline.methods import ADAPTIVE, LEAST_RELATIVE
 from linkwork.plant.simulator.simulator import SimulationDiverged
 
@@ -59,10 +59,10 @@ def refined(
         motion, bound = None, max(rtol, least)
         try:
             motion = simulated(dt, every, *((bound, _FINER * bound) if adaptive else (None, None)))
-        except (SimulationDiverged, TooStiffForStep) as error:
+        except (SimulationDiverged, ContactTooStiff) as error:
             if adaptive:
                 raise
-            failed = f"; {error}" if not isinstance(error, TooStiffForStep) else ""
+            failed = f"; {error}" if not isinstance(error, ContactTooStiff) else ""
         if motion is not None and before is not None:
             found = max(_difference(before.q, motion.q), _difference(before.v, motion.v))
             if found <= accuracy:

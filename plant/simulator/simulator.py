@@ -103,7 +103,7 @@ class Simulator:
         self._look()
 
     def latch(self, mode: int, effort: Floats) -> None:
-        """See `Machinery`: acts from now on (protocol.codes.Mode), with efforts saturated here."""
+        """Act from now on in a mode (protocol.codes.Mode) with efforts (motors; N m or N), saturated here."""
         latch(self.state, mode, effort)
         self.mode = mode
 
@@ -133,7 +133,7 @@ class Simulator:
                 self._force_sensing.sample(*self._arguments)
 
     def sense(self) -> Sequence[dict[str, Any]]:
-        """See `Machinery`; the sensors were sampled when the period ended."""
+        """Return the switches since the last call; the sensors were sampled when the period ended."""
         reported = self._switches.reported
         if not reported:
             return ()

@@ -17,7 +17,7 @@ from linkwork.campaigns.run_worker import carry_out
 from linkwork.campaigns.tuning import CandidateRuns, compared, read_tuning, tune, write_patch
 from linkwork.machine import MachineError
 from linkwork.machine.loading import machine_in
-from linkwork.machine.yaml import parse_yaml
+from linkwork.machine.yaml_document import parse_yaml
 from tests.campaigns import small_campaign
 
 TEXT = """\

@@ -13,7 +13,7 @@ from linkwork.controller.planning.messages.planner_start import Start
 from linkwork.controller.planning.process.planner import plan
 from linkwork.convert.robots.importing import import_robot
 from linkwork.machine import Machine, MachineError, check, load, shipped_path
-from linkwork.machine.yaml import parse_yaml
+from linkwork.machine.yaml_document import parse_yaml
 from linkwork.plant.faults.timeline import check_timeline
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.request_messages import pack_request

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from linkwork import machine
-from linkwork.machine.yaml import read_yaml
+from linkwork.machine.yaml_document import read_yaml
 
 CASES = read_yaml(Path(__file__).with_name("mistakes.yaml")).data
 

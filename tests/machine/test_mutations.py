@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from linkwork import machine
-from linkwork.machine.yaml import parse_yaml
+from linkwork.machine.yaml_document import parse_yaml
 
 TEXT = machine.shipped_path("scara").read_text(encoding="utf-8")
 LINES = TEXT.splitlines(keepends=True)[10:]

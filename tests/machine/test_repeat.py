@@ -14,7 +14,7 @@ from linkwork import machine
 from linkwork.machine.loading import machine_in
 from linkwork.machine.machine_patches import as_yaml, merged
 from linkwork.machine.repeats import parse_machine
-from linkwork.machine.yaml import parse_yaml
+from linkwork.machine.yaml_document import parse_yaml
 from linkwork.multibody.functions import point_position
 from linkwork.plant.offline.run import simulate
 

@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 
 from linkwork import machine
-from linkwork.machine.yaml import parse_yaml, read_yaml
+from linkwork.machine.yaml_document import parse_yaml, read_yaml
 
 ROOT = Path(__file__).parents[2]
 PAGES = (ROOT / "docs" / "machine_file.md", *sorted((ROOT / "docs" / "machine_file").glob("*.md")))

@@ -3,7 +3,7 @@
 import pytest
 
 from linkwork.machine import MachineError, load
-from linkwork.machine.yaml import LARGEST_FILE_BYTES, parse_yaml, read_yaml
+from linkwork.machine.yaml_document import LARGEST_FILE_BYTES, parse_yaml, read_yaml
 
 
 def refusal(source: str | bytes) -> str:

@@ -26,7 +26,7 @@ from linkwork.rig.report.compare import NoReport, differences, read_report
 from linkwork.rig.report.evidence import fault_windows
 from linkwork.rig.report.logs import Logs
 from linkwork.rig.report.report_data import MachineReport, RigReport
-from linkwork.rig.report.report_files import Written, junit, write_report
+from linkwork.rig.report.report_files import ReportFiles, junit, write_report
 from linkwork.rig.report.rig_page import page
 from linkwork.terminal.failures import Misuse
 from tests.rig.rig_results import clocked_log, findings, reported, short_log
@@ -195,7 +195,7 @@ def test_junit_has_a_suite_a_machine_and_a_case_a_test(report: RigReport) -> Non
     assert (failure.get("message"), failure.text) == ("no & <x>", "E  no & <x>")
 
 
-def written(report: RigReport, folder: Path) -> Written:
+def written(report: RigReport, folder: Path) -> ReportFiles:
     folder.mkdir(exist_ok=True)
     return write_report(report, folder)
 

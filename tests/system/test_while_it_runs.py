@@ -13,7 +13,7 @@ from linkwork import GoalFailed, RequestError, Robot
 from linkwork.launch.daemons import Rig
 from linkwork.machine.catalogue import shipped_path
 from linkwork.protocol.codes import ResultCode
-from linkwork.trajectories.teach import TaughtWaypoints, finished, write_lesson
+from linkwork.trajectories.teach import TeachList, finished, write_lesson
 from linkwork.trajectories.trajectory_file import read_trajectory_file
 from tests.system.running import answer
 from tests.waiting import wait_for
@@ -160,7 +160,7 @@ def test_goals_are_replaced_and_followed(rig: Rig, robot: Robot) -> None:
 
 
 def test_taught_points_are_followed(rig: Rig, robot: Robot, tmp_path: Path) -> None:
-    lesson = TaughtWaypoints.from_description(robot.describe())
+    lesson = TeachList.from_description(robot.describe())
     for place in ({"left": 1.95}, {"right": 1.15}):
         robot.move(place)
         robot.law("float")

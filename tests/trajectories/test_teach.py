@@ -14,7 +14,7 @@ from linkwork.controller.planning.messages.planner_start import Start
 from linkwork.controller.planning.process.planner import judge
 from linkwork.machine import load
 from linkwork.protocol.codes import Pace, ResultCode
-from linkwork.trajectories.teach import TaughtWaypoints, finished, write_lesson
+from linkwork.trajectories.teach import TeachList, finished, write_lesson
 from linkwork.trajectories.trajectory_file import read_trajectory_file
 from tests.controller.loop.goals_in_process import Planned
 from tests.controller.loop.in_process import InProcess
@@ -43,7 +43,7 @@ def test_what_was_taught_is_followed(name: str, as_shown: bool, tmp_path: Path) 
     rig = InProcess(load(name))
     rig.enable()
     robot, planned = LedRobot(rig), Planned(rig)
-    lesson = TaughtWaypoints.from_description(describe(rig.machine, Pace.LOCKSTEP))
+    lesson = TeachList.from_description(describe(rig.machine, Pace.LOCKSTEP))
     assert lesson.capture(robot.state, 0.0)
     assert not lesson.capture(robot.state, 0.01)
     for number, target in enumerate((FIRST[name], THEN[name])):

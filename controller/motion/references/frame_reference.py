@@ -58,7 +58,7 @@ class FollowInFrame(Follow):
         return track.known and least - slack <= moved <= most + slack
 
     def evaluate(self, ahead_s: float, theta: Floats, velocity: Floats, acceleration: Floats) -> None:
-        """Write the goal's motion, with the weighted motion of the frame added."""
+        """Write the goal's motion (k each), with the weighted motion of the frame added."""
         super().evaluate(ahead_s, theta, velocity, acceleration)
         s, rate, change = self.path.rate_at(ahead_s) if ahead_s else self.path.here()
         w, w1, w2 = self._part.weight(s)

@@ -75,7 +75,7 @@ class Hold:
         """Do nothing: the reference is at rest."""
 
     def evaluate(self, _ahead_s: float, theta: Floats, velocity: Floats, acceleration: Floats) -> None:
-        """Write the held position, with zero rates."""
+        """Write the held position (k; rad or m), with zero rates (k each)."""
         theta[:] = self._theta
         velocity[:] = 0.0
         acceleration[:] = 0.0
@@ -133,7 +133,7 @@ class Follow:
         self.path.advance(time_s)
 
     def evaluate(self, ahead_s: float, theta: Floats, velocity: Floats, acceleration: Floats) -> None:
-        """Write the held position, with zero rates."""
+        """Write the motion (k each) `ahead_s` later, along the path and that of the goal that follows."""
         if self._until is not None:
             self._until.evaluate(ahead_s, theta, velocity, acceleration)
             return

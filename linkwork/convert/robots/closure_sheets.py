@@ -30,7 +30,7 @@ from linkwork.convert.robots.robot_model import (
 from linkwork.convert.robots.xml_reading import rotation_of
 from linkwork.machine.nearest_name import meant
 from linkwork.machine.problems import MachineError
-from linkwork.machine.yaml import Document, read_yaml
+from linkwork.machine.yaml_document import Document, read_yaml
 
 _TYPES: dict[str, ClosureType] = {
     "6d": "weld", "3d": "point", "weld": "weld", "point": "point", "revolute": "revolute",

@@ -10,7 +10,7 @@ from linkwork.machine.checks.unknown_names import unknown
 from linkwork.machine.problems import Problem
 from linkwork.machine.sections.bounds import PayloadBounds, Region
 from linkwork.machine.sections.file import MachineFile
-from linkwork.machine.yaml import Document
+from linkwork.machine.yaml_document import Document
 
 
 def payload_bounds(file: MachineFile) -> tuple[PayloadBounds, ...]:

@@ -15,7 +15,7 @@ from linkwork.machine.problems import MachineError, Problem
 from linkwork.machine.sections.contacts import ContactSpec
 from linkwork.machine.sections.file import MachineFile
 from linkwork.machine.sections.stops import DofStop
-from linkwork.machine.yaml import Document
+from linkwork.machine.yaml_document import Document
 from linkwork.multibody.contact.compliance import DAMPER, RUBBING, SPRING, JointStop
 from linkwork.multibody.forces import OnJoint, Spring
 from linkwork.multibody.mechanism import Mechanism
@@ -124,7 +124,7 @@ def mobility(mechanism: Mechanism, q: Floats) -> Floats:
     return np.asarray(basis @ np.linalg.solve(basis.T @ mass @ basis, basis.T))
 
 
-class TooStiffForStep(MachineError):
+class ContactTooStiff(MachineError):
     """Springs, dampers or friction are too fast for the steps."""
 
 
@@ -160,7 +160,7 @@ def refuse_long_steps(machine: Machine, step: float) -> None:
     if mechanism.stops or mechanism.contacts or mechanism.elements:
         problems = list(_too_quick(mechanism, machine.initial_q, step, machine.document))
         if problems:
-            raise TooStiffForStep(problems)
+            raise ContactTooStiff(problems)
 
 
 def _too_quick(

@@ -7,7 +7,7 @@ from linkwork.machine.sections.file import MachineFile
 from linkwork.machine.sections.force_elements import AppliedForceSpec
 from linkwork.machine.sections.limits import Limits
 from linkwork.machine.sections.tasks import ANGLES
-from linkwork.machine.units import CoordinateKey, keys_of
+from linkwork.machine.units import UnitKey, keys_of
 from linkwork.multibody.expressions import names_in, parse
 from linkwork.multibody.expressions.text import RATE_OF
 
@@ -81,7 +81,7 @@ def gap_of(contact: str) -> str:
     return f"{contact}.gap"
 
 
-def initial_keys(file: MachineFile) -> dict[str, CoordinateKey]:
+def initial_keys(file: MachineFile) -> dict[str, UnitKey]:
     """Return every name with a unit that `initial` may have."""
     keys = keys_of(owned(file), speeds=True)
     for joint in balls(file):

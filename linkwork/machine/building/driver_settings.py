@@ -19,7 +19,7 @@ from linkwork.machine.sections.drivers import (
 from linkwork.machine.sections.file import MachineFile
 from linkwork.machine.sections.motors import Motor
 from linkwork.machine.sections.sensors import Sensor
-from linkwork.machine.yaml import Document
+from linkwork.machine.yaml_document import Document
 
 
 def driver_settings(

@@ -15,7 +15,7 @@ from linkwork.arrays import Floats
 from linkwork.machine.building.dof_names import degrees_of_freedom
 from linkwork.machine.description import IdleMotion
 from linkwork.machine.sections.file import MachineFile
-from linkwork.machine.yaml import Document
+from linkwork.machine.yaml_document import Document
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import Joint
 

@@ -13,7 +13,7 @@ from linkwork.machine.building.kept_values import Ball, HeldRows, balls
 from linkwork.machine.description import IdleMotion
 from linkwork.machine.problems import MachineError
 from linkwork.machine.sections.file import MachineFile
-from linkwork.machine.yaml import Document
+from linkwork.machine.yaml_document import Document
 from linkwork.multibody.constraints import Constraint, CoordinateConstraint, Frame
 from linkwork.multibody.constraints.constraint import perpendicular
 from linkwork.multibody.functions import coordinate_jacobian, mass_matrix, point_jacobian

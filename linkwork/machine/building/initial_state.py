@@ -15,8 +15,8 @@ from linkwork.machine.description import Assembly, Unkept
 from linkwork.machine.problems import MachineError, Problem
 from linkwork.machine.sections.file import MachineFile
 from linkwork.machine.sections.orientation import rotation_of
-from linkwork.machine.units import CoordinateKey
-from linkwork.machine.yaml import Document
+from linkwork.machine.units import UnitKey
+from linkwork.machine.yaml_document import Document
 from linkwork.multibody.mechanism import Mechanism
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def unkept_warnings(
         )
 
 
-def _in_units(key: str, quantity: CoordinateKey, value: float) -> str:
+def _in_units(key: str, quantity: UnitKey, value: float) -> str:
     unit = key.removeprefix(f"{quantity.name}_").replace("_s", "/s")
     return f"{value / quantity.factor:.6g} {unit}"
 

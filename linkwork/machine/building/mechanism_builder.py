@@ -33,7 +33,7 @@ from linkwork.machine.sections.formulas import with_names
 from linkwork.machine.sections.limits import Limits
 from linkwork.machine.sections.motors import Motor
 from linkwork.machine.sections.sensors import Sensor
-from linkwork.machine.yaml import Document
+from linkwork.machine.yaml_document import Document
 from linkwork.multibody.constraints import Constraint
 from linkwork.multibody.forces import ForceElement
 from linkwork.multibody.mechanism import Mechanism

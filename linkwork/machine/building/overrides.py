@@ -19,7 +19,7 @@ from linkwork.machine.problems import MachineError, Place, Problem, dotted, show
 from linkwork.machine.sections.fields import Section
 from linkwork.machine.sections.file import MachineFile
 from linkwork.machine.sections.force_elements import ANGLE_KEYS, LENGTH_KEYS
-from linkwork.machine.yaml import Document, parse_scalar
+from linkwork.machine.yaml_document import Document, parse_scalar
 
 ON_COMMAND_LINE = "plant setting"
 
@@ -48,7 +48,7 @@ _PERCENT = re.compile(r"([+-]\d+(?:\.\d*)?(?:[eE][+-]?\d+)?)\s*%")
 
 
 @dataclass(frozen=True)
-class Setting:
+class Override:
     """One entry: its key as written, its value, and its path in the file (none: from the command line)."""
 
     key: str
@@ -62,9 +62,9 @@ class Setting:
         return Problem(ON_COMMAND_LINE, None, None, self.key, message, **rest)
 
 
-def settings_of(file: MachineFile, plant_set: Sequence[str]) -> list[Setting]:
+def settings_of(file: MachineFile, plant_set: Sequence[str]) -> list[Override]:
     """Return the entries of the file, then those of the command line. Raises MachineError."""
-    settings = [Setting(key, value, ("plant", "set", key)) for key, value in file.plant.set.items()]
+    settings = [Override(key, value, ("plant", "set", key)) for key, value in file.plant.set.items()]
     problems = []
     for text in plant_set:
         key, sign, value = (part.strip() for part in text.partition("="))
@@ -75,7 +75,7 @@ def settings_of(file: MachineFile, plant_set: Sequence[str]) -> list[Setting]:
             )
             continue
         try:
-            settings.append(Setting(key, value if _PERCENT.fullmatch(value) else parse_scalar(value), None))
+            settings.append(Override(key, value if _PERCENT.fullmatch(value) else parse_scalar(value), None))
         except MachineError:
             problems.append(
                 Problem(ON_COMMAND_LINE, None, None, key, "this value cannot be read", shown(value))
@@ -85,7 +85,7 @@ def settings_of(file: MachineFile, plant_set: Sequence[str]) -> list[Setting]:
     return settings
 
 
-def apply_settings(file: MachineFile, settings: Sequence[Setting], document: Document) -> dict[str, Any]:
+def apply_settings(file: MachineFile, settings: Sequence[Override], document: Document) -> dict[str, Any]:
     """Return the file's data with the settings applied; percentages are of the file's own values.
 
     Raises MachineError with all problems.
@@ -137,7 +137,7 @@ def settable(file: MachineFile) -> dict[str, Place]:
     return places
 
 
-def blame(problem: Problem, file: MachineFile, settings: Sequence[Setting], document: Document) -> Problem:
+def blame(problem: Problem, file: MachineFile, settings: Sequence[Override], document: Document) -> Problem:
     """Move a problem of the plant's data to the setting that caused it: the last one that concerns it."""
     places = settable(file)
     for setting in reversed(settings):
@@ -162,7 +162,7 @@ def _with_parts(text: str, place: Place) -> dict[str, Place]:
     return parts
 
 
-def _unknown(setting: Setting, places: dict[str, Place], document: Document) -> Problem:
+def _unknown(setting: Override, places: dict[str, Place], document: Document) -> Problem:
     matching = [text for text in places if text.split(".", 1)[-1] == setting.key]
     if len(matching) > 1:
         message, allowed = "this name is ambiguous", ", ".join(matching)
@@ -184,7 +184,7 @@ def _unknown(setting: Setting, places: dict[str, Place], document: Document) -> 
     )
 
 
-def _new_value(old: Any, setting: Setting, document: Document, problems: list[Problem]) -> Any:
+def _new_value(old: Any, setting: Override, document: Document, problems: list[Problem]) -> Any:
     """Return the value to write, or None after noting the problem."""
     if not isinstance(setting.value, str):
         return setting.value

@@ -9,7 +9,7 @@ from linkwork.machine.problems import MachineError, Problem
 from linkwork.machine.sections.file import MachineFile
 from linkwork.machine.sections.force_sensors import AXES, ForceSensor, ForceSensorSpec
 from linkwork.machine.sections.force_settings import bears, row_unit
-from linkwork.machine.yaml import Document
+from linkwork.machine.yaml_document import Document
 from linkwork.multibody.mechanism import Mechanism
 
 

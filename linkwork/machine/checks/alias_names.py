@@ -8,7 +8,7 @@ from linkwork.machine.alias_text import ALIASED
 from linkwork.machine.building.dof_names import coordinates, degrees_of_freedom
 from linkwork.machine.problems import Problem
 from linkwork.machine.sections.file import MachineFile
-from linkwork.machine.yaml import Document
+from linkwork.machine.yaml_document import Document
 
 POINT_COORDINATES = ("x", "y", "z", "roll", "pitch", "yaw")
 

@@ -35,7 +35,7 @@ _FAR, _MOVES = 0.05, 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class FittingPoses:
+class OtherAssemblyModes:
     """Poses that fit the sensors' joints of the initial pose: isolated `modes` (nq), without the initial one.
 
     `free`: the joints that move, with the sensors' joints at rest, where the poses are a continuum.
@@ -45,7 +45,7 @@ class FittingPoses:
     free: tuple[str, ...] = ()
 
 
-def fitting_poses(machine: Machine) -> FittingPoses:
+def fitting_poses(machine: Machine) -> OtherAssemblyModes:
     """Return the poses with the sensors' joints where the initial pose has them, within all joints' limits.
 
     Newton's method is begun in the initial pose with joints without sensors turned about at random, the same
@@ -54,7 +54,7 @@ def fitting_poses(machine: Machine) -> FittingPoses:
     """
     mechanism = machine.mechanism
     if not (mechanism.constraints and machine.motors and machine.sensors):
-        return FittingPoses()
+        return OtherAssemblyModes()
     held = _Held(machine, machine.initial_q)
     measured = {sensor.index for sensor in machine.sensors}
     parts = _independent_parts(
@@ -86,7 +86,7 @@ def fitting_poses(machine: Machine) -> FittingPoses:
                     free_joints |= dict.fromkeys(moving)
                 else:
                     found.append(q)
-    return FittingPoses(tuple(found), tuple(free_joints))
+    return OtherAssemblyModes(tuple(found), tuple(free_joints))
 
 
 def freely_moving(machine: Machine, q: Floats) -> list[str]:

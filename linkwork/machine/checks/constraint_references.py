@@ -19,7 +19,7 @@ from linkwork.machine.sections.constraints import (
 from linkwork.machine.sections.file import MachineFile
 from linkwork.machine.sections.formulas import within
 from linkwork.machine.sections.prescribed import ExpressionSpec, formulas_of
-from linkwork.machine.yaml import Document
+from linkwork.machine.yaml_document import Document
 from linkwork.multibody.expressions.text import RESERVED, words_in
 
 WORLD = "world"

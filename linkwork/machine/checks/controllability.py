@@ -32,7 +32,7 @@ LEAST_LEVERAGE = 0.01
 _IDLE = "write `idle: true` in a joint with an idle degree of freedom, or in a base that floats freely"
 
 
-class Refusal(NamedTuple):
+class ControlRefusal(NamedTuple):
     """One reason for which the controller refuses a machine: the place in the file, why, what can be done."""
 
     path: tuple[str, ...]
@@ -56,7 +56,7 @@ def refusal_problems(machine: Machine) -> list[Problem]:
     ]
 
 
-def refusals(machine: Machine) -> list[Refusal]:
+def refusals(machine: Machine) -> list[ControlRefusal]:
     """Return every reason for which the controller refuses a machine; none where it runs it.
 
     The controller, `linkwork check`, `linkwork model` and the import ask this one list.
@@ -64,7 +64,7 @@ def refusals(machine: Machine) -> list[Refusal]:
     found = [*_unsupported(machine)]
     if machine.dof == 0:
         text = "the constraints leave no degree of freedom to control"
-        return [*found, Refusal(("constraints",), text, _alone(machine))]
+        return [*found, ControlRefusal(("constraints",), text, _alone(machine))]
     unseen, undriven = _undetermined(machine, machine.sensors), _undetermined(machine, machine.motors)
     if unseen:
         found.append(_unseen(machine, unseen, undriven))
@@ -79,7 +79,7 @@ def refusals(machine: Machine) -> list[Refusal]:
             f" {held:.2g}, at least {LEAST_LEVERAGE:g} is needed"
         )
         remedy = f"Start in another pose, or drive another joint. {_alone(machine)}"
-        found.append(Refusal(("motors",), text, remedy))
+        found.append(ControlRefusal(("motors",), text, remedy))
     return found if found else [*_without_goal_coordinates(machine)]
 
 
@@ -87,7 +87,7 @@ def _alone(machine: Machine) -> str:
     return f"Its plant runs alone, and linkwork simulate {machine.name} --duration 10 simulates it"
 
 
-def _unsupported(machine: Machine) -> Iterator[Refusal]:
+def _unsupported(machine: Machine) -> Iterator[ControlRefusal]:
     """Yield what the controller's models and laws do not support, in any pose."""
     for constraint in machine.mechanism.constraints:
         where: tuple[str, ...] = ("constraints", constraint.name)
@@ -97,25 +97,26 @@ def _unsupported(machine: Machine) -> Iterator[Refusal]:
         elif isinstance(constraint, VelocityConstraint):
             why = "the controller does not run constraints on velocities"
         if why:
-            yield Refusal(where, why, _alone(machine))
+            yield ControlRefusal(where, why, _alone(machine))
         elif isinstance(constraint, ExpressionConstraint) and _names_time(constraint):
             why = f"{constraint.name} is a function of time, which the controller's model does not support"
-            yield Refusal(where, why, f"Make it a goal of the controller instead. {_alone(machine)}")
+            yield ControlRefusal(where, why, f"Make it a goal of the controller instead. {_alone(machine)}")
     if len(machine.switchable) > MOST_SWITCHABLE:
         why = (
             f"{len(machine.switchable)} constraints are switchable; the controller supports at most"
             f" {MOST_SWITCHABLE}, because it keeps a model for each set of them"
         )
         where = ("constraints", machine.switchable[MOST_SWITCHABLE], "switchable")
-        yield Refusal(where, why, "Leave switchable out of the others; the plant alone may have any number")
+        remedy = "Leave switchable out of the others; the plant alone may have any number"
+        yield ControlRefusal(where, why, remedy)
     laws = [law.label for law in MOTION_LAWS if getattr(law.spec, machine.chain.law_factory)]
     if machine.controller.law == LawKind.CUSTOM.label:
         if not machine.controller.law_class:
             why = "the law custom needs the name of its class"
-            yield Refusal(("controller", "law"), why, "Add law_class: package.module:Class")
+            yield ControlRefusal(("controller", "law"), why, "Add law_class: package.module:Class")
     elif machine.controller.law not in laws:
         why = f"the law {machine.controller.law} needs a motor on every joint, and no closures"
-        yield Refusal(("controller", "law"), why, f"Take {' or '.join(laws)}")
+        yield ControlRefusal(("controller", "law"), why, f"Take {' or '.join(laws)}")
 
 
 def _names_time(constraint: ExpressionConstraint) -> bool:
@@ -125,27 +126,28 @@ def _names_time(constraint: ExpressionConstraint) -> bool:
     return any(named(parse(text)) for text in constraint.expressions.values())
 
 
-def _unseen(machine: Machine, unseen: list[str], undriven: list[str]) -> Refusal:
+def _unseen(machine: Machine, unseen: list[str], undriven: list[str]) -> ControlRefusal:
     message = f"the sensors do not determine {listed(unseen)} in the initial pose"
     if undriven:
         which = "them" if undriven == unseen else listed(undriven)
         message += f", and the motors do not control {which}"
+    remedy = f"Measure one of them, start outside the branch pose, or {_IDLE}"
     if not machine.is_constrained:
-        return Refusal(("sensors",), message, f"Measure each of them, or {_IDLE}. {_alone(machine)}")
-    return Refusal(("sensors",), message, f"Measure one of them, start outside the branch pose, or {_IDLE}")
+        remedy = f"Measure each of them, or {_IDLE}. {_alone(machine)}"
+    return ControlRefusal(("sensors",), message, remedy)
 
 
-def _undriven(machine: Machine, undriven: list[str]) -> Refusal:
+def _undriven(machine: Machine, undriven: list[str]) -> ControlRefusal:
     if machine.is_constrained:
         message = f"the motors do not control {listed(undriven)} in the initial pose"
         remedy = f"Drive one of them, start in another pose, or {_IDLE}. {_alone(machine)}"
     else:
         message = f"no motor drives {listed(undriven)}, and no closure holds it"
         remedy = f"Drive every joint of a machine without closures, or {_IDLE}. {_alone(machine)}"
-    return Refusal(("motors",), message, remedy)
+    return ControlRefusal(("motors",), message, remedy)
 
 
-def _without_goal_coordinates(machine: Machine) -> Iterator[Refusal]:
+def _without_goal_coordinates(machine: Machine) -> Iterator[ControlRefusal]:
     """Yield what to say where the goal coordinates leave the orientation of a joint open."""
     if machine.is_constrained or len(machine.controller.goal_coordinates) == machine.dof:
         return
@@ -157,10 +159,10 @@ def _without_goal_coordinates(machine: Machine) -> Iterator[Refusal]:
         f" of the {machine.dof} degrees of freedom in controller.goal_coordinates; or set coordinates:"
         " angles for a spherical or free joint, type: compound for one with columns"
     )
-    yield Refusal(("joints", joints.partition(",")[0]), message, remedy)
+    yield ControlRefusal(("joints", joints.partition(",")[0]), message, remedy)
 
 
-def _unstable_force(machine: Machine) -> Refusal | None:
+def _unstable_force(machine: Machine) -> ControlRefusal | None:
     """Return what to say where the loop of a force is unstable with its delay and hold."""
     from linkwork.machine.checks.force_stability import unstable
 
@@ -179,7 +181,7 @@ def _unstable_force(machine: Machine) -> Refusal | None:
             f"of {machine.controller.period_s:g} s"
         )
         remedy = "Shorten the period, or make the contact softer or more damped"
-    return Refusal(("controller", "force", key), message, remedy)
+    return ControlRefusal(("controller", "force", key), message, remedy)
 
 
 def leverage(machine: Machine) -> float:

@@ -14,7 +14,7 @@ from linkwork.machine.nearest_name import listed
 from linkwork.machine.problems import MachineError, Problem
 from linkwork.machine.sections.file import MachineFile
 from linkwork.machine.sections.visual_shapes import MeshVisual
-from linkwork.machine.yaml import Document
+from linkwork.machine.yaml_document import Document
 from linkwork.multibody.mechanism import Mechanism
 
 _SMALL = 1e-6

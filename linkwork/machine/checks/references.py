@@ -30,8 +30,8 @@ from linkwork.machine.sections.file import MachineFile
 from linkwork.machine.sections.force_elements import ANGLE_KEYS, LENGTH_KEYS, AppliedForceSpec, SpringSpec
 from linkwork.machine.sections.formulas import unreadable, within
 from linkwork.machine.sections.tolerances import check_tolerances
-from linkwork.machine.units import CoordinateKey, choices
-from linkwork.machine.yaml import Document
+from linkwork.machine.units import UnitKey, choices
+from linkwork.machine.yaml_document import Document
 from linkwork.multibody.expressions import ExpressionError
 from linkwork.multibody.expressions.conditions import parse_named
 
@@ -205,7 +205,7 @@ def _known_once(
     file: MachineFile,
     document: Document,
     at: tuple[str, str],
-    known: Mapping[str, CoordinateKey],
+    known: Mapping[str, UnitKey],
     said: dict[tuple[str, bool], str],
 ) -> Iterator[Problem]:
     """Return a problem where a key names no position or speed, or one that is given already."""
@@ -223,7 +223,7 @@ def _known_once(
 
 
 def _within_limits(
-    file: MachineFile, document: Document, key: str, quantity: CoordinateKey, value: float
+    file: MachineFile, document: Document, key: str, quantity: UnitKey, value: float
 ) -> Iterator[Problem]:
     own = joint_limits(file, quantity.name)
     if own is None:

@@ -16,7 +16,7 @@ from linkwork.machine.sections.constraint_base import COORDINATE_PATTERN
 from linkwork.machine.sections.fields import NAME_PATTERN
 from linkwork.machine.sections.formulas import within
 from linkwork.machine.sections.quantity import DofSection
-from linkwork.machine.yaml import Document
+from linkwork.machine.yaml_document import Document
 
 M = TypeVar("M", bound=BaseModel)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from linkwork.machine.nearest_name import MOST_LISTED, listed, nearest
 from linkwork.machine.problems import Problem
-from linkwork.machine.yaml import Document
+from linkwork.machine.yaml_document import Document
 
 
 def unknown(

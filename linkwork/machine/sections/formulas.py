@@ -11,7 +11,7 @@ from pydantic import PlainValidator, WithJsonSchema
 
 from linkwork.machine.problems import Place, Problem, shown
 from linkwork.machine.sections.fields import LARGEST, Section, wrong
-from linkwork.machine.yaml import Document
+from linkwork.machine.yaml_document import Document
 from linkwork.multibody.expressions import ExpressionError, parse, parse_equation, renamed
 from linkwork.multibody.expressions.text import RATE_OF
 

@@ -163,7 +163,7 @@ class Quantity(SectionPart, Generic[T]):
         }
 
     def check(self, section: Section) -> None:
-        """Refuse numbers outside the limits, and a range that is empty."""
+        """Refuse two keys, and none where the quantity must be given."""
         one_of(section, *(each.key for each in self.spellings(section)), needed=self._default is REQUIRED)
 
     def stored(self, section: Section, value: Any) -> dict[str, Any]:
@@ -202,7 +202,7 @@ class RangeQuantity(Quantity[tuple[float, float]]):
         self._absent = (-math.inf, math.inf)
 
     def check(self, section: Section) -> None:
-        """Refuse numbers outside the limits, and a range that is empty."""
+        """Refuse two keys, none where the range must be given, and a range that is empty."""
         super().check(section)
         given = self.given(section)
         low, high = getattr(section, given.key) if given else self._absent

@@ -77,7 +77,7 @@ class Sensor(DofSection, common=True):
         return 4.0 * self.velocity_noise if self.velocity else gain * (self.resolution + 6.0 * self.noise)
 
     def with_values(self, **values: Any) -> Self:
-        """See `Section`; `noise` and `resolution` are those of positions."""
+        """Return a copy with other settings; `noise` and `resolution` are those of positions."""
         reading: dict[str, Any] = {key: values.pop(key) for key in ("noise", "resolution") if key in values}
         if "resolution" in reading and self.is_angle:
             reading["counts_per_turn"] = None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from linkwork.machine.problems import Problem
 from linkwork.machine.sections.constraint_base import CoordinateName
 from linkwork.machine.sections.fields import Number, Section, entry
-from linkwork.machine.yaml import Document
+from linkwork.machine.yaml_document import Document
 
 FOLLOWING_PER_PATH = 10.0
 """The largest following error, in path tolerances, where a file gives none."""

@@ -14,7 +14,7 @@ from linkwork.machine.sections.constraint_base import CoordinateName
 from linkwork.machine.sections.fields import Number, Section, Switch, entry
 from linkwork.machine.sections.motors import Motor
 from linkwork.machine.twin_settings import OnExceeded, TwinSettings
-from linkwork.machine.yaml import Document
+from linkwork.machine.yaml_document import Document
 
 
 class TwinSpec(Section):

@@ -18,7 +18,7 @@ from linkwork.rig.report.rig_page import page
 
 
 @dataclass(frozen=True)
-class Written:
+class ReportFiles:
     """Paths of the files."""
 
     html: Path
@@ -26,9 +26,9 @@ class Written:
     json: Path
 
 
-def write_report(report: RigReport, folder: Path) -> Written:
+def write_report(report: RigReport, folder: Path) -> ReportFiles:
     """Write all three, each whole or not at all. Raises OSError."""
-    there = Written(folder / "report.html", folder / "junit.xml", folder / "report.json")
+    there = ReportFiles(folder / "report.html", folder / "junit.xml", folder / "report.json")
     texts = {
         there.html: page(report),
         there.junit: junit(report),

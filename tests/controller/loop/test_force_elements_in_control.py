@@ -10,7 +10,7 @@ from linkwork.controller.motion.references.reference import GoalStatus
 from linkwork.controller.planning.messages.planner_start import Start
 from linkwork.controller.planning.process.planner import plan
 from linkwork.machine import Machine, load, shipped_path
-from linkwork.machine.yaml import read_yaml
+from linkwork.machine.yaml_document import read_yaml
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.requests import SendParams
 from linkwork.protocol.trajectory import read_trajectory

@@ -9,7 +9,7 @@ import pytest
 from linkwork.controller.exchange.goal_block import GoalBlock
 from linkwork.controller.planning.messages.planner_start import Start
 from linkwork.controller.planning.process.planner import plan
-from linkwork.machine.yaml import read_yaml
+from linkwork.machine.yaml_document import read_yaml
 from linkwork.protocol.errors import RequestError
 from linkwork.trajectories.trajectory_file import read_trajectory_file
 from tests.controller.planning.conftest import joints_at

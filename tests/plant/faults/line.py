@@ -16,7 +16,7 @@ import numpy as np
 from linkwork.controller.exchange.tick_io import Inputs, Outputs
 from linkwork.controller.loop.device_link import DeviceLink
 from linkwork.machine import Machine
-from linkwork.machine.yaml import Document
+from linkwork.machine.yaml_document import Document
 from linkwork.plant.device.events import Events
 from linkwork.plant.device.session import Hearing
 from linkwork.plant.faults.device import FaultyDevice

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linkwork.machine import MachineError, load
-from linkwork.machine.yaml import parse_yaml
+from linkwork.machine.yaml_document import parse_yaml
 from linkwork.multibody.expressions import ExpressionError
 from linkwork.multibody.expressions.conditions import parse_condition
 from linkwork.plant.faults.kinds import ENTRIES, capabilities

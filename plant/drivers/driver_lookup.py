@@ -10,7 +10,7 @@ from typing import Any
 
 from linkwork.machine import Machine, MachineError, Problem
 from linkwork.machine.nearest_name import meant
-from linkwork.machine.yaml import parse_yaml
+from linkwork.machine.yaml_document import parse_yaml
 from linkwork.plant.drivers.driver import Driver, OptionError, Setup
 
 SHIPPED = {"udp": "linkwork.plant.drivers.udp:Udp"}
