@@ -30,6 +30,7 @@ from linkwork.controller.gateway.records.log import Log
 from linkwork.controller.gateway.records.messages import Messages, in_motion, state_name
 from linkwork.controller.gateway.requests.call import Call
 from linkwork.controller.gateway.requests.lease import Lease, LeaseChange, LeaseHeld
+from linkwork.controller.gateway.requests.steps import PendingResult
 from linkwork.machine import Machine
 from linkwork.machine.constraint_sets import constraint_sets
 from linkwork.protocol.codes import ORDER_HORIZON_S, Pace, RequestCode, ResultCode
@@ -229,6 +230,12 @@ class Gateway:
     def after(self, seconds: float, act: Callable[[], None]) -> None:
         """Act a little later."""
         self._timers.append((self.now_ns + round(1e9 * seconds), act))
+
+    def pause(self, seconds: float) -> PendingResult[None]:
+        """Await a later time."""
+        awaited: PendingResult[None] = PendingResult()
+        self.after(seconds, lambda: awaited(None))
+        return awaited
 
     def check_tick(self, at_tick: int | None) -> None:
         """Refuse a request for a tick beyond the horizon."""

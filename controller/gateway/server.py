@@ -19,6 +19,7 @@ from linkwork.controller.gateway.history import Requester
 from linkwork.controller.gateway.loop_host import LoopStatus
 from linkwork.controller.gateway.requests.call import Call
 from linkwork.controller.gateway.requests.handlers import HANDLERS
+from linkwork.controller.gateway.requests.steps import run_steps
 from linkwork.protocol.codes import ExitCode, RequestCode, Role
 from linkwork.protocol.endpoints import Claim
 from linkwork.protocol.errors import RequestError
@@ -222,7 +223,9 @@ class Server:
             if call.owner:
                 gateway.lease.renew(call.owner, gateway.now_ns, key=call.key)
             gateway.check_tick(call.at_tick)
-            HANDLERS[call.method](gateway, call)
+            steps = HANDLERS[call.method](gateway, call)
+            if steps is not None:
+                run_steps(steps, call.answer, call.refuse)
         except RequestError as error:
             call.refuse(error)
         except Exception as error:  # a defect of ours must not stop the machine's gateway

@@ -7,14 +7,13 @@ planner was too slow for it, or the speed changed meanwhile, the loop says so an
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from linkwork.controller.exchange.orders import NOW, After, OrderOutcome, Retime, Splice, StartGoal
 from linkwork.controller.gateway.goals.goal_queue import Handed, junction
 from linkwork.controller.gateway.goals.payload_change import rewalk, start_of
-from linkwork.controller.gateway.goals.planner_jobs import Job
 from linkwork.controller.gateway.order_queue import Asked, OrderEffect
 from linkwork.controller.gateway.records.messages import UNDER_WAY, in_motion
 from linkwork.controller.gateway.requests.call import Call
@@ -25,6 +24,7 @@ from linkwork.controller.gateway.requests.order_outcomes import (
     refusal,
     wrong_state,
 )
+from linkwork.controller.gateway.requests.steps import Answering, PendingResult, caught, run_steps
 from linkwork.controller.motion.references.reference import GoalStatus
 from linkwork.controller.planning.messages.planner_messages import (
     MachineState,
@@ -65,8 +65,40 @@ class GoalRequest:
         self._scheduled = at_tick is not None and at_tick > gateway.tick
         self._takes_over = call.method in ("append", "speed") or call.request.replace
 
-    def begin(self) -> None:
-        """Check what needs no planning, then submit the request to the planner."""
+    def steps(self) -> Answering:
+        """Plan it, hand it to the loop, and answer; again where the loop could not take it over in time."""
+        gateway, call = self.gateway, self.call
+        self._prepare()
+        try:
+            while True:
+                params = bytes(call.request.params)
+                plan: PlanResult = yield gateway.planning.plan(call.method, params, self._start, self.slot)
+                assert isinstance(plan, PlannedGoal), "only `check` has a verdict"
+                goal, waits, taken = self._hand_over(plan)
+                if waits:
+                    call.answer(self._answer(goal, plan, self._expected_tick(plan)))
+                effect: OrderEffect | RequestError = yield from caught(taken)
+                if isinstance(effect, OrderEffect) and effect.outcome >= 0:
+                    gateway.planning.free_slot(self.slot)
+                    return self._taken(goal, plan, effect)
+                if isinstance(effect, OrderEffect):
+                    if not isinstance(plan.begin, Retime):
+                        gateway.goal_queue.drop(goal)
+                    if self._tries_again(effect):
+                        yield gateway.pause(AGAIN_S)
+                        if gateway.latest is not None:
+                            check_able(gateway, call, takes_over=True)
+                        continue
+                    effect = refusal(call.method, effect, gateway.wording, gateway.link_text)
+                if waits and not isinstance(plan.begin, Retime):
+                    gateway.goal_refused(goal, effect, call.requester)
+                raise effect
+        except RequestError:
+            gateway.planning.free_slot(self.slot)
+            raise
+
+    def _prepare(self) -> None:
+        """Check what needs no planning, and take a slot."""
         gateway, call = self.gateway, self.call
         if call.at_tick is None:
             check_able(gateway, call, takes_over=self._takes_over)
@@ -76,16 +108,6 @@ class GoalRequest:
         self._authority = gateway.order_queue.authority
         in_use = int(gateway.latest["goal_slots"]) if gateway.latest is not None else 0
         self.slot = gateway.planning.take_slot(in_use)
-        self._submit()
-
-    def _submit(self) -> None:
-        params = bytes(self.call.request.params)
-        job = Job(self.call.method, params, self._start, self._planned, self.slot)
-        try:
-            self.gateway.planning.submit(job)
-        except RequestError:
-            self.gateway.planning.free_slot(self.slot)
-            raise
 
     def _start(self) -> MachineState:
         """Start state of the goal at the time when the planner takes it up."""
@@ -109,19 +131,11 @@ class GoalRequest:
         waiting = chain.waiting(at_tick) if self._scheduled and at_tick is not None else None
         return waiting or chain.running(record)
 
-    def _planned(self, result: PlanResult) -> None:
-        if isinstance(result, RequestError):
-            self.call.refuse(result)
-            return
-        assert isinstance(result, PlannedGoal), "only `check` has a verdict"
-        try:
-            self._hand_over(result)
-        except RequestError as error:
-            self.gateway.planning.free_slot(self.slot)
-            self.call.refuse(error)
+    def _hand_over(self, plan: PlannedGoal) -> tuple[int, bool, PendingResult[OrderEffect]]:
+        """Hand it to the loop, unless the client disconnected during the planning.
 
-    def _hand_over(self, plan: PlannedGoal) -> None:
-        """Hand it to the loop, unless the client disconnected during the planning."""
+        Return its number, whether it waits for a tick or another goal, and its effect.
+        """
         gateway, call = self.gateway, self.call
         told = pack_notification("goal.planned", {"duration_s": plan.duration_s})
         if not call.server.send(call.peer, told):
@@ -152,17 +166,17 @@ class GoalRequest:
         joins = isinstance(begin, Splice) and call.method == "append"
         waits = self._scheduled or isinstance(begin, After) or joins
         when = NOW if at_tick is None else at_tick
+        taken: PendingResult[OrderEffect] = PendingResult()
         gateway.order_queue.place(
             StartGoal(self.slot, plan.words, plan.checksum, goal, begin, at_tick=when),
-            lambda effect: self._taken(goal, plan, effect, waits=waits),
+            taken,
             now_ns=gateway.now_ns,
             timeout_s=None if waits else ANSWER_WITHIN_S,
             leased=True,
             authority=self._authority,
             asked=Asked(call.method, call.owner, call.requester),
         )
-        if waits:
-            self._answer(goal, plan, self._expected_tick(plan))
+        return goal, waits, taken
 
     def _expected_tick(self, plan: PlannedGoal) -> int:
         """When a goal that waits is to begin, as far as is known."""
@@ -181,57 +195,31 @@ class GoalRequest:
         left_s = max(0.0, until - float(record["path_s"])) / max(float(record["path_rate"]), 1e-3)
         return int(record["tick"]) + round(left_s / period_s)
 
-    def _taken(
-        self,
-        goal: int,
-        plan: PlannedGoal,
-        effect: OrderEffect | RequestError,
-        *,
-        waits: bool,
-    ) -> None:
-        """The loop has said what became of it."""
-        gateway, call, begin = self.gateway, self.call, plan.begin
-        error = effect if isinstance(effect, RequestError) else None
-        if isinstance(effect, OrderEffect) and effect.outcome < 0:
-            if not isinstance(begin, Retime):
-                gateway.goal_queue.drop(goal)
-            again = effect.outcome is OrderOutcome.REFUSED_SPLICE and call.method != "append"
-            if again and not self._scheduled and self._tries < MOST_TRIES:
-                self._tries += 1
-                gateway.after(AGAIN_S, self._again)
-                return
-            error = refusal(call.method, effect, gateway.wording, gateway.link_text)
-        gateway.planning.free_slot(self.slot)
-        if error is not None:
-            if waits and not isinstance(begin, Retime):
-                gateway.goal_refused(goal, error, call.requester)
-            call.refuse(error)
-        elif isinstance(effect, OrderEffect) and isinstance(begin, Retime):
-            gateway.goal_queue.retime(goal, self.slot, plan.words, plan.duration_s, begin.speed)
+    def _tries_again(self, effect: OrderEffect) -> bool:
+        """Whether it is planned again, from a point further ahead."""
+        again = effect.outcome is OrderOutcome.REFUSED_SPLICE and self.call.method != "append"
+        if not again or self._scheduled or self._tries >= MOST_TRIES:
+            return False
+        self._tries += 1
+        return True
+
+    def _taken(self, goal: int, plan: PlannedGoal, effect: OrderEffect) -> dict[str, Any]:
+        """Note that the loop has taken it; return the answer."""
+        gateway, tick = self.gateway, int(effect.record["tick"])
+        if isinstance(plan.begin, Retime):
+            gateway.goal_queue.retime(goal, self.slot, plan.words, plan.duration_s, plan.begin.speed)
             self._look_again(goal)
-            self._answer(goal, plan, int(effect.record["tick"]), effect)
-        elif isinstance(effect, OrderEffect):
-            gateway.goal_queue.begin(goal)
-            self._look_again(goal)
-            tick = int(effect.record["tick"])
-            gateway.memory.accept(self._accepted(goal, plan, tick), call.requester)
-            self._answer(goal, plan, tick)
+            return self._answer(goal, plan, tick, effect)
+        gateway.goal_queue.begin(goal)
+        self._look_again(goal)
+        gateway.memory.accept(self._accepted(goal, plan, tick), self.call.requester)
+        return self._answer(goal, plan, tick)
 
     def _look_again(self, goal: int) -> None:
         """A goal that was planned before the machine's load changed is walked through again."""
         gateway = self.gateway
         if self._loads != gateway.tuning.loads:
-            rewalk(gateway, gateway.goal_queue.known(goal), gateway.tuning.payloads)
-
-    def _again(self) -> None:
-        """Plan it again from the present state."""
-        try:
-            if self.gateway.latest is not None:
-                check_able(self.gateway, self.call, takes_over=True)
-            self._submit()
-        except RequestError as error:
-            self.gateway.planning.free_slot(self.slot)
-            self.call.refuse(error)
+            run_steps(rewalk(gateway, gateway.goal_queue.known(goal), gateway.tuning.payloads))
 
     def _accepted(self, goal: int, plan: PlannedGoal, tick: int) -> GoalAccepted:
         return {
@@ -244,34 +232,30 @@ class GoalRequest:
             "report": plan.report,
         }
 
-    def _answer(self, goal: int, plan: PlannedGoal, tick: int, effect: OrderEffect | None = None) -> None:
+    def _answer(
+        self, goal: int, plan: PlannedGoal, tick: int, effect: OrderEffect | None = None
+    ) -> dict[str, Any]:
         if not isinstance(plan.begin, Retime):
-            full_speed_s = list(plan.full_speed_s)
-            self.call.answer(dict(self._accepted(goal, plan, tick)) | {"full_speed_s": full_speed_s})
-            return
+            return dict(self._accepted(goal, plan, tick)) | {"full_speed_s": list(plan.full_speed_s)}
         known = {"tick": tick, "state": self.gateway.state_name, "text": ""}
         if effect is not None:
             known = effect_map("speed", effect)
-        made = {"goal": goal, "fraction": plan.begin.speed, "limited": plan.limited}
-        self.call.answer(known | made)
+        return known | {"goal": goal, "fraction": plan.begin.speed, "limited": plan.limited}
 
 
-def undertake(gateway: Gateway, call: Call) -> None:
+def undertake(gateway: Gateway, call: Call) -> Answering:
     """`move`, `send`, `append`: plan, then hand over."""
     if call.method == "move":
         call.params()  # small: a wrong field is refused here, before anything is borrowed
-    GoalRequest(gateway, call).begin()
+    return GoalRequest(gateway, call).steps()
 
 
-def faster(gateway: Gateway, call: Call) -> bool:
-    """Check `speed` beyond the admitted speed of the goal under way by a walk along its path. False where
+def faster(gateway: Gateway, call: Call) -> Answering | None:
+    """Check `speed` beyond the admitted speed of the goal under way by a walk along its path. None where
     there is no such goal.
     """
     undertaking = GoalRequest(gateway, call)
-    if undertaking.goal_before() is None:
-        return False
-    undertaking.begin()
-    return True
+    return undertaking.steps() if undertaking.goal_before() is not None else None
 
 
 def need_signals(gateway: Gateway) -> None:
@@ -281,19 +265,14 @@ def need_signals(gateway: Gateway) -> None:
         raise RequestError(RequestCode.UNSUPPORTED, text)
 
 
-def check(gateway: Gateway, call: Call) -> None:
+def check(gateway: Gateway, call: Call) -> Answering:
     """`check`: walk through it, and say what would come of it."""
-
-    def planned(result: PlanResult) -> None:
-        if isinstance(result, RequestError):
-            call.refuse(result)
-        else:
-            assert isinstance(result, Verdict), "`check` plans no goal"
-            call.answer(result.content)
-
     params = bytes(call.request.params)
-    job = Job(call.method, params, lambda: start_of(gateway), planned, requester=call.requester)
-    gateway.planning.submit(job)
+    verdict: PlanResult = yield gateway.planning.plan(
+        call.method, params, lambda: start_of(gateway), requester=call.requester
+    )
+    assert isinstance(verdict, Verdict), "`check` plans no goal"
+    return verdict.content
 
 
 def path(gateway: Gateway, call: Call) -> None:

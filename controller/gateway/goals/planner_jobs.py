@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from linkwork.controller.exchange.shared_memory import GOAL_SLOTS
 from linkwork.controller.gateway.history import Requester
+from linkwork.controller.gateway.requests.steps import PendingResult
 from linkwork.controller.planning.messages.planner_messages import (
     MachineState,
     PlanAnswer,
@@ -104,6 +105,23 @@ class Planning:
             raise RequestError(RequestCode.BUSY, f"{alike} {what}; try again")
         self._queue.insert(len(self._queue) if job.checks else len(self._queue) - len(checks), job)
         self._feed()
+
+    def plan(
+        self,
+        method: str,
+        params: bytes,
+        start: Callable[[], MachineState],
+        slot: int = -1,
+        requester: Requester | None = None,
+    ) -> PendingResult[PlanResult]:
+        """Queue a job, and await its result; without room for it, its slot is free. Raises RequestError."""
+        awaited: PendingResult[PlanResult] = PendingResult()
+        try:
+            self.submit(Job(method, params, start, awaited, slot, requester=requester))
+        except RequestError:
+            self.free_slot(slot)
+            raise
+        return awaited
 
     def take_slot(self, in_use: int) -> int:
         """A goal slot that neither the loop (bit mask `in_use`) nor another job uses.

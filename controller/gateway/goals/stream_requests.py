@@ -17,6 +17,7 @@ from linkwork.controller.gateway.order_queue import OrderEffect
 from linkwork.controller.gateway.records.messages import UNDER_WAY
 from linkwork.controller.gateway.requests.call import Call
 from linkwork.controller.gateway.requests.order_outcomes import place
+from linkwork.controller.gateway.requests.steps import Answering
 from linkwork.controller.planning.goals.goal_set import complete, index_of
 from linkwork.controller.planning.messages.planner_start import Start
 from linkwork.machine import Machine
@@ -33,7 +34,7 @@ DELAY_INTERVALS, DELAY_PERIODS = 3.0, 3.0
 """Default delay of the playback: intervals of the announced rate, and periods of the controller."""
 
 
-def begin_stream(gateway: Gateway, call: Call) -> None:
+def begin_stream(gateway: Gateway, call: Call) -> Answering:
     """`stream`: begin at rest, where the machine holds."""
     params, machine = call.params(), gateway.held
     most_hz = min(MOST_HZ, 1.0 / machine.controller.period_s)
@@ -56,19 +57,17 @@ def begin_stream(gateway: Gateway, call: Call) -> None:
         goal, ordered, len(named), intake.next_number, interval_s, delay_s, params.on_stale == "end"
     )
 
-    def done(effect: OrderEffect) -> None:
-        intake.begin(goal, named, params.coordinates, most_hz)
-        accepted: GoalAccepted = {
-            "goal": goal, "method": call.method, "owner": call.owner, "tick": int(effect.record["tick"]),
-            "duration_s": 0.0, "coordinates": list(params.coordinates), "report": {},
-        }  # fmt: skip
-        gateway.memory.accept(accepted, Requester(call.server, call.peer))
-        names = machine.mechanism.coordinate_names
-        held = [names[index] for index in ordered[len(named) :]]
-        told = {"rate_hz": params.rate_hz, "delay_s": delay_s, "on_stale": params.on_stale, "held": held}
-        call.answer(dict(accepted) | told | {"pace": gateway.options.pace.value})
-
-    place(gateway, call, order, done=done)
+    effect: OrderEffect = yield place(gateway, call, order)
+    intake.begin(goal, named, params.coordinates, most_hz)
+    accepted: GoalAccepted = {
+        "goal": goal, "method": call.method, "owner": call.owner, "tick": int(effect.record["tick"]),
+        "duration_s": 0.0, "coordinates": list(params.coordinates), "report": {},
+    }  # fmt: skip
+    gateway.memory.accept(accepted, Requester(call.server, call.peer))
+    names = machine.mechanism.coordinate_names
+    held = [names[index] for index in ordered[len(named) :]]
+    told = {"rate_hz": params.rate_hz, "delay_s": delay_s, "on_stale": params.on_stale, "held": held}
+    return dict(accepted) | told | {"pace": gateway.options.pace.value}
 
 
 def _indices(machine: Machine, coordinates: Sequence[str]) -> tuple[int, ...]:

@@ -9,7 +9,14 @@ import numpy as np
 from linkwork.controller.exchange.orders import OrderOutcome, SwitchConstraint
 from linkwork.controller.gateway.order_queue import OrderEffect
 from linkwork.controller.gateway.requests.call import Call
-from linkwork.controller.gateway.requests.order_outcomes import ANSWER_WITHIN_S, effect_map, place
+from linkwork.controller.gateway.requests.order_outcomes import (
+    ANSWER_WITHIN_S,
+    carry_out,
+    effect_map,
+    place,
+    until,
+)
+from linkwork.controller.gateway.requests.steps import Answering
 from linkwork.controller.supervision.state_machine import State
 from linkwork.machine.constraint_sets import names_of
 from linkwork.machine.nearest_name import nearest
@@ -35,13 +42,12 @@ _NEAR = 0.05
 """Largest distance (rad, m) of the pose from the positions that the request names."""
 
 
-def confirm_branch(gateway: Gateway, call: Call) -> None:
+def confirm_branch(gateway: Gateway, call: Call) -> Answering:
     """Place the order; before it, if the request names positions, those that lead the estimate there."""
     positions = call.params().positions
     if positions is None:
         gateway.borrow(call)
-        place(gateway, call, ConfirmBranch())
-        return
+        return (yield from carry_out(gateway, call, ConfirmBranch()))
     if call.at_tick is not None:
         text = "at_tick: leave it out beside `positions`, which take effect at once"
         raise RequestError(RequestCode.INVALID_PARAMS, text, ["at_tick"])
@@ -50,21 +56,12 @@ def confirm_branch(gateway: Gateway, call: Call) -> None:
         raise RequestError(RequestCode.BUSY, text)
     pose = _pose(gateway.held, gateway.latest["q"], positions)
     gateway.borrow(call)
-    orders = list(_orders(pose))
-
-    def place_next() -> None:
-        if orders:
-            place(gateway, call, orders.pop(0), done=lambda _: place_next())
-        else:
-            place(gateway, call, ConfirmBranch(), done=confirmed)
-
-    def confirmed(effect: OrderEffect) -> None:
-        named = ", ".join(f"{name} {float(effect.record['q'][k]):.4g}" for name, k in places.items())
-        call.answer(effect_map(call.method, effect, f"the estimate begins again: {named}"))
-
+    for part in _orders(pose):
+        yield place(gateway, call, part)
+    effect: OrderEffect = yield place(gateway, call, ConfirmBranch())
     names = gateway.held.mechanism.position_names
-    places = {name: names.index(name) for name in positions}
-    place_next()
+    named = ", ".join(f"{name} {float(effect.record['q'][names.index(name)]):.4g}" for name in positions)
+    return effect_map(call.method, effect, f"the estimate begins again: {named}")
 
 
 def _pose(machine: Machine, present: Floats, positions: Mapping[str, float]) -> Floats:
@@ -103,7 +100,7 @@ def _orders(pose: Floats) -> Iterator[SuggestPose]:
         yield SuggestPose(tuple((int(index), float(pose[index])) for index in part))
 
 
-def switch_constraint(gateway: Gateway, call: Call) -> None:
+def switch_constraint(gateway: Gateway, call: Call) -> Answering:
     """Handle `switch`: the answer comes with the state in which the device says what became of it."""
     params = call.params()
     bit = _place(gateway, params.constraint)
@@ -111,36 +108,20 @@ def switch_constraint(gateway: Gateway, call: Call) -> None:
         _refuse_without_model(gateway, bit, on=params.on)
     gateway.borrow(call)
 
-    def done(effect: OrderEffect) -> None:
-        if effect.outcome is OrderOutcome.NOTHING_TO_DO:
-            text = f"{params.constraint} is {'on' if params.on else 'off'} already"
-            call.answer(effect_map(call.method, effect, text))
-            return
-        late = f"the plant has not reported in time whether {params.constraint} was switched"
-        gateway.order_queue.wait(
-            _answered,
-            finished,
-            now_ns=gateway.now_ns,
-            timeout_s=ANSWER_WITHIN_S,
-            late=RequestError(RequestCode.NO_PLANT, late),
-            leased=True,
-        )
-
-    def finished(effect: OrderEffect | RequestError) -> None:
-        if isinstance(effect, RequestError):
-            call.refuse(effect)
-            return
-        told = gateway.wording.switch(effect.record)
-        if told is None:
-            state = effect_map("", effect)["state"]
-            text = f"unknown whether {params.constraint} was switched: the controller's state is {state}"
-            call.refuse(RequestError(RequestCode.WRONG_STATE, text, data={"state": state}))
-        elif told["switched"]:
-            call.answer(effect_map(call.method, effect, told["text"]) | told)
-        else:
-            call.refuse(RequestError(RequestCode.NOT_SWITCHED, told["text"], data=dict(told)))
-
-    place(gateway, call, SwitchConstraint(bit, params.on), done=done)
+    effect: OrderEffect = yield place(gateway, call, SwitchConstraint(bit, params.on))
+    if effect.outcome is OrderOutcome.NOTHING_TO_DO:
+        text = f"{params.constraint} is {'on' if params.on else 'off'} already"
+        return effect_map(call.method, effect, text)
+    late = f"the plant has not reported in time whether {params.constraint} was switched"
+    effect = yield until(gateway, _answered, ANSWER_WITHIN_S, RequestError(RequestCode.NO_PLANT, late))
+    told = gateway.wording.switch(effect.record)
+    if told is None:
+        state = effect_map("", effect)["state"]
+        text = f"unknown whether {params.constraint} was switched: the controller's state is {state}"
+        raise RequestError(RequestCode.WRONG_STATE, text, data={"state": state})
+    if not told["switched"]:
+        raise RequestError(RequestCode.NOT_SWITCHED, told["text"], data=dict(told))
+    return effect_map(call.method, effect, told["text"]) | told
 
 
 def _answered(record: np.void) -> bool:

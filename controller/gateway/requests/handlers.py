@@ -1,6 +1,6 @@
 """Handlers of the requests, one for each method.
 
-A handler answers, refuses by RequestError, or registers a callback that does.
+A handler answers, refuses by RequestError, or returns the steps that do.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from linkwork.controller.exchange.orders import (
 from linkwork.controller.gateway.goals.goal_requests import HANDLERS as GOAL_HANDLERS
 from linkwork.controller.gateway.goals.goal_requests import faster
 from linkwork.controller.gateway.goals.stream_requests import HANDLERS as STREAM_HANDLERS
-from linkwork.controller.gateway.order_queue import OrderEffect, Then
+from linkwork.controller.gateway.order_queue import OrderEffect
 from linkwork.controller.gateway.records.messages import state_name
 from linkwork.controller.gateway.requests import state_answers as answers
 from linkwork.controller.gateway.requests.assembly_requests import confirm_branch, switch_constraint
@@ -37,11 +37,14 @@ from linkwork.controller.gateway.requests.lease import LeaseChange
 from linkwork.controller.gateway.requests.order_outcomes import (
     ANSWER_WITHIN_S,
     assumed,
+    carry_out,
     effect_map,
     not_cleared,
     place,
+    until,
 )
 from linkwork.controller.gateway.requests.signal_requests import edges, set_signals, wait_for_condition
+from linkwork.controller.gateway.requests.steps import Answering
 from linkwork.controller.gateway.requests.tuning_requests import HANDLERS as TUNING_HANDLERS
 from linkwork.controller.gateway.requests.tuning_requests import preload_order
 from linkwork.controller.supervision.brakes import Phase
@@ -55,7 +58,7 @@ from linkwork.protocol.request_table import REQUESTS
 if TYPE_CHECKING:
     from linkwork.controller.gateway.gateway import Gateway
 
-Handler = Callable[["Gateway", Call], None]
+Handler = Callable[["Gateway", Call], Answering | None]
 STOP_ANSWER_S = 0.010
 """A stop is answered within 20 ms, whether or not the loop has had its next tick by then."""
 
@@ -107,132 +110,91 @@ def _release(gateway: Gateway, call: Call) -> None:
     call.answer(dict(gateway.lease.as_map(gateway.now_ns)))
 
 
-def _conclude(call: Call) -> Then:
-    """Answer the call with the record that ended the wait, or refuse it."""
-
-    def then(effect: OrderEffect | RequestError) -> None:
-        if isinstance(effect, RequestError):
-            call.refuse(effect)
-        else:
-            call.answer(effect_map(call.method, effect))
-
-    return then
-
-
-def _enable(gateway: Gateway, call: Call) -> None:
+def _enable(gateway: Gateway, call: Call) -> Answering:
     call.params()
     gateway.borrow(call)
-
-    def done(_: OrderEffect) -> None:
-        gateway.order_queue.wait(
-            lambda record: int(record["state"]) != State.ACTIVE or int(record["phase"]) == Phase.RELEASED,
-            finished,
-            now_ns=gateway.now_ns,
-            timeout_s=ANSWER_WITHIN_S,
-            late=RequestError(RequestCode.NO_LOOP, "the brakes did not release in time"),
-            leased=True,
-        )
-
-    def finished(effect: OrderEffect | RequestError) -> None:
-        if isinstance(effect, RequestError):
-            call.refuse(effect)
-        elif int(effect.record["state"]) == State.ACTIVE:
-            call.answer(effect_map(call.method, effect, assumed(gateway.machine)))
-        else:
-            state = state_name(effect.record)
-            text = f"enabling ended in {state}"
-            if int(effect.record["fault"]):
-                text += f": {gateway.wording.fault(effect.record)['text']}"
-            call.refuse(RequestError(RequestCode.WRONG_STATE, text, data={"state": state}))
-
-    place(gateway, call, Enable(), done=done)
+    yield place(gateway, call, Enable())
+    effect: OrderEffect = yield until(
+        gateway,
+        lambda record: int(record["state"]) != State.ACTIVE or int(record["phase"]) == Phase.RELEASED,
+        ANSWER_WITHIN_S,
+        RequestError(RequestCode.NO_LOOP, "the brakes did not release in time"),
+    )
+    if int(effect.record["state"]) == State.ACTIVE:
+        return effect_map(call.method, effect, assumed(gateway.machine))
+    state = state_name(effect.record)
+    text = f"enabling ended in {state}"
+    if int(effect.record["fault"]):
+        text += f": {gateway.wording.fault(effect.record)['text']}"
+    raise RequestError(RequestCode.WRONG_STATE, text, data={"state": state})
 
 
-def _disable(gateway: Gateway, call: Call) -> None:
+def _disable(gateway: Gateway, call: Call) -> Answering:
     call.params()
     gateway.borrow(call)
     gateway.drop_plans("the machine was disabled")
-
-    def done(_: OrderEffect) -> None:
-        gateway.order_queue.wait(
-            lambda record: int(record["state"]) not in (State.ACTIVE, State.STOPPING),
-            _conclude(call),
-            now_ns=gateway.now_ns,
-            timeout_s=3.0 * ANSWER_WITHIN_S,
-            late=RequestError(RequestCode.NO_LOOP, "the machine has not come to rest in time"),
-            leased=True,
-        )
-
-    place(gateway, call, Disable(), done=done)
+    yield place(gateway, call, Disable())
+    effect: OrderEffect = yield until(
+        gateway,
+        lambda record: int(record["state"]) not in (State.ACTIVE, State.STOPPING),
+        3.0 * ANSWER_WITHIN_S,
+        RequestError(RequestCode.NO_LOOP, "the machine has not come to rest in time"),
+    )
+    return effect_map(call.method, effect)
 
 
-def _recover(gateway: Gateway, call: Call) -> None:
+def _recover(gateway: Gateway, call: Call) -> Answering:
     call.params()
     gateway.borrow(call)
-
-    def finished(effect: OrderEffect | RequestError) -> None:
-        if isinstance(effect, RequestError) and gateway.latest is not None:
-            call.refuse(not_cleared(OrderEffect(OrderOutcome.NOT_CLEARED, gateway.latest), gateway.wording))
-        elif isinstance(effect, RequestError):
-            call.refuse(effect)
-        else:
-            call.answer(effect_map(call.method, effect, "cleared"))
-
-    def done(effect: OrderEffect) -> None:
-        if int(effect.record["state"]) != State.FAULT:
-            call.answer(
-                effect_map(call.method, effect, "cleared" if effect.outcome is OrderOutcome.DONE else "")
-            )
-            return
-        gateway.order_queue.wait(
+    effect: OrderEffect = yield place(gateway, call, Recover())
+    if int(effect.record["state"]) != State.FAULT:
+        return effect_map(call.method, effect, "cleared" if effect.outcome is OrderOutcome.DONE else "")
+    try:
+        effect = yield until(
+            gateway,
             lambda record: int(record["state"]) != State.FAULT,
-            finished,
-            now_ns=gateway.now_ns,
-            timeout_s=gateway.machine.plant.peer_timeout_s,
-            late=RequestError(RequestCode.NOT_CLEARED, "not cleared: the plant has not answered"),
-            leased=True,
+            gateway.machine.plant.peer_timeout_s,
+            RequestError(RequestCode.NOT_CLEARED, "not cleared: the plant has not answered"),
         )
+    except RequestError:
+        if gateway.latest is None:
+            raise
+        unchanged = OrderEffect(OrderOutcome.NOT_CLEARED, gateway.latest)
+        raise not_cleared(unchanged, gateway.wording) from None
+    return effect_map(call.method, effect, "cleared")
 
-    place(gateway, call, Recover(), done=done)
 
-
-def _advance(gateway: Gateway, call: Call) -> None:
+def _advance(gateway: Gateway, call: Call) -> Answering:
     ticks = call.params().ticks
     if gateway.options.pace is not Pace.LOCKSTEP:
         text = "only lockstep time can be advanced; this controller runs in real time"
         raise RequestError(RequestCode.UNSUPPORTED, text)
     gateway.borrow(call)
-
-    def done(effect: OrderEffect) -> None:
-        last = int(effect.record["tick"]) + ticks - 1
-        gateway.order_queue.wait(
-            lambda record: int(record["tick"]) >= last or not int(record["connected"]),
-            _conclude(call),
-            now_ns=gateway.now_ns,
-            timeout_s=None,
-            late=RequestError(RequestCode.NO_PLANT, "the plant has disconnected"),
-            leased=True,
-        )
-
-    place(gateway, call, AdvanceTime(ticks), done=done)
+    effect: OrderEffect = yield place(gateway, call, AdvanceTime(ticks))
+    last = int(effect.record["tick"]) + ticks - 1
+    effect = yield until(
+        gateway,
+        lambda record: int(record["tick"]) >= last or not int(record["connected"]),
+        None,
+        RequestError(RequestCode.NO_PLANT, "the plant has disconnected"),
+    )
+    return effect_map(call.method, effect)
 
 
-def _stop(gateway: Gateway, call: Call) -> None:
+def _stop(gateway: Gateway, call: Call) -> Answering:
     call.params()
     if call.at_tick is None or call.at_tick <= gateway.tick:
         gateway.drop_plans("a stop was requested")
     told = "" if call.at_tick is not None else _cancelling(gateway.order_queue.revocable)
-
-    def done(effect: OrderEffect) -> None:
-        call.answer(effect_map(call.method, effect, told))
-
-    place(gateway, call, EmergencyStop() if call.method == "estop" else Stop(), done=done)
+    stop = place(gateway, call, EmergencyStop() if call.method == "estop" else Stop())
 
     def late() -> None:
         text = "handed to the loop; takes effect at its next tick"
         call.answer({"tick": gateway.tick, "state": gateway.state_name, "text": text})
 
     gateway.after(STOP_ANSWER_S, late)
+    effect: OrderEffect = yield stop
+    return effect_map(call.method, effect, told)
 
 
 def _cancelling(pending: int) -> str:
@@ -241,7 +203,7 @@ def _cancelling(pending: int) -> str:
     return f"{pending} pending {'order was' if pending == 1 else 'orders were'} cancelled"
 
 
-def _cancel(gateway: Gateway, call: Call) -> None:
+def _cancel(gateway: Gateway, call: Call) -> Answering:
     params = call.params()
     goal = params.goal
     gateway.borrow(call)
@@ -252,14 +214,14 @@ def _cancel(gateway: Gateway, call: Call) -> None:
             there = ", ".join(str(each.order) for each in pending) or "none"
             text = f"order: {params.order} is not pending; pending are {there}"
             raise RequestError(RequestCode.INVALID_PARAMS, text, ["order"])
-        place(gateway, call, CancelGoal(one.goal) if one.goal else CancelGoal(waiting=one.order))
-        return
+        order = CancelGoal(one.goal) if one.goal else CancelGoal(waiting=one.order)
+        return carry_out(gateway, call, order)
     if goal is None:
         gateway.drop_plans("it was cancelled while it was being planned")
-    place(gateway, call, CancelGoal(goal or 0))
+    return carry_out(gateway, call, CancelGoal(goal or 0))
 
 
-def _jog(gateway: Gateway, call: Call) -> None:
+def _jog(gateway: Gateway, call: Call) -> Answering:
     velocity = call.params().velocity
     names = gateway.machine.mechanism.coordinate_names
     pairs: list[tuple[int, float]] = []
@@ -274,38 +236,40 @@ def _jog(gateway: Gateway, call: Call) -> None:
             raise RequestError(ResultCode.INVALID_COORDINATES, text, ["velocity", name])
         pairs.append((names.index(name), rate))
     gateway.borrow(call)
-    place(gateway, call, JogCoordinates(tuple(pairs)))
+    return carry_out(gateway, call, JogCoordinates(tuple(pairs)))
 
 
-def _law(gateway: Gateway, call: Call) -> None:
+def _law(gateway: Gateway, call: Call) -> Answering:
     name = call.params().name
     if name not in REST_LAW_NAMES:
         text = f"name: unknown law {name!r}; available: {', '.join(REST_LAW_NAMES)}"
         raise RequestError(RequestCode.INVALID_PARAMS, text, ["name"])
     gateway.borrow(call)
-    place(gateway, call, ChooseLaw(int(law_named(name))))
+    return carry_out(gateway, call, ChooseLaw(int(law_named(name))))
 
 
-def _speed(gateway: Gateway, call: Call) -> None:
+def _speed(gateway: Gateway, call: Call) -> Answering:
     fraction = call.params().fraction
     under_way = gateway.goal_queue.running(gateway.latest)
-    if fraction > (under_way.own if under_way is not None else 1.0) and faster(gateway, call):
-        return
+    if fraction > (under_way.own if under_way is not None else 1.0):
+        steps = faster(gateway, call)
+        if steps is not None:
+            return steps
     gateway.borrow(call)
-    place(gateway, call, SetSpeed(fraction))
+    return carry_out(gateway, call, SetSpeed(fraction))
 
 
-def _preload(gateway: Gateway, call: Call) -> None:
+def _preload(gateway: Gateway, call: Call) -> Answering:
     order = preload_order(gateway, call)
     gateway.borrow(call)
-    place(gateway, call, order)
+    return carry_out(gateway, call, order)
 
 
 def _simple(kind: type[Order]) -> Handler:
-    def handle(gateway: Gateway, call: Call) -> None:
+    def handle(gateway: Gateway, call: Call) -> Answering:
         call.params()
         gateway.borrow(call)
-        place(gateway, call, kind())
+        return carry_out(gateway, call, kind())
 
     return handle
 

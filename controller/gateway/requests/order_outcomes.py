@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from linkwork.controller.exchange.orders import NOW, Order
-from linkwork.controller.gateway.order_queue import Asked, OrderEffect
+from linkwork.controller.gateway.order_queue import Asked, Condition, OrderEffect
 from linkwork.controller.gateway.requests.call import Call
+from linkwork.controller.gateway.requests.steps import Answering, PendingResult
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.request_table import REQUESTS
 
@@ -212,16 +213,12 @@ ANSWER_WITHIN_S = 10.0
 
 
 def place(
-    gateway: Gateway,
-    call: Call,
-    order: Order,
-    *,
-    done: Callable[[OrderEffect], None] | None = None,
-    taken: Callable[[], None] | None = None,
-) -> None:
-    """Place an order for a request; answer with its effect, or pass the effect to `done`.
+    gateway: Gateway, call: Call, order: Order, *, taken: Callable[[], None] = lambda: None
+) -> PendingResult[OrderEffect]:
+    """Place an order for a request, and await its effect. Raises RequestError.
 
-    `taken` is called when it has taken effect, even at a later tick.
+    A request for a later tick is answered at once, and no effect comes. `taken` is called when the order has
+    taken effect, even at a later tick.
     """
     leased = REQUESTS[call.method].needs_lease
     scheduled = call.at_tick is not None and call.at_tick > gateway.tick
@@ -229,24 +226,19 @@ def place(
         gateway.order_queue.refuse_if_full(call.owner, goal=False)
     elif scheduled:
         gateway.order_queue.refuse_stop_if_full(call.requester)
+    awaited: PendingResult[OrderEffect] = PendingResult()
 
     def then(effect: OrderEffect | RequestError) -> None:
-        if isinstance(effect, RequestError):
-            call.refuse(effect)
-            return
-        if effect.outcome < 0:
-            error = refusal(call.method, effect, gateway.wording, gateway.link_text)
-            call.refuse(error)
-            if scheduled:
-                told = {"method": call.method, "code": int(error.code), "text": error.message}
-                gateway.publish("order.refused", told, call.requester)
-            return
-        if taken is not None:
+        refused = isinstance(effect, OrderEffect) and effect.outcome < 0
+        if isinstance(effect, OrderEffect) and refused:
+            effect = refusal(call.method, effect, gateway.wording, gateway.link_text)
+        if isinstance(effect, OrderEffect):
             taken()
-        if done is None or scheduled:
-            call.answer(effect_map(call.method, effect))
-        else:
-            done(effect)
+        if not scheduled:
+            awaited(effect)
+        elif refused and isinstance(effect, RequestError):
+            told = {"method": call.method, "code": int(effect.code), "text": effect.message}
+            gateway.publish("order.refused", told, call.requester)
 
     number = gateway.order_queue.place(
         replace(order, at_tick=NOW if call.at_tick is None else call.at_tick),
@@ -260,3 +252,21 @@ def place(
     if scheduled:
         text = f"takes effect at tick {call.at_tick}"
         call.answer({"tick": call.at_tick, "state": gateway.state_name, "text": text, "order": number})
+    return awaited
+
+
+def carry_out(gateway: Gateway, call: Call, order: Order) -> Answering:
+    """Place the only order of a request, and answer with its effect."""
+    effect: OrderEffect = yield place(gateway, call, order)
+    return effect_map(call.method, effect)
+
+
+def until(
+    gateway: Gateway, condition: Condition, timeout_s: float | None, late: RequestError
+) -> PendingResult[OrderEffect]:
+    """Await the first notable record that meets the condition; `late` comes when the time is over."""
+    awaited: PendingResult[OrderEffect] = PendingResult()
+    gateway.order_queue.wait(
+        condition, awaited, now_ns=gateway.now_ns, timeout_s=timeout_s, late=late, leased=True
+    )
+    return awaited

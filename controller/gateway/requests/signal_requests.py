@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,8 @@ from linkwork.controller.gateway.goals.goal_requests import need_signals
 from linkwork.controller.gateway.order_queue import OrderEffect, Rows
 from linkwork.controller.gateway.records.messages import state_name
 from linkwork.controller.gateway.requests.call import Call
-from linkwork.controller.gateway.requests.order_outcomes import effect_map, place
+from linkwork.controller.gateway.requests.order_outcomes import effect_map, place, until
+from linkwork.controller.gateway.requests.steps import Answering, PendingResult
 from linkwork.machine import Machine
 from linkwork.multibody.expressions.conditions import Condition
 from linkwork.protocol.codes import RequestCode
@@ -29,30 +31,17 @@ IN_FORCE_S = 1.0
 """Longest wait of `set` for a record with the values in force; then it is answered without."""
 
 
-def set_signals(gateway: Gateway, call: Call) -> None:
+def set_signals(gateway: Gateway, call: Call) -> Answering:
     """Handle `set`: the outputs change at one tick, all or none."""
     order = set_order(gateway.machine, call.params().signals)
     need_signals(gateway)
     gateway.borrow(call)
 
-    def done(effect: OrderEffect) -> None:
-        if effect.outcome is OrderOutcome.NOTHING_TO_DO:
-            call.answer(effect_map(call.method, effect))
-            return
-
-        def seen(_: OrderEffect | RequestError) -> None:
-            call.answer(effect_map(call.method, effect))
-
-        gateway.order_queue.wait(
-            _in_force(order),
-            seen,
-            now_ns=gateway.now_ns,
-            timeout_s=IN_FORCE_S,
-            late=RequestError(RequestCode.NO_PLANT, ""),
-            leased=True,
-        )
-
-    place(gateway, call, order, done=done)
+    effect: OrderEffect = yield place(gateway, call, order)
+    if effect.outcome is not OrderOutcome.NOTHING_TO_DO:
+        with suppress(RequestError):
+            yield until(gateway, _in_force(order), IN_FORCE_S, RequestError(RequestCode.NO_PLANT, ""))
+    return effect_map(call.method, effect)
 
 
 def _in_force(order: SetOutputs) -> Callable[[np.void], bool]:
@@ -72,7 +61,7 @@ def set_order(machine: Machine, wanted: dict[str, Any]) -> SetOutputs:
     return SetOutputs(tuple(output_value(machine, name, wanted[name], ("signals", name)) for name in wanted))
 
 
-def wait_for_condition(gateway: Gateway, call: Call) -> None:
+def wait_for_condition(gateway: Gateway, call: Call) -> Answering:
     """Handle `wait`: answer with the first record in which the condition holds."""
     params, queue = call.params(), gateway.order_queue
     queue.refuse_watch(call.requester, 0)  # before the work of reading it
@@ -80,8 +69,7 @@ def wait_for_condition(gateway: Gateway, call: Call) -> None:
     rows = rows_that_meet(gateway.layout, condition)
     record = gateway.latest
     if record is not None and len(rows(np.frombuffer(record.tobytes(), np.float64)[np.newaxis])):
-        _answer(gateway, call, record)
-        return
+        return _answer(gateway, record)
     if gateway.time_stands:
         text = (
             "the condition does not hold, and lockstep time stands still; run it with `advance` or a motion"
@@ -90,23 +78,23 @@ def wait_for_condition(gateway: Gateway, call: Call) -> None:
     queue.refuse_watch(call.requester, condition.size)
     late = f"{params.condition!r} was not met within {params.within_s:g} s"
 
-    def then(effect: OrderEffect | RequestError) -> None:
-        if not isinstance(effect, RequestError):
-            _answer(gateway, call, effect.record)
-        elif effect.code == RequestCode.NOT_MET:
-            call.refuse(RequestError(effect.code, late, data=_told(gateway)))
-        else:
-            call.refuse(effect)
-
+    met: PendingResult[OrderEffect] = PendingResult()
     queue.watch(
         rows,
         condition.size,
         call.requester,
-        then,
+        met,
         now_ns=gateway.now_ns,
         timeout_s=params.within_s,
         late=RequestError(RequestCode.NOT_MET, late),
     )
+    try:
+        effect: OrderEffect = yield met
+    except RequestError as error:
+        if error.code == RequestCode.NOT_MET:
+            raise RequestError(error.code, late, data=_told(gateway)) from None
+        raise
+    return _answer(gateway, effect.record)
 
 
 def rows_that_meet(layout: RecordLayout, condition: Condition) -> Rows:
@@ -137,13 +125,11 @@ def _told(gateway: Gateway) -> dict[str, Any]:
     return {} if record is None else {"signals": gateway.wording.signals(record)}
 
 
-def _answer(gateway: Gateway, call: Call, record: np.void) -> None:
-    call.answer(
-        {
-            "tick": int(record["tick"]),
-            "state": state_name(record),
-            "text": "",
-            "time_s": float(record["time_s"]),
-            "signals": gateway.wording.signals(record),
-        }
-    )
+def _answer(gateway: Gateway, record: np.void) -> dict[str, Any]:
+    return {
+        "tick": int(record["tick"]),
+        "state": state_name(record),
+        "text": "",
+        "time_s": float(record["time_s"]),
+        "signals": gateway.wording.signals(record),
+    }

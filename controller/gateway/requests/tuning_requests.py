@@ -22,13 +22,14 @@ from linkwork.controller.exchange.orders import SetGains, SetPayload
 from linkwork.controller.gateway.goals.payload_change import rewalk
 from linkwork.controller.gateway.order_queue import OrderEffect
 from linkwork.controller.gateway.requests.order_outcomes import effect_map, place
+from linkwork.controller.gateway.requests.steps import Answering, run_steps
 from linkwork.machine.sections.bounds import PayloadBounds
 
 if TYPE_CHECKING:
     from linkwork.controller.gateway.gateway import Gateway
 
 
-def _set_gain(gateway: Gateway, call: Call) -> None:
+def _set_gain(gateway: Gateway, call: Call) -> Answering:
     params, settings = call.params(), gateway.machine.controller
     if params.bandwidth_rad_s is None and params.damping_ratio is None:
         text = "name a gain: bandwidth_rad_s, damping_ratio, or both"
@@ -49,11 +50,8 @@ def _set_gain(gateway: Gateway, call: Call) -> None:
     def taken() -> None:
         gateway.tuning.gains = (gains[0], gains[1])
 
-    def done(effect: OrderEffect) -> None:
-        text = f"bandwidth {gains[0]:g} rad/s, damping ratio {gains[1]:g}"
-        call.answer(effect_map(call.method, effect, text))
-
-    place(gateway, call, SetGains(*gains), done=done, taken=taken)
+    effect: OrderEffect = yield place(gateway, call, SetGains(*gains), taken=taken)
+    return effect_map(call.method, effect, f"bandwidth {gains[0]:g} rad/s, damping ratio {gains[1]:g}")
 
 
 def _present(gateway: Gateway) -> tuple[float, float]:
@@ -66,7 +64,7 @@ def _present(gateway: Gateway) -> tuple[float, float]:
     return float(record["bandwidth"]), float(record["damping_ratio"])
 
 
-def _payload(gateway: Gateway, call: Call) -> None:
+def _payload(gateway: Gateway, call: Call) -> Answering:
     params = call.params()
     bounds = _bounds(gateway, params.point)
     moments = params.inertia_kg_m2
@@ -93,20 +91,16 @@ def _payload(gateway: Gateway, call: Call) -> None:
         gateway.tuning.payloads = loads()
         gateway.tuning.loads += 1
 
-    def done(effect: OrderEffect) -> None:
-        text = f"{params.mass_kg:g} kg at {params.point}"
-
-        def answer(told: str) -> None:
-            call.answer(effect_map(call.method, effect, f"{text}; {told}" if told else text))
-
-        rewalk(gateway, gateway.goal_queue.running(gateway.latest), gateway.tuning.payloads, answer)
-
     x, y, z = params.com_m
     order = SetPayload(bounds.index, params.mass_kg, (x, y, z), (xx, xy, xz, yy, yz, zz))
-    place(gateway, call, order, done=done, taken=taken)
+    placed = place(gateway, call, order, taken=taken)
     if at_tick is not None and at_tick > gateway.tick:
         goal = gateway.goal_queue.waiting(at_tick) or gateway.goal_queue.running(gateway.latest)
-        rewalk(gateway, goal, loads(), at_tick=at_tick)
+        run_steps(rewalk(gateway, goal, loads(), at_tick=at_tick))
+    effect: OrderEffect = yield placed
+    told = yield from rewalk(gateway, gateway.goal_queue.running(gateway.latest), gateway.tuning.payloads)
+    text = f"{params.mass_kg:g} kg at {params.point}"
+    return effect_map(call.method, effect, f"{text}; {told}" if told else text)
 
 
 def _bounds(gateway: Gateway, point: str) -> PayloadBounds:
@@ -128,7 +122,7 @@ def _check(name: str, value: float, most: float, unit: str) -> None:
         raise RequestError(RequestCode.INVALID_PARAMS, text, [name], {"value": value, "limit": most})
 
 
-HANDLERS: dict[str, Callable[[Gateway, Call], None]] = {"set_gain": _set_gain, "payload": _payload}
+HANDLERS: dict[str, Callable[[Gateway, Call], Answering]] = {"set_gain": _set_gain, "payload": _payload}
 
 
 def preload_order(gateway: Gateway, call: Call) -> SetPreload:
