@@ -1,15 +1,23 @@
-"""Units in which people read quantities: degrees and millimetres."""
+"""Units in which people read quantities: degrees and millimetres, or SI units by the environment."""
 
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Mapping
 from typing import Final
 
+VARIABLE: Final = "LINKWORK_UNITS"
+_CHOICES: Final = {
+    "deg_mm": (("rad", 180.0 / math.pi, "°"), ("m", 1e3, "mm")),
+    "si": (("rad", 1.0, "rad"), ("m", 1.0, "m")),
+}
+CHOICE: Final = os.environ.get(VARIABLE) or "deg_mm"
+DECIMALS: Final = 6 if CHOICE == "si" else 3
 SHOWN_IN: Final = {
     f"{unit}{per}": (factor, f"{name}{per}")
-    for unit, factor, name in (("rad", 180.0 / math.pi, "°"), ("m", 1e3, "mm"))
+    for unit, factor, name in _CHOICES.get(CHOICE, ())
     for per in ("", "/s", "/s²", "/s³")
 }
 """Factor and unit in which a quantity is shown."""
@@ -17,12 +25,19 @@ _NUMBER = r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?"
 _QUANTITY: Final = rf"(?<![\w.])({_NUMBER})(?:(, allowed | to )({_NUMBER}))? ((?:rad|m)(?:/s[²³]?)?)(?![\w/])"
 
 
+def refusal() -> str | None:
+    """Return what is wrong with the choice of units, None where it is one."""
+    if CHOICE in _CHOICES:
+        return None
+    return f"{VARIABLE} is {CHOICE!r}; allowed: {', '.join(_CHOICES)}; set one of them, or unset it"
+
+
 def shown(value: float | None, unit: str) -> str:
-    """Return a value in the units of people with three decimals, no sign before zero, a dash for none."""
+    """Return a value in the units of people with `DECIMALS`, no sign before zero, a dash for none."""
     if value is None or not math.isfinite(value):
         return "–"
     factor, name = SHOWN_IN.get(unit, (1.0, unit))
-    return f"{round(value * factor, 3) + 0.0:.3f} {name}".rstrip()
+    return f"{round(value * factor, DECIMALS) + 0.0:.{DECIMALS}f} {name}".rstrip()
 
 
 def in_display_units(text: str) -> str:
@@ -33,7 +48,7 @@ def in_display_units(text: str) -> str:
         first, *second = (f"{float(each) * factor:.6g}" for each in (found[1], found[3]) if each)
         return f"{first}{found[2] or ''}{''.join(second)} {unit}"
 
-    return re.sub(_QUANTITY, converted, text)
+    return text if CHOICE == "si" else re.sub(_QUANTITY, converted, text)
 
 
 def channel_unit(kind: str, name: str, units: Mapping[str, str]) -> str:

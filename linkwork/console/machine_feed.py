@@ -17,6 +17,7 @@ import numpy as np
 from linkwork.arrays import Floats
 from linkwork.client.connection import find_controller, telemetry_endpoint
 from linkwork.console.state_words import shown_units
+from linkwork.display_units import SHOWN_IN
 from linkwork.protocol.errors import EndpointError, NobodyThere, ProtocolError, RequestError
 from linkwork.protocol.keys import ClientKeys
 from linkwork.protocol.request_client import RequestClient
@@ -165,6 +166,7 @@ class MachineFeed:
             "scene": content.scene,
             "channels": self._channels,
             "units": shown_units(self._channels, content.described),
+            "shown": SHOWN_IN,
         }
 
     # Answers.

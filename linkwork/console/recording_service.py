@@ -19,6 +19,7 @@ from linkwork.console.recorded_motion import RecordedMotion
 from linkwork.console.recording_player import Player, PlayerLink
 from linkwork.console.scene_content import mesh_file
 from linkwork.console.state_words import shown_units
+from linkwork.display_units import SHOWN_IN
 from linkwork.recordings.thinning import thinned
 
 _MOST_HAPPENINGS: Final = 2000
@@ -91,6 +92,7 @@ class RecordingService:
             "scene": motion.scene,
             "channels": motion.channels,
             "units": shown_units(motion.channels, described),
+            "shown": SHOWN_IN,
             "recording": {
                 "file": motion.path.name,
                 "duration_s": motion.duration_s,

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from linkwork.display_units import in_display_units
+from linkwork.display_units import in_display_units, refusal
 from linkwork.terminal.output import complain, emit
 
 INTERRUPTED = 128 + signal.SIGINT
@@ -37,6 +37,8 @@ def run(main: Callable[[], Any], *, as_json: bool) -> int:
     exactly one object.
     """
     try:
+        if (wrong := refusal()) is not None:
+            raise Misuse(wrong)
         status = main()
     except KeyboardInterrupt:
         return INTERRUPTED

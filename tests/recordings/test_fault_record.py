@@ -1,6 +1,9 @@
 """A flight record of a joint that becomes too fast: what is said, drawn and saved."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +97,15 @@ def test_the_command_draws_it_without_a_controller(flight: Path, tmp_path: Path)
     assert max(curves["values"]["velocity"]) == pytest.approx(
         record_of(flight, 1.0).panels[1].curves["velocity"].max(), rel=0.05
     )
+
+
+def test_units_are_chosen_in_the_environment(flight: Path) -> None:
+    command = [sys.executable, "-m", "linkwork", "faults", "show", str(flight)]
+    ran = subprocess.run(command, env=os.environ | {"LINKWORK_UNITS": "si"}, capture_output=True, text=True)
+    assert "velocity of shoulder / rad/s" in ran.stdout
+    assert "speed of shoulder exceeds 2 rad/s" in ran.stdout
+    ran = subprocess.run(command, env=os.environ | {"LINKWORK_UNITS": "deg"}, capture_output=True, text=True)
+    assert (ran.returncode, "allowed: deg_mm, si" in ran.stderr) == (2, True)
 
 
 @pytest.mark.parametrize(

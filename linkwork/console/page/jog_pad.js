@@ -224,8 +224,8 @@ export default {
       const readings = {};
       for (const each of this.groups[this.chosen]?.coordinates ?? []) {
         const found = link.picture.values[channels.indexOf(`coordinate/${each.name}`)];
-        const [factor, unit] = each.unit === "rad" ? [180 / Math.PI, "°"] : [1e3, "mm"];
-        readings[each.name] = Number.isFinite(found) ? `${(found * factor).toFixed(2)} ${unit}` : "–";
+        const [factor, unit] = link.machine.shown[each.unit];
+        readings[each.name] = Number.isFinite(found) ? `${(found * factor).toFixed(factor === 1 ? 5 : 2)} ${unit}` : "–";
       }
       if (JSON.stringify(readings) !== JSON.stringify(this.readings)) this.readings = readings;
     },

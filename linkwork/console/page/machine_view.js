@@ -124,7 +124,8 @@ export default {
       const decade = 10 ** Math.floor(Math.log10(this.size / 2));
       const step = decade * [5, 2, 1].find((each) => each * decade <= this.size / 2);
       this.grid = new THREE.GridHelper(16 * step, 16, 0x888888, 0x888888);
-      this.scale.textContent = `grid ${+(1e3 * step).toPrecision(3)} mm`;
+      const [factor, unit] = link.machine.shown.m;
+      this.scale.textContent = `grid ${+(factor * step).toPrecision(3)} ${unit}`;
       this.grid.material.transparent = true;
       this.grid.material.opacity = 0.25;
       this.world.add(this.grid);
