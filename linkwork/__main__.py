@@ -6,19 +6,15 @@ import os
 import sys
 from collections.abc import Sequence
 
-_DAEMONS = ("plant", "controller")
+from linkwork.cli.app import DAEMONS, VARIABLE, build
+from linkwork.command_line import CommandLineError, call, imported
+from linkwork.terminal.failures import Misuse, run
 
 
 def main() -> None:
     """Run the command and end the process with its exit status."""
     words = sys.argv[1:]
-    if words[:1] and words[0] in _DAEMONS:
-        from linkwork.timing.realtime import single_threaded_blas
-
-        single_threaded_blas()  # a daemon's linear algebra stays in its own thread; before numpy is imported
-    from linkwork.terminal.failures import run
-
-    as_json = "--json" in words and words[0] not in _DAEMONS
+    as_json = "--json" in words and words[0] not in DAEMONS
     status = run(lambda: run_command(words), as_json=as_json)
     sys.stdout.flush()
     sys.exit(status)
@@ -26,10 +22,6 @@ def main() -> None:
 
 def run_command(words: Sequence[str]) -> int:
     """Read a command line and run its command; return the exit status. Raises Misuse and its errors."""
-    from linkwork.cli.app import VARIABLE, build
-    from linkwork.command_line import CommandLineError, call, imported
-    from linkwork.terminal.failures import Misuse
-
     command = build()
     if VARIABLE in os.environ:
         status: int = imported("cli.completion:complete")(command)

@@ -35,14 +35,14 @@ class OptionsCommand(click.Command):
 
     what: function of the options, as "module:name" in linkwork; it returns the exit status, or None for 0.
     about: the help, in place of the class's docstring. given: values of fields that are no parameters.
-    check: called before the function is imported; it raises where a package is missing.
+    before: called before the function is imported, as a check of packages that it needs.
     """
 
     def __init__(
         self, name: str, options: type, what: str, about: str = "", epilog: str = "",
-        given: Mapping[str, Any] = MappingProxyType({}), check: Callable[[], None] | None = None,
+        given: Mapping[str, Any] = MappingProxyType({}), before: Callable[[], None] | None = None,
     ) -> None:  # fmt: skip
-        self.options, self.what, self.given, self.check = options, what, given, check
+        self.options, self.what, self.given, self.before = options, what, given, before
         params: list[click.Parameter] = [
             _option(each) if each.flags else _argument(each) for each in parameters(options)
         ]
@@ -54,8 +54,8 @@ class OptionsCommand(click.Command):
         for each in parameters(self.options):
             if _is_enum(each.kind) and found[each.name] is not None:
                 found[each.name] = each.kind(found[each.name])
-        if self.check is not None:
-            self.check()
+        if self.before is not None:
+            self.before()
         return int(imported(self.what)(self.options(**found, **self.given)) or 0)
 
     def get_help(self, ctx: click.Context) -> str:

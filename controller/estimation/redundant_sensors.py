@@ -17,6 +17,7 @@ import numpy as np
 from linkwork.arrays import Floats, Integers
 from linkwork.controller.estimation.sensor_estimate import measured_balls, missing_positions
 from linkwork.machine import Machine
+from linkwork.machine.building.initial_assembly import admitted_velocities
 from linkwork.multibody import Workspace
 from linkwork.multibody.kernels.compiling import kernel
 from linkwork.multibody.kernels.layout import RANK
@@ -117,7 +118,6 @@ def told(machine: Machine) -> str:
     names = [sensor.joint for sensor in machine.sensors]
     if len(names) <= machine.dof:
         return "no redundant sensor: a sensor error cannot be detected"
-    from linkwork.machine.building.initial_assembly import admitted_velocities  # loads the compiler
 
     basis = admitted_velocities(machine.mechanism, machine.initial_q)
     seen = parity(basis[[sensor.index for sensor in machine.sensors]].T, weights(machine))

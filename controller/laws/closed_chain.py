@@ -13,6 +13,7 @@ import numpy as np
 
 from linkwork.arrays import Flags, Floats, Integers, Matrix
 from linkwork.controller.actuation.motor_allocation import BEYOND, drive, words
+from linkwork.controller.actuation.redundant_motors import RedundantMotors
 from linkwork.controller.laws.damp import RATE_PER_S
 from linkwork.controller.laws.feedback import lag, wanted_acceleration
 from linkwork.controller.laws.law import (
@@ -173,8 +174,6 @@ class Motors:
         self.scratch, self.told = np.zeros(words(nv, len(motors))), np.ones(3)
         self._allocation = None
         if len(motors) > machine.dof:
-            from linkwork.controller.actuation.redundant_motors import RedundantMotors
-
             self._allocation = RedundantMotors(machine.mechanism, self.index, self.most, self.weight)
 
     def drive(self, ahead: Workspace, u: Floats, coast: Floats, force: Floats) -> None:

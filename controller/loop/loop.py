@@ -14,6 +14,7 @@ from linkwork.controller.exchange.shared_memory import Shared
 from linkwork.controller.exchange.tick_io import Inputs, Outputs
 from linkwork.controller.loop.device_link import DeviceLink
 from linkwork.controller.loop.overruns import TickPhase, TickTiming
+from linkwork.controller.loop.publishing import PublishingTick
 from linkwork.controller.loop.switching_tick import SwitchingTick
 from linkwork.controller.loop.tick import Tick
 from linkwork.controller.motion.references.goal_loading import Inbox, OrderSource
@@ -191,10 +192,6 @@ def tick_of(
     """The tick of a machine: one that publishes more than usual where the machine file asks for it."""
     build = Tick
     if machine.controller.publish:
-        from linkwork.controller.loop.publishing import (
-            PublishingTick,  # its kernels are for such machines alone
-        )
-
         build = PublishingTick
     if machine.switchable:
         return SwitchingTick(machine, layout, build, slot)

@@ -26,6 +26,7 @@ from linkwork.controller.loop.tick_record import TickRecord
 from linkwork.controller.motion.limits.effort_limits import EffortLimits, Limited, filter_share, limit_effort
 from linkwork.controller.motion.references.reference import ReferenceMotion
 from linkwork.controller.supervision.brakes import BRAKED, RELEASED
+from linkwork.controller.supervision.closure_loads import BearingLoads
 from linkwork.controller.supervision.live_tuning import Tuning
 from linkwork.controller.supervision.supervisor import Supervisor
 from linkwork.machine import Machine
@@ -199,8 +200,6 @@ class Tick:
         self._signals = bool(machine.signals)
         self._bearings = None
         if machine.load_limits:
-            from linkwork.controller.supervision.closure_loads import BearingLoads
-
             self._bearings = BearingLoads(machine)
         self.supervisor = Supervisor(machine, self._now, self.quality, slot)
         self.supervisor.executor.recorded = self.record.floats

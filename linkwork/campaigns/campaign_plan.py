@@ -29,6 +29,8 @@ from linkwork.machine.loading import machine_in, plant_mechanism_with
 from linkwork.machine.machine_patches import as_yaml, merged, place_of, replaced
 from linkwork.machine.problems import Place
 from linkwork.machine.yaml_document import Document, parse_yaml
+from linkwork.protocol.errors import RequestError
+from linkwork.protocol.trajectory import read_trajectory
 from linkwork.trajectories.trajectory_file import read_trajectory_file
 from linkwork.version import __version__
 
@@ -291,9 +293,6 @@ def _measured(
             raise _at_file(error, document, (*place, "send"), spec.send) from None
         content = trajectory.model_dump(exclude_none=True, by_alias=True)
     else:
-        from linkwork.protocol.errors import RequestError
-        from linkwork.protocol.trajectory import read_trajectory
-
         assert spec.send is not None
         try:
             trajectory, content = read_trajectory(spec.send, ()), dict(spec.send)

@@ -37,6 +37,8 @@ from linkwork.plant.daemon.plant_pacing import LockstepSession
 from linkwork.plant.device.events import Events
 from linkwork.plant.device.plant_device import PlantDevice
 from linkwork.plant.device.session import Greeting, Hearing
+from linkwork.plant.faults.device import FaultyDevice
+from linkwork.plant.faults.faulty_machinery import faulty
 from linkwork.plant.faults.timeline import TimeLine
 from linkwork.plant.machinery import MachineryFailed
 from linkwork.plant.simulator.simulator import Simulator
@@ -301,8 +303,6 @@ def _device(
     events = Events()
     if faults is None:
         return PlantDevice(machine, simulator, end, events, (Pace.LOCKSTEP,))
-    from linkwork.plant.faults.device import FaultyDevice
-    from linkwork.plant.faults.faulty_machinery import faulty
 
     machinery = faulty(simulator)
     return FaultyDevice(machine, machinery, end, events, (Pace.LOCKSTEP,), faults, open_to_all=False)

@@ -14,6 +14,8 @@ from linkwork.arrays import Floats
 from linkwork.controller.exchange.faults import FaultCode
 from linkwork.controller.motion.references.reference import GoalStatus
 from linkwork.machine import Machine
+from linkwork.multibody.tree.coordinates import coordinates
+from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.protocol.codes import ResultCode
 
 SUCCESSFUL: Final = ResultCode.SUCCESSFUL.name
@@ -158,8 +160,6 @@ class _TrueCoordinates:
         """Return the coordinates (n, coordinates; rad or m) at q (n, nq)."""
         if min(self._places, default=0) >= 0:
             return q[:, self._places]
-        from linkwork.multibody.tree.coordinates import coordinates
-        from linkwork.multibody.tree.kinematics import kinematics
 
         found, work = np.empty((len(q), len(self._columns))), self._work
         for row, each in enumerate(q):

@@ -120,6 +120,8 @@ _NEEDS: Final = {
     "codegen": ("symbolic equations", "symbolic", "sympy"),
 }
 """What needs an extra of linkwork, the extra, and its packages, by command."""
+DAEMONS: Final = ("plant", "controller")
+"""Commands that are the process of a daemon. Their option --json is about log lines."""
 _REQUEST: Final = "cli.request_commands:request_command"
 _DEMO: Final = "demos.demo_options:DemoOptions"
 _GROUPS: Final = {
@@ -224,8 +226,10 @@ def _command(name: str) -> click.Command:
     own: OptionsCommand | None = None
     if name in _COMMANDS:
         options, what = _COMMANDS[name]
-        check = partial(require, *_NEEDS[name]) if name in _NEEDS else None
-        own = OptionsCommand(word or name, imported(options), what, epilog=epilog, check=check)
+        before = partial(require, *_NEEDS[name]) if name in _NEEDS else None
+        if name in DAEMONS:  # a daemon's linear algebra stays in its own thread; before numpy is imported
+            before = imported("timing.realtime:single_threaded_blas")
+        own = OptionsCommand(word or name, imported(options), what, epilog=epilog, before=before)
     elif group == "demo" and word:
         about = f"{DEMOS[word]}: plant and controller are started, used, and ended."
         own = OptionsCommand(word, imported(_DEMO), "cli.start_commands:demo", about, epilog, {"name": word})

@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from linkwork.machine.nearest_name import MOST_LISTED, listed
+from linkwork.machine.units import choices, keys_of, with_aliases
 from linkwork.terminal.failures import Misuse
 
 if TYPE_CHECKING:
@@ -43,9 +45,6 @@ def read_values(
     speeds: bool = False,
 ) -> dict[str, float]:
     """The same for coordinates of a machine that are known by name, or by alias: whether each is an angle."""
-    from linkwork.machine.nearest_name import MOST_LISTED, listed
-    from linkwork.machine.units import choices, keys_of, with_aliases
-
     whole = keys_of(with_aliases(angles, aliases), speeds=speeds)
     keys = {key: found for key, found in whole.items() if found.is_speed == speeds}
     found: dict[str, float] = {}

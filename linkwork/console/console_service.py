@@ -18,6 +18,7 @@ from linkwork.console.held_jog import HeldControl, JogSender
 from linkwork.console.machine_feed import Address, MachineFeed, PathDrawing
 from linkwork.console.page_link import PageLink, StopAnswer
 from linkwork.console.recording_players import RecordingPlayers
+from linkwork.console.scene_content import mesh_file
 from linkwork.protocol.errors import EndpointError, NobodyThere, ProtocolError, RequestError
 from linkwork.trajectories.taught_points import TaughtPoints
 
@@ -129,8 +130,6 @@ class ConsoleService:
 
     def mesh(self, name: str) -> Path | None:
         """Return the file of a mesh of the machine, `NUMBER.suffix`; None where there is none."""
-        from linkwork.console.scene_content import mesh_file
-
         content = self.feed.known.content
         if content is None:
             return None

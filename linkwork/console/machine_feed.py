@@ -16,8 +16,12 @@ import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.client.connection import find_controller, telemetry_endpoint
+from linkwork.console.scene_content import scene_content
 from linkwork.console.state_words import shown_units
+from linkwork.console.twin_ghost import TwinGhost
 from linkwork.display_units import SHOWN_IN
+from linkwork.drawing.body_frames import BodyFrames
+from linkwork.machine.loading import drawable
 from linkwork.protocol.errors import EndpointError, NobodyThere, ProtocolError, RequestError
 from linkwork.protocol.keys import ClientKeys
 from linkwork.protocol.request_client import RequestClient
@@ -221,9 +225,6 @@ class MachineFeed:
         known = self.known.content
         if known is not None and known.described["config"] == described["config"]:
             return
-        from linkwork.console.scene_content import scene_content
-        from linkwork.drawing.body_frames import BodyFrames
-        from linkwork.machine.loading import drawable
 
         if "file" not in described:
             raise ProtocolError("this controller is of an older linkwork: restart it", "file")
@@ -306,8 +307,6 @@ class MachineFeed:
         if twin is None or not twin["compared"] or now > self._twin_heard_s + _TWIN_FRESH_S:
             return np.zeros(0)
         if self._twin_model is None or self._twin_model[0] is not content:
-            from linkwork.console.twin_ghost import TwinGhost
-
             self._twin_model = content, TwinGhost(content.drawn.mechanism, list(twin["motor_effort"]))
         model = self._twin_model[1]
         if now >= self._twin_due_s:
@@ -345,8 +344,6 @@ class PathDrawing:
 
         `frames`: base64 of 32-bit floats, of each body x, y and z axis and origin (m). Empty without poses.
         """
-        from linkwork.drawing.body_frames import BodyFrames
-
         if not poses:
             return {}
         with self._lock:

@@ -14,7 +14,9 @@ from nicegui import events, ui
 from nicegui.element import Element
 
 from linkwork.console.console_service import ConsoleService, NotOperating
+from linkwork.machine.problems import MachineError
 from linkwork.protocol.errors import EndpointError, NobodyThere, RequestError
+from linkwork.trajectories.trajectory_file import read_trajectory_file
 
 _MOST_FILE_BYTES: Final = 8 << 20
 
@@ -86,9 +88,6 @@ def given_share(field: ui.number) -> float | None:
 
 def trajectory_in(name: str, content: bytes) -> dict[str, Any]:
     """Return the trajectory in a file of this name, as plain data. Raises ValueError."""
-    from linkwork.machine.problems import MachineError
-    from linkwork.trajectories.trajectory_file import read_trajectory_file
-
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"trajectory{Path(name).suffix.lower()}"
         path.write_bytes(content)

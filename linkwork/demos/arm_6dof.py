@@ -21,6 +21,8 @@ from linkwork.demos.demo import Demo, DemoStep, MeasuredPart, follow, home, move
 from linkwork.demos.demo_figures import DemoRun, tracking_figures
 from linkwork.demos.demo_picture import DemoPicture, errors, largest_error_caption
 from linkwork.demos.waypoints import QUARTER, along, begin, waves
+from linkwork.machine import load
+from linkwork.multibody.functions import coordinate_jacobian
 from linkwork.recordings.path_plot import HUES, dress
 from linkwork.reports.quantities import amount
 
@@ -72,9 +74,6 @@ def compared(recording: DemoRun) -> dict[str, Floats]:
 
 def _states(name: str, recording: DemoRun) -> dict[int, tuple[Floats, Floats, Floats]]:
     """By tick of the path: place of the tool, its Jacobian where the law looked, efforts."""
-    from linkwork.machine import load
-    from linkwork.multibody.functions import coordinate_jacobian
-
     machine, tracking, table = load(name), recording.parts[0].tracking, recording.ticks.table
     at = [machine.mechanism.coordinate_index(each) for each in TOOL]
     found = {}

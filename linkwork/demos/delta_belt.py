@@ -25,6 +25,7 @@ from linkwork.demos.demo_figures import (
     tracking_figures,
 )
 from linkwork.demos.demo_picture import DemoPicture, draw_part
+from linkwork.machine import load
 from linkwork.protocol.codes import Pace, ResultCode
 from linkwork.protocol.errors import RequestError
 from linkwork.recordings.path_plot import ACCENT, HUES, INK, QUIET, dress
@@ -213,8 +214,6 @@ def caption(recording: DemoRun) -> str:
 def from_above(add: Callable[..., Any], recording: DemoRun) -> None:
     """Draw belt, light barrier, tray, the tool's path, and the parts where they lie."""
     from matplotlib.patches import Rectangle
-
-    from linkwork.machine import load
 
     axes, scene = add(), load(MACHINE).scene
     assert scene is not None, "the machine has a scene"

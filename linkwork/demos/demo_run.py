@@ -14,6 +14,7 @@ from rich.console import Console
 
 from linkwork.client.goal import GoalFailed
 from linkwork.client.robot import Robot
+from linkwork.controller.exchange.records import CHANNELS, layout_for
 from linkwork.demos.demo import Demo, DemoStep, Stage
 from linkwork.demos.demo_figures import DemoRun, recorded
 from linkwork.demos.demo_options import DemoOptions
@@ -168,8 +169,6 @@ def _log(path: str) -> Ticks:
 
 def _ticks(summary: dict[str, Any], machine: Machine) -> Ticks:
     """Return the log with the machine's own names: it has them as ROS 2 field names, wrist.1 as wrist_1."""
-    from linkwork.controller.exchange.records import CHANNELS, layout_for
-
     names, log = layout_for(machine).names, _log(summary["log"])
     return Ticks(log.table, {one.name: names[one.per] for one in CHANNELS if one.name in log.names})
 

@@ -18,6 +18,7 @@ from linkwork.arrays import Floats
 from linkwork.demos.demo import Demo, DemoStep, MeasuredPart, home, move, request
 from linkwork.demos.demo_figures import DemoRun, grip_figures, handling_text, tracking_figures
 from linkwork.demos.demo_picture import DemoPicture, draw_part
+from linkwork.machine import load
 from linkwork.recordings.path_plot import ACCENT, HUES, INK, dress
 from linkwork.reports.quantities import amount
 
@@ -36,8 +37,6 @@ DROP_M = 0.001
 @cache
 def _parts() -> tuple[ScenePart, ...]:
     """Return the parts of the machine file."""
-    from linkwork.machine import load
-
     scene = load(MACHINE).scene
     return scene.parts if scene else ()
 

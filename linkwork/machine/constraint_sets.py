@@ -16,8 +16,11 @@ from typing import Final
 import numpy as np
 
 from linkwork.arrays import Floats
+from linkwork.machine.building.initial_assembly import admitted_velocities, assembled
 from linkwork.machine.checks.controllability import refusals
 from linkwork.machine.description import Assembly, Machine
+from linkwork.multibody.assembly.assembly import AssemblyError
+from linkwork.multibody.functions import coordinate_jacobian
 from linkwork.multibody.mechanism import Mechanism
 
 
@@ -42,9 +45,6 @@ def names_of(machine: Machine, closed: int) -> tuple[str, ...]:
 
 
 def _under(machine: Machine, closed: int) -> Machine | str:
-    from linkwork.machine.building.initial_assembly import assembled
-    from linkwork.multibody.assembly.assembly import AssemblyError
-
     mechanism = _holding(machine.mechanism, machine.switchable, names_of(machine, closed))
     first = [*machine.assembly.kept, *(motor.joint for motor in machine.motors)]
     found: tuple[Floats, Floats, Assembly] | None = None
@@ -77,9 +77,6 @@ def _holding(mechanism: Mechanism, switchable: tuple[str, ...], holding: tuple[s
 
 def _goal_coordinates(machine: Machine, mechanism: Mechanism, q: Floats) -> Iterator[str]:
     """Yield independent coordinates: those of the file as far as they go, then motors, then other joints."""
-    from linkwork.machine.building.initial_assembly import admitted_velocities
-    from linkwork.multibody.functions import coordinate_jacobian
-
     own = [name for name in mechanism.joint_names if name in mechanism.coordinate_names]
     names = [*machine.controller.goal_coordinates, *(motor.joint for motor in machine.motors), *own]
     rates = coordinate_jacobian(mechanism, q) @ admitted_velocities(mechanism, q)

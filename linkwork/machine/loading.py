@@ -53,6 +53,7 @@ from linkwork.machine.sections.twin_section import twin_settings_of
 from linkwork.machine.units import choices, keys_of, with_aliases
 from linkwork.machine.visuals import VisualShape
 from linkwork.machine.yaml_document import Document, read_yaml
+from linkwork.multibody.assembly.closed_form_search import CLOSED_FORMS
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import ModelError
 
@@ -271,10 +272,6 @@ def _built(file: MachineFile, document: Document, *, plant: bool = False) -> Mec
     try:
         mechanism = building.build_mechanism(file, plant=plant)
         if file.closed_form is not None:
-            from linkwork.multibody.assembly.closed_form_search import (
-                CLOSED_FORMS,  # its kernels are for machines that name one
-            )
-
             CLOSED_FORMS[file.closed_form](mechanism)
         return mechanism
     except ModelError as error:

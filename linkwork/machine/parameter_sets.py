@@ -15,6 +15,7 @@ from linkwork.machine.description import Machine
 from linkwork.machine.loading import checked_file, plant_mechanism_with
 from linkwork.machine.sections.angle_or_length import mark_kinds
 from linkwork.machine.sections.file import MachineFile
+from linkwork.multibody.dynamics.tree_dynamics import dynamics
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.workspace import Model, Workspace
 
@@ -129,8 +130,6 @@ class _Entries:
 
     def _moves_mass(self, model: Model) -> bool:
         """Whether the mass matrix at the initial pose is regular beyond doubt."""
-        from linkwork.multibody.dynamics.tree_dynamics import dynamics  # loads the compiler
-
         work = self._work
         work.q[:] = self._machine.initial_q
         dynamics(model, work)

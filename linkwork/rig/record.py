@@ -21,6 +21,9 @@ from linkwork.controller.motion.references.reference import GoalStatus
 from linkwork.controller.supervision.state_machine import State
 from linkwork.machine import Machine
 from linkwork.machine.nearest_name import nearest
+from linkwork.multibody.constraints.rows import constraint_rows
+from linkwork.multibody.tree.coordinates import coordinates
+from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.protocol.codes import ResultCode
 from linkwork.rig.collected import Tolerated
 from linkwork.rig.detection import FaultDetection
@@ -351,10 +354,6 @@ def _to_first_order(machine: Machine, q: Floats, errors: Floats, wanted: int) ->
     With J the Jacobian of the known coordinates and A that of the constraints, J δ = e and A δ = 0 give the
     displacement δ of the joints, and J_wanted δ the error; least squares where rows depend on each other.
     """
-    from linkwork.multibody.constraints.rows import constraint_rows
-    from linkwork.multibody.tree.coordinates import coordinates
-    from linkwork.multibody.tree.kinematics import kinematics
-
     work = machine.workspace()
     found = np.full(len(q), np.nan)
     for row in np.flatnonzero(np.isfinite(errors).any(axis=1)):

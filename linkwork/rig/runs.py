@@ -13,6 +13,7 @@ from linkwork.protocol.errors import NobodyThere
 from linkwork.protocol.injection import FaultReport, Injected, InjectRefusal
 from linkwork.protocol.results import GoalResult
 from linkwork.rig.record import RigRecord
+from linkwork.trajectories.trajectory_file import read_trajectory_file
 
 if TYPE_CHECKING:
     from linkwork.rig.under_test import RigUnderTest
@@ -97,7 +98,6 @@ def _wanted(rig: RigUnderTest, goal: Mapping[str, Any] | str | Path | None) -> d
         return rig.motions.slow
     if isinstance(goal, Mapping):
         return dict(goal)
-    from linkwork.trajectories.trajectory_file import read_trajectory_file
 
     return read_trajectory_file(goal).trajectory.model_dump(exclude_none=True, by_alias=True)
 

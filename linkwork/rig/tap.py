@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from linkwork.arrays import Floats
 from linkwork.controller.gateway.records.logged_orders import GoalWords
 from linkwork.machine import Machine
+from linkwork.multibody.dynamics.tree_dynamics import dynamics, energy
 from linkwork.multibody.functions import closure_residual_history, coordinate_history
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.recordings.log_file import Ticks, ticks_of
@@ -230,8 +231,6 @@ class PlantTruth:
     @cached_property
     def energy(self) -> Floats:
         """Kinetic and potential energy (n, 2), J."""
-        from linkwork.multibody.dynamics.tree_dynamics import dynamics, energy
-
         work = self._mechanism.workspace()
         found = np.empty((len(self.q), 2))
         for row, (q, v) in enumerate(zip(self.q, self.v, strict=True)):

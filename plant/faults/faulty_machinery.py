@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from linkwork.arrays import Floats
+from linkwork.plant.faults.simulated import Simulated
 from linkwork.plant.machinery import Machinery
+from linkwork.plant.simulator.simulator import Simulator
 
 if TYPE_CHECKING:
     from linkwork.plant.faults.simulated import Simulated
@@ -197,10 +199,6 @@ def faulty(machinery: Machinery) -> FaultyMachinery:
     """The machinery with faults; of a simulated one the mechanism can be changed too."""
     if machinery.runs_by_itself:
         return FaultyMachinery(machinery)
-    from linkwork.plant.faults.simulated import (
-        Simulated,  # knows the simulator, which a driver's plant never loads
-    )
-    from linkwork.plant.simulator.simulator import Simulator
 
     assert isinstance(machinery, Simulator)
     return FaultyMachinery(machinery, Simulated(machinery))

@@ -20,7 +20,11 @@ from linkwork.multibody.formulations.projector import ASSEMBLIES
 from linkwork.multibody.steps.step import METHODS
 from linkwork.multibody.steps.step import MINIMAL as MINIMAL_COORDINATES
 from linkwork.multibody.workspace import Model, Workspace, touches
+from linkwork.plant.offline.assembled_run import AssembledSteps
+from linkwork.plant.offline.closed_form_run import ClosedFormSteps
+from linkwork.plant.offline.reference_run import ReferenceSteps
 from linkwork.plant.offline.run_kernels import steps
+from linkwork.plant.offline.taylor_run import TaylorSteps
 
 OWN_STEPS: Final = ("minimal", "taylor")
 FORMULATIONS: Final = (*formulations.FORMULATIONS, *ASSEMBLIES, *OWN_STEPS)
@@ -156,16 +160,10 @@ def steps_by(
     if formulation in ASSEMBLIES:
         return _assembled_steps(machine, work, formulation, method, gamma)
     if formulation == "taylor":
-        from linkwork.plant.offline.taylor_run import TaylorSteps
-
         return TaylorSteps(machine, work, reactions_at)
     if method in ADAPTIVE:
-        from linkwork.plant.offline.reference_run import ReferenceSteps
-
         return ReferenceSteps(work, method, *tolerances)
     if formulation == "minimal" and machine.closed_form and not switched and not touches(work):
-        from linkwork.plant.offline.closed_form_run import ClosedFormSteps
-
         return ClosedFormSteps(machine.plant_mechanism, work, machine.closed_form)
     if method == "gauss" and touches(work):
         raise ValueError("gauss does not detect stops and contacts: use integrator adaptive_rk4")
@@ -175,8 +173,6 @@ def steps_by(
 def _assembled_steps(
     machine: Machine, work: Workspace, formulation: str, method: str, gamma: float | None
 ) -> Steps:
-    from linkwork.plant.offline.assembled_run import AssembledSteps
-
     if method != "rk4":
         raise ValueError(
             f"{formulation} is stepped in plain numpy by rk4, not by {method}: leave the integrator out, or "

@@ -21,6 +21,8 @@ from linkwork.machine import Machine
 from linkwork.machine.payloads import Loads, load_vector
 from linkwork.machine.scene import LightBeam, PartFeeder, SceneGripper, ScenePart
 from linkwork.multibody import Workspace
+from linkwork.multibody.constraints.rows import constraint_rows
+from linkwork.multibody.dynamics.projection import TOLERANCE, correct_position, correct_velocity
 from linkwork.multibody.dynamics.tree_dynamics import dynamics
 from linkwork.multibody.expressions.conditions import Condition, parse_condition
 from linkwork.multibody.tree.kinematics import kinematics, point_jacobian
@@ -247,13 +249,6 @@ class Handling:
         dynamics(after, work)
         work.v[:] = np.linalg.solve(work.M, momentum)
         if self._machine.is_constrained:
-            from linkwork.multibody.constraints.rows import constraint_rows
-            from linkwork.multibody.dynamics.projection import (
-                TOLERANCE,
-                correct_position,
-                correct_velocity,
-            )
-
             constraint_rows(after, work)
             correct_position(after, work, TOLERANCE, 20)
             correct_velocity(after, work)

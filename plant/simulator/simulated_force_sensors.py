@@ -14,6 +14,7 @@ from linkwork.multibody.kernels.compiling import kernel
 from linkwork.multibody.linalg.vectors import combine, dot, load
 from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.multibody.workspace import Model, Workspace
+from linkwork.plant.simulator.load_cells import LoadCells
 from linkwork.plant.simulator.plant_state import PlantState
 
 
@@ -71,8 +72,6 @@ class ForceSensing:
         self._touch = Touch(touching) if (touching := [one for one in sensors if one.contact >= 0]) else None
         self._cells = None
         if bearing := [one for one in sensors if one.constraint >= 0]:
-            from linkwork.plant.simulator.load_cells import LoadCells
-
             self._cells = LoadCells(machine, bearing)
 
     def sample(self, m: Model, w: Workspace, s: PlantState) -> None:

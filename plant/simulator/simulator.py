@@ -18,7 +18,10 @@ from linkwork.multibody.expressions.conditions import Condition, parse_condition
 from linkwork.multibody.steps.step import MINIMAL
 from linkwork.multibody.workspace import Model
 from linkwork.plant.machinery import MachineryFailed
+from linkwork.plant.scene.handling import Handling
 from linkwork.plant.simulator.plant_state import BRAKE, DAMP, ZERO, PlantState
+from linkwork.plant.simulator.simulated_force_sensors import ForceSensing
+from linkwork.plant.simulator.simulated_inputs import SimulatedInputs
 from linkwork.plant.simulator.start_values import put_together
 from linkwork.plant.simulator.stepping import advance, latch, measure
 from linkwork.protocol.codes import DeviceStatus
@@ -85,14 +88,10 @@ class Simulator:
         self._base = self.work.model
         self._handling: Handling | None = None
         if machine.scene is not None:
-            from linkwork.plant.scene.handling import Handling  # for such machines alone
-
             inputs, outputs = self.measured.inputs, self.measured.outputs
             self._handling = Handling(machine, self.work, inputs, outputs, seed)
         self._inputs: SimulatedInputs | None = None
         if any(signal.simulated for signal in machine.inputs):
-            from linkwork.plant.simulator.simulated_inputs import SimulatedInputs  # for such machines alone
-
             self._inputs = SimulatedInputs(
                 machine, self.work, self.measured.inputs, self.measured.outputs, self._handling, seed
             )
@@ -274,7 +273,6 @@ class Simulator:
 def _force_sensing(machine: Machine, noise: np.random.Generator) -> ForceSensing | None:
     if not machine.force_sensors:
         return None
-    from linkwork.plant.simulator.simulated_force_sensors import ForceSensing
 
     return ForceSensing(machine, noise)
 

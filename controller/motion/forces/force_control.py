@@ -13,9 +13,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from linkwork.arrays import Floats
+from linkwork.controller.estimation.force_sources import senses_of
 from linkwork.controller.exchange.tick_io import Inputs
+from linkwork.controller.laws.contact_forces import contact_effort, set_contact_force
 from linkwork.controller.laws.force_reference import ForceReference, Grip
 from linkwork.machine import Machine
+from linkwork.machine.checks.force_stability import mass_along
 from linkwork.multibody import Workspace
 
 Sense = Callable[[Inputs, float], float]
@@ -40,15 +43,14 @@ class ForceControl:
         self._rests_until_s = 0.0
         self._releasing = False
         self._time_s = 0.0
-        self._effort, self._set_force = _contact_kernels(machine)
-        self._senses = _senses(machine, now)  # contacts come before constraints
+        self._senses = senses_of(machine, now)  # contacts come before constraints
         gauges = [machine.gauge_of(row.row) for row in self._rows[len(self._senses) :]]
         self._measured = np.full(len(gauges), np.nan)
         self._gauges = [(number, gauge) for number, gauge in enumerate(gauges) if gauge >= 0]
         for i, row in enumerate(self._rows):
             if row.kind == "contact":
                 law = machine.mechanism.contacts[row.index]
-                mass = _mass_along(machine, row.gap)
+                mass = mass_along(machine, row.gap)
                 self.forces.damping[i] = (
                     2.0 * self._settings.added_damping_ratio * math.sqrt(law.stiffness_N_m * mass)
                 )
@@ -69,14 +71,14 @@ class ForceControl:
         out[:] = 0.0
         for i in range(len(self._senses)):
             if self.forces.grip[i] != Grip.FREE or self.in_touch(i):
-                self._effort(*self._now.arguments, self._rows[i].index, self.felt[i], self._now.v, out)
+                contact_effort(*self._now.arguments, self._rows[i].index, self.felt[i], self._now.v, out)
 
     def felt_contacts(self, work: Workspace) -> None:
         """After an acceleration in `work`: its contact forces become those that are felt or pressed now."""
         for i in range(len(self._senses)):
             pressed = self.forces.grip[i] != Grip.FREE or self.in_touch(i)
             felt = self.felt[i] if pressed else 0.0
-            self._set_force(*work.arguments, self._rows[i].index, felt, work.v)
+            set_contact_force(*work.arguments, self._rows[i].index, felt, work.v)
 
     def react(self, multipliers: Floats) -> None:
         """Set the forces from the model's constraint multipliers (nr; N or N m) under the acting command.
@@ -227,27 +229,3 @@ class ForceControl:
 
 def _within(value: float, most: float) -> float:
     return min(max(value, -most), most)
-
-
-def _mass_along(machine: Machine, gap: int) -> float:
-    """Mass (kg) that a contact's point moves along its normal, in the initial pose."""
-    from linkwork.machine.checks.force_stability import mass_along
-
-    return mass_along(machine, gap)
-
-
-def _senses(machine: Machine, now: Workspace) -> list[Sense]:
-    if not machine.mechanism.contacts:
-        return []
-    from linkwork.controller.estimation.force_sources import senses_of
-
-    return senses_of(machine, now)
-
-
-def _contact_kernels(machine: Machine) -> tuple[Callable[..., None], Callable[..., None]]:
-    """`contact_effort` and `set_contact_force`, only where there are contacts."""
-    if not machine.mechanism.contacts:
-        return lambda *_: None, lambda *_: None
-    from linkwork.controller.laws.contact_forces import contact_effort, set_contact_force
-
-    return contact_effort, set_contact_force

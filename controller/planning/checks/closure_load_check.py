@@ -20,6 +20,10 @@ from linkwork.controller.planning.checks.kinematic_check import LimitCheck
 from linkwork.controller.planning.walk.walk import Walk
 from linkwork.machine import Machine
 from linkwork.machine.description import LoadLimit
+from linkwork.multibody.closure.rank import factor
+from linkwork.multibody.constraints.rows import constraint_rows
+from linkwork.multibody.dynamics.constrained_dynamics import multipliers_of
+from linkwork.multibody.tree.kinematics import kinematics
 
 
 def bearing_demands(machine: Machine, walked: Walk, efforts: Efforts) -> Iterator[LimitCheck]:
@@ -72,13 +76,6 @@ def _demand(limit: LoadLimit, bears: Callable[[float], Floats]) -> LimitCheck:
 
 def _multipliers(machine: Machine, poses: Floats, forces: Sequence[Floats]) -> list[Floats]:
     """For each of the forces (n × nv) the multipliers (n × rows) with A' λ = force, the shortest."""
-    from linkwork.multibody.closure.rank import factor
-    from linkwork.multibody.constraints.rows import constraint_rows
-    from linkwork.multibody.dynamics.constrained_dynamics import (
-        multipliers_of,  # kernels of closed machines alone
-    )
-    from linkwork.multibody.tree.kinematics import kinematics
-
     work = machine.workspace()
     found = [np.zeros((len(poses), len(machine.mechanism.row_names))) for _ in forces]
     for n, q in enumerate(poses):

@@ -13,6 +13,7 @@ from linkwork.controller.limit_tolerance import exceeds, with_rounding
 from linkwork.controller.planning.checks.force_terms import ForceTerms
 from linkwork.controller.planning.checks.kinematic_check import SLOWEST, LimitCheck, beyond
 from linkwork.controller.planning.checks.stopping import stopping_tables
+from linkwork.controller.planning.checks.zonotope import ZonotopeEfforts, facet_names, shares
 from linkwork.controller.planning.walk.walk import Walk
 from linkwork.machine import Machine
 
@@ -52,8 +53,6 @@ class Efforts:
         self._given: ZonotopeEfforts | None = None
         self._given_at: tuple[float, Floats] | None = None
         if walk.motors is not None and choice:
-            from linkwork.controller.planning.checks.zonotope import ZonotopeEfforts, facet_names, shares
-
             self._given = ZonotopeEfforts(machine, walk.motors)
             self._columns = [(names, TOGETHER) for names in facet_names(machine)]
             self.shared = ForceTerms(machine, walk, shares(machine, walk.motors))

@@ -18,12 +18,16 @@ import numpy as np
 from linkwork.arrays import Floats
 from linkwork.controller.exchange.goal_force_part import ForcePart
 from linkwork.controller.planning.checks.closure_load_check import bearing_demands
+from linkwork.controller.planning.checks.contact_check import touched
 from linkwork.controller.planning.checks.effort_check import Efforts
 from linkwork.controller.planning.checks.kinematic_check import SLOWEST, LimitCheck, demands, rate
 from linkwork.controller.planning.checks.singularity import smallest_singular_value, what_is_stretched
 from linkwork.controller.planning.checks.singularity_margin import Closest, singularities
+from linkwork.controller.planning.checks.workspace_check import region_demands
+from linkwork.controller.planning.goals.force_goals import approach_limit
 from linkwork.controller.planning.messages.planner_start import Start
 from linkwork.controller.planning.paths.path import Path
+from linkwork.controller.planning.walk.released_walk import opened
 from linkwork.controller.planning.walk.walk import Walk, walk
 from linkwork.machine import Machine
 from linkwork.machine.checks.controllability import LEAST_LEVERAGE
@@ -121,10 +125,6 @@ def judge_walk(machine: Machine, path: Path, walked: Walk) -> Walked:
 
 def with_forces(machine: Machine, walked: Walk, part: ForcePart) -> tuple[Walk, tuple[LimitCheck, ...]]:
     """The walk with what its contacts ask of the motors, and the demand on a guard's speed of approach."""
-    from linkwork.controller.planning.checks.contact_check import touched
-    from linkwork.controller.planning.goals.force_goals import approach_limit
-    from linkwork.controller.planning.walk.released_walk import opened
-
     efforts, approach = touched(machine, walked, part)
     if len(part.pressed):
         walked = replace(walked, rest=walked.rest + efforts)
@@ -140,7 +140,6 @@ def _regions(machine: Machine, walked: Walk) -> Iterable[LimitCheck]:
     """Demands from the file's workspace section, where there is one."""
     if not machine.regions:
         return ()
-    from linkwork.controller.planning.checks.workspace_check import region_demands
 
     return region_demands(machine, walked)
 

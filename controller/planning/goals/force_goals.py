@@ -11,6 +11,7 @@ import numpy as np
 from linkwork.arrays import Floats
 from linkwork.controller.exchange.goal_block import QUINTIC
 from linkwork.controller.exchange.goal_force_part import ForcePart
+from linkwork.controller.laws.closed_chain_hybrid import force_controllability
 from linkwork.controller.planning.checks.singularity import (
     DEPENDENT_BELOW,
     independent,
@@ -89,8 +90,6 @@ def _points(given: float | list[ForcePoint]) -> list[ForcePoint]:
 
 def refuse_where_motors_are_too_few(machine: Machine, row: ForceRow, where: Where) -> None:
     """Raise RequestError (INVALID_GOAL) where the motors cannot choose a force beside the motion."""
-    from linkwork.controller.laws.closed_chain_hybrid import force_controllability
-
     text = force_controllability(machine, row)
     if text:
         raise RequestError(ResultCode.INVALID_GOAL, text, where)

@@ -10,6 +10,7 @@ import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.machine.building.dof_names import joint_limits, owned
+from linkwork.machine.building.initial_assembly import admitted_velocities
 from linkwork.machine.checks.unknown_names import unknown
 from linkwork.machine.problems import MachineError, Problem
 from linkwork.machine.sections.contacts import ContactSpec
@@ -18,6 +19,7 @@ from linkwork.machine.sections.stops import DofStop
 from linkwork.machine.yaml_document import Document
 from linkwork.multibody.contact.compliance import DAMPER, RUBBING, SPRING, JointStop
 from linkwork.multibody.forces import OnJoint, Spring
+from linkwork.multibody.functions import mass_matrix, point_jacobian, point_position
 from linkwork.multibody.mechanism import Mechanism
 
 if TYPE_CHECKING:
@@ -90,7 +92,6 @@ def _weight_at(spec: ContactSpec, mechanism: Mechanism, q: Floats) -> float:
     """Return the mass (kg) that a contact's point moves along the normal; 1 where the file does not ask."""
     if spec.damping_ratio is None:
         return 1.0
-    from linkwork.multibody.functions import point_jacobian  # the compiler, where it is needed alone
 
     row = spec.normal_at(mechanism, q) @ point_jacobian(mechanism, spec.point, q)[3:]
     return 1.0 / max(float(row @ mobility(mechanism, q) @ row), 1e-300)
@@ -98,10 +99,6 @@ def _weight_at(spec: ContactSpec, mechanism: Mechanism, q: Floats) -> float:
 
 def _mobility_of_dof(mechanism: Mechanism, q: Floats) -> Floats:
     """Return the mobility (nv) of each degree of freedom, without constraints for those that these lock."""
-    from linkwork.multibody.functions import (
-        mass_matrix,  # the compiler is loaded for machines that need it alone
-    )
-
     felt, alone = np.diag(mobility(mechanism, q)), np.diag(np.linalg.inv(mass_matrix(mechanism, q)))
     return np.where(felt > _LOCKED * alone, felt, alone)
 
@@ -111,14 +108,9 @@ def mobility(mechanism: Mechanism, q: Floats) -> Floats:
 
     Λ is a basis of the velocities that the constraints admit; so coupled joints move with their whole load.
     """
-    from linkwork.multibody.functions import (
-        mass_matrix,  # the compiler is loaded for machines that need it alone
-    )
-
     mass = mass_matrix(mechanism, q)
     if not mechanism.constraints:
         return np.asarray(np.linalg.inv(mass))
-    from linkwork.machine.building.initial_assembly import admitted_velocities
 
     basis = admitted_velocities(mechanism, q)
     return np.asarray(basis @ np.linalg.solve(basis.T @ mass @ basis, basis.T))
@@ -220,8 +212,6 @@ Side = tuple[tuple[str, ...], float, tuple[Key, Key, Key], float]
 
 def springs(mechanism: Mechanism, q: Floats) -> Iterator[Side]:
     """Yield the same for each spring; its stiffness is that at q (nq)."""
-    from linkwork.multibody.functions import point_jacobian, point_position  # the compiler, here alone
-
     inverse = mobility(mechanism, q) if mechanism.elements else np.zeros((0, 0))
     for spring in mechanism.elements:
         if not isinstance(spring, Spring):
@@ -246,8 +236,6 @@ def sides(mechanism: Mechanism, q: Floats) -> Iterator[Side]:
     """Yield for each stop and contact: place in the file, mobility at q (nq), its numbers by key, friction in
     N.
     """
-    from linkwork.multibody.functions import point_jacobian, point_position  # the compiler, here alone
-
     inverse = mobility(mechanism, q)
     weight = float(np.linalg.norm(mechanism.gravity_m_s2)) * sum(body.mass_kg for body in mechanism.bodies)
     for stop in mechanism.stops:

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from linkwork.arrays import Floats
 from linkwork.machine.building.dof_names import degrees_of_freedom
+from linkwork.machine.building.idle_search import search
 from linkwork.machine.description import IdleMotion
 from linkwork.machine.sections.file import MachineFile
 from linkwork.machine.yaml_document import Document
@@ -32,7 +33,6 @@ def idle_motions(
     used = {*file.motors, *file.sensors}
     if not declared and (not file.motors or used.issuperset(degrees_of_freedom(file))):
         return ()
-    from linkwork.machine.building.idle_search import search  # loads the compiler
 
     return tuple(search(file, mechanism, document, q, v))
 

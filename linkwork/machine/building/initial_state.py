@@ -11,12 +11,15 @@ import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.machine.building.dof_names import degrees_of_freedom, initial_keys, joint_limits
+from linkwork.machine.building.initial_assembly import SpeedsOfNoBranch, ValueNotKept, assembled
+from linkwork.machine.building.kept_values import balls, values_of, way_between
 from linkwork.machine.description import Assembly, Unkept
 from linkwork.machine.problems import MachineError, Problem
 from linkwork.machine.sections.file import MachineFile
 from linkwork.machine.sections.orientation import rotation_of
 from linkwork.machine.units import UnitKey
 from linkwork.machine.yaml_document import Document
+from linkwork.multibody.assembly.assembly import AssemblyError
 from linkwork.multibody.mechanism import Mechanism
 
 if TYPE_CHECKING:
@@ -43,7 +46,6 @@ def given_state(file: MachineFile, mechanism: Mechanism) -> tuple[Floats, Floats
             (v if quantity.is_speed else q)[order.index(quantity.name)] = value * quantity.factor
     if mechanism.nq == mechanism.nv:
         return q, v
-    from linkwork.machine.building.kept_values import balls  # for quaternions alone
 
     for ball in balls(mechanism):
         ball.set_rotation(q, rotation_of(*(turns.get(name, 0.0) for name in ball.values())))
@@ -106,11 +108,6 @@ def _unkept(
     file: MachineFile, mechanism: Mechanism, given: Floats, q: Floats, kept: tuple[str, ...]
 ) -> Iterator[Unkept]:
     """Return the given values that were not kept, as they were given and found."""
-    from linkwork.machine.building.kept_values import (  # for machines with constraints alone
-        values_of,
-        way_between,
-    )
-
     before, after = values_of(mechanism, given), values_of(mechanism, q)
     way = way_between(mechanism, before, after)
     for name in _given(file, speeds=False):
@@ -157,13 +154,6 @@ def _assembled(
     v: Floats,
     near: Floats | None,
 ) -> tuple[Floats, Floats, Assembly]:
-    from linkwork.machine.building.initial_assembly import (  # loads the compiler
-        SpeedsOfNoBranch,
-        ValueNotKept,
-        assembled,
-    )
-    from linkwork.multibody.assembly.assembly import AssemblyError
-
     known = initial_keys(file)
     guessed = {known[key].name for key in file.initial_guess}
     first = [*_given(file, speeds=False), *(name for name in file.motors if name not in guessed)]

@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from linkwork.machine.building.initial_assembly import admitted, admitted_velocities
+from linkwork.machine.checks.force_stability import unstable
 from linkwork.machine.description import Machine
 from linkwork.machine.nearest_name import listed
 from linkwork.machine.problems import REFUSES, MachineError, Problem
@@ -164,8 +166,6 @@ def _without_goal_coordinates(machine: Machine) -> Iterator[ControlRefusal]:
 
 def _unstable_force(machine: Machine) -> ControlRefusal | None:
     """Return what to say where the loop of a force is unstable with its delay and hold."""
-    from linkwork.machine.checks.force_stability import unstable
-
     found = unstable(machine)
     if found is None:
         return None
@@ -190,8 +190,6 @@ def leverage(machine: Machine) -> float:
     The motions are orthonormal in scaled units; 0 where one of them is out of reach of all motors. It is that
     of `controller.laws.motor_conditioning`, `JOINTS_A_MOTOR` included.
     """
-    from linkwork.machine.building.initial_assembly import admitted  # loads the compiler
-
     ways = admitted(machine.mechanism, machine.initial_q)
     driven = sorted({motor.index for motor in machine.motors})
     if len(driven) < ways.shape[1] or not ways.shape[1]:
@@ -224,7 +222,6 @@ def _undetermined(machine: Machine, known: Sequence[Motor | Sensor]) -> list[str
     held = {each.index for each in known}
     if not known or not machine.is_constrained:
         return [name for index, name in enumerate(joints) if index not in held]
-    from linkwork.machine.building.initial_assembly import admitted_velocities  # loads the compiler
 
     basis = admitted_velocities(machine.mechanism, machine.initial_q)
     basis = basis / np.linalg.norm(basis, axis=0)

@@ -19,8 +19,10 @@ from collections.abc import Callable
 import numpy as np
 
 from linkwork.arrays import Floats
+from linkwork.machine.building.initial_assembly import admitted_velocities
 from linkwork.machine.description import Machine
 from linkwork.machine.sections.force_settings import ForceRow
+from linkwork.multibody.functions import coordinate_jacobian, mass_matrix
 
 AHEAD = 1.5
 """Periods from a state to the middle of the hold of its command."""
@@ -30,9 +32,6 @@ _STEPS = 60
 
 def mass_along(machine: Machine, gap: int) -> float:
     """Mass (kg) that a contact's point moves along its normal, in the initial pose."""
-    from linkwork.machine.building.initial_assembly import admitted_velocities
-    from linkwork.multibody.functions import coordinate_jacobian, mass_matrix
-
     q = machine.initial_q
     basis = admitted_velocities(machine.mechanism, q)
     row = coordinate_jacobian(machine.mechanism, q)[gap] @ basis

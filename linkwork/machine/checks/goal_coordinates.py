@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.machine.building.dof_names import owned
+from linkwork.machine.building.initial_assembly import admitted, admitted_velocities, independent, neighbours
 from linkwork.machine.nearest_name import listed
 from linkwork.machine.problems import MachineError, Problem
 from linkwork.machine.sections.file import MachineFile
 from linkwork.machine.sections.visual_shapes import MeshVisual
 from linkwork.machine.yaml_document import Document
+from linkwork.multibody.functions import coordinate_jacobian
 from linkwork.multibody.mechanism import Mechanism
 
 _SMALL = 1e-6
@@ -79,17 +81,12 @@ def dependent_warnings(
 
 def _independent(mechanism: Mechanism, q: NDArray[np.float64], names: Sequence[str], dof: int) -> bool:
     """Return whether coordinates have independent rates at the pose, or at some pose near it."""
-    from linkwork.machine.building.initial_assembly import neighbours
-
     poses = neighbours(mechanism, q)
     return any(np.linalg.matrix_rank(_rates(mechanism, pose, names), tol=_SMALL) >= dof for pose in poses)
 
 
 def _rates(mechanism: Mechanism, q: NDArray[np.float64], names: Sequence[str]) -> NDArray[np.float64]:
     """Return the rates of coordinates in the admitted motions, each row with length 1."""
-    from linkwork.machine.building.initial_assembly import admitted_velocities
-    from linkwork.multibody.functions import coordinate_jacobian
-
     rows = [mechanism.coordinate_index(name) for name in names]
     rates = coordinate_jacobian(mechanism, q)[rows] @ admitted_velocities(mechanism, q)
     found: NDArray[np.float64] = rates / np.maximum(np.linalg.norm(rates, axis=1, keepdims=True), _SMALL)
@@ -97,11 +94,6 @@ def _rates(mechanism: Mechanism, q: NDArray[np.float64], names: Sequence[str]) -
 
 
 def _default(file: MachineFile, mechanism: Mechanism, q: NDArray[np.float64]) -> tuple[str, ...]:
-    from linkwork.machine.building.initial_assembly import (  # the compiler is loaded under constraints alone
-        admitted,
-        independent,
-    )
-
     return tuple(independent(mechanism, admitted(mechanism, q), [*file.motors, *owned(file)]))
 
 

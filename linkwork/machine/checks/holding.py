@@ -7,10 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from linkwork.arrays import Floats
+from linkwork.machine.building.initial_assembly import admitted_velocities
 from linkwork.machine.description import Machine
 from linkwork.machine.nearest_name import listed
 from linkwork.machine.problems import Problem
 from linkwork.machine.sections.motors import Motor
+from linkwork.multibody.functions import bias
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import WORLD, Joint
 
@@ -63,8 +65,6 @@ def unheld_joints(machine: Machine) -> list[str]:
     mechanism, q = machine.plant_mechanism, machine.initial_q  # idle motions are not held there
     if machine.dof == 0 or {motor.index for motor in machine.motors} == set(range(mechanism.nv)):
         return []
-    from linkwork.machine.building.initial_assembly import admitted_velocities  # loads the compiler
-    from linkwork.multibody.functions import bias
 
     ways = admitted_velocities(mechanism, q) if mechanism.constraints else np.eye(mechanism.nv)
     _, sizes, motions = np.linalg.svd(ways[[motor.index for motor in machine.motors]])
@@ -92,10 +92,6 @@ def held_efforts(machine: Machine) -> list[tuple[Motor, float]]:
     if one_each and not mechanism.constraints and not mechanism.elements:
         loads = gravity_load(mechanism, machine.initial_q)
         return [(motor, abs(float(loads[motor.index]))) for motor in motors]
-    from linkwork.machine.building.initial_assembly import (
-        admitted_velocities,  # the compiler is loaded for such machines alone
-    )
-    from linkwork.multibody.functions import bias
 
     loads = bias(mechanism, machine.initial_q, np.zeros(mechanism.nv))
     if not mechanism.constraints:

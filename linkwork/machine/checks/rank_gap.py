@@ -7,6 +7,7 @@ from typing import Any
 
 from linkwork.machine.description import Assembly, Machine
 from linkwork.machine.problems import Problem
+from linkwork.multibody.assembly.branch_velocities import second_order_closures
 
 NEARLY_SINGULAR = 1e-3
 """Singular value of the scaled rows below which small errors in dimensions become large ones in posture."""
@@ -41,8 +42,6 @@ def rank_decision(machine: Machine) -> dict[str, Any]:
 
 def rank_warnings(machine: Machine) -> Iterator[Problem]:
     """Return warnings where the rank depends on the tolerance in the initial pose, or rows fail there."""
-    from linkwork.multibody.assembly.branch_velocities import second_order_closures
-
     for name in second_order_closures(machine.mechanism, machine.initial_q):
         yield machine.document.problem(
             ("constraints", name),

@@ -11,6 +11,7 @@ from pydantic import model_validator
 from linkwork.machine.sections.fields import Name, Number, Section, Vector3, entry, one_of, wrong
 from linkwork.machine.sections.joints import unit_vector
 from linkwork.multibody.contact.compliance import Contact, Plane, Sphere
+from linkwork.multibody.functions import point_position
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import Coordinate
 
@@ -112,7 +113,6 @@ class ContactSpec(Section):
         if self.plane is not None:
             return unit_vector(self.plane, "normal")
         assert self.sphere is not None
-        from linkwork.multibody.functions import point_position  # the compiler, where it is needed alone
 
         way: NDArray[np.float64] = point_position(mechanism, self.point, q) - np.array(self.sphere.centre_m)
         return way / max(float(np.linalg.norm(way)), 1e-300)

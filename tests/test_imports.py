@@ -1,0 +1,48 @@
+"""Imports stand at the top of files; those inside functions are few, and each has its reason."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+
+from tests.test_names import PRODUCT, ROOT, files_of
+
+MOST_INSIDE_FUNCTIONS = 60
+LAZY = {
+    "controller/exchange/records.py": "columns of reactions, which few machines publish",
+    "controller/gateway/gateway_process.py": "the digital twin, where it is asked for",
+    "controller/gateway/records/messages.py": "reactions, which few machines publish",
+    "linkwork/campaigns/run_worker.py": "runs by daemons import the worker's results",
+    "linkwork/demos/__init__.py": "names of demos are read without their motions",
+    "linkwork/machine/sections/angle_or_length.py": "joints have limits, which follow the joint's type",
+    "linkwork/multibody/kernels/build_hook.py": "the build has a path of its own",
+    "linkwork/multibody/kernels/library.py": "the translator, where kernels are built",
+    "linkwork/rig/plugin.py": "pytest loads the plug-in in every project",
+    "linkwork/terminal/failures.py": "errors whose modules a simple command does not load",
+    "plant/daemon/plant_daemon.py": "the simulator is not for hardware, and faults are asked for",
+    "plant/faults/kinds.py": "faults of a mechanism are not for hardware",
+    "protocol/request_table.py": "the table of requests is read without their models",
+}
+"""Files with imports of linkwork inside functions, and why they are there."""
+
+
+def _inside_functions(tree: ast.AST) -> set[int]:
+    return {
+        node.lineno
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        for node in ast.walk(function)
+        if (isinstance(node, ast.ImportFrom) and (node.module or "").startswith("linkwork"))
+        or (isinstance(node, ast.Import) and node.names[0].name.startswith("linkwork"))
+    }
+
+
+def test_imports_inside_functions_are_few_and_have_a_reason() -> None:
+    counts = Counter(
+        {
+            str(path.relative_to(ROOT)): len(_inside_functions(ast.parse(path.read_text("utf-8"))))
+            for path in files_of(PRODUCT)
+        }
+    )
+    assert {name for name, count in counts.items() if count} == set(LAZY)
+    assert counts.total() <= MOST_INSIDE_FUNCTIONS
