@@ -13,6 +13,7 @@ from linkwork.multibody.linalg.linear import (
     lu_apply,
     lu_factor,
     lu_solve,
+    tridiagonal_solve,
     upper_solve,
 )
 from linkwork.multibody.linalg.orthogonal import complete, least_squares, minimum_norm, pivoted_qr
@@ -62,6 +63,17 @@ def test_cholesky_says_when_a_matrix_is_not_positive_definite(a):
     factor = np.zeros_like(matrix)
     assert cholesky(matrix, factor) == -1.0
     assert np.isnan(factor).all()
+
+
+@given(seeds, sizes, st.integers(0, 4))
+def test_a_tridiagonal_matrix_solves(seed, n, k):
+    rng = np.random.default_rng(seed)
+    beside = rng.uniform(-1.0, 1.0, n - 1)
+    diagonal = 0.1 + np.abs(np.append(beside, 0.0)) + np.abs(np.append(0.0, beside))
+    s, b = np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1), rng.normal(size=(n, k))
+    x = b.copy()
+    tridiagonal_solve(diagonal, beside, x)
+    assert np.allclose(s @ x, b, rtol=1e-11, atol=1e-11)
 
 
 @given(seeds, sizes)

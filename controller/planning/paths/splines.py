@@ -7,13 +7,13 @@ from itertools import pairwise
 from typing import NoReturn
 
 import numpy as np
-from scipy.interpolate import CubicSpline
 
 from linkwork.arrays import Floats
 from linkwork.controller.exchange.goal_block import CUBIC, QUINTIC, SHORTEST_PIECE_S
 from linkwork.controller.limit_tolerance import exceeds
 from linkwork.controller.planning.messages.planner_start import Present
 from linkwork.controller.planning.paths.path import Path
+from linkwork.multibody.linalg.linear import tridiagonal_solve
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.trajectory import Waypoint
@@ -30,11 +30,24 @@ def spline(knots: Floats, theta: Floats, rates: Floats) -> Floats:
     for first, last in pairwise(given):
         if last - first > 1:
             section = slice(first, last + 1)
-            through = CubicSpline(
-                knots[section], theta[section], bc_type=((1, rates[first]), (1, rates[last]))
-            )
-            filled[first + 1 : last] = through(knots[first + 1 : last], 1)
+            inner = _inner_rates(knots[section], theta[section], rates[first], rates[last])
+            filled[first + 1 : last] = inner
     return np.stack([theta, filled], axis=1)
+
+
+def _inner_rates(knots: Floats, theta: Floats, first: Floats, last: Floats) -> Floats:
+    """Rates (n - 1) × k at the inner knots, with which the second derivative is continuous there.
+
+    first, last: the rates at the ends. With d the rates, h the lengths of the pieces and s their slopes:
+    d_(i-1) / h_i + 2 (1 / h_i + 1 / h_(i+1)) d_i + d_(i+1) / h_(i+1) = 3 (s_i / h_i + s_(i+1) / h_(i+1)).
+    """
+    inverse = 1.0 / np.diff(knots)
+    bend = 3.0 * inverse[:, None] ** 2 * np.diff(theta, axis=0)
+    x = bend[:-1] + bend[1:]
+    x[0] -= inverse[0] * first
+    x[-1] -= inverse[-1] * last
+    tridiagonal_solve(2.0 * (inverse[:-1] + inverse[1:]), inverse[1:-1], x)
+    return x
 
 
 def joined(knots: Floats, values: Floats, acceleration: Floats) -> tuple[Floats, Floats]:

@@ -64,6 +64,25 @@ def cholesky_solve(factor: Matrix, x: Floats) -> None:
     upper_solve(factor, x)
 
 
+@kernel
+def tridiagonal_solve(diagonal: Floats, beside: Floats, x: Matrix) -> None:
+    """Solve S x = b in place for a positive definite S of `diagonal` (n) and the entries `beside` it (n - 1).
+
+    x (n × k) holds b on entry; diagonal is destroyed.
+    """
+    n, k = x.shape
+    for i in range(1, n):
+        share = beside[i - 1] / diagonal[i - 1]
+        diagonal[i] -= share * beside[i - 1]
+        for c in range(k):
+            x[i, c] -= share * x[i - 1, c]
+    for i in range(n - 1, -1, -1):
+        for c in range(k):
+            if i < n - 1:
+                x[i, c] -= beside[i] * x[i + 1, c]
+            x[i, c] /= diagonal[i]
+
+
 @part
 def _rows_product(a: Matrix, i: int, j: int, begin: int, end: int) -> float:
     """Return Σ a[i, k] a[j, k] over begin <= k < end, in four sums that do not wait for each other."""

@@ -100,6 +100,14 @@ def job(number, scara, method="move", slot=0, **params):
     return PlanJob(number, method, msgpack.packb(params), start, slot)
 
 
+def test_a_planner_starts_without_scipy():
+    code = (
+        "import sys; import linkwork.controller.planning.process.planner_process; "
+        "from linkwork.machine import load; load('five_bar'); sys.exit('scipy' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=PATIENCE_S)
+
+
 def test_a_goal_crosses_into_its_slot(common, shared, scara):
     common.submit(job(7, scara, slot=2))
     (answer,) = answers(common, 1)
