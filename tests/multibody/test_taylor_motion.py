@@ -94,7 +94,9 @@ def test_a_tree_moves_as_its_recursion_says(name):
         assert coarse_gap / fine_gap == pytest.approx(8.0, abs=1.0)
 
 
-@pytest.mark.parametrize("name", TREES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name == "branching tree" else pytest.mark.slow) for name in TREES]
+)
 def test_reactions_half_way_through_the_step_are_more_accurate(name):
     make, q, v, effort = TREES[name]
     mechanism = make()
@@ -200,8 +202,8 @@ def _crank_energy(stepper: TaylorStepper) -> float:
     return sum(stepper.energy())
 
 
-@pytest.mark.parametrize("speed", [1.5, 4.0])
-@pytest.mark.parametrize("phase", [1.2, 1.2345, np.pi / 2])
+@pytest.mark.parametrize("speed", [1.5, pytest.param(4.0, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("phase", [1.2, pytest.param(1.2345, marks=pytest.mark.slow), np.pi / 2])
 def test_the_slider_crank_passes_its_branch_pose(speed, phase):
     """Equal links: the slider stands under the bearing at π/2; started there too. The branch is kept."""
     errors, angles = [], []
