@@ -30,6 +30,19 @@ def imported(place: str) -> Any:
     return getattr(import_module(f"linkwork.{module}"), name)
 
 
+def _show_help(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
+    if asked:
+        click.echo(ctx.get_help())
+        ctx.exit()
+
+
+_HELP = click.Option(
+    ["--help"], is_flag=True, is_eager=True, expose_value=False, callback=_show_help,
+    help="Show this message and exit.",
+)  # fmt: skip
+"""As click's own, which looks for a translation: that takes longer than reading the command line."""
+
+
 class OptionsCommand(click.Command):
     """A command whose parameters are those of its class of options.
 
@@ -47,6 +60,10 @@ class OptionsCommand(click.Command):
             _option(each) if each.flags else _argument(each) for each in parameters(options)
         ]
         super().__init__(name, params=params, help=about or cleandoc(options.__doc__ or ""), epilog=epilog)
+
+    def get_help_option(self, ctx: click.Context) -> click.Option:  # noqa: ARG002
+        """Return the option --help."""
+        return _HELP
 
     def invoke(self, ctx: click.Context) -> int:
         """Run the command; return the exit status."""
@@ -177,6 +194,10 @@ class CommandGroup(click.Group):
             return self.own.invoke(ctx)
         sys.stdout.write(self.get_help(ctx) + "\n")
         return 2
+
+    def get_help_option(self, ctx: click.Context) -> click.Option:  # noqa: ARG002
+        """Return the option --help."""
+        return _HELP
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """Return the names in the order of the help."""

@@ -24,10 +24,11 @@ from linkwork.protocol.codes import LATEST_DRAIN, LINK_BYTES, TRANSPORT_BYTES, R
 from linkwork.protocol.endpoints import Claim, claim_file, ipc_path
 from linkwork.protocol.errors import EndpointError, Taken
 from linkwork.protocol.keys import AllowedKeys, ClientKeys, ServerKeys, check_bind, write_pair
-from linkwork.protocol.open_connections import Connections
 
 if TYPE_CHECKING:
     from zmq.auth.thread import ThreadAuthenticator
+
+    from linkwork.protocol.open_connections import Connections
 
 _NOBLOCK: Final = int(zmq.NOBLOCK)
 _SNDMORE: Final = int(zmq.SNDMORE)
@@ -136,6 +137,8 @@ class _Socket:
                 self._path = path
             self._secure(domain)
             self.monitor = _Monitor(self.socket, self._context)
+            from linkwork.protocol.open_connections import Connections
+
             self.connections = Connections(self.monitor.events)
             self.socket.bind(endpoint)
             if path is not None:
