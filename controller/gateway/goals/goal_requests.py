@@ -24,7 +24,7 @@ from linkwork.controller.gateway.requests.order_outcomes import (
     refusal,
     wrong_state,
 )
-from linkwork.controller.gateway.requests.steps import Answering, PendingResult, caught, run_steps
+from linkwork.controller.gateway.requests.pending_steps import Answering, PendingResult, caught, run_steps
 from linkwork.controller.motion.references.reference import GoalStatus
 from linkwork.controller.planning.messages.planner_messages import (
     MachineState,

@@ -16,7 +16,7 @@ from linkwork.controller.gateway.requests.order_outcomes import (
     place,
     until,
 )
-from linkwork.controller.gateway.requests.steps import Answering
+from linkwork.controller.gateway.requests.pending_steps import Answering
 from linkwork.controller.supervision.state_machine import State
 from linkwork.machine.constraint_sets import names_of
 from linkwork.machine.nearest_name import nearest

@@ -43,8 +43,8 @@ from linkwork.controller.gateway.requests.order_outcomes import (
     place,
     until,
 )
+from linkwork.controller.gateway.requests.pending_steps import Answering
 from linkwork.controller.gateway.requests.signal_requests import edges, set_signals, wait_for_condition
-from linkwork.controller.gateway.requests.steps import Answering
 from linkwork.controller.gateway.requests.tuning_requests import HANDLERS as TUNING_HANDLERS
 from linkwork.controller.gateway.requests.tuning_requests import preload_order
 from linkwork.controller.supervision.brakes import Phase
