@@ -32,7 +32,7 @@ _PANELS: Final = {
     "Test a rig": "rig",
     "Study": "campaign tune",
     "Files and this computer": "service check robots schema latency import convert model symbolic codegen "
-    "simulate build-kernels keys driver conformance",
+    "simulate build-kernels keys driver conformance dev",
 }
 """Commands by panel of the help; `build` adds those that derive from requests to the third and fourth."""
 _AFTER_FAULTS: Final = ("recover", "estop", "reset")
@@ -99,6 +99,9 @@ _COMMANDS: Final = {
     "codegen": ("cli.options.files:CodegenOptions", "cli.symbolic_command:codegen"),
     "simulate": ("cli.options.files:SimulateOptions", "cli.simulate_command:simulate"),
     "build-kernels": ("cli.options.files:BuildKernelsOptions", "cli.extension_commands:build_kernels"),
+    "dev new-law": ("cli.options.files:NewLawOptions", "cli.dev_commands:new_law"),
+    "dev new-request": ("cli.options.files:NewRequestOptions", "cli.dev_commands:new_request"),
+    "dev new-joint": ("cli.options.files:NewJointOptions", "cli.dev_commands:new_joint"),
     "keys make": ("cli.options.files:MakeKeysOptions", "cli.key_commands:make"),
     "keys allow": ("cli.options.files:AllowKeyOptions", "cli.key_commands:allow"),
     "keys revoke": ("cli.options.files:RevokeKeyOptions", "cli.key_commands:revoke"),
@@ -130,6 +133,7 @@ _GROUPS: Final = {
     "rig": "Tests of a machine with its controller and plant.",
     "keys": "Keys for connections between computers, and what each client may do.",
     "driver": "Hardware drivers, which replace the simulated plant.",
+    "dev": "Begin a new part of linkwork, in a checkout of it.",
     "conformance": "Test whether your own programs follow the protocol.",
 }
 _EXAMPLES: Final = """
@@ -149,7 +153,8 @@ tune gains.yaml --out tuned; service scara --user; check my_arm.yaml; schema > s
 import robot.urdf --out robot.yaml; convert delta --to mjcf --out delta.xml; model delta --draw delta.png
 symbolic scara --show inertia; codegen scara --out generated; simulate scara --duration 1 --plot motion.png
 keys make anna; keys allow anna.public --role operate; keys revoke anna; keys list
-driver check my_arm:Arm --config my_arm.yaml; build-kernels my_law
+driver check my_arm:Arm --config my_arm.yaml; build-kernels my_law; dev new-law soft --dry-run
+dev new-request greet; dev new-joint table
 conformance controller scara -- ./my_controller
 """
 """Examples for the end of each command's help, by its first words; one without any has its name alone."""

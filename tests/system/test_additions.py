@@ -1,4 +1,7 @@
-"""A control law, two requests and a joint type, added to a copy as CONTRIBUTING.md says, and used."""
+"""A control law, two requests and a joint type, added to a copy as CONTRIBUTING.md says, and used.
+
+`linkwork dev` begins law, joint and the first request; the second one is an order to the loop.
+"""
 
 from __future__ import annotations
 
@@ -13,51 +16,26 @@ from pathlib import Path
 
 import pytest
 
-from linkwork.protocol.laws import LawKind
+from linkwork.protocol.laws import MOTION_LAW_NAMES, LawKind
 from linkwork.protocol.request_table import REQUESTS
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.slow  # many processes; daemons of the copy compile its kernels
 ROOT = Path(__file__).parents[2]
-ROOMS = ("controller", "plant", "protocol", "configs", "linkwork")
-LAW = '''
-"""Inverse dynamics with half the bandwidth."""
-
-from linkwork.controller.laws.pidc import ProjectedInverseDynamics
-
-
-class Soft(ProjectedInverseDynamics):
-    """The law for one machine."""
-
-    def __init__(self, machine, report):
-        super().__init__(machine, report)
-        self._omega /= 2.0
-'''
-LAW_ENTRY = """
-    SOFT = 8, LawSpec(
-        "inverse dynamics with half the bandwidth",
-        open_chain=_LAWS + "soft:Soft",
-        follows="position",
-        chosen="in the file",
-    )
+LAW = """J = ahead.J[reference.index]
+        error = reference.theta - ahead.theta[reference.index]
+        task = reference.acceleration - ahead.Jdv[reference.index] + (self._omega / 2.0) ** 2 * error
+        task += self._zeta * self._omega * (reference.velocity - J @ ahead.v)
+        force[:] = ahead.M @ np.linalg.solve(J, task) + ahead.h - ahead.friction
+        return 1.0
 """
-PARAMS = '''class AddParams(OwnedParams):
-    """Two numbers."""
-
+PARAMS = """
     first: float
     second: float = 1.0
-
-
-'''
-ROWS = """    "add": Request("AddParams", False, Role.OBSERVE, "the sum of two numbers"),
-    "nod": Request("TimedParams", False, Role.OPERATE, "do nothing, in the loop", nothing="nodded"),
 """
-HANDLER = """def _add(gateway: Gateway, call: Call) -> None:
-    given = call.params()
-    answer = {"state": gateway.state_name, "text": str(given.first + given.second)}
-    call.answer(answer)
-
-
+NOD_ROW = """    "nod": Request(
+        "TimedParams", True, Role.OPERATE, "do nothing, in the loop", nothing="nodded"
+    ),
 """
 ORDER = '''@dataclass(frozen=True, slots=True)
 class Nod(Order):
@@ -71,19 +49,7 @@ NOD = """    def _nod(self, _: Nod, __: Inputs) -> OrderOutcome:
         return OrderOutcome.NOTHING_TO_DO
 
 """
-JOINT = '''class TableSpec(_SeveralSpec, AxisSpec):
-    """Two slides, one on the other."""
-
-    type: Literal["table"] = entry("Two slides across axis; degrees of freedom x and y")
-
-    def degrees_of_freedom(self) -> dict[str, bool]:
-        """Return x and y."""
-        return {"x": False, "y": False}
-
-
-'''
-JOINT_DOF = """    if joint.kind == "table":
-        x, y, _ = onto_z(axis).T
+JOINT_DOF = """x, y, _ = onto_z(axis).T
         slides = [np.concatenate([np.zeros(3), x]), np.concatenate([np.zeros(3), y])]
         return _of(slides, ["x", "y"], [0, 1], joint)
 """
@@ -135,40 +101,53 @@ def insert(path: Path, text: str, before: str) -> None:
     path.write_text(f"{start}\n{text}{at[1:]}{end}", encoding="utf-8")
 
 
+def fill(path: Path, begun: str, text: str) -> None:
+    """Replaces the rest of the line that begins so, in a skeleton."""
+    start, found, end = path.read_text("utf-8").partition(begun)
+    assert found, (path, begun)
+    path.write_text(f"{start}{text.rstrip()}\n{end.partition(chr(10))[2]}", encoding="utf-8")
+
+
 @pytest.fixture(scope="module")
 def copy() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="lw-", dir="/tmp") as made:
-        folder = Path(made)
-        for room in ROOMS:
-            ignored = shutil.ignore_patterns("__pycache__")
-            shutil.copytree(ROOT / room, folder / room, symlinks=True, ignore=ignored)
-        (folder / "controller" / "laws" / "soft.py").write_text(LAW, encoding="utf-8")
-        insert(folder / "protocol" / "laws.py", LAW_ENTRY, "    @property\n    def label")
-        requests = folder / "protocol" / "requests.py"
-        insert(requests, PARAMS, "@dataclass(frozen=True, slots=True)\nclass RequestFrame:")
-        insert(folder / "protocol" / "request_table.py", ROWS, '    "recover": Request(')
+        folder = Path(made) / "linkwork"
+        ignored = shutil.ignore_patterns("__pycache__", ".*", "benchmarks", "images")
+        shutil.copytree(ROOT, folder, symlinks=True, ignore=ignored)
+        for part, name in (("law", "soft"), ("request", "add"), ("joint", "table")):
+            ran = command(folder, "-m", "linkwork", "dev", f"new-{part}", name)
+            assert ran.returncode == 0, ran.stderr
+        law = folder / "controller" / "laws" / "soft_law.py"
+        fill(law, "raise NotImplementedError", LAW)
+        insert(law, "import numpy as np\n\n", "from linkwork.arrays")
+        fill(
+            folder / "protocol" / "requests.py",
+            '    """Parameters of the request `add`."""',
+            f'    """Two numbers."""\n{PARAMS}',
+        )
         handlers = folder / "controller" / "gateway" / "requests" / "handlers.py"
-        insert(handlers, HANDLER, "def _simple(")
-        insert(handlers, '    "add": _add,\n', '    "recover": _recover,')
-        orders = folder / "controller" / "orders.py"
+        answer = """total = call.params().first + call.params().second
+    call.answer({"state": gateway.state_name, "text": str(total)})"""
+        fill(handlers, 'call.answer({"state": gateway.state_name, "text": "not', answer)
+        fill(
+            folder / "linkwork" / "multibody" / "tree" / "joint_dof.py",
+            '"table":\n        return',
+            f'"table":\n        {JOINT_DOF}',
+        )
+        sections = folder / "linkwork" / "machine" / "sections" / "multi_dof_joints.py"
+        text = sections.read_text("utf-8")
+        head, _, tail = text.partition("class TableSpec")
+        sections.write_text(
+            head + "class TableSpec" + tail.replace('{"turn": True, "slide"', '{"x": False, "y"', 1), "utf-8"
+        )
+        insert(folder / "protocol" / "request_table.py", NOD_ROW, '    "recover": Request(')
+        orders = folder / "controller" / "exchange" / "orders.py"
         insert(orders, ORDER, "ORDERS: tuple[")
         insert(orders, "    Nod,\n", "    Enable, Disable,")
         supervisor = folder / "controller" / "supervision" / "supervisor.py"
         insert(supervisor, "    Nod,\n", "    Order,\n")
         insert(supervisor, "            Nod: self._nod,\n", "            Enable: self._enable,")
         insert(supervisor, NOD, "    def _enable(")
-        insert(
-            folder / "linkwork" / "multibody" / "model.py", '    "table",\n', '    "revolute", "prismatic",'
-        )
-        insert(
-            folder / "linkwork" / "multibody" / "tree" / "joint_dof.py",
-            JOINT_DOF,
-            '    if joint.kind == "planar":',
-        )
-        sections = folder / "linkwork" / "machine" / "sections"
-        insert(sections / "multi_dof_joints.py", JOINT, "_COORDINATES = ")
-        insert(sections / "joint_types.py", "    TableSpec,\n", "    UniversalSpec,\n")
-        insert(sections / "joint_types.py", "    | TableSpec\n", "    | ColumnsSpec\n")
         yield folder
 
 
@@ -195,16 +174,15 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 def test_the_names_are_free() -> None:
-    assert 7 not in list(LawKind), "give the law that this test adds another number"
     assert not {"add", "nod"} & set(REQUESTS)
 
 
 def test_the_law_is_in_schema_command_lines_and_refusals(copy: Path) -> None:
     schema = json.loads(command(copy, "-m", "linkwork", "schema").stdout)
     law = schema["$defs"]["ControllerSpec"]["properties"]["law"]
-    assert law["enum"] == ["pidc", "servo", "soft"]
-    assert "soft: inverse dynamics with half the bandwidth" in law["description"]
-    assert "pidc|servo|soft" in command(copy, "-m", "linkwork.controller", "--help").stdout
+    assert law["enum"] == [*MOTION_LAW_NAMES, "soft"]
+    assert "soft: describe the law soft here" in law["description"]
+    assert f"{'|'.join(MOTION_LAW_NAMES)}|soft" in command(copy, "-m", "linkwork.controller", "--help").stdout
     refused = command(copy, "-m", "linkwork", "demo", "scara", "--law", "sofd")
     assert refused.returncode == 2
     assert "soft" in refused.stderr
@@ -212,11 +190,11 @@ def test_the_law_is_in_schema_command_lines_and_refusals(copy: Path) -> None:
 
 def test_the_requests_have_commands(copy: Path) -> None:
     told = command(copy, "-m", "linkwork", "--help").stdout
-    assert "The sum of two numbers." in told
+    assert "Describe the request add here." in told
     assert "Do nothing, in the loop." in told
     add = command(copy, "-m", "linkwork", "add", "--help").stdout
     assert "--second" in add
-    assert "first" in add.partition("╭")[0]
+    assert "FIRST" in add.partition("╭")[0]
 
 
 def test_the_joint_is_in_schema_and_machines(copy: Path) -> None:
@@ -261,7 +239,7 @@ def test_law_and_requests_work_in_running_daemons(copy: Path) -> None:
             daemon.communicate(timeout=60)
     (log,) = (copy / "log").rglob("*.mcap")
     found = command(copy, "-c", LAWS_IN_LOG, str(log))
-    assert 7 in json.loads(found.stdout), found.stderr
+    assert max(LawKind) + 1 in json.loads(found.stdout), found.stderr
 
 
 def connected(folder: Path) -> bool:

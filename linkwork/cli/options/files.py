@@ -276,3 +276,32 @@ class BuildKernelsOptions(JsonOptions):
     """
 
     package: str = argument("PACKAGE", "An installed package or module, or one in this folder.")
+
+
+@command_options
+class NewPartOptions(JsonOptions):
+    """Options of a command that begins a new part of linkwork, whose test fails until it is filled in."""
+
+    name: str = argument("NAME", "Its name: lower-case letters and digits, words joined by _.")
+    dry_run: bool = flag("Show the difference and write nothing.")
+
+
+@command_options
+class NewLawOptions(NewPartOptions):
+    """Begin a control law of linkwork: its class, its entry in the table of laws, and its test.
+
+    For a law in a package of your own see `docs/own_kernels.md`.
+    """
+
+
+@command_options
+class NewRequestOptions(NewPartOptions):
+    """Begin a request that the gateway answers: its row, its parameters, its handler, and its test.
+
+    The method of `Robot` and the command derive from the row.
+    """
+
+
+@command_options
+class NewJointOptions(NewPartOptions):
+    """Begin a joint type: its section of the machine file, its degrees of freedom, and its test."""

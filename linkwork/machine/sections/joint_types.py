@@ -6,26 +6,19 @@ from typing import Annotated, get_args
 
 from pydantic import Field
 
+from linkwork.machine.sections import multi_dof_joints as several
 from linkwork.machine.sections.joints import FixedSpec, JointSpec, PrismaticSpec, RevoluteSpec, ScrewSpec
-from linkwork.machine.sections.multi_dof_joints import (
-    ColumnsSpec,
-    CylindricalSpec,
-    FreeSpec,
-    PlanarSpec,
-    SphericalSpec,
-    UniversalSpec,
-)
 
 Joint = Annotated[
     RevoluteSpec
     | PrismaticSpec
     | ScrewSpec
-    | CylindricalSpec
-    | UniversalSpec
-    | PlanarSpec
-    | SphericalSpec
-    | FreeSpec
-    | ColumnsSpec
+    | several.CylindricalSpec
+    | several.UniversalSpec
+    | several.PlanarSpec
+    | several.SphericalSpec
+    | several.FreeSpec
+    | several.ColumnsSpec
     | FixedSpec,
     Field(discriminator="type"),
 ]
@@ -40,6 +33,6 @@ _SPECS: tuple[type[JointSpec], ...] = get_args(get_args(Joint)[0])
 _DOF = {
     name: spec.model_construct().degrees_of_freedom()
     for spec in _SPECS
-    if spec is not ColumnsSpec  # its columns say
+    if spec is not several.ColumnsSpec  # its columns say
     for name in get_args(spec.model_fields["type"].annotation)
 }
