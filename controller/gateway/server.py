@@ -40,8 +40,8 @@ SERVE_NS = 2_000_000
 """Time for serving requests between two looks at everything else."""
 MOST_UNSERVED, MOST_UNSERVED_EACH, MOST_UNSERVED_BYTES = 4096, 256, 64 * 1024 * 1024
 """Requests that are read and not served yet: in all, of each connection, and their bytes in all."""
-MOST_HELD_BYTES = 64 * 1024 * 1024
-"""Memory that clients may make ZeroMQ hold, beyond the requests above."""
+MOST_HELD_BYTES = 128 * 1024 * 1024
+"""Memory that clients may make ZeroMQ hold, beyond the requests above: a dozen of the largest requests."""
 READY_WITHIN_S = 600.0
 """Most time that the loop and the planner take to start."""
 LEAVES_WITHIN_S, BRAKES_WITHIN_S = 60.0, 2.0
