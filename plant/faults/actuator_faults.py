@@ -9,7 +9,8 @@ import numpy as np
 from pydantic import model_validator
 
 from linkwork.arrays import Floats
-from linkwork.machine.sections.fields import Number, entry, one_of, wrong
+from linkwork.machine.sections.fields import Number, entry, wrong
+from linkwork.machine.sections.quantity import DAMPING, EFFORT, Quantity
 from linkwork.plant.faults.effects import Site
 from linkwork.plant.faults.entries import FaultEntry, Named
 
@@ -25,13 +26,7 @@ class Saturate(ActuatorEntry):
 
     kind: ClassVar[str] = "actuator.saturate"
     actuator: Literal["saturate"]
-    at_N_m: Number | None = entry("Largest effort", "N m", None, ge=0)
-    at_N: Number | None = entry("Largest effort", "N", None, ge=0)
-
-    @model_validator(mode="after")
-    def _one_limit(self) -> Saturate:
-        one_of(self, "at_N_m", "at_N", needed=True)
-        return self
+    limit = Quantity("at", EFFORT, "Largest effort", ge=0)
 
 
 class Lose(ActuatorEntry):
@@ -61,17 +56,9 @@ class Stick(ActuatorEntry):
     kind: ClassVar[str] = "actuator.stick"
     hardware: ClassVar[str] = "a driver releases all brakes or none"
     actuator: Literal["stick"]
-    with_N_m: Number | None = entry(
-        "Friction of the brake. Default: that of the motor's brake", "N m", None, gt=0
+    friction = Quantity(
+        "with", EFFORT, "Friction of the brake. Default: that of the motor's brake", None, gt=0
     )
-    with_N: Number | None = entry(
-        "Friction of the brake. Default: that of the motor's brake", "N", None, gt=0
-    )
-
-    @model_validator(mode="after")
-    def _one_friction(self) -> Stick:
-        one_of(self, "with_N_m", "with_N")
-        return self
 
 
 class Lag(ActuatorEntry):
@@ -87,18 +74,12 @@ class Friction(ActuatorEntry):
 
     kind: ClassVar[str] = "actuator.friction"
     actuator: Literal["friction"]
-    coulomb_N_m: Number | None = entry("Dry friction", "N m", None, ge=0)
-    coulomb_N: Number | None = entry("Dry friction", "N", None, ge=0)
-    viscous_N_m_s: Number | None = entry("Viscous friction", "N m s/rad", None, ge=0)
-    viscous_N_s_m: Number | None = entry("Viscous friction", "N s/m", None, ge=0)
+    coulomb = Quantity("coulomb", EFFORT, "Dry friction", 0.0, ge=0)
+    viscous = Quantity("viscous", DAMPING, "Viscous friction", 0.0, ge=0)
 
     @model_validator(mode="after")
     def _some(self) -> Friction:
-        one_of(self, "coulomb_N_m", "coulomb_N")
-        one_of(self, "viscous_N_m_s", "viscous_N_s_m")
-        if not any(
-            getattr(self, key) for key in ("coulomb_N_m", "coulomb_N", "viscous_N_m_s", "viscous_N_s_m")
-        ):
+        if not (self.coulomb or self.viscous):
             raise wrong("the friction is missing", remedy="give coulomb_N_m or viscous_N_m_s")
         return self
 
@@ -142,8 +123,7 @@ class Saturated(ActuatorEffect):
 
     def drive(self, effort: Floats) -> None:
         """Clip the motor's effort in `effort` (motors; N m or N) to the limit."""
-        most = self.entry.at_N_m if self.entry.at_N_m is not None else self.entry.at_N
-        assert most is not None
+        most = self.entry.limit
         effort[self.motor] = min(max(effort[self.motor], -most), most)
 
 
@@ -209,7 +189,7 @@ class Stuck(ActuatorEffect):
         entry, motor = self.entry, self.site.machine.motors[self.motor]
         simulated = self.machinery.simulated
         assert simulated is not None
-        simulated.drags[self] = (self.motor, entry.with_N_m or entry.with_N or motor.brake_effort)
+        simulated.drags[self] = (self.motor, entry.friction or motor.brake_effort)
         return ""
 
     def end(self) -> str:
@@ -229,8 +209,7 @@ class Rubbing(ActuatorEffect):
     def begin(self, tick: int) -> str:
         """The joint begins to rub."""
         entry, simulated = self.entry, self.machinery.simulated
-        self._dry = entry.coulomb_N_m or entry.coulomb_N or 0.0
-        self._viscous = entry.viscous_N_m_s or entry.viscous_N_s_m or 0.0
+        self._dry, self._viscous = entry.coulomb, entry.viscous
         if simulated is None:
             self._sensor = self.site.sensor(entry.of)
             self._before = float(self.machinery.inner.measured.q[self._sensor])

@@ -8,6 +8,7 @@ from linkwork.machine import Machine, Sensor
 from linkwork.machine.checks.unknown_names import unknown
 from linkwork.machine.loading import plant_mechanism_with
 from linkwork.machine.problems import MachineError, Problem, shown
+from linkwork.machine.sections.quantity import given_in
 from linkwork.machine.signal_values import SignalValueError
 from linkwork.machine.yaml_document import Document
 from linkwork.multibody.expressions import ExpressionError
@@ -20,8 +21,6 @@ from linkwork.plant.faults.mechanism_entries import Change, Open, OtherForce, Pa
 from linkwork.plant.faults.pushes import is_pushable, moving_bodies, pushable_mechanism, pushed
 from linkwork.plant.faults.sensor_faults import Noise, SensorEntry, Swap
 from linkwork.plant.faults.signal_faults import FlickeringSignal, SignalEntry, StuckSignal
-
-_ANGLE, _LENGTH, _FORCE, _TORQUE = ("rad", "deg"), ("m",), ("N",), ("N_m",)
 
 
 class Naming:
@@ -125,30 +124,34 @@ class Naming:
         if not is_force and entry.axis is not None:
             self.note(index, "axis", "only a force sensor has axes", entry.axis, remedy="remove axis")
         if sensor is not None:
-            right = _ANGLE if sensor.is_angle else _LENGTH
+            right = ("rad", "deg") if sensor.is_angle else ("m",)
         else:
             gauge = self._force_sensors[entry.of]
-            right = _FORCE if gauge.unit == "N" else _TORQUE
+            right = (gauge.unit,)
             if entry.axis is not None and entry.axis not in gauge.components:
                 self.unknown(index, "axis", entry.axis, "component", gauge.components)
-        given = [key for key in entry.number_keys() if getattr(entry, key) is not None]
-        allowed = [f"{entry.quantity}_{unit}{entry.suffix}" for unit in right]
-        if given and given[0] not in allowed:
-            self.note(index, given[0], f"{entry.of} is not measured in this unit", given[0],
-                      ", ".join(allowed), f"write {allowed[0]}")  # fmt: skip
+        amount = type(entry).amount
+        if amount is not None and (given := amount.given(entry)):
+            allowed = [
+                key for key, unit, _ in amount.spellings(None) if unit.text.removesuffix("/s") in right
+            ]
+            if given.key not in allowed:
+                self.note(index, given.key, f"{entry.of} is not measured in this unit", given.key,
+                          ", ".join(allowed), f"write {allowed[0]}")  # fmt: skip
         if isinstance(entry, Noise):
             self._velocity_noise(index, entry, sensor)
         if isinstance(entry, Swap):
             self._partner(index, entry, is_force=is_force)
 
     def _velocity_noise(self, index: int, entry: Noise, sensor: Sensor | None) -> None:
-        for key, angle in (("velocity_std_rad_s", True), ("velocity_std_m_s", False)):
-            if getattr(entry, key) is None:
-                continue
-            if sensor is None or not sensor.velocity:
-                self.note(index, key, f"{entry.of} does not measure velocity", key, remedy=f"remove {key}")
-            elif sensor.is_angle is not angle:
-                self.note(index, key, f"the velocity of {entry.of} has another unit", key)
+        given = Noise.velocity_noise.given(entry)
+        if given is None:
+            return
+        if sensor is None or not sensor.velocity:
+            remedy = f"remove {given.key}"
+            self.note(index, given.key, f"{entry.of} does not measure velocity", given.key, remedy=remedy)
+        elif given not in Noise.velocity_noise.spellings(sensor.is_angle):
+            self.note(index, given.key, f"the velocity of {entry.of} has another unit", given.key)
 
     def _partner(self, index: int, entry: Swap, *, is_force: bool) -> None:
         if is_force:
@@ -171,13 +174,12 @@ class Naming:
         if motor is None:
             self.unknown(index, "of", entry.of, "motor", list(self._motors))
             return
-        for key in type(entry).model_fields:
-            of_angle, of_length = key.endswith(("_N_m", "_N_m_s")), key.endswith(("_N", "_N_s_m"))
-            if getattr(entry, key) is not None and (of_length if motor.is_angle else of_angle):
+        for quantity, given in given_in(entry):
+            if given not in quantity.spellings(motor.is_angle):
                 moves = "turns" if motor.is_angle else "slides"
-                self.note(index, key, f"{entry.of} {moves}, so the unit does not apply", key)
-        if isinstance(entry, Stick) and not (entry.with_N_m or entry.with_N or motor.brake_effort):
-            key = "with_N_m" if motor.is_angle else "with_N"
+                self.note(index, given.key, f"{entry.of} {moves}, so the unit does not apply", given.key)
+        if isinstance(entry, Stick) and not (entry.friction or motor.brake_effort):
+            (key,) = Stick.friction.keys(motor.is_angle)
             self.note(index, "of", f"{entry.of} has no brake", entry.of, remedy=f"give {key}")
         if self._hardware and isinstance(entry, Friction) and entry.of not in self._sensors:
             self.note(index, "of", f"the speed of {entry.of} is not measured", entry.of)

@@ -2,28 +2,40 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection
-from typing import ClassVar, Final, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import model_validator
 
 from linkwork.arrays import Floats
-from linkwork.machine.sections.fields import Number, entry, one_of, wrong
+from linkwork.machine.sections.fields import Number, entry, wrong
+from linkwork.machine.sections.quantity import (
+    EFFORT,
+    EFFORT_RATE,
+    POSITION,
+    SPEED,
+    Dimension,
+    Quantity,
+    without_degrees,
+)
 from linkwork.plant.faults.effects import Site
 from linkwork.plant.faults.entries import FaultEntry, Named
 
-UNITS = ("rad", "deg", "m", "N", "N_m")
+
+def _read(motion: Dimension, force: Dimension) -> Dimension:
+    """Return the units of what sensors read: of an angle, a length, a force or a moment."""
+    return Dimension(motion.of_angle, (*motion.of_length, *force.of_length, *force.of_angle))
+
+
+READING, RATE = _read(POSITION, EFFORT), _read(SPEED, EFFORT_RATE)
 
 
 class SensorEntry(FaultEntry):
     """A sensor says something else than it should."""
 
-    quantity: ClassVar[str] = ""
-    """The key of its number without the unit: "by"; "" where it has none."""
-    suffix: ClassVar[str] = ""
-    """What follows the unit in that key: "_s" for a rate."""
+    amount: ClassVar[Quantity[float] | None] = None
+    """Its number, where it has one."""
     forces: ClassVar[bool] = True
     """Whether a force sensor can have it."""
 
@@ -35,56 +47,30 @@ class SensorEntry(FaultEntry):
         "Selects between two sensors of one name: joint motion, or force", default=None
     )
 
-    @model_validator(mode="after")
-    def _one_number(self) -> SensorEntry:
-        if self.quantity:
-            one_of(self, *self.number_keys(), needed=True)
-        return self
-
     def is_of_force(self, joints: Collection[str]) -> bool:
         """Whether it concerns a force sensor: so it says, by word or unit, or no such joint is measured."""
         if self.measures is not None:
             return self.measures == "force"
-        given = [key for key in self.number_keys() if getattr(self, key) is not None]
-        in_newtons = any(key.startswith(f"{self.quantity}_N") for key in given)
+        amount = type(self).amount
+        given = amount and amount.given(self)
+        in_newtons = given is not None and given.unit.text.startswith("N")
         return in_newtons or self.axis is not None or self.of not in joints
-
-    @classmethod
-    def number_keys(cls) -> list[str]:
-        """The keys that may give its number, one a unit."""
-        return [f"{cls.quantity}_{unit}{cls.suffix}" for unit in UNITS] if cls.quantity else []
-
-
-def _of(about: str, unit: str, **rules: float) -> Number | None:
-    number: Number | None = entry(about, unit, None, **rules)
-    return number
 
 
 class Bias(SensorEntry):
     """A constant is added."""
 
     kind: ClassVar[str] = "sensor.bias"
-    quantity: ClassVar[str] = "by"
     sensor: Literal["bias"]
-    by_rad: Number | None = _of("Bias added to the reading", "rad")
-    by_deg: Number | None = _of("Bias added to the reading", "degrees")
-    by_m: Number | None = _of("Bias added to the reading", "m")
-    by_N: Number | None = _of("Bias added to the reading", "N")
-    by_N_m: Number | None = _of("Bias added to the reading", "N m")
+    amount = Quantity("by", READING, "Bias added to the reading")
 
 
 class Drift(SensorEntry):
     """The offset grows with time; a measured velocity changes by the rate."""
 
     kind: ClassVar[str] = "sensor.drift"
-    quantity: ClassVar[str] = "rate"
-    suffix: ClassVar[str] = "_s"
     sensor: Literal["drift"]
-    rate_rad_s: Number | None = _of("Drift rate", "rad/s")
-    rate_deg_s: Number | None = _of("Drift rate", "degrees/s")
-    rate_m_s: Number | None = _of("Drift rate", "m/s")
-    rate_N_s: Number | None = _of("Drift rate", "N/s")
-    rate_N_m_s: Number | None = _of("Drift rate", "N m/s")
+    amount = Quantity("rate", RATE, "Drift rate")
 
 
 class Freeze(SensorEntry):
@@ -98,33 +84,19 @@ class Noise(SensorEntry):
     """Normally distributed numbers are added."""
 
     kind: ClassVar[str] = "sensor.noise"
-    quantity: ClassVar[str] = "std"
     sensor: Literal["noise"]
-    std_rad: Number | None = _of("Standard deviation", "rad", ge=0)
-    std_deg: Number | None = _of("Standard deviation", "degrees", ge=0)
-    std_m: Number | None = _of("Standard deviation", "m", ge=0)
-    std_N: Number | None = _of("Standard deviation", "N", ge=0)
-    std_N_m: Number | None = _of("Standard deviation", "N m", ge=0)
-    velocity_std_rad_s: Number | None = _of("Standard deviation of a measured velocity", "rad/s", ge=0)
-    velocity_std_m_s: Number | None = _of("Standard deviation of a measured velocity", "m/s", ge=0)
-
-    @model_validator(mode="after")
-    def _one_velocity(self) -> Noise:
-        one_of(self, "velocity_std_rad_s", "velocity_std_m_s")
-        return self
+    amount = Quantity("std", READING, "Standard deviation", ge=0)
+    velocity_noise = Quantity(
+        "velocity_std", without_degrees(SPEED), "Standard deviation of a measured velocity", 0.0, ge=0
+    )
 
 
 class Quantise(SensorEntry):
     """Readings are rounded to whole steps."""
 
     kind: ClassVar[str] = "sensor.quantise"
-    quantity: ClassVar[str] = "step"
     sensor: Literal["quantise"]
-    step_rad: Number | None = _of("The step", "rad", gt=0)
-    step_deg: Number | None = _of("The step", "degrees", gt=0)
-    step_m: Number | None = _of("The step", "m", gt=0)
-    step_N: Number | None = _of("The step", "N", gt=0)
-    step_N_m: Number | None = _of("The step", "N m", gt=0)
+    amount = Quantity("step", READING, "The step", gt=0)
 
 
 class NotANumber(SensorEntry):
@@ -162,9 +134,6 @@ class Scale(SensorEntry):
 SENSOR = (Bias, Drift, Freeze, Noise, Quantise, NotANumber, Swap, Scale)
 
 
-_SCALES: Final = {"rad": 1.0, "deg": math.pi / 180.0, "m": 1.0, "N": 1.0, "N_m": 1.0}
-
-
 class SensorEffect:
     """A fault of one sensor: `x` is a view of its positions (one number), or of its force (all components, or
     one); `v` of its velocity, empty where it measures none.
@@ -176,11 +145,7 @@ class SensorEffect:
         self._of_force = entry.is_of_force([sensor.joint for sensor in site.machine.sensors])
         self.x, self.v = self.views(entry.of)
         self.first = 0
-        self.amount = 0.0
-        for unit, scale in _SCALES.items():
-            given = getattr(entry, f"{entry.quantity}_{unit}{entry.suffix}", None)
-            if given is not None:
-                self.amount = given * scale
+        self.amount = entry.amount or 0.0
 
     def views(self, name: str) -> tuple[Floats, Floats]:
         """Return views of a sensor's readings: position or force, and velocity where it measures one (n each,
@@ -255,7 +220,7 @@ class Noisy(SensorEffect):
         entry = self.entry
         drawn = self.random.standard_normal(len(self.x) + 1)
         self.x += self.amount * drawn[:-1]
-        self.v += (entry.velocity_std_rad_s or entry.velocity_std_m_s or 0.0) * drawn[-1]
+        self.v += entry.velocity_noise * drawn[-1]
 
 
 class Quantised(SensorEffect):

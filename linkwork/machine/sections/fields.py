@@ -116,7 +116,8 @@ class SectionPart:
 class Section(BaseModel):
     """A mapping of the file with fixed keys; a key that is not among them is an error.
 
-    `is_angle`: whether it is about an angle, or (False) a length; None where it does not say.
+    `is_angle`: whether it is about an angle, or (False) a length; None where it does not say. `key_parts`:
+    its attributes that stand for several keys.
     """
 
     model_config = ConfigDict(
@@ -129,7 +130,7 @@ class Section(BaseModel):
     )
     is_angle: ClassVar[bool | None] = None
     _common: ClassVar[bool] = False
-    _parts: ClassVar[tuple[SectionPart, ...]] = ()
+    key_parts: ClassVar[tuple[SectionPart, ...]] = ()
 
     def __init_subclass__(cls, *, common: bool = False, **rest: Any) -> None:
         """Give the class a field for each key of its parts, which pydantic collects afterwards."""
@@ -143,7 +144,7 @@ class Section(BaseModel):
         annotations = {key: kind for key, kind in own.items() if key not in vars(cls)}
         for name, part in parts.items():
             if isinstance(part, SectionPart):
-                cls._parts = (*cls._parts, part)
+                cls.key_parts = (*cls.key_parts, part)
                 for key, (annotation, field) in part.fields(cls).items():
                     annotations[key] = annotation
                     setattr(cls, key, field)
@@ -153,7 +154,7 @@ class Section(BaseModel):
 
     @model_validator(mode="after")
     def _parts_fit(self) -> Self:
-        for part in self._parts:
+        for part in self.key_parts:
             part.check(self)
         return self
 

@@ -23,7 +23,7 @@ that is `common` has no keys yet; it describes those of two sections that do:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar, overload
 
@@ -141,20 +141,24 @@ class Quantity(SectionPart, Generic[T]):
         )
         self._spellings = {True: angle, False: length, None: tuple(dict.fromkeys(angle + length))}
 
-    def spellings(self, section: Section | type[Section]) -> tuple[Spelling, ...]:
-        """Return the keys that a section has for it."""
-        return self._spellings[section.is_angle]
+    def spellings(self, is_angle: bool | None) -> tuple[Spelling, ...]:
+        """Return its keys in sections about an angle, about a length (False), or about either (None)."""
+        return self._spellings[is_angle]
+
+    def keys(self, is_angle: bool | None) -> list[str]:
+        """Return the texts of these keys."""
+        return [each.key for each in self.spellings(is_angle)]
 
     def given(self, section: Section) -> Spelling | None:
         """Return the key whose value a section has; None for none."""
-        for each in self.spellings(section):
+        for each in self.spellings(section.is_angle):
             if getattr(section, each.key) is not None:
                 return each
         return None
 
     def fields(self, section: type[Section]) -> dict[str, tuple[Any, Any]]:
         """Return one field for each key."""
-        spellings = self.spellings(section)
+        spellings = self.spellings(section.is_angle)
         default = self._default if len(spellings) == 1 else None
         annotation = self.annotation | None if default is None else self.annotation
         return {
@@ -164,11 +168,11 @@ class Quantity(SectionPart, Generic[T]):
 
     def check(self, section: Section) -> None:
         """Refuse two keys, and none where the quantity must be given."""
-        one_of(section, *(each.key for each in self.spellings(section)), needed=self._default is REQUIRED)
+        one_of(section, *self.keys(section.is_angle), needed=self._default is REQUIRED)
 
     def stored(self, section: Section, value: Any) -> dict[str, Any]:
         """Return the value (SI) under the first of the keys."""
-        first, *others = self.spellings(section)
+        first, *others = self.spellings(section.is_angle)
         return {first.key: self._from_si(value, first.unit), **{each.key: None for each in others}}
 
     @overload
@@ -218,6 +222,13 @@ class RangeQuantity(Quantity[tuple[float, float]]):
 
     def _from_si(self, value: Any, unit: Unit) -> Any:
         return [each * unit.divisor / unit.factor for each in value]
+
+
+def given_in(section: Section) -> Iterator[tuple[Quantity[Any], Spelling]]:
+    """Yield the quantities that a section gives, with their keys."""
+    for part in section.key_parts:
+        if isinstance(part, Quantity) and (given := part.given(section)):
+            yield part, given
 
 
 def _spellings(key: str, about: str, units: tuple[Unit, ...], words: dict[str, str]) -> tuple[Spelling, ...]:
