@@ -394,11 +394,10 @@ def moving_frames(file: MachineFile, mechanism: Mechanism) -> tuple[MovingFrame,
             else:
                 gains.append(0.0 if coordinate in mechanism.joint_names else math.nan)
                 places.append(None)
-        per_unit, (slow, fast), acceleration, (low, high) = spec.motion()
         found.append(
             MovingFrame(
-                name, inputs.index(spec.signal), per_unit, (x, y, z), (slow, fast), acceleration,
-                (low, high), spec.bandwidth_rad_s, tuple(gains), spec.center(), tuple(places),
+                name, inputs.index(spec.signal), spec.per_unit, (x, y, z), spec.speed, spec.acceleration,
+                spec.window, spec.bandwidth_rad_s, tuple(gains), spec.center(), tuple(places),
                 tuple(turning),
             )
         )  # fmt: skip

@@ -8,7 +8,7 @@ from linkwork.machine import Machine, Sensor
 from linkwork.machine.checks.unknown_names import unknown
 from linkwork.machine.loading import plant_mechanism_with
 from linkwork.machine.problems import MachineError, Problem, shown
-from linkwork.machine.sections.quantity import given_in
+from linkwork.machine.sections.quantity import given_keys
 from linkwork.machine.signal_values import SignalValueError
 from linkwork.machine.yaml_document import Document
 from linkwork.multibody.expressions import ExpressionError
@@ -174,10 +174,9 @@ class Naming:
         if motor is None:
             self.unknown(index, "of", entry.of, "motor", list(self._motors))
             return
-        for quantity, given in given_in(entry):
-            if given not in quantity.spellings(motor.is_angle):
-                moves = "turns" if motor.is_angle else "slides"
-                self.note(index, given.key, f"{entry.of} {moves}, so the unit does not apply", given.key)
+        for key in given_keys(entry, not motor.is_angle):
+            moves = "turns" if motor.is_angle else "slides"
+            self.note(index, key, f"{entry.of} {moves}, so the unit does not apply", key)
         if isinstance(entry, Stick) and not (entry.friction or motor.brake_effort):
             (key,) = Stick.friction.keys(motor.is_angle)
             self.note(index, "of", f"{entry.of} has no brake", entry.of, remedy=f"give {key}")

@@ -52,7 +52,7 @@ class SensorEntry(FaultEntry):
         if self.measures is not None:
             return self.measures == "force"
         amount = type(self).amount
-        given = amount and amount.given(self)
+        given = amount.given(self) if amount is not None else None
         in_newtons = given is not None and given.unit.text.startswith("N")
         return in_newtons or self.axis is not None or self.of not in joints
 

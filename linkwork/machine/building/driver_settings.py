@@ -51,9 +51,8 @@ def _motor(spec: DriverMotorSpec, motor: Motor, place: int) -> MotorScale:
 def _sensor(spec: DriverSensorSpec, place: int) -> SensorScale:
     counted = math.tau / spec.counts_per_turn if spec.counts_per_turn else 1.0 / (spec.counts_per_m or 1.0)
     per_count = counted / spec.gear
-    zero = spec.at_zero_m or spec.at_zero_rad or math.radians(spec.at_zero_deg or 0.0)
     channel = place if spec.channel is None else spec.channel
-    return SensorScale(channel, -per_count if spec.reversed else per_count, zero)
+    return SensorScale(channel, -per_count if spec.reversed else per_count, spec.at_zero)
 
 
 def check_driver(file: MachineFile, document: Document, is_angle: dict[str, bool]) -> Iterator[Problem]:
@@ -80,9 +79,9 @@ def check_driver(file: MachineFile, document: Document, is_angle: dict[str, bool
             used[channel] = name
     for name, sensor in file.driver.sensors.items():
         turns = is_angle.get(name, True)
-        wrong = ("counts_per_m", "at_zero_m") if turns else ("counts_per_turn", "at_zero_deg", "at_zero_rad")
+        counts = "counts_per_m" if turns else "counts_per_turn"
         right = "counts_per_turn, at_zero_deg or at_zero_rad" if turns else "counts_per_m or at_zero_m"
-        for key in wrong:
+        for key in (counts, *DriverSensorSpec.at_zero.keys(not turns)):
             if getattr(sensor, key) is not None and name in file.sensors:
                 yield document.problem(
                     ("driver", "sensors", name, key),

@@ -18,7 +18,8 @@ from linkwork.machine.nearest_name import nearest
 from linkwork.machine.problems import MachineError, Place, Problem, dotted, shown
 from linkwork.machine.sections.fields import Section
 from linkwork.machine.sections.file import MachineFile
-from linkwork.machine.sections.force_elements import ANGLE_KEYS, LENGTH_KEYS
+from linkwork.machine.sections.force_elements import SpringSpec
+from linkwork.machine.sections.quantity import keys_of
 from linkwork.machine.yaml_document import Document, parse_scalar
 
 ON_COMMAND_LINE = "plant setting"
@@ -36,7 +37,7 @@ _PHYSICS = {
     ),
     "contacts": ("stiffness_N_m", "damping_N_s_m", "friction", "slip_speed_m_s"),
     "forces": ("force_N", "torque_N_m"),
-    "springs": (*ANGLE_KEYS, *LENGTH_KEYS),
+    "springs": tuple(keys_of(SpringSpec, None)),
 }
 _ELEMENTS = {"com_m": 3, "at_m": 3, "axis": 3, "rpy_rad": 3, "rpy_deg": 3, "gravity_m_s2": 3}
 _SAME_THING = (

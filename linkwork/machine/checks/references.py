@@ -27,8 +27,9 @@ from linkwork.machine.checks.unknown_names import unknown
 from linkwork.machine.nearest_name import nearest
 from linkwork.machine.problems import Problem
 from linkwork.machine.sections.file import MachineFile
-from linkwork.machine.sections.force_elements import ANGLE_KEYS, LENGTH_KEYS, AppliedForceSpec, SpringSpec
+from linkwork.machine.sections.force_elements import AppliedForceSpec, SpringSpec
 from linkwork.machine.sections.formulas import unreadable, within
+from linkwork.machine.sections.quantity import given_keys, keys_of
 from linkwork.machine.sections.tolerances import check_tolerances
 from linkwork.machine.units import UnitKey, choices
 from linkwork.machine.yaml_document import Document
@@ -342,10 +343,10 @@ def _spring(
             yield unknown(document, (*here, "joint"), spring.joint, "joint with a coordinate", angles)
             return
         is_angle = angles[spring.joint]
-        misplaced = spring.given(LENGTH_KEYS if is_angle else ANGLE_KEYS)
+        misplaced = given_keys(spring, not is_angle)
         if misplaced:
             message = f"{spring.joint} is {'an angle' if is_angle else 'a length'}"
-            allowed = ", ".join(ANGLE_KEYS if is_angle else LENGTH_KEYS)
+            allowed = ", ".join(keys_of(SpringSpec, is_angle))
             yield document.problem(
                 (*here, misplaced[0]), message, of_key=True, found=misplaced[0], allowed=allowed
             )

@@ -11,6 +11,7 @@ from pydantic import model_validator
 
 from linkwork.machine.sections.constraint_base import CoordinateName
 from linkwork.machine.sections.fields import Count, Number, Section, Switch, entry, one_of
+from linkwork.machine.sections.quantity import POSITION, Quantity
 
 Homing = Literal["device", "here", "procedure"]
 
@@ -34,13 +35,10 @@ class DriverSensorSpec(Section):
     reversed: Switch = entry(
         "Whether the device counts down when the joint's coordinate increases", default=False
     )
-    at_zero_deg: Number | None = entry("Angle of the joint at device reading 0", "deg", None)
-    at_zero_rad: Number | None = entry("Angle of the joint at device reading 0", "rad", None)
-    at_zero_m: Number | None = entry("Position of the joint at device reading 0", "m", None)
+    at_zero = Quantity("at_zero", POSITION, "The joint's {position} at device reading 0. Default: 0", 0.0)
 
     @model_validator(mode="after")
     def _one_of_each(self) -> DriverSensorSpec:
-        one_of(self, "at_zero_deg", "at_zero_rad", "at_zero_m")
         one_of(self, "counts_per_turn", "counts_per_m")
         return self
 

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-import math
 from typing import Literal
 
 from pydantic import model_validator
 
 from linkwork.machine.sections.constraint_base import CoordinateName
-from linkwork.machine.sections.fields import Name, Number, Section, Switch, Vector3, entry, one_of, wrong
+from linkwork.machine.sections.fields import Name, Section, Switch, Vector3, entry, one_of, wrong
 from linkwork.machine.sections.formulas import ForceFormula
 from linkwork.machine.sections.joints import unit_vector
+from linkwork.machine.sections.quantity import (
+    DAMPING,
+    EFFORT,
+    POSITION,
+    STIFFNESS,
+    Dimension,
+    Quantity,
+    Unit,
+    given_keys,
+    keys_of,
+)
 from linkwork.multibody.expressions import renamed
 from linkwork.multibody.forces import (
     AboutAxis,
@@ -22,10 +32,7 @@ from linkwork.multibody.forces import (
 )
 
 _JOINT = "The joint on which it acts, or its degree of freedom: JOINT.DOF"
-ANGLE_KEYS = (
-    "stiffness_N_m_rad", "damping_N_m_s", "rest_rad", "rest_deg", "preload_N_m", "progressive_N_m_rad3",
-)  # fmt: skip
-LENGTH_KEYS = ("stiffness_N_m", "damping_N_s_m", "rest_m", "preload_N", "progressive_N_m3")
+_PROGRESSIVE = Dimension((Unit("N_m_rad3", "N m/rad³"),), (Unit("N_m3", "N/m³"),))
 
 
 class SpringSpec(Section):
@@ -43,59 +50,44 @@ class SpringSpec(Section):
         min_length=2,
         max_length=2,
     )
-    stiffness_N_m_rad: Number | None = entry("Stiffness of a torsion spring", "N m/rad", None, ge=0)
-    stiffness_N_m: Number | None = entry("Stiffness of a linear spring", "N/m", None, ge=0)
-    damping_N_m_s: Number | None = entry("Damping of a torsion spring. Default: 0", "N m s/rad", None, ge=0)
-    damping_N_s_m: Number | None = entry("Damping of a linear spring. Default: 0", "N s/m", None, ge=0)
-    rest_rad: Number | None = entry("Angle at which it is not stretched. Default: 0", "rad", None)
-    rest_deg: Number | None = entry("The same in degrees", "°", None)
-    rest_m: Number | None = entry("Length at which it is not stretched. Default: 0", "m", None)
-    preload_N_m: Number | None = entry("Torque at the rest angle, back towards smaller angles", "N m", None)
-    preload_N: Number | None = entry("Pull at the rest length", "N", None)
-    progressive_N_m_rad3: Number | None = entry("Factor of the stretch cubed", "N m/rad³", None, ge=0)
-    progressive_N_m3: Number | None = entry("Factor of the stretch cubed", "N/m³", None, ge=0)
+    stiffness = Quantity("stiffness", STIFFNESS, "Stiffness. Default: 0", 0.0, ge=0)
+    damping = Quantity("damping", DAMPING, "Damping. Default: 0", 0.0, ge=0)
+    rest = Quantity("rest", POSITION, "The {position} at which it is not stretched. Default: 0", 0.0)
+    preload = Quantity("preload", EFFORT, "At rest, its {effort} towards smaller values. Default: 0", 0.0)
+    progressive = Quantity("progressive", _PROGRESSIVE, "Factor of the stretch cubed. Default: 0", 0.0, ge=0)
 
     @model_validator(mode="after")
     def _one_line(self) -> SpringSpec:
         one_of(self, "joint", "between", needed=True)
-        one_of(self, "rest_rad", "rest_deg")
-        angles, lengths = self.given(ANGLE_KEYS), self.given(LENGTH_KEYS)
+        angles, lengths = given_keys(self, True), given_keys(self, False)
         if self.between is not None and angles:
-            self.refuse_unit(angles[0], "a spring between two points is linear", LENGTH_KEYS)
+            allowed = ", ".join(keys_of(SpringSpec, False))
+            raise wrong(
+                "a spring between two points is linear", angles[0], allowed,
+                "use a key with the right unit", (angles[0],),
+            )  # fmt: skip
         if angles and lengths:
             message = f"{angles[0]} and {lengths[0]} are of different springs"
             raise wrong(message, lengths[0], "an angle's keys or a length's", "keep one kind", (lengths[0],))
-        if not any(
-            key.startswith(("stiffness", "damping", "preload", "progressive")) for key in angles + lengths
-        ):
+        if set(angles + lengths) <= set(type(self).rest.keys(None)):
             raise wrong(
                 "the spring exerts no force", "nothing", "stiffness_N_m or stiffness_N_m_rad", "add one"
             )
-        if self.between is not None and (self.rest_m or 0.0) < 0.0:
-            raise wrong("a length cannot be negative", f"{self.rest_m:g}", "0 or more", at=("rest_m",))
+        if self.between is not None and self.rest < 0.0:
+            raise wrong("a length cannot be negative", f"{self.rest:g}", "0 or more", at=("rest_m",))
         return self
-
-    def given(self, keys: tuple[str, ...]) -> list[str]:
-        """Return the keys of these that the file gives."""
-        return [key for key in keys if getattr(self, key) is not None]
-
-    @staticmethod
-    def refuse_unit(key: str, message: str, allowed: tuple[str, ...]) -> None:
-        """Raise the error of a key of the other kind of spring."""
-        raise wrong(message, key, ", ".join(allowed), "use a key with the right unit", (key,))
 
     def make(self, name: str) -> Spring:
         """Return the spring of `multibody`."""
         line = OnJoint(self.joint) if self.joint is not None else BetweenPoints(*(self.between or ()))
-        rest = self.rest_m or self.rest_rad or math.radians(self.rest_deg or 0.0)
         return Spring(
             name,
             line,
-            stiffness=self.stiffness_N_m or self.stiffness_N_m_rad or 0.0,
-            damping=self.damping_N_s_m or self.damping_N_m_s or 0.0,
-            rest=rest,
-            preload=self.preload_N or self.preload_N_m or 0.0,
-            progressive=self.progressive_N_m3 or self.progressive_N_m_rad3 or 0.0,
+            stiffness=self.stiffness,
+            damping=self.damping,
+            rest=self.rest,
+            preload=self.preload,
+            progressive=self.progressive,
         )
 
 

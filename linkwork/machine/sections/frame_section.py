@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-import numpy as np
 from pydantic import Discriminator, Tag, model_validator
 
 from linkwork.arrays import Floats
 from linkwork.machine.problems import shown
-from linkwork.machine.sections.fields import Name, Number, Range, Section, Vector3, entry, one_of, wrong
+from linkwork.machine.sections.fields import Name, Number, Section, Vector3, entry, wrong
 from linkwork.machine.sections.joints import unit_vector
+from linkwork.machine.sections.quantity import (
+    ACCELERATION,
+    POSITION,
+    REQUIRED,
+    SPEED,
+    Quantity,
+    RangeQuantity,
+)
 
 _SLIDES, _TURNS = "slides", "turns"
 PARALLEL = 1.0 - 1e-9
 """Cosine of the angle from which two directions count as parallel."""
 
 
-class _FrameSpec(Section):
-    """Common keys of moving frames."""
+class _FrameSpec(Section, common=True):
+    """A frame that slides or turns (m or rad), as far as `per_unit` for each unit of the signal.
+
+    Goals rely on the range of its speed, on its largest acceleration, and on its window.
+    """
 
     signal: Name = entry("The analog input that measures the displacement")
     bandwidth_rad_s: Number = entry(
@@ -30,6 +40,20 @@ class _FrameSpec(Section):
         ge=1.0,
         le=500.0,
     )
+    per_unit = Quantity("{unit}_per_unit", POSITION, "Displacement per unit of the signal. Default: 1", 1.0)
+    speed = RangeQuantity("speed", SPEED, "Smallest and largest speed that goals rely on", REQUIRED)
+    acceleration = Quantity("acceleration", ACCELERATION, "Largest acceleration that goals rely on", gt=0)
+    window = RangeQuantity(
+        "window", POSITION, "Smallest and largest {position} at which a goal may be in the frame", REQUIRED
+    )
+
+    @model_validator(mode="after")
+    def _moves(self) -> Self:
+        if self.per_unit == 0.0:
+            given = type(self).per_unit.given(self)
+            place = (given.key,) if given else ()
+            raise wrong("the frame would not move", "0", "a number other than 0", at=place)
+        return self
 
     def center(self) -> tuple[float, float, float] | None:
         """Return a point of the line about which the frame turns; None of one that slides."""
@@ -39,28 +63,17 @@ class _FrameSpec(Section):
 class SlidingFrameSpec(_FrameSpec):
     """A frame that moves along a straight line, such as a conveyor belt; an analog input measures how far."""
 
-    m_per_unit: Number = entry("Displacement per unit of the signal", "m", 1.0)
+    is_angle = False
     along: Vector3 = entry("Direction of the motion, in the world; its length does not matter")
-    speed_m_s: Range = entry("Smallest and largest speed along the direction that goals rely on", "m/s")
-    acceleration_m_s2: Number = entry("Largest acceleration that goals rely on", "m/s²", gt=0)
-    window_m: Range = entry(
-        "Smallest and largest position along the direction at which a goal may be in the frame", "m"
-    )
 
     @model_validator(mode="after")
     def _fits(self) -> SlidingFrameSpec:
         unit_vector(self, "along")
-        _in_order(self, "speed_m_s", "window_m")
-        _moves(self, "m_per_unit")
         return self
 
     def axis(self) -> Floats:
         """Return the direction (3) with length 1."""
         return unit_vector(self, "along")
-
-    def motion(self) -> tuple[float, list[float], float, list[float]]:
-        """Return the displacement per unit, the range of speeds, the acceleration and the window (m, s)."""
-        return self.m_per_unit, self.speed_m_s, self.acceleration_m_s2, self.window_m
 
     def gain(self, axis: str, direction: Floats | None) -> float:
         """Return the change of a task coordinate per metre of the frame's motion, NaN where it has none.
@@ -81,45 +94,28 @@ class TurningFrameSpec(_FrameSpec):
     The input may begin again after a whole turn.
     """
 
-    rad_per_unit: Number | None = entry("Angle per unit of the signal. Default: 1 rad", "rad", None)
-    deg_per_unit: Number | None = entry("Angle per unit of the signal", "deg", None)
+    is_angle = True
     about: Vector3 = entry(
         "Direction of the line about which it turns, in the world, by the right-hand rule; its length does"
         " not matter"
     )
     center_m: Vector3 = entry("A point of this line", "m", [0.0, 0.0, 0.0])
-    speed_rad_s: Range | None = entry("Smallest and largest speed that goals rely on", "rad/s", None)
-    speed_deg_s: Range | None = entry("Smallest and largest speed that goals rely on", "deg/s", None)
-    acceleration_rad_s2: Number | None = entry(
-        "Largest acceleration that goals rely on", "rad/s²", None, gt=0
-    )
-    acceleration_deg_s2: Number | None = entry(
-        "Largest acceleration that goals rely on", "deg/s²", None, gt=0
-    )
-    window_rad: Range | None = entry(
+    window = RangeQuantity(
+        "window",
+        POSITION,
         "Smallest and largest angle about the line at which a goal may be in the frame, from x (from y, if"
         " the line is parallel to x)",
-        "rad",
-        None,
+        REQUIRED,
     )
-    window_deg: Range | None = entry("The same in degrees", "deg", None)
 
     @model_validator(mode="after")
     def _fits(self) -> TurningFrameSpec:
         unit_vector(self, "about")
-        one_of(self, "rad_per_unit", "deg_per_unit")
-        for keys in (
-            ("speed_rad_s", "speed_deg_s"),
-            ("acceleration_rad_s2", "acceleration_deg_s2"),
-            ("window_rad", "window_deg"),
-        ):
-            one_of(self, *keys, needed=True)
-        _in_order(self, "speed_rad_s", "speed_deg_s", "window_rad", "window_deg")
-        _moves(self, "rad_per_unit", "deg_per_unit")
-        for key, turn in (("window_rad", 2.0 * math.pi), ("window_deg", 360.0)):
-            window = getattr(self, key)
-            if window is not None and window[1] - window[0] > turn:
-                raise wrong("the window is more than a turn", shown(window), f"{turn:g} at most", at=(key,))
+        low, high = self.window
+        given = type(self).window.given(self)
+        if given and high - low > math.tau + 1e-9:
+            window, turn = getattr(self, given.key), math.tau / given.unit.factor
+            raise wrong("the window is more than a turn", shown(window), f"{turn:g} at most", at=(given.key,))
         return self
 
     def axis(self) -> Floats:
@@ -130,19 +126,6 @@ class TurningFrameSpec(_FrameSpec):
         """Return the centre (3; m) about which the frame turns."""
         x, y, z = self.center_m
         return x, y, z
-
-    def motion(self) -> tuple[float, list[float], float, list[float]]:
-        """Return the displacement per unit, the range of speeds, the acceleration and the window (rad, s)."""
-
-        def radians(key: str) -> list[float]:
-            given = getattr(self, key.format("rad"))
-            value = np.radians(getattr(self, key.format("deg"))) if given is None else np.array(given)
-            found: list[float] = value.ravel().tolist()
-            return found
-
-        given = self.rad_per_unit is not None or self.deg_per_unit is not None
-        per_unit = radians("{}_per_unit")[0] if given else 1.0
-        return per_unit, radians("speed_{}_s"), radians("acceleration_{}_s2")[0], radians("window_{}")
 
     def gain(self, axis: str, direction: Floats | None) -> float:
         """Return the change of a task coordinate per radian of the frame's motion, NaN where it has none.
@@ -159,19 +142,6 @@ class TurningFrameSpec(_FrameSpec):
         if axis == "distance" or abs(along[2]) < PARALLEL:
             return math.nan
         return float(along[2]) if axis == "yaw" else 0.0
-
-
-def _in_order(section: Section, *keys: str) -> None:
-    for key in keys:
-        pair = getattr(section, key)
-        if pair is not None and not pair[0] < pair[1]:
-            raise wrong("the range is empty", shown(pair), "[LOW, HIGH] with LOW < HIGH", at=(key,))
-
-
-def _moves(section: Section, *keys: str) -> None:
-    for key in keys:
-        if getattr(section, key) == 0.0:
-            raise wrong("the frame would not move", "0", "a number other than 0", at=(key,))
 
 
 def _kind(value: Any) -> str:

@@ -23,7 +23,7 @@ that is `common` has no keys yet; it describes those of two sections that do:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar, overload
 
@@ -197,12 +197,12 @@ class Quantity(SectionPart, Generic[T]):
 
 
 class RangeQuantity(Quantity[tuple[float, float]]):
-    """A lowest and a highest value with a unit; without limits where a file gives none."""
+    """A lowest and a highest value with a unit; without limits where a file may give none and does so."""
 
     annotation: ClassVar[Any] = Range
 
-    def __init__(self, key: str, dimension: Dimension, about: str, **rules: Any) -> None:
-        super().__init__(key, dimension, about, None, **rules)  # type: ignore[misc]
+    def __init__(self, key: str, dimension: Dimension, about: str, default: Any = None, **rules: Any) -> None:
+        super().__init__(key, dimension, about, default, **rules)  # type: ignore[misc]
         self._absent = (-math.inf, math.inf)
 
     def check(self, section: Section) -> None:
@@ -224,11 +224,15 @@ class RangeQuantity(Quantity[tuple[float, float]]):
         return [each * unit.divisor / unit.factor for each in value]
 
 
-def given_in(section: Section) -> Iterator[tuple[Quantity[Any], Spelling]]:
-    """Yield the quantities that a section gives, with their keys."""
-    for part in section.key_parts:
-        if isinstance(part, Quantity) and (given := part.given(section)):
-            yield part, given
+def keys_of(section: type[Section], is_angle: bool | None) -> list[str]:
+    """Return the keys of a section's quantities that are of an angle, of a length (False), or both (None)."""
+    parts = (part for part in section.key_parts if isinstance(part, Quantity))
+    return [key for part in parts for key in part.keys(is_angle)]
+
+
+def given_keys(section: Section, is_angle: bool | None) -> list[str]:
+    """Return those of these keys that a section gives."""
+    return [key for key in keys_of(type(section), is_angle) if getattr(section, key) is not None]
 
 
 def _spellings(key: str, about: str, units: tuple[Unit, ...], words: dict[str, str]) -> tuple[Spelling, ...]:
