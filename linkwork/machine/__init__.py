@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from linkwork.machine.description import (
         ControllerSettings,
         Machine,
-        PlantSettings,
     )
     from linkwork.machine.loading import check, given_state_of, load, load_with_problems, name_in
     from linkwork.machine.problems import MachineError, Problem
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from linkwork.machine.sections.limits import Limits
     from linkwork.machine.sections.motors import Motor
     from linkwork.machine.sections.sensors import Sensor
+    from linkwork.machine.sections.settings import PlantSettings
     from linkwork.machine.sections.tolerances import Tolerance
 
 __all__ = [
@@ -48,13 +48,14 @@ __all__ = [
 _HOMES = {
     "catalogue": ("shipped", "shipped_path"),
     "checks.controllability": ("for_controller",),
-    "description": ("Machine", "PlantSettings", "ControllerSettings"),
+    "description": ("Machine", "ControllerSettings"),
     "loading": ("load", "load_with_problems", "name_in", "check", "given_state_of"),
     "problems": ("MachineError", "Problem"),
     "sections.json_schema": ("schema",),
     "sections.limits": ("Limits",),
     "sections.motors": ("Motor",),
     "sections.sensors": ("Sensor",),
+    "sections.settings": ("PlantSettings",),
     "sections.tolerances": ("Tolerance",),
 }
 

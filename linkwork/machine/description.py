@@ -24,6 +24,7 @@ from linkwork.machine.sections.force_settings import ForceRow, ForceSettings, fo
 from linkwork.machine.sections.limits import Limits
 from linkwork.machine.sections.motors import Motor
 from linkwork.machine.sections.sensors import Sensor
+from linkwork.machine.sections.settings import PlantSettings, PreloadLimit
 from linkwork.machine.sections.tolerances import Tolerance
 from linkwork.machine.signal_values import Signal
 from linkwork.machine.twin_settings import TwinSettings
@@ -50,28 +51,6 @@ class LoadLimit:
     is_force: bool
     most: float
     faults: bool
-
-
-@dataclass(frozen=True)
-class PlantSettings:
-    """Settings of the plant daemon."""
-
-    period_s: float
-    integrator: Literal["adaptive_rk4", "rk4", "semi_implicit", "gauss"]
-    formulation: Literal["projected", "minimal"]
-    substeps: int
-    command_timeout_periods: int
-    on_timeout: Literal["brake", "damp", "zero"]
-    peer_timeout_s: float
-    on_overrun: Literal["slip", "advance"]
-
-
-@dataclass(frozen=True)
-class PreloadLimit:
-    """A motor's pre-load from the start, and the largest that may be asked for (N m or N)."""
-
-    effort: float
-    most: float
 
 
 @dataclass(frozen=True)

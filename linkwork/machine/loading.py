@@ -95,7 +95,6 @@ def machine_in(document: Document, plant_set: Sequence[str] = (), *, offline: bo
     switchable = tuple(name for name, spec in file.constraints.items() if spec.switchable)
     signals = tuple(spec.make(name) for name, spec in file.signals.items())
     goals = goal_coordinates(file, mechanism, document, q, assembly.dof)
-    plant = building.plant_settings(file)
     controller = building.controller_settings(
         file,
         goals,
@@ -116,12 +115,12 @@ def machine_in(document: Document, plant_set: Sequence[str] = (), *, offline: bo
         force_sensors=feeling,
         initial_q=q,
         initial_v=v,
-        plant=plant,
+        plant=file.plant,
         controller=controller,
         driver=driver_settings(file.driver, motors, sensors),
         twin=twin_settings_of(file.twin, motors, controller.goal_coordinates, document),
         interface_hash=fingerprint(
-            interface_of(joints, motors, sensors, plant.period_s, feeling, switchable, signals)
+            interface_of(joints, motors, sensors, file.plant.period_s, feeling, switchable, signals)
         ),
         model_hash=fingerprint(building.physics(file)),
         plant_model_hash=fingerprint(building.physics(plant_file, plant=True)),

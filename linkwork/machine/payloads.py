@@ -57,7 +57,7 @@ def loaded(machine: Machine, payloads: Mapping[str, Sequence[float]]) -> Machine
 
 def vector_of(carried: CarriedLoad) -> Floats:
     """Return the load as one vector (10), see `load_vector`."""
-    return load_vector(carried.mass_kg, carried.com_m, carried.inertia_kg_m2)
+    return load_vector(carried.mass_kg, carried.com_m, carried.moments)
 
 
 class Loads:

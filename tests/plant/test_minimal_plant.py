@@ -25,10 +25,10 @@ def made(
     name: str, formulation: str = "minimal", integrator: str = "rk4", period_s: float = 0.001
 ) -> Machine:
     machine = load(name)
-    settings = replace(
-        machine.plant, formulation=formulation, integrator=integrator, period_s=period_s, substeps=1
+    settings = machine.plant.with_values(
+        formulation=formulation, integrator=integrator, period_s=period_s, substeps=1
     )
-    return replace(machine, plant=settings)  # type: ignore[arg-type]
+    return replace(machine, plant=settings)
 
 
 def counters(plant: Simulator) -> tuple[int, int]:

@@ -111,7 +111,7 @@ def _settings(machine: Machine) -> DescribedSettings:
             "damping_ratio": list(bounds.damping_ratio),
         },
         "payloads": {
-            one.point: {
+            one.name: {
                 "mass_kg": one.max_mass_kg,
                 "com_m": one.max_com_m,
                 "inertia_kg_m2": one.max_inertia_kg_m2,

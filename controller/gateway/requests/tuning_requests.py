@@ -104,7 +104,7 @@ def _payload(gateway: Gateway, call: Call) -> Answering:
 
 
 def _bounds(gateway: Gateway, point: str) -> PayloadBounds:
-    known = {one.point: one for one in gateway.machine.controller.payloads}
+    known = {one.name: one for one in gateway.machine.controller.payloads}
     if point in known:
         return known[point]
     if not known:

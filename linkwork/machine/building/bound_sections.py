@@ -16,17 +16,7 @@ from linkwork.machine.yaml_document import Document
 def payload_bounds(file: MachineFile) -> tuple[PayloadBounds, ...]:
     """Return what may be carried, in the order of the file."""
     points = list(file.points)
-    return tuple(
-        PayloadBounds(
-            name,
-            points.index(name),
-            spec.max_mass_kg,
-            spec.max_com_m,
-            spec.max_inertia_kg_m2,
-            None if spec.carried is None else spec.carried.make(),
-        )
-        for name, spec in file.controller.payloads.items()
-    )
+    return tuple(one.at(name, points.index(name)) for name, one in file.controller.payloads.items())
 
 
 def regions(file: MachineFile) -> tuple[Region, ...]:

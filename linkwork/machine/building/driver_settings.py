@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator
 
 from linkwork.machine.checks.unknown_names import unknown
-from linkwork.machine.description import PreloadLimit
 from linkwork.machine.problems import MachineError, Problem
 from linkwork.machine.sections.drivers import (
     DriverMotorSpec,
@@ -19,6 +18,7 @@ from linkwork.machine.sections.drivers import (
 from linkwork.machine.sections.file import MachineFile
 from linkwork.machine.sections.motors import Motor
 from linkwork.machine.sections.sensors import Sensor
+from linkwork.machine.sections.settings import PreloadLimit
 from linkwork.machine.yaml_document import Document
 
 
@@ -137,10 +137,8 @@ def preloads(file: MachineFile, document: Document, dof: int) -> tuple[PreloadLi
         problems.append(_not_redundant(file, document, dof, "preload", "there is no internal force to set"))
     if problems:
         raise MachineError(problems)
-    none = PreloadLimit(0.0, 0.0)
-    return tuple(
-        PreloadLimit(given[name].effort, given[name].most) if name in given else none for name in file.motors
-    )
+    none = PreloadLimit.model_construct(effort=0.0, most=0.0)
+    return tuple(given.get(name, none) for name in file.motors)
 
 
 def _unknown_motor(file: MachineFile, document: Document, key: str, name: str) -> Problem:

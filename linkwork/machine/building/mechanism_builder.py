@@ -20,8 +20,6 @@ from linkwork.machine.building.dof_names import (
 )
 from linkwork.machine.description import (
     ControllerSettings,
-    PlantSettings,
-    PreloadLimit,
 )
 from linkwork.machine.problems import Problem
 from linkwork.machine.sections.bounds import gain_bounds
@@ -33,6 +31,7 @@ from linkwork.machine.sections.formulas import with_names
 from linkwork.machine.sections.limits import Limits
 from linkwork.machine.sections.motors import Motor
 from linkwork.machine.sections.sensors import Sensor
+from linkwork.machine.sections.settings import PreloadLimit
 from linkwork.machine.yaml_document import Document
 from linkwork.multibody.constraints import Constraint
 from linkwork.multibody.forces import ForceElement
@@ -227,11 +226,6 @@ def sensors_of(file: MachineFile) -> tuple[Sensor, ...]:
     return tuple(sensor.at(name, order.index(name)) for name, sensor in file.sensors.items())
 
 
-def plant_settings(file: MachineFile) -> PlantSettings:
-    """Return the settings of the plant daemon."""
-    return PlantSettings(**file.plant.model_dump(exclude={"set"}))
-
-
 _NOT_AS_THEY_ARE = {
     *("period_s", "goal_coordinates", "tolerances", "log_cap_MB", "estimator", "disturbance_observer"),
     *("preload", "effort_scale", "force", "gain_bounds", "payloads", "publish"),
@@ -249,7 +243,7 @@ def controller_settings(
     return ControllerSettings(
         **spec.model_dump(exclude=_NOT_AS_THEY_ARE),
         estimator=estimator_settings(spec.estimator, spec.disturbance_observer, spec.bandwidth_rad_s),
-        force=spec.force.make(),
+        force=spec.force,
         gain_bounds=gain_bounds(spec.gain_bounds, spec.bandwidth_rad_s, spec.damping_ratio),
         payloads=payload_bounds(file),
         period_s=file.plant.period_s,

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import model_validator
 
 from linkwork.machine.sections.bodies import Inertia
-from linkwork.machine.sections.fields import Number, Range, Section, Vector3, entry, wrong
+from linkwork.machine.sections.fields import NamedSection, Number, Range, Section, Vector3, entry, wrong
 
 
 class GainBoundsSpec(Section):
@@ -27,7 +27,7 @@ class GainBoundsSpec(Section):
         return self
 
 
-class CarriedSpec(Section):
+class CarriedLoad(Section):
     """A load that the machine carries while a condition of signals holds: a gripped part."""
 
     when: str = entry("Condition of signals under which the machine carries the load", max_length=1000)
@@ -37,20 +37,21 @@ class CarriedSpec(Section):
         "Inertia about the centre of mass, in the body's axes. Default: that of a point mass", "kg m²", None
     )
 
-    def make(self) -> CarriedLoad:
-        """Return the load."""
-        moments = np.zeros((3, 3)) if self.inertia_kg_m2 is None else self.inertia_kg_m2.matrix()
-        x, y, z = self.com_m
-        return CarriedLoad(self.when, self.mass_kg, (x, y, z), tuple(moments[np.triu_indices(3)].tolist()))
+    @property
+    def moments(self) -> tuple[float, ...]:
+        """Moments of inertia about the centre of mass: xx, xy, xz, yy, yz, zz."""
+        if self.inertia_kg_m2 is None:
+            return (0.0,) * 6
+        return tuple(self.inertia_kg_m2.matrix()[np.triu_indices(3)].tolist())
 
 
-class PayloadSpec(Section):
-    """The largest payload at a point."""
+class PayloadBounds(NamedSection):
+    """The largest payload at the point `name`, the `index`-th of the mechanism's."""
 
     max_mass_kg: Number = entry("Largest mass", "kg", gt=0)
     max_com_m: Number = entry("Largest distance of its centre of mass from the point", "m", 0.0, ge=0)
     max_inertia_kg_m2: Number = entry("Largest moment of inertia about its centre", "kg m²", 0.0, ge=0)
-    carried: CarriedSpec | None = entry(
+    carried: CarriedLoad | None = entry(
         "Load that comes and goes with signals, in addition to the payload", default=None
     )
 
@@ -85,31 +86,6 @@ class GainBounds:
 
     bandwidth_rad_s: tuple[float, float]
     damping_ratio: tuple[float, float]
-
-
-@dataclass(frozen=True)
-class CarriedLoad:
-    """A load that the machine carries while the condition `when` of signals holds.
-
-    `com_m` from the point; moments of inertia about it: xx, xy, xz, yy, yz, zz; in the axes of the body.
-    """
-
-    when: str
-    mass_kg: float
-    com_m: tuple[float, float, float]
-    inertia_kg_m2: tuple[float, ...]
-
-
-@dataclass(frozen=True)
-class PayloadBounds:
-    """Largest payload at `point`, the `index`-th of the mechanism's points; the load that signals attach."""
-
-    point: str
-    index: int
-    max_mass_kg: float
-    max_com_m: float
-    max_inertia_kg_m2: float
-    carried: CarriedLoad | None = None
 
 
 @dataclass(frozen=True)

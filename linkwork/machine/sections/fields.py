@@ -7,7 +7,15 @@ import re
 from inspect import get_annotations
 from typing import Annotated, Any, ClassVar, Self, TypeVar
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    model_validator,
+)
 from pydantic.config import JsonDict
 from pydantic_core import PydanticCustomError, PydanticUndefined
 
@@ -165,6 +173,29 @@ class Section(BaseModel):
             part = getattr(type(self), name, None)
             update |= part.stored(self, value) if isinstance(part, SectionPart) else {name: value}
         return self.model_copy(update=update)
+
+
+class NamedSection(Section):
+    """A section that code uses under the name of what it is about, and its place among the machine's."""
+
+    _name: str = PrivateAttr("")
+    _index: int = PrivateAttr(-1)
+
+    @property
+    def name(self) -> str:
+        """Name of what it is about: of a joint, JOINT.DOF, of a task coordinate, of a point."""
+        return self._name
+
+    @property
+    def index(self) -> int:
+        """Place of a degree of freedom in v, of a point among the mechanism's."""
+        return self._index
+
+    def at(self, name: str, index: int = -1) -> Self:
+        """Return the section under this name and at this place."""
+        placed = self.model_copy()
+        placed._name, placed._index = name, index
+        return placed
 
 
 def entry(about: str, unit: str = "", default: Any = PydanticUndefined, **rules: Any) -> Any:

@@ -20,7 +20,7 @@ from linkwork.machine.sections.joint_types import Joint
 from linkwork.machine.sections.motors import Motor
 from linkwork.machine.sections.scene_section import SceneSpec
 from linkwork.machine.sections.sensors import Sensor
-from linkwork.machine.sections.settings import ControllerSpec, PlantSpec
+from linkwork.machine.sections.settings import ControllerSpec, PlantSettings
 from linkwork.machine.sections.signal_section import SignalSpec
 from linkwork.machine.sections.tasks import Task
 from linkwork.machine.sections.twin_section import TwinSpec
@@ -97,7 +97,7 @@ class MachineFile(Section):
         "that is the initial pose",
         default={},
     )
-    plant: PlantSpec = entry("The plant daemon", default=PlantSpec())
+    plant: PlantSettings = entry("The plant daemon", default=PlantSettings())
     controller: ControllerSpec = entry("The controller daemon", default=ControllerSpec())
     twin: TwinSpec = entry("The digital twin: a simulation that runs beside the machine", default=TwinSpec())
     driver: DriverSpec = entry(

@@ -11,7 +11,7 @@ from linkwork.multibody.constraints.constraint import Row
 from linkwork.multibody.mechanism import Mechanism
 
 
-class ForceSpec(Section):
+class ForceSettings(Section):
     """Force control: settings for pressed contacts and controlled constraint forces."""
 
     proportional: Number = entry("Gain on the error of force", "1", 0.0, ge=0, le=100)
@@ -52,27 +52,6 @@ class ForceSpec(Section):
         50.0,
         gt=0,
     )
-
-    def make(self) -> ForceSettings:
-        """Return the controller's settings."""
-        return ForceSettings(**self.model_dump())
-
-
-@dataclass(frozen=True)
-class ForceSettings:
-    """Settings of force control, see `ForceSpec`; N, s and Hz as the names say."""
-
-    proportional: float
-    integral_per_s: float
-    added_damping_ratio: float
-    most_correction_N: float
-    rate_N_s: float
-    tolerance_N: float
-    settle_s: float
-    touch_N: float
-    lost_s: float
-    source: Literal["sensor", "model"]
-    estimate_Hz: float
 
 
 @dataclass(frozen=True)

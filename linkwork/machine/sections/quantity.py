@@ -27,11 +27,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar, overload
 
-from pydantic import GetCoreSchemaHandler, PrivateAttr
+from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, PydanticUndefined, core_schema
 
 from linkwork.machine.sections.angle_or_length import ANGLE, LENGTH, angle_or_length
-from linkwork.machine.sections.fields import Number, Range, Section, SectionPart, entry, one_of, wrong
+from linkwork.machine.sections.fields import (
+    NamedSection,
+    Number,
+    Range,
+    Section,
+    SectionPart,
+    entry,
+    one_of,
+    wrong,
+)
 
 T = TypeVar("T")
 REQUIRED: Any = PydanticUndefined
@@ -243,31 +252,13 @@ def _spellings(key: str, about: str, units: tuple[Unit, ...], words: dict[str, s
     )
 
 
-class DofSection(Section, common=True):
-    """A section about one coordinate of the machine, which is an angle or a length.
+class DofSection(NamedSection, common=True):
+    """A section about one coordinate of the machine, an angle or a length, with its place in v (or q).
 
     As the type of a key, a common one takes either of its kinds: the one that `mark_kinds` has found.
     """
 
     is_angle: ClassVar[bool]
-    _name: str = PrivateAttr("")
-    _index: int = PrivateAttr(-1)
-
-    @property
-    def name(self) -> str:
-        """The name of the coordinate: of a joint, JOINT.DOF, or of a task coordinate."""
-        return self._name
-
-    @property
-    def index(self) -> int:
-        """Its place in v, and of a position in q."""
-        return self._index
-
-    def at(self, name: str, index: int = -1) -> Self:
-        """Return the section under the name of its coordinate."""
-        placed = self.model_copy()
-        placed._name, placed._index = name, index
-        return placed
 
     @classmethod
     def of_kind(cls, is_angle: bool) -> type[Self]:

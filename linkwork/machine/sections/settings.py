@@ -6,16 +6,16 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from linkwork.machine.sections.bounds import GainBoundsSpec, PayloadSpec
+from linkwork.machine.sections.bounds import GainBoundsSpec, PayloadBounds
 from linkwork.machine.sections.constraint_base import CoordinateName
 from linkwork.machine.sections.estimation import DisturbanceSpec, EstimatorSpec
 from linkwork.machine.sections.fields import Count, Name, Number, Section, entry, wrong
-from linkwork.machine.sections.force_settings import ForceSpec
+from linkwork.machine.sections.force_settings import ForceSettings
 from linkwork.machine.sections.tolerances import TolerancesSpec
 from linkwork.protocol.laws import MOTION_LAW_NAMES, MOTION_LAWS, MotionLawName
 
 
-class PlantSpec(Section):
+class PlantSettings(Section):
     """The plant daemon: its integrator, and its behaviour when the controller is silent."""
 
     period_s: Number = entry("Time between two states", "s", 0.001, gt=0, le=1)
@@ -50,7 +50,7 @@ class PlantSpec(Section):
     )
 
     @model_validator(mode="after")
-    def _formulation_takes_the_integrator(self) -> PlantSpec:
+    def _formulation_takes_the_integrator(self) -> PlantSettings:
         if self.formulation == "minimal" and self.integrator == "gauss":
             raise wrong(
                 "the method of Gauss cannot integrate minimal coordinates",
@@ -62,8 +62,8 @@ class PlantSpec(Section):
         return self
 
 
-class PreloadSpec(Section):
-    """The pre-load of one motor, at the joint."""
+class PreloadLimit(Section):
+    """A motor's pre-load from the start, and the largest that may be asked for (N m or N, at the joint)."""
 
     effort: Number = entry("Initial pre-load of the motor", "N m or N", 0.0)
     most: Number = entry("Largest pre-load that may be set in operation", "N m or N", gt=0)
@@ -91,7 +91,7 @@ class ControllerSpec(Section):
     damping_ratio: Number = entry("Damping ratio of the error dynamics", "1", 1.0, gt=0, le=100)
     estimator: EstimatorSpec = entry("Estimation of positions and velocities", default=EstimatorSpec())
     disturbance_observer: DisturbanceSpec | None = entry("Disturbance observer. Default: off", default=None)
-    preload: dict[CoordinateName, PreloadSpec] = entry(
+    preload: dict[CoordinateName, PreloadLimit] = entry(
         "Internal force of machines with redundant motors, by the names of motors", default={}
     )
     effort_scale: dict[CoordinateName, Annotated[Number, Field(gt=0, le=1e9)]] = entry(
@@ -104,10 +104,10 @@ class ControllerSpec(Section):
         "Bounds for changes of bandwidth and damping in operation. Default: no changes",
         default=None,
     )
-    payloads: dict[Name, PayloadSpec] = entry("Largest payloads, by the names in `points`", default={})
+    payloads: dict[Name, PayloadBounds] = entry("Largest payloads, by the names in `points`", default={})
     effort_filter_hz: Number = entry("Cut-off of the low-pass filter on efforts; 0: none", "Hz", 0.0, ge=0)
     tolerances: TolerancesSpec = entry("Tolerances of goals", default=TolerancesSpec())
-    force: ForceSpec = entry("Control of forces that goals name", default=ForceSpec())
+    force: ForceSettings = entry("Control of forces that goals name", default=ForceSettings())
     loss_limit: Count = entry(
         "States lost in a row until the link counts as broken", "periods", 20, ge=1, le=1_000_000
     )

@@ -46,7 +46,7 @@ def carry(rig: InProcess, planned: Planned) -> None:
     """The machine is told of its load, and so is whoever plans."""
     point = rig.machine.controller.payloads[0]
     assert rig.order(SetPayload(point.index, LOAD[0], LOAD[1:4], LOAD[4:]))["order_outcome"] == 1
-    planned.carried = {point.point: LOAD}
+    planned.carried = {point.name: LOAD}
 
 
 def to_the_end(rig: InProcess) -> list[Sample]:

@@ -41,7 +41,7 @@ def over_a_dome(folder: Path, source: str = "sensor", ball_m: float = 0.0) -> Ma
     path = folder / "dome.yaml"
     path.write_text(text, encoding="utf-8")
     machine = load(path)
-    force = replace(machine.controller.force, source=source)
+    force = machine.controller.force.with_values(source=source)
     return replace(machine, controller=replace(machine.controller, force=force))
 
 

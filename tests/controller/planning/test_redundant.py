@@ -18,7 +18,7 @@ from linkwork.controller.planning.paths.path import Path
 from linkwork.controller.planning.process.planner import judge, plan
 from linkwork.controller.planning.walk.walk import Walk, walk
 from linkwork.machine import Machine, load
-from linkwork.machine.description import PreloadLimit
+from linkwork.machine.sections.settings import PreloadLimit
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError
 from tests.controller.loop.goals_in_process import Planned
@@ -151,7 +151,9 @@ def test_the_metric_decides_who_gives_how_much_not_what_is_possible(redundant: M
     joints = [motor.index for motor in redundant.motors]
     chance = np.random.default_rng(4)
     for wish in (np.zeros(3), np.array([0.0, 0.0, 1.5])):
-        strained = replace(scaled.controller, preload=tuple(PreloadLimit(one, 2.0) for one in wish))
+        strained = replace(
+            scaled.controller, preload=tuple(PreloadLimit(effort=one, most=2.0) for one in wish)
+        )
         machine = replace(scaled, controller=strained)
         force = chance.normal(size=(len(other), machine.mechanism.nv)) * [1.0, 1.0, 0.3, 0.3]
         found = ZonotopeEfforts(machine, other)(np.einsum("nij,nj->ni", other, force))
