@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentError
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,10 +86,19 @@ def add_short_names(parser: pytest.Parser) -> None:
     """Add --plant, --seed …, where these names are free."""
     group = parser.getgroup("linkwork")
     for name, option in _OPTIONS.items():
-        with suppress(ValueError, ArgumentError):
+        if _is_free(parser, f"--{name}"):
             group.addoption(
                 f"--{name}", dest=f"rig_{name}", **{**option, "help": f"The same as --rig-{name}."}
             )
+
+
+def _is_free(parser: pytest.Parser, word: str) -> bool:
+    """Whether nobody has this option: some versions of pytest report a conflict only when it is used."""
+    import pytest  # loaded only where it runs
+
+    with suppress(pytest.UsageError):  # an option that needs a value
+        return word in parser.parse_known_and_unknown_args([word])[1]
+    return False
 
 
 def options_of(config: pytest.Config, machine: str) -> RigOptions:
