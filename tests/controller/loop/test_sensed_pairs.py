@@ -107,7 +107,12 @@ def once_around(machine: Machine, step: float = 0.01) -> Floats:
     raise AssertionError("the curve did not close")
 
 
-@pytest.mark.parametrize("name", LINKAGES)
+QUICK = ("crank_rocker", "nearly_a_parallelogram")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name in QUICK else pytest.mark.slow) for name in LINKAGES]
+)
 def test_two_sensed_joints_keep_the_branch_all_around_and_one_finds_each_fold(
     tmp_path: Path, name: str
 ) -> None:
