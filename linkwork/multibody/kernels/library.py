@@ -23,6 +23,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from linkwork.multibody.kernels.symbols import entry_name
+
 if TYPE_CHECKING:
     from linkwork.multibody.kernels.sources import Sources
 
@@ -34,7 +36,6 @@ __all__ = [
     "build_package",
     "compiler",
     "current",
-    "fingerprint",
     "function_in",
     "load",
     "load_package",
@@ -60,11 +61,6 @@ _FLAGS = (
 FLAGS_VARIABLE = "LINKWORK_CFLAGS"
 """Further flags for the compiler, as for sanitizers."""
 _OWN = ("sources.py", "translator.py", "library.py", "kernels.h", "kernels.c")
-
-
-def fingerprint(name: str, fields: Mapping[str, str]) -> int:
-    """Return the number by which a kernel knows a struct; fields: their types in C."""
-    return int(hashlib.sha256(f"{name}{dict(fields)}".encode()).hexdigest()[:15], 16)
 
 
 class NoCompiler(RuntimeError):
@@ -328,11 +324,6 @@ def _open(path: Path) -> ctypes.PyDLL:
     ):
         raise ImportError("linkwork does not run on this build of Python: arrays are laid out in another way")
     return library
-
-
-def entry_name(kernel: str) -> str:
-    """Return the symbol that Python calls, of a kernel `module.name`."""
-    return f"python_{kernel.replace('.', '_')}"
 
 
 def function_in(library: ctypes.PyDLL, name: str, text: str | None) -> Any:

@@ -28,7 +28,7 @@ from typing import Annotated, Any, ClassVar, get_args, get_origin, get_type_hint
 import numpy as np
 
 from linkwork.arrays import Flags, Floats, Integers
-from linkwork.multibody.kernels.library import fingerprint
+from linkwork.multibody.kernels.symbols import fingerprint
 
 __all__ = ["CheckedArray", "Struct"]
 

@@ -18,7 +18,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linkwork.multibody.kernels.library import entry_name, fingerprint
 from linkwork.multibody.kernels.sources import (
     Builtin,
     KernelError,
@@ -27,6 +26,7 @@ from linkwork.multibody.kernels.sources import (
     Sources,
     StructType,
 )
+from linkwork.multibody.kernels.symbols import entry_name, fingerprint
 
 __all__ = ["Translator", "Type"]
 
