@@ -46,7 +46,7 @@ WRITTEN: Final = frozenset(
 )  # fmt: skip
 """Requests that have a separate command, or none. Commands that need the lease acquire and release it."""
 
-_COMMANDS: Final = {
+COMMANDS: Final = {
     "up": ("cli.options.start:UpOptions", "cli.group_commands:up"),
     "down": ("cli.options.start:DownOptions", "cli.down_and_logs:down"),
     "logs": ("cli.options.start:LogsOptions", "cli.down_and_logs:logs"),
@@ -229,8 +229,8 @@ def _command(name: str) -> click.Command:
     group, _, word = name.partition(" ")
     epilog = _examples(name, group if word else "")
     own: OptionsCommand | None = None
-    if name in _COMMANDS:
-        options, what = _COMMANDS[name]
+    if name in COMMANDS:
+        options, what = COMMANDS[name]
         before = partial(require, *_NEEDS[name]) if name in _NEEDS else None
         if name in DAEMONS:  # a daemon's linear algebra stays in its own thread; before numpy is imported
             before = imported("timing.realtime:single_threaded_blas")
@@ -243,7 +243,7 @@ def _command(name: str) -> click.Command:
         return command
     if own is not None and name not in _GROUPS:
         return own
-    members = [each.removeprefix(f"{name} ") for each in _COMMANDS if each.startswith(f"{name} ")]
+    members = [each.removeprefix(f"{name} ") for each in COMMANDS if each.startswith(f"{name} ")]
     panels = {"Commands": list(DEMOS) if name == "demo" else members}
     return CommandGroup(name, _GROUPS[name], panels, lambda word: _command(f"{name} {word}"), own, epilog)
 

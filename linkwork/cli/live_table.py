@@ -13,7 +13,9 @@ from rich.live import Live
 from rich.text import Text
 
 from linkwork.cli.folding import MOST_SHOWN, left_out, passive_joints
-from linkwork.cli.status_commands import stream_told
+from linkwork.cli.options.operate import WatchOptions
+from linkwork.cli.status_commands import homing_told, stream_told
+from linkwork.client.connection import telemetry_endpoint
 from linkwork.controller.exchange.set_points import StreamState
 from linkwork.controller.supervision.state_machine import State
 from linkwork.display_units import channel_unit, shown
@@ -23,12 +25,35 @@ from linkwork.protocol.keys import ClientKeys
 from linkwork.protocol.request_client import RequestClient
 from linkwork.protocol.sockets import Subscriber
 from linkwork.protocol.telemetry import TELEMETRY_TOPIC, TWIN_TOPIC, read_telemetry
-from linkwork.terminal.output import console, number, table
+from linkwork.terminal.output import console, emit, number, table
 
 _REFRESH_S = 0.1
 _SILENT_S = 3.0
 _FIRST_S = 1.0
 """Time that the first sample may take, also where less was asked for."""
+
+
+def watch(options: WatchOptions) -> None:
+    """Run `linkwork watch`."""
+    with options.client() as client:
+        found = client.request("status")
+        described = client.request("describe")
+        homing = homing_told(found["device"], described) if found["device"].get("homing") else ""
+        units = {each["name"]: each["unit"] for each in described["coordinates"]}
+        for each in described.get("signals", ()):
+            units[each["name"]] = None if each["type"] == "digital" else each["unit"]
+        last = watch_telemetry(
+            client,
+            telemetry_endpoint(found["telemetry"], client.endpoint),
+            options.client_keys,
+            options.seconds,
+            show=not options.as_json,
+            homing=homing,
+            show_all=options.show_all,
+            units=units,
+        )
+    if options.as_json:
+        emit(last)
 
 
 def watch_telemetry(

@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+from linkwork.cli.app import COMMANDS
+from linkwork.command_line import imported
 from tests.command import linkwork
 
 HEAVY = (
@@ -67,3 +69,10 @@ def test_mistakes_are_explained_as_before() -> None:
         ran = linkwork(*words)
         assert ran.returncode == 2
         assert said in ran.stderr
+
+
+def test_every_command_is_where_its_table_says() -> None:
+    """Commands are imported when they are called, so that a function that is missing shows here only."""
+    for options, function in COMMANDS.values():
+        assert callable(imported(function)), function
+        assert isinstance(imported(options), type), options
