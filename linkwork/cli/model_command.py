@@ -121,6 +121,32 @@ def _say(found: dict[str, Any], *, show_all: bool) -> None:
     _say_closures(found["closures"], show_all=show_all)
     if found["closed_form"] is not None:
         say(f"    solved in closed form by `minimal`: {found['closed_form']}")
+    _say_elements(found)
+    coordinates = [name for name in found["coordinates"] if name not in hidden]
+    say(f"coordinates: {', '.join(coordinates)}")
+    _say_degrees_of_freedom(found)
+    if found["mobility"] != found["degrees_of_freedom"]:
+        say(f"singular pose: {counted(found['mobility'], 'instantaneous degree')} of freedom")
+    say(
+        f"actuated: {', '.join(found['actuated']) or 'none'}; "
+        f"passive: {len(hidden) or ', '.join(found['passive']) or 'none'}"
+    )
+    _say_control(found)
+    put = found["assembly"]
+    say(
+        f"assembled in {put['iterations']} iterations to {put['residual']:.3g}; "
+        f"kept: {', '.join(put['kept'])}"
+    )
+    rows = [
+        (name, number(value), number(put["v"].get(name)))
+        for name, value in put["q"].items()
+        if name not in hidden
+    ]
+    show(table("initial state", ("", "rad, m", "per second"), rows))
+
+
+def _say_elements(found: dict[str, Any]) -> None:
+    """Show stops, contacts, springs and forces."""
     for stop in found["stops"]:
         say(
             f"    {stop['dof']}: stops at {stop['low']:.6g} and {stop['high']:.6g} (rad or m), "
@@ -141,8 +167,10 @@ def _say(found: dict[str, Any], *, show_all: bool) -> None:
         )
     for force in found["forces"]:
         say(f"    {force['name']}: force or torque {force['acts']}: {force['value']}")
-    coordinates = [name for name in found["coordinates"] if name not in hidden]
-    say(f"coordinates: {', '.join(coordinates)}")
+
+
+def _say_degrees_of_freedom(found: dict[str, Any]) -> None:
+    """Show how the degrees of freedom are counted, and how the rank was decided."""
     idle = f", of them {len(found['idle'])} idle" if found["idle"] else ""
     dof, velocities = found["degrees_of_freedom"], counted(found["velocities"], "velocity")
     say(
@@ -170,12 +198,10 @@ def _say(found: dict[str, Any], *, show_all: bool) -> None:
             else "in one piece"
         )
         say(f"the rows are factored {how}: {factored['why']}")
-    if found["mobility"] != found["degrees_of_freedom"]:
-        say(f"singular pose: {counted(found['mobility'], 'instantaneous degree')} of freedom")
-    say(
-        f"actuated: {', '.join(found['actuated']) or 'none'}; "
-        f"passive: {len(hidden) or ', '.join(found['passive']) or 'none'}"
-    )
+
+
+def _say_control(found: dict[str, Any]) -> None:
+    """Show what motors and sensors determine, and what the controller refuses."""
     reach = f"yes ({found['controllability']:.3g})" if found["controllable"] else "no"
     say(
         f"controllable with these motors and sensors: {reach}; "
@@ -191,17 +217,6 @@ def _say(found: dict[str, Any], *, show_all: bool) -> None:
             f"the same measurements fit at least {counted(found['other_assemblies'], 'other assembly mode')};"
             " the initial pose says which is meant (assemblies: several asks for a confirmation)"
         )
-    put = found["assembly"]
-    say(
-        f"assembled in {put['iterations']} iterations to {put['residual']:.3g}; "
-        f"kept: {', '.join(put['kept'])}"
-    )
-    rows = [
-        (name, number(value), number(put["v"].get(name)))
-        for name, value in put["q"].items()
-        if name not in hidden
-    ]
-    show(table("initial state", ("", "rad, m", "per second"), rows))
 
 
 def _say_closures(closures: list[dict[str, Any]], *, show_all: bool) -> None:

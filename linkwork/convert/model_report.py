@@ -43,7 +43,6 @@ def report(machine: Machine) -> dict[str, Any]:
     held = sum(len(motion.row.rows) for motion in assembly.idle)
     names = list(mechanism.joint_names)
     driven = [motor.joint for motor in machine.motors]
-    q, v = machine.initial_q.tolist(), machine.initial_v.tolist()
     others = fitting_poses(machine)
     return {
         "name": machine.name,
@@ -94,14 +93,21 @@ def report(machine: Machine) -> dict[str, Any]:
         "sensing": told(machine),
         "other_assemblies": len(others.modes),
         "continuum": list(others.free),
-        "assembly": {
-            "residual": assembly.residual,
-            "iterations": assembly.iterations,
-            "kept": list(assembly.kept),
-            "unkept": [asdict(value) for value in assembly.unkept],
-            "q": dict(zip(mechanism.position_names, q, strict=True)),
-            "v": dict(zip(names, v, strict=True)),
-        },
+        "assembly": _assembly(machine),
+    }
+
+
+def _assembly(machine: Machine) -> dict[str, Any]:
+    """Residual and origin of the initial state, and the state."""
+    mechanism, assembly = machine.mechanism, machine.assembly
+    q, v = machine.initial_q.tolist(), machine.initial_v.tolist()
+    return {
+        "residual": assembly.residual,
+        "iterations": assembly.iterations,
+        "kept": list(assembly.kept),
+        "unkept": [asdict(value) for value in assembly.unkept],
+        "q": dict(zip(mechanism.position_names, q, strict=True)),
+        "v": dict(zip(mechanism.joint_names, v, strict=True)),
     }
 
 

@@ -1,6 +1,6 @@
 """The immutable model of a mechanism, and how it is built from its description."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -221,6 +221,17 @@ class _Fields:
         return Model(self.counts | plan.counts, {**self.parameters, **tables, **plan.tables})
 
 
+def _check_points(points: Sequence[Point], bodies: Collection[str]) -> None:
+    """Raise ModelError for two points of one name and for a body that there is not."""
+    check_names("points", [point.name for point in points])
+    for point in points:
+        if point.body not in bodies:
+            raise ModelError(
+                f"there is no body {point.body!r}; known: {', '.join(bodies)}",
+                ("points", point.name, "body"),
+            )
+
+
 def _fields(
     bodies: Sequence[Body],
     joints: Sequence[Joint],
@@ -244,13 +255,7 @@ def _fields(
         )
     names = [name for each in places.dof.values() for name in each.names]
     angles = [angle for each in places.dof.values() for angle in each.is_angle]
-    check_names("points", [point.name for point in points])
-    for point in points:
-        if point.body not in seats:
-            raise ModelError(
-                f"there is no body {point.body!r}; known: {', '.join(seats)}",
-                ("points", point.name, "body"),
-            )
+    _check_points(points, seats)
     own = {names[k]: k for k in dof_with_coordinates(links)}
     everything = (*(Coordinate(name, "joint", name) for name in own), *coordinates)
     check_names("coordinates", [c.name for c in everything])
