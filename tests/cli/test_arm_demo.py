@@ -21,6 +21,7 @@ def recording() -> DemoRun:
     return replace(first, beside=second)
 
 
+@pytest.mark.slow
 def test_both_wrists_make_the_motion_with_the_same_efforts(recording: DemoRun) -> None:
     found = DEMO.report(recording)
     assert found["tracking_error_max"] < 1e-4

@@ -37,6 +37,7 @@ def test_a_path_is_read_as_text_and_as_path(write, scara_text):
     assert machine.load(path).config_hash == machine.load(str(path)).config_hash
 
 
+@pytest.mark.slow
 def test_an_installed_wheel_brings_its_machines(tmp_path):
     pytest.importorskip("hatchling", reason="building a wheel needs hatchling")
     root = Path(__file__).parents[2]

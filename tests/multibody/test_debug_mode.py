@@ -113,6 +113,7 @@ def test_debug_mode_names_an_index_out_of_range() -> None:
     assert told[6] == "TypeError Model given for a GivenArrays"
 
 
+@pytest.mark.slow
 def test_ticks_of_a_closed_chain_stay_inside_their_arrays() -> None:
     """A whole machine in debug mode, from its file to the motors: the same record, bit for bit."""
     same(run(_TICKS, **{DEBUG_VARIABLE: "1"}).stdout, run(_TICKS).stdout)

@@ -99,6 +99,7 @@ def test_closures_without_brakes_move_as_under_zero_bit_for_bit(
     assert states(started(), BRAKE, 100) == states(started(), ZERO, 100)
 
 
+@pytest.mark.slow
 def test_a_double_pendulum_without_brakes_keeps_its_energy() -> None:
     simulator = Simulator(load("double_pendulum"))
     simulator.v[:] = 6.0, -3.0

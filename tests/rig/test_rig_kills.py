@@ -82,6 +82,7 @@ def ran(folder: Path, pace: str) -> tuple[subprocess.CompletedProcess[str], Coll
     return done, read_collected(folder / "out" / "collected.jsonl")
 
 
+@pytest.mark.slow
 def test_a_dead_plant_in_lockstep_and_a_failure_that_says_why(tmp_path: Path) -> None:
     done, collected = ran(tmp_path, "lockstep")
     verdicts = {test.name: test.verdict for test in collected.tests if test.verdict != "skipped"}

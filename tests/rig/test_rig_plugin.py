@@ -157,6 +157,7 @@ def test_what_a_rig_cannot_do_is_skipped_with_the_reason(collected: Collected) -
     }
 
 
+@pytest.mark.slow
 def test_the_rig_is_told(collected: Collected) -> None:
     facts = collected.rigs["scara"]
     assert (facts["pace"], facts["seed"], facts["plant"]) == ("lockstep", 3, "own")

@@ -84,6 +84,7 @@ def test_a_law_of_another_package_is_built_by_one_command_and_controls(
     assert moved(folder, runtime) == pytest.approx([0.3, -0.5], abs=1e-3)
 
 
+@pytest.mark.slow
 def test_without_a_compiler_a_changed_law_runs_as_python_and_controls(
     folder: Path, runtime: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -65,6 +65,7 @@ def _angles(form):
     return np.array([form.at(float(x)).motor for x in s]), s
 
 
+@pytest.mark.slow
 def test_the_rounded_table_is_a_little_slower():
     time, place, _ = driven(platform_of(), 2.0, 1e-3)
     np.testing.assert_allclose(crossings_of(time, place[:, 2]), ROUNDED_S, atol=1e-4)
