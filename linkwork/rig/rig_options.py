@@ -93,7 +93,7 @@ def add_short_names(parser: pytest.Parser) -> None:
 
 
 def _is_free(parser: pytest.Parser, word: str) -> bool:
-    """Whether nobody has this option: some versions of pytest report a conflict only when it is used."""
+    """Whether this option is free: some versions of pytest report a conflict only when it is used."""
     import pytest  # loaded only where it runs
 
     with suppress(pytest.UsageError):  # an option that needs a value

@@ -24,7 +24,7 @@ from tests.system.chaos.striking import Arena, Outcome
 from tests.system.chaos.trials import Trial, draw
 
 SHORT_SEED, SHORT_BLOCK, SHORT_LONGEST_STOP_S = 335, 10, 1.6
-SHORT_TRIALS = 5
+SHORT_TRIALS = 3
 """Of each half, of its ten: a full CI run must stay within its time."""
 BLOCK = 20
 """Trials on one rig."""
