@@ -33,7 +33,9 @@ def _run(script: Path | str, folder: Path, **environment: str) -> str:
     return ran.stdout
 
 
-@pytest.mark.parametrize("name", FORMER)
+@pytest.mark.parametrize(
+    "name", [FORMER[0], *(pytest.param(name, marks=pytest.mark.slow) for name in FORMER[1:])]
+)
 def test_a_module_of_the_same_name_beside_the_script_does_no_harm(tmp_path: Path, name: str) -> None:
     (tmp_path / f"{name}.py").write_text("raise AssertionError('the user\\'s own module was imported')\n")
     script = tmp_path / "mine.py"

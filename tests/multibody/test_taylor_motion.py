@@ -73,7 +73,9 @@ TREES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", TREES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name == "branching tree" else pytest.mark.slow) for name in TREES]
+)
 def test_a_tree_moves_as_its_recursion_says(name):
     """State of first order, gap of third; two step sizes extrapolated meet Runge and Kutta's fourth order."""
     make, q, v, effort = TREES[name]
@@ -203,7 +205,10 @@ def _crank_energy(stepper: TaylorStepper) -> float:
 
 
 @pytest.mark.parametrize("speed", [1.5, pytest.param(4.0, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("phase", [1.2, pytest.param(1.2345, marks=pytest.mark.slow), np.pi / 2])
+@pytest.mark.parametrize(
+    "phase",
+    [pytest.param(1.2, marks=pytest.mark.slow), pytest.param(1.2345, marks=pytest.mark.slow), np.pi / 2],
+)
 def test_the_slider_crank_passes_its_branch_pose(speed, phase):
     """Equal links: the slider stands under the bearing at π/2; started there too. The branch is kept."""
     errors, angles = [], []

@@ -125,7 +125,12 @@ def closed(one: socket.socket) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("where", "kind"), [("requests", b"DEALER"), ("telemetry", b"SUB"), ("plant", b"DEALER")]
+    ("where", "kind"),
+    [
+        ("requests", b"DEALER"),
+        pytest.param("telemetry", b"SUB", marks=pytest.mark.slow),
+        ("plant", b"DEALER"),
+    ],
 )
 def test_a_message_of_endless_frames_is_not_held(rigs: Make, where: str, kind: bytes) -> None:
     rig = rigs("lockstep")

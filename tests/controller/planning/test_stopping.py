@@ -76,7 +76,7 @@ def efforts(machine, block, profile):
     return np.array(shares)
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(st.floats(0.0, 0.999), st.floats(0.05, 1.0))
 def test_a_stop_from_anywhere_at_any_rate_keeps_every_effort(swung, share, rate):
     machine, block = swung
@@ -86,7 +86,7 @@ def test_a_stop_from_anywhere_at_any_rate_keeps_every_effort(swung, share, rate)
     assert profile[-1][1] == pytest.approx(0.0, abs=1e-12)
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(st.floats(0.0, 0.999), st.floats(0.0, 0.95))
 def test_speeding_up_from_anywhere_keeps_every_effort(swung, share, rate):
     machine, block = swung
