@@ -56,6 +56,7 @@ def before_a_wall(folder: Path, section: str) -> Iterator[Callable[..., Any]]:
         yield ask
 
 
+@pytest.mark.slow
 def test_a_collision_in_lockstep_stops_the_machine_and_can_be_backed_out_of(tmp_path: Path) -> None:
     with before_a_wall(tmp_path, "{on_exceeded: stop}") as ask:
         ask("enable")

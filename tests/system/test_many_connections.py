@@ -67,6 +67,7 @@ def raised() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 4 * FILES), hard))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("raised")
 def test_connections_beyond_the_limit_are_refused(tmp_path: Path, folder: Path) -> None:
     runtime, requests = folder, f"ipc://{folder}/scara/requests.ipc"
