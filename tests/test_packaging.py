@@ -6,6 +6,8 @@ import tarfile
 import zipfile
 from pathlib import Path, PurePosixPath
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -43,6 +45,7 @@ def tracked() -> set[str]:
 LINKED = ("controller", "plant", "protocol", "configs")
 
 
+@pytest.mark.slow
 def test_wheels_of_checkout_and_sdist_hold_every_file_of_the_package(tmp_path: Path) -> None:
     for name in ("wheel", "sdist", "unpacked", "again"):
         (tmp_path / name).mkdir()
