@@ -26,7 +26,7 @@ _QUANTITY: Final = rf"(?<![\w.])({_NUMBER})(?:(, allowed | to )({_NUMBER}))? ((?
 
 
 def refusal() -> str | None:
-    """Return what is wrong with the choice of units, None where it is one."""
+    """Return the error in the choice of units, or None."""
     if CHOICE in _CHOICES:
         return None
     return f"{VARIABLE} is {CHOICE!r}; allowed: {', '.join(_CHOICES)}; set one of them, or unset it"

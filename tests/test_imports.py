@@ -15,7 +15,7 @@ LAZY = {
     "linkwork/campaigns/run_worker.py": "runs by daemons import the worker's results",
     "linkwork/demos/__init__.py": "names of demos are read without their motions",
     "linkwork/machine/sections/angle_or_length.py": "joints have limits, which follow the joint's type",
-    "linkwork/multibody/kernels/build_hook.py": "the build has a path of its own",
+    "linkwork/multibody/kernels/build_hook.py": "the build uses another import path",
     "linkwork/multibody/kernels/library.py": "the translator, where kernels are built",
     "linkwork/rig/plugin.py": "pytest loads the plug-in in every project",
     "linkwork/terminal/failures.py": "errors whose modules a simple command does not load",

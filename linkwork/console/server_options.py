@@ -26,7 +26,7 @@ class ServerOptions:
 
     @property
     def protection_words(self) -> list[str]:
-        """The same protection as options of another console, at a port of its own."""
+        """Options of another console with the same protection, at another port."""
         words = ["--host", self.host]
         for name in self.hosts:
             words += ["--name", name]

@@ -66,7 +66,7 @@ _SETTINGS: Final[dict[Any, Any]] = {
 
 @contextmanager
 def _style() -> Iterator[None]:
-    """Draw with these settings, whatever the user's settings of matplotlib are."""
+    """Draw with these settings, independent of the user's matplotlib configuration."""
     import matplotlib
 
     with matplotlib.rc_context(), warnings.catch_warnings():

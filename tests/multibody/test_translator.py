@@ -172,7 +172,7 @@ def _branches(test: str, yes: list[str], no: list[str]) -> list[str]:
 
 
 def _while(test: str, body: list[str]) -> list[str]:
-    m = f"m{sum('while' in line for line in body)}"  # of its own, or a loop in a loop never ends
+    m = f"m{sum('while' in line for line in body)}"  # a counter for each loop, or nested loops never end
     end = [f"{m} += 1", f"if {m} == 3:", "    break"]
     return [f"{m} = 0", f"while {m} < 4 and ({test}):", *_indented([*body, *end])]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from abc import ABC, abstractmethod
 from inspect import get_annotations
 from typing import Annotated, Any, ClassVar, Self, TypeVar
 
@@ -106,19 +107,20 @@ Alias = Annotated[
 ]
 
 
-class SectionPart:
+class SectionPart(ABC):
     """An attribute of sections that stands for several keys, as a quantity with units (quantity.py)."""
 
+    @abstractmethod
     def fields(self, section: type[Section]) -> dict[str, tuple[Any, Any]]:
         """Return for each key of a section the type of its value and its `entry`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def check(self, section: Section) -> None:
         """Raise the error of a section (`wrong`) whose keys do not go together."""
 
+    @abstractmethod
     def stored(self, section: Section, value: Any) -> dict[str, Any]:
         """Return the values of a section's keys with which the attribute has this value."""
-        raise NotImplementedError
 
 
 class Section(BaseModel):

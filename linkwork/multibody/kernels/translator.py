@@ -3,7 +3,7 @@
 A kernel is plain typed Python in a closed subset: numbers, one- and two-dimensional arrays, tuples, `if`,
 `while`, `for … in range(…)`, calls of other kernels and of `math`. Annotations give the types of arguments
 and results, its first value that of a local variable. `Translator` writes one C function for each function.
-The order of operations is that of the source, so both give the same bits. What is not in the subset raises
+The order of operations is that of the source, so both give the same bits. Anything outside the subset raises
 `KernelError` with file, line and column; nothing is guessed.
 
 Types: int is int64_t, float is double, bool is bool; arrays are views, of a pointer and lengths; structs
@@ -395,7 +395,7 @@ class _Body:
         self._store(node.target, self._binary(node.op, left, self._expression(node.value), node))
 
     def _kept(self, value: Value) -> Value:
-        """A value in a variable of its own."""
+        """Store a value in a new variable."""
         name = self._fresh()
         self._emit(f"{value.type.c} {name} = {value.c};")
         return Value(name, value.type)
