@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from linkwork.machine import load
 from linkwork.plant.drivers.driver import Setup
 from linkwork.plant.drivers.hardware import Hardware
+from linkwork.plant.faults.injection_requests import MOST_TURNS
 from linkwork.protocol.codes import Pace
 from linkwork.protocol.injection import (
     FaultReport,
@@ -18,6 +20,7 @@ from linkwork.protocol.injection import (
     InjectRefusal,
     InjectRefused,
     read_answer,
+    read_inject,
 )
 from tests.plant.faults.line import OTHER, Line
 from tests.plant.test_hardware import CART
@@ -207,17 +210,29 @@ def test_a_message_that_is_too_long_is_refused_unread(change: dict[str, Any]) ->
     assert (answer.code, "at most 65536 bytes" in answer.text) == (InjectRefusal.MALFORMED, True)
 
 
-def test_messages_that_wait_are_bounded() -> None:
+def test_messages_that_wait_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    may_read = threading.Event()
+
+    def read_when_allowed(message: bytes) -> Inject:
+        assert may_read.wait(60.0)
+        return read_inject(message)
+
+    monkeypatch.setattr("linkwork.plant.faults.injection_requests.read_inject", read_when_allowed)
     line = Line(MACHINE, pace=Pace.DEVICE)
     line.run(1)
     for number in range(40):
         line.device.receive(OTHER, Inject(id=number, faults=[BIAS]).pack())
-    answers = [read_answer(message) for message in line.queue.to_others]
-    busy = [
-        each.id for each in answers if isinstance(each, InjectRefused) and each.code is InjectRefusal.BUSY
+    refused = [read_answer(message) for message in line.queue.to_others]
+    line.queue.to_others.clear()
+    assert [(each.id, getattr(each, "code", None)) for each in refused] == [
+        (number, InjectRefusal.BUSY) for number in range(MOST_TURNS, 40)
     ]
-    assert busy == list(range(busy[0], 40))
-    assert busy[0] in (16, 17), "one may have been read meanwhile"
+    may_read.set()
+    deadline = time.monotonic() + 60.0
+    while len(line.queue.to_others) < MOST_TURNS:
+        assert time.monotonic() < deadline
+        line.run(1)
+    assert [read_answer(message).id for message in line.queue.to_others] == list(range(MOST_TURNS))
 
 
 def test_many_faults_are_remembered_up_to_a_bound(monkeypatch) -> None:
