@@ -6,25 +6,18 @@ becomes
 
     x + Λ z,   E (x + Λ z) = 0,   and the basis Λ N with E Λ N = 0
 
-by a QR with exchange of columns of E Λ (scaled), so that brakes that repeat each other, or a closure, are
-no obstacle. The forces f that hold them follow from Λ'E'f = Λ'(M v̇ - r); of brakes that repeat each other the
-shortest. A stuck velocity is exactly zero in every result, so that its coordinate keeps its bits.
+(rows_on_basis.py), so that brakes that repeat each other, or a closure, are no obstacle. The forces f that
+hold them follow from Λ'E'f = Λ'(M v̇ - r); of brakes that repeat each other the shortest. A stuck velocity is
+exactly zero in every result, so that its coordinate keeps its bits.
 """
 
 from linkwork.arrays import Floats
+from linkwork.multibody.dynamics.rows_on_basis import follow_rows
 from linkwork.multibody.kernels.compiling import block, kernel
 from linkwork.multibody.kernels.layout import RANK
-from linkwork.multibody.kernels.views import copy, fill
+from linkwork.multibody.kernels.views import fill
 from linkwork.multibody.linalg.linear import cholesky, cholesky_solve
-from linkwork.multibody.linalg.orthogonal import pivoted_qr
-from linkwork.multibody.linalg.reflections import (
-    back_substitute,
-    exchange,
-    exchange_back,
-    forward_substitute,
-    reflect,
-    reflect_back,
-)
+from linkwork.multibody.linalg.reflections import exchange, forward_substitute, reflect_back
 from linkwork.multibody.workspace import Model, Workspace
 
 REPEATS = 1e-9
@@ -65,32 +58,14 @@ def hold_stuck(m: Model, w: Workspace, free: int, x: Floats) -> int:
             for j in range(free):
                 rows[held, j] = w.basis[j, k] / m.column_scale[k]
             held += 1
-    for j in range(free):
-        copy(w.basis[j], w.stuck_basis[j])
-    rank = pivoted_qr(rows, w.stuck_exchanges, w.stuck_reflected, REPEATS)
-    reflect(rows, w.stuck_reflected, rank, w.stuck_side)
-    fill(w.stuck_motion, 0.0)
-    for i in range(rank):
-        w.stuck_motion[i] = w.stuck_side[i]
-    back_substitute(rows, rank, w.stuck_motion)
-    exchange_back(w.stuck_exchanges, rank, w.stuck_motion)
+    rank = follow_rows(
+        rows, w.stuck_side, w.stuck_exchanges, w.stuck_reflected, REPEATS, w.stuck_motion,
+        w.stuck_basis, w.basis, x,
+    )  # fmt: skip
     for k in range(n):
-        for j in range(free):
-            x[k] += w.stuck_motion[j] * w.stuck_basis[j, k]
         if w.stuck[k] != 0.0:
             x[k] = 0.0
-    for left in range(free - rank):
-        fill(w.stuck_motion, 0.0)
-        for i in range(rank):
-            w.stuck_motion[i] = -rows[i, rank + left]
-        back_substitute(rows, rank, w.stuck_motion)
-        w.stuck_motion[rank + left] = 1.0
-        exchange_back(w.stuck_exchanges, rank, w.stuck_motion)
-        for k in range(n):
-            w.basis[left, k] = 0.0
-            for j in range(free):
-                w.basis[left, k] += w.stuck_motion[j] * w.stuck_basis[j, k]
-            if w.stuck[k] != 0.0:
+            for left in range(free - rank):
                 w.basis[left, k] = 0.0
     w.stuck_count[1] = rank
     return free - rank
