@@ -11,7 +11,7 @@ from linkwork.cli.options.files import CheckOptions, RobotsOptions
 from linkwork.launch.group import running_groups
 from linkwork.machine import Problem, load, load_with_problems, shipped, shipped_path
 from linkwork.machine.checks.controllability import refusals
-from linkwork.machine.checks.rank_gap import rank_decision
+from linkwork.machine.checks.rank_gap import rank_decision, undetermined_cells
 from linkwork.machine.problems import REFUSES, counted
 from linkwork.protocol.endpoints import running
 from linkwork.terminal.failures import DONE, USAGE
@@ -49,7 +49,8 @@ def check(options: CheckOptions) -> int:
         hidden = passive_joints(joints, driven, show_all=options.show_all)
         shown = ", ".join(name for name in joints if name not in hidden)
         more = f"; {left_out(hidden)}" if hidden else ""
-        alone = " for plant and simulation alone" if refused else ""
+        where = "offline simulation" if any(undetermined_cells(machine)) else "plant and simulation"
+        alone = f" for {where} alone" if refused else ""
         say(f"{machine.name}: valid{alone}; {counted(len(joints), 'joint')}: {shown}{more}")
         for reason in refused if not any(each.severity == "error" for each in problems) else ():
             say(f"{REFUSES}: {reason}")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from linkwork.machine import Machine, MachineError, load
 from linkwork.machine.checks.controllability import refusals
+from linkwork.machine.checks.rank_gap import rank_warnings
 from linkwork.plant.daemon.plant_pacing import PACES, EndRequested, alone
 from linkwork.plant.device.events import Events
 from linkwork.plant.device.plant_device import PlantDevice
@@ -280,7 +281,8 @@ def _real_time(options: PlantOptions, paces: tuple[Pace, ...]) -> Obtained:
 def _introduce(device: PlantDevice, obtained: Obtained, events: Events) -> None:
     machine, server, machinery = device.machine, device.server, device.machinery
     machinery = getattr(machinery, "inner", machinery)
-    for warning in (*map(str, machine.warnings), *obtained.warnings):
+    undetermined = list(rank_warnings(machine)) if machine.is_constrained and machinery.simulation else []
+    for warning in (*map(str, (*machine.warnings, *undetermined)), *obtained.warnings):
         events.say("warning", warning)
     events.say("realtime", obtained.line)
     paces = ", ".join(device.seat.terms.paces)

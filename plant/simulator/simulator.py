@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from linkwork.arrays import Floats
-from linkwork.machine import Machine
+from linkwork.machine import Machine, MachineError
+from linkwork.machine.checks.rank_gap import undetermined_cells
 from linkwork.multibody.assembly.switching import SwitchRefused, switch
 from linkwork.multibody.expressions.conditions import Condition, parse_condition
 from linkwork.multibody.steps.step import MINIMAL
@@ -273,7 +274,8 @@ class Simulator:
 def _force_sensing(machine: Machine, noise: np.random.Generator) -> ForceSensing | None:
     if not machine.force_sensors:
         return None
-
+    if wrong := list(undetermined_cells(machine)):
+        raise MachineError(wrong)
     return ForceSensing(machine, noise)
 
 

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from linkwork.machine import MachineError, check, load, shipped_path
+from linkwork.machine import MachineError, check, for_controller, load, shipped_path
 from linkwork.multibody.assembly.branch_velocities import BranchTangents, branch_velocities
 from linkwork.plant.offline.run import simulate
+from linkwork.plant.simulator.simulator import Simulator
 from tests.command import linkwork
 
 RODS = ("rod_a", "rod_b", "rod_c")
@@ -132,6 +133,30 @@ def test_what_a_closure_of_second_order_leaves_open_is_declared(write, extra, in
     ran = linkwork("simulate", str(path), "--duration", "0.1")
     assert "not determined" in ran.stdout
     assert "rod" in ran.stdout
+
+
+DRIVEN = "".join(
+    f"{section}: {{a: {words}, b: {words}}}\n"
+    for section, words in (
+        ("motors", "{max_force_N: 30, max_speed_m_s: 2, brake_force_N: 20}"),
+        ("sensors", "{velocity: true}"),
+    )
+)
+CELL = "force_sensors: {cell: {constraint: rod}}\n"
+
+
+@pytest.mark.parametrize("initial", ["", "initial: {a_m: 0.1}\n", "initial: {a_m: 0, b_m: 1.0e-9}\n"])
+def test_no_daemon_publishes_loads_that_a_closure_of_second_order_leaves_open(write, initial):
+    machine = load(write(rods(DRIVEN, initial)))
+    with pytest.raises(MachineError, match="rod holds to second order only in the initial pose"):
+        for_controller(machine)
+    assert Simulator(machine).measured.force.size == 0
+    path = write(rods(DRIVEN + CELL, initial))
+    with pytest.raises(MachineError, match="sensor measures a load that is not determined, as rod holds"):
+        Simulator(load(path))
+    errors = [each.key for each in check(path) if each.severity == "error"]
+    assert errors == ["constraints.rod", "force_sensors.cell"]
+    assert "valid for offline simulation alone" in linkwork("check", str(path)).stdout
 
 
 @pytest.mark.parametrize("pose", ["{crank_deg: 30}", "{crank_deg: 90, knee_deg: 180}"])

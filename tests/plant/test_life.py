@@ -41,6 +41,24 @@ def test_a_signal_ends_it_with_a_bye(
     assert not (runtime / "scara" / "plant.ipc").exists()
 
 
+def test_it_names_closures_whose_loads_are_not_determined(start_plant, tmp_path: Path) -> None:
+    """A rod of just the distance between two parallel slides."""
+    inertia = "{xx: 0.01, yy: 0.01, zz: 0.01}"
+    bodies = ", ".join(f"{name}: {{mass_kg: 1, inertia_kg_m2: {inertia}}}" for name in "ab")
+    slides = ", ".join(
+        f"{name}: {{type: prismatic, parent: world, child: {name}, at_m: [{at}, 0, 0], axis: [0, 0, 1]}}"
+        for name, at in (("a", 0), ("b", 1))
+    )
+    path = tmp_path / "rods.yaml"
+    path.write_text(
+        f"name: rods\nbodies: {{{bodies}}}\njoints: {{{slides}}}\n"
+        "constraints: {rod: {type: distance, a: {body: a}, b: {body: b}, distance_m: 1}}\n"
+    )
+    plant = start_plant(path)
+    (warning,) = [one["text"] for one in plant.events if one["event"] == "warning" and "rod" in one["text"]]
+    assert "constraints.rod: this constraint holds to second order only" in warning
+
+
 @pytest.mark.slow
 def test_while_it_waits_a_signal_ends_it_too(scara, start_plant, monkeypatch, runtime: Path) -> None:
     monkeypatch.setenv("LINKWORK_RUNTIME_DIR", str(runtime))

@@ -10,6 +10,7 @@ import numpy as np
 
 from linkwork.machine.building.initial_assembly import admitted, admitted_velocities
 from linkwork.machine.checks.force_stability import unstable
+from linkwork.machine.checks.rank_gap import short_closures
 from linkwork.machine.description import Machine
 from linkwork.machine.nearest_name import listed
 from linkwork.machine.problems import REFUSES, MachineError, Problem
@@ -63,7 +64,7 @@ def refusals(machine: Machine) -> list[ControlRefusal]:
 
     The controller, `linkwork check`, `linkwork model` and the import ask this one list.
     """
-    found = [*_unsupported(machine)]
+    found = [*_unsupported(machine), *_short(machine)]
     if machine.dof == 0:
         text = "the constraints leave no degree of freedom to control"
         return [*found, ControlRefusal(("constraints",), text, _alone(machine))]
@@ -119,6 +120,16 @@ def _unsupported(machine: Machine) -> Iterator[ControlRefusal]:
     elif machine.controller.law not in laws:
         why = f"the law {machine.controller.law} needs a motor on every joint, and no closures"
         yield ControlRefusal(("controller", "law"), why, f"Take {' or '.join(laws)}")
+
+
+def _short(machine: Machine) -> Iterator[ControlRefusal]:
+    """Yield what to say where closures hold what the controller's model of first order leaves free."""
+    for name in short_closures(machine):
+        why = (
+            f"{name} holds to second order only in the initial pose, which the controller's model does not "
+            "support: its load is not determined"
+        )
+        yield ControlRefusal(("constraints", name), why, _alone(machine))
 
 
 def _names_time(constraint: ExpressionConstraint) -> bool:
