@@ -37,7 +37,7 @@ def rows_of(machine: Machine, share: float) -> tuple[NDArray[Any], int]:
     """The ticks of a swing as the gateway sends them, and the tick from which a push acts."""
     rig = enabled(machine)
     plant, period = rig.simulator, rig.period_s
-    names = machine.controller.goal_coordinates
+    names = machine.goal_coordinates
     index = np.array([machine.coordinate_index(name) for name in names], np.int64)
     knots = np.linspace(0.0, SECONDS, 101)
     phase = 2.0 * np.pi * knots / SECONDS

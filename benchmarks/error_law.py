@@ -96,7 +96,7 @@ def coordinates_of(machine: Machine, name: str) -> NDArray[np.int64]:
 
 def along(machine: Machine, name: str, reference: Floats, ticks: int) -> list[ZeroOrderHold]:
     """What held efforts do to the machine over the last so many periods but one of a reference."""
-    alone, period_s = Alone(machine, coordinates_of(machine, name)), machine.controller.period_s
+    alone, period_s = Alone(machine, coordinates_of(machine, name)), machine.period_s
     found = []
     for k, (begin, middle) in enumerate(reference[:-1]):
         alone.come(begin[0], begin[1], period_s)
@@ -108,7 +108,7 @@ def along(machine: Machine, name: str, reference: Floats, ticks: int) -> list[Ze
 def compare(name: str, where: str, bandwidths: list[float]) -> list[dict[str, Any]]:
     """Largest distances from all three forms, over the jump, at each of the bandwidths (rad/s)."""
     base = with_encoders(load(name), 0)
-    period_s, found = base.controller.period_s, []
+    period_s, found = base.period_s, []
     periods: list[ZeroOrderHold] = []
     for omega in sorted(bandwidths):
         machine = with_controller(base, bandwidth_rad_s=omega, observer_bandwidth_rad_s=10.0 * omega)

@@ -152,7 +152,7 @@ def block(rig: BenchRig, seconds: float) -> dict[str, float]:
         stamps.append(records["sent_ns"].copy())
         missed += int(records["missed"].sum())
     sent = np.concatenate(stamps)
-    period = round(1e9 * rig.machine.controller.period_s)
+    period = round(1e9 * rig.machine.period_s)
     phase = (sent - sent[0]) % period
     middle = (
         np.median((phase + period // 2) % period) - period // 2

@@ -25,7 +25,7 @@ def measure(rounds: int, ticks: int, *, log: bool) -> dict[str, Any]:
     rates: dict[str, list[float]] = {"ping_pong": [], "holding": [], "following": []}
     with BenchRig("lockstep", log=log) as rig, Echo(rig.machine) as echo:
         rig.robot.enable()
-        trajectory = rig.forth_and_back(ticks * rig.machine.controller.period_s)
+        trajectory = rig.forth_and_back(ticks * rig.machine.period_s)
         echo.per_second(1000)
         for _ in range(rounds):
             rates["ping_pong"].append(echo.per_second(ticks))

@@ -36,7 +36,7 @@ def measure(seconds: float, cpu: int) -> dict[str, Any]:
     with BenchRig("device", cpu=cpu) as rig, Echo(rig.machine, cpu=cpu, priority=ECHO_PRIORITY) as echo:
         rig.robot.enable()
         trajectory = rig.forth_and_back()
-        ticker = Ticker(round(1e9 * rig.machine.controller.period_s))
+        ticker = Ticker(round(1e9 * rig.machine.period_s))
         end = now_ns() + round(1e9 * seconds)
         seen = rig.shared.head
         while now_ns() < end:

@@ -64,7 +64,7 @@ class RandomStream:
         self._middle = np.clip(self.bench.start, self._low + 0.1, self._high - 0.1)
         self._work = machine.workspace()
         self._joints = np.array([[*each.position, each.velocity] for each in machine.joints])
-        self._following = np.array([machine.controller.tolerances[i].following for i in self.bench.index])
+        self._following = np.array([machine.tolerances[i].following_limit for i in self.bench.index])
         self.most: dict[str, float] = {}
         self.counts = dict.fromkeys((*MODES, "nan", "set_points", "ticks", "streams", "faults"), 0)
         self.held_back: set[int] = set()

@@ -66,9 +66,9 @@ def _seconds(machine: Machine, steps: int, reactions: bool) -> float:
 def measure_published(name: str, ticks: int) -> dict[str, Any]:
     """Median time of `Tick.note` in microseconds, without reactions and with them."""
     machine = load(name)
-    publishing = replace(machine, controller=replace(machine.controller, publish=("reactions",)))
+    publishing = replace(machine, controller=machine.controller.with_values(publish=("reactions",)))
     usual, more = _note_us(machine, ticks), _note_us(publishing, ticks)
-    payloads = len(machine.controller.payloads)
+    payloads = len(machine.payloads)
     return {"machine": name, "payloads": payloads, "note_us": usual, "published_note_us": more}
 
 

@@ -186,7 +186,7 @@ def latency(seconds: float) -> None:
         crossed = np.flatnonzero(ahead[1:] * ahead[:-1] <= 0.0)
         if len(crossed) and speed > 2e-4:
             took.append(1e-6 * (out_ns[low + crossed[0] + 1] - sent[n]))
-    period_ms, median = 1e3 * machine.controller.period_s, float(np.median(took))
+    period_ms, median = 1e3 * machine.period_s, float(np.median(took))
     bound = transport + period_ms + 1e3 * delay_s
     print(
         f"set-point to command over {len(took)} set-points: median {median:.2f} ms,"

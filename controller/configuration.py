@@ -21,5 +21,5 @@ def configured(config: str, law: str | None = None) -> Machine:
     if law is not None and law != machine.controller.law:
         law_named(law)
         changed = hashlib.sha256(f"{machine.config_hash} law={law}".encode()).hexdigest()
-        machine = replace(machine, controller=replace(machine.controller, law=law), config_hash=changed)
+        machine = replace(machine, controller=machine.controller.with_values(law=law), config_hash=changed)
     return for_controller(machine)

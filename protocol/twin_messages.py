@@ -43,7 +43,7 @@ class Words:
     `input`, `output`, the signals.
 
     `answered`: `tick`, `time_s`; `compared`, 1 where the period that ended with this tick was compared;
-    `judged`; `worst`, the difference (twin_settings.differences) with the greatest share of its threshold,
+    `judged`; `worst`, the difference (twin_differences.differences) with the greatest share of its threshold,
     and that `share`; `power` (W) and `energy` (J, over the window) of the difference; `effort` (goal
     coordinates) and `motor_effort` (motors), N m or N; `stamp_ns`.
     """

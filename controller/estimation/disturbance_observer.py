@@ -28,7 +28,7 @@ class DisturbanceObserver:
 
     def __init__(self, machine: Machine, model: LoopModel) -> None:
         self._model = model
-        self._bandwidth = machine.controller.estimator.disturbance_bandwidth_rad_s
+        self._bandwidth = machine.controller.disturbance_bandwidth_rad_s
         motors, nv = len(machine.motors), machine.mechanism.nv
         self.effort = np.zeros(motors)
         self._missing, self._acceleration = np.zeros(motors), np.zeros(nv)

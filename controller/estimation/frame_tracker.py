@@ -54,7 +54,7 @@ class FrameTrackers:
     """The trackers of all frames of a machine, in the order of the file."""
 
     def __init__(self, machine: Machine) -> None:
-        period_s = machine.controller.period_s
+        period_s = machine.period_s
         self.all = tuple(FrameTracker(frame, period_s) for frame in machine.frames)
 
     def update(self, inputs: Floats, elapsed_s: float, *, fresh: bool, connected: bool) -> None:

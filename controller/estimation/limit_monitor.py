@@ -102,7 +102,7 @@ class LimitMonitor:
         """The file's task coordinates; those with a dot in their names are of constraints and contacts."""
         self._wraps = np.array(machine.mechanism.coordinate_wraps, np.bool_)
         self._loss_limit = machine.controller.loss_limit
-        self._largest_jump_s = self._loss_limit * machine.controller.period_s
+        self._largest_jump_s = self._loss_limit * machine.period_s
         self._loss_ratio = machine.controller.loss_ratio_per_s
         self.connected = False
 

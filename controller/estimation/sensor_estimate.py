@@ -194,11 +194,13 @@ class Estimator:
         )
         self.wiring = (joint, has_velocity, self.table, measured_balls(machine))
         self.cut_off_hz = settings.difference_cut_off_hz
-        self.bandwidth = settings.observer_bandwidth_rad_s if settings.velocity == "observer" else 0.0
+        self.bandwidth = (
+            machine.controller.observer_bandwidth_rad_s if settings.velocity == "observer" else 0.0
+        )
         self.first = True
         """Whether there is no past estimate: the next reading restarts the filter."""
-        blend = -np.expm1(-2.0 * np.pi * self.cut_off_hz * machine.controller.period_s)
-        gain = max(blend / machine.controller.period_s, self.bandwidth)
+        blend = -np.expm1(-2.0 * np.pi * self.cut_off_hz * machine.period_s)
+        gain = max(blend / machine.period_s, self.bandwidth)
         self.speed_uncertainty = np.array([sensor.speed_uncertainty(gain) for sensor in sensors])
         """Error of a measured joint's speed (sensors; rad/s or m/s) that its sensor explains."""
         unmeasured = len(sensors) < machine.mechanism.nv

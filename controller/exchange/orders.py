@@ -482,7 +482,7 @@ class SuggestPose(_PairsOrder):
 class ReportDifference(Order):
     """Stop on the path, or with `fault` raise the fault: the machine differs from its digital twin.
 
-    which: the difference (`machine.twin_settings.differences`), its value and its threshold.
+    which: the difference (`machine.twin_differences.differences`), its value and its threshold.
     """
 
     which: int

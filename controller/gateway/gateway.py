@@ -239,7 +239,7 @@ class Gateway:
 
     def check_tick(self, at_tick: int | None) -> None:
         """Refuse a request for a tick beyond the horizon."""
-        ahead = round(ORDER_HORIZON_S / self.machine.controller.period_s)
+        ahead = round(ORDER_HORIZON_S / self.machine.period_s)
         if at_tick is not None and at_tick - self.tick > ahead:
             text = (
                 f"at_tick: {at_tick} is more than {ORDER_HORIZON_S:g} s ({ahead} ticks) ahead of tick "

@@ -103,7 +103,7 @@ def _run(options: GatewayOptions, machine: Machine, held: Claim, notifier: Notif
         if options.endpoint is not None and options.endpoint != seat.requests:
             servers.append(stack.enter_context(RequestServer(options.endpoint, keys)))
         telemetry = [seat.telemetry, *([options.telemetry] if options.telemetry else [])]
-        every = round(1.0 / (machine.controller.telemetry_hz * machine.controller.period_s))
+        every = round(1.0 / (machine.controller.telemetry_hz * machine.period_s))
         broadcast = Broadcast(
             telemetry, layout, every, wall_clock=options.pace is not Pace.LOCKSTEP, keys=keys
         )

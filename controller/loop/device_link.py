@@ -54,7 +54,7 @@ class DeviceLink:
         self.lost_total = 0
         self._time_s = 0.0
         """Device time of the newest state."""
-        self._period_s = machine.controller.period_s
+        self._period_s = machine.period_s
         self._largest_jump_s = machine.controller.loss_limit * self._period_s
         self.unusable = 0
         """Messages dropped since the start because a defect of ours kept them from being read."""
@@ -74,7 +74,7 @@ class DeviceLink:
             interface=machine.interface_hash,
             model=machine.model_hash,
             pace=self._pace,
-            period_s=machine.controller.period_s,
+            period_s=machine.period_s,
             layout=machine.interface(),
             features=list(Feature),
         ).pack()

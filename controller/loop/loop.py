@@ -44,7 +44,7 @@ class Loop:
     ) -> None:
         layout = layout_for(machine)
         self.link, self.pace, self.inbox = link, pace, inbox
-        self.period_s = machine.controller.period_s
+        self.period_s = machine.period_s
         self.period_ns = round(1e9 * self.period_s)
         self.peer_timeout_s = machine.plant.peer_timeout_s
         self.loss_limit = machine.controller.loss_limit

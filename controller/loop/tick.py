@@ -66,7 +66,7 @@ class EffortCommand:
     """
 
     def __init__(self, machine: Machine, disturbance: Floats, wanted: Floats) -> None:
-        motors, period_s = machine.motors, machine.controller.period_s
+        motors, period_s = machine.motors, machine.period_s
         self.force = np.zeros(machine.mechanism.nv)
         self._sent, self._last = np.zeros((2, len(motors)))
         """The command of this tick, and the one before, which acts over the period that begins with it."""
@@ -134,7 +134,7 @@ class ActiveLaw:
         self._kind, self._law = LawKind.NONE, self._laws[LawKind.NONE]
         self.lag = 0.0
         """Share by which the law corrects for its own command's effect (`Law.lag`)."""
-        self._period_s = machine.controller.period_s
+        self._period_s = machine.period_s
         self._reference = Reference.sized(machine.dof)
         self._reference.forces = forces
 
@@ -178,9 +178,9 @@ class Tick:
         slot: Callable[[int], Floats] = no_slots,
         record: Record | None = None,
     ) -> None:
-        self._period_s = machine.controller.period_s
+        self._period_s = machine.period_s
         loads = None
-        if machine.controller.payloads:
+        if machine.payloads:
             empty = machine.mechanism
             machine = with_own_model(machine)
             loads = Loads(empty.model, machine.mechanism.model)

@@ -90,14 +90,13 @@ class MotionExecutor:
     def __init__(
         self, machine: Machine, watch: LimitMonitor, estimate: Workspace, slot: Callable[[int], Floats]
     ) -> None:
-        settings = machine.controller
         names = list(machine.mechanism.coordinate_names)
-        self._home = np.array([names.index(name) for name in settings.goal_coordinates], np.int64)
-        self._motion_law = law_named(settings.law)
-        self._start_tolerance = np.array([tolerance.start for tolerance in settings.tolerances])
+        self._home = np.array([names.index(name) for name in machine.goal_coordinates], np.int64)
+        self._motion_law = law_named(machine.controller.law)
+        self._start_tolerance = np.array([tolerance.start for tolerance in machine.tolerances])
         self._watch, self._slot = watch, slot
         self._theta, self._v = estimate.theta, estimate.v
-        self._period_s = settings.period_s
+        self._period_s = machine.period_s
         limiter = StreamLimiter(machine, estimate)
         self._jog, self._stream = Jog(machine, limiter, estimate), StreamedReference(machine, limiter)
         self.frames = FrameTrackers(machine) if machine.frames else None

@@ -35,7 +35,7 @@ class EstimateMonitor:
         self._branch = quality.branch
         self.needed = quality.closes
         """Whether the machine has closures, so that `check` finds anything."""
-        self._one = machine.controller.estimator.assemblies == "one"
+        self._one = machine.controller.estimator.assemblies != "several"
         self.confirmed = self._one
         self._suggested: Floats = np.full(len(estimate.q), np.nan)
         self.begin_at: Callable[[Floats], None] = lambda _: None

@@ -22,7 +22,7 @@ class FollowingError:
     """Monitor of the distance between reference and machine; `theta` are the coordinates of the estimate."""
 
     def __init__(self, machine: Machine, watch: LimitMonitor, theta: Floats) -> None:
-        self._most = np.array([tolerance.following for tolerance in machine.controller.tolerances])
+        self._most = np.array([tolerance.following_limit for tolerance in machine.tolerances])
         self._watch, self._theta = watch, theta
         self._error = np.zeros(len(theta))
         self._motion: ReferenceMotion | None = None

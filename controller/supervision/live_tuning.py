@@ -18,7 +18,7 @@ class Tuning:
 
     def __init__(self, machine: Machine, laws: Iterable[Law], loads: Loads | None) -> None:
         settings = machine.controller
-        self._bounds = settings.gain_bounds
+        self._bounds = settings.bounds_of("bandwidth_rad_s"), settings.bounds_of("damping_ratio")
         self._laws = [law for law in {id(law): law for law in laws}.values() if isinstance(law, Tunable)]
         self.gains = (settings.bandwidth_rad_s, settings.damping_ratio)
         """Bandwidth (rad/s) and damping ratio at work."""
@@ -26,7 +26,7 @@ class Tuning:
         self._loads = loads
         self.by_signal = SignalLoads(machine, loads)
         """Loads that signals attach; they change at once."""
-        self._known = {one.index for one in settings.payloads}
+        self._known = {one.index for one in machine.payloads}
         self._gain_share = self._load_share = 1.0
         self.changing = False
         """Whether `advance` has something to do."""
@@ -38,7 +38,7 @@ class Tuning:
         return self._ask_load(order)
 
     def _ask_gains(self, bandwidth: float, damping: float) -> OrderOutcome:
-        (slow, fast), (least, most) = self._bounds.bandwidth_rad_s, self._bounds.damping_ratio
+        (slow, fast), (least, most) = self._bounds
         if not (slow <= bandwidth <= fast and least <= damping <= most):
             return OrderOutcome.REFUSED_VALUE
         self._from, self._to, self._gain_share = self.gains, (bandwidth, damping), 0.0

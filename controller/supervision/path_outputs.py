@@ -77,7 +77,7 @@ class PathOutputs:
 
     def __init__(self, machine: Machine, value: Floats) -> None:
         self._value = value
-        self._ahead_s = NEAREST_PERIODS * machine.controller.period_s
+        self._ahead_s = NEAREST_PERIODS * machine.period_s
         self._ranges = [(signal.low, signal.high) for signal in machine.outputs]
         self.set_by_events, self.followed = np.zeros((2, len(value)))
         self._goal: Follow | None = None

@@ -119,7 +119,7 @@ class Supervisor:
         slot: Callable[[int], Floats],
     ) -> None:
         self._q, self._v = estimate.q[: len(estimate.v)], estimate.v
-        self._period_s = machine.controller.period_s
+        self._period_s = machine.period_s
         self._watch = LimitMonitor(machine, estimate)
         self._beliefs = EstimateMonitor(machine, estimate, quality)
         self.preload = Preload(machine)

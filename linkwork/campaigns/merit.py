@@ -86,7 +86,7 @@ class MeritRecorder:
             self._add(table[rows], true_q[rows])
 
     def _add(self, table: NDArray[Any], true_q: Floats) -> None:
-        period_s = self._machine.controller.period_s
+        period_s = self._machine.period_s
         error = table["reference"][:, self._columns] - self._coordinates.compute(true_q)
         turns = error[:, self._wraps]
         error[:, self._wraps] = turns - math.tau * np.round(turns / math.tau)
@@ -115,7 +115,7 @@ class MeritRecorder:
 
     def merit(self, ended: str = "") -> Merit:
         """Return the figures. ended: why the run ended before its goal did."""
-        period_s, ticks = self._machine.controller.period_s, self._ticks
+        period_s, ticks = self._machine.period_s, self._ticks
         fault = FaultCode(self._fault).name if self._fault else ""
         result = ended or (ResultCode(self._code).name if self._code is not None else "NOT_BEGUN")
         if not ticks:

@@ -154,7 +154,7 @@ def stability_margins(machine: Machine, requests: Sequence[MotionRequest]) -> tu
 
     machine: as of `ideal_machine`, with its kernels prepared. Raises NotAtRest.
     """
-    period_s, time_constants = machine.controller.period_s, TIME_CONSTANTS
+    period_s, time_constants = machine.period_s, TIME_CONSTANTS
     impulses = [IMPULSE * motor.max_effort for motor in machine.motors]
     while time_constants <= MOST_TIME_CONSTANTS:
         window = math.ceil(time_constants / (_slowest_rad_s(machine) * period_s))
@@ -174,7 +174,7 @@ def stability_margins(machine: Machine, requests: Sequence[MotionRequest]) -> tu
 def _slowest_rad_s(machine: Machine) -> float:
     """The slowest pole that the settings ask for."""
     settings = machine.controller
-    zeta, observer = settings.damping_ratio, settings.estimator.disturbance_bandwidth_rad_s
+    zeta, observer = settings.damping_ratio, settings.disturbance_bandwidth_rad_s
     share = zeta - math.sqrt(zeta * zeta - 1.0) if zeta > 1.0 else zeta
     return min(share * settings.bandwidth_rad_s, observer or math.inf)
 
@@ -183,7 +183,7 @@ def _responses(
     machine: Machine, requests: Sequence[MotionRequest], impulses: Sequence[float], window: int
 ) -> Floats:
     """Return the change of each motor's command (motors, window) after an impulse of its own."""
-    rest = round(REST_S / machine.controller.period_s)
+    rest = round(REST_S / machine.period_s)
     undisturbed = np.zeros((rest + window * len(impulses), len(impulses)))
     disturbed = undisturbed.copy()
     for index, impulse in enumerate(impulses):
@@ -210,7 +210,7 @@ def _commands(machine: Machine, requests: Sequence[MotionRequest], disturbance: 
     def motions() -> Iterator[MotionRequest]:
         yield from requests
         simulator.begin()
-        yield _hold(machine, latest[0]["reference"][0], len(disturbance) * machine.controller.period_s)
+        yield _hold(machine, latest[0]["reference"][0], len(disturbance) * machine.period_s)
 
     run = InProcessRun(machine, motions(), keep, simulator=simulator)
     end = run.run()
@@ -224,6 +224,6 @@ def _hold(machine: Machine, reference: Floats, seconds: float) -> MotionRequest:
     held = np.flatnonzero(np.isfinite(reference))
     names = [machine.mechanism.coordinate_names[index] for index in held]
     positions = reference[held].tolist()
-    times = (0.0, seconds + 2.0 * machine.controller.period_s)
+    times = (0.0, seconds + 2.0 * machine.period_s)
     points = [{"time_from_start_s": time, "positions": positions} for time in times]
     return MotionRequest("send", {"trajectory": {"coordinates": names, "points": points}})

@@ -210,6 +210,6 @@ class MotionPair:
         after = np.minimum(np.searchsorted(times, wanted), len(times) - 1)
         before = np.maximum(after - 1, 0)
         nearest = np.where(wanted - times[before] < times[after] - wanted, before, after)
-        margin_s = self.second.run.machine.controller.period_s
+        margin_s = self.second.run.machine.period_s
         inside = (wanted >= times[0] - margin_s) & (wanted <= times[-1] + margin_s)
         return np.where(inside, nearest, -1)

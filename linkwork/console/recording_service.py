@@ -96,7 +96,7 @@ class RecordingService:
             "recording": {
                 "file": motion.path.name,
                 "duration_s": motion.duration_s,
-                "period_s": motion.run.machine.controller.period_s,
+                "period_s": motion.run.machine.period_s,
                 "happenings": _happenings(motion, 0.0),
             },
             "beside": None

@@ -66,7 +66,7 @@ def scene_content(drawable: Drawable, described: dict[str, Any]) -> dict[str, An
             {"name": point.name, "body": point.body, "at": _list(point.at_m)} for point in mechanism.points
         ],
         "regions": [
-            {"point": region.point, "low": _bounded(region.low), "high": _bounded(region.high)}
+            {"point": region.name, "low": _bounded(region.low), "high": _bounded(region.high)}
             for region in drawable.regions
         ],
     }
@@ -92,7 +92,7 @@ def _list(value: Any) -> Any:
     return np.asarray(value, dtype=np.float64).round(9).tolist()
 
 
-def _bounded(place: tuple[float, float, float]) -> list[float | None]:
+def _bounded(place: tuple[float, ...]) -> list[float | None]:
     return [value if np.isfinite(value) else None for value in place]
 
 

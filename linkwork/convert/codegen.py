@@ -73,7 +73,7 @@ def switched_on(mechanism: Mechanism) -> Mechanism:
 
 def drive_of(machine: Machine) -> Drive | None:
     """The control law's numbers; None with too few motors or a wrong number of goals."""
-    names, goals = list(machine.mechanism.coordinate_names), machine.controller.goal_coordinates
+    names, goals = list(machine.mechanism.coordinate_names), machine.goal_coordinates
     free = machine.dof
     if len(goals) != free or len(machine.motors) < free:
         return None

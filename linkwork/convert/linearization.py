@@ -35,7 +35,7 @@ def linear_model(machine: Machine, where: str, coordinates: Sequence[str] = ()) 
     MachineError.
     """
     mechanism = switched_on(machine.mechanism)
-    wanted = tuple(coordinates) or tuple(machine.controller.goal_coordinates)
+    wanted = tuple(coordinates) or tuple(machine.goal_coordinates)
     choices = coordinate_choices(mechanism)
     for name in wanted:
         if name not in choices:

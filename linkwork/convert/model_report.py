@@ -59,7 +59,7 @@ def report(machine: Machine) -> dict[str, Any]:
             for joint in mechanism.joints
         ],
         "coordinates": list(mechanism.coordinate_names),
-        "goal_coordinates": list(machine.controller.goal_coordinates),
+        "goal_coordinates": list(machine.goal_coordinates),
         "closures": [
             {
                 "name": constraint.name,

@@ -78,7 +78,7 @@ def _states(name: str, recording: DemoRun) -> dict[int, tuple[Floats, Floats, Fl
     at = [machine.mechanism.coordinate_index(each) for each in TOOL]
     found = {}
     for row in tracking.rows[tracking.measured].tolist():
-        tick = round(float(table["path_s"][row]) / machine.controller.period_s)
+        tick = round(float(table["path_s"][row]) / machine.period_s)
         jacobian = coordinate_jacobian(machine.mechanism, table["q"][row + _AHEAD])[at]
         found[tick] = (table["coordinate"][row][at], jacobian, table["law_effort"][row])
     return found

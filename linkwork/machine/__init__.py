@@ -11,18 +11,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from linkwork.machine.catalogue import shipped, shipped_path
     from linkwork.machine.checks.controllability import for_controller
-    from linkwork.machine.description import (
-        ControllerSettings,
-        Machine,
-    )
+    from linkwork.machine.description import Machine
     from linkwork.machine.loading import check, given_state_of, load, load_with_problems, name_in
     from linkwork.machine.problems import MachineError, Problem
     from linkwork.machine.sections.json_schema import schema
     from linkwork.machine.sections.limits import Limits
     from linkwork.machine.sections.motors import Motor
     from linkwork.machine.sections.sensors import Sensor
-    from linkwork.machine.sections.settings import PlantSettings
-    from linkwork.machine.sections.tolerances import Tolerance
+    from linkwork.machine.sections.settings import ControllerSettings, PlantSettings
+    from linkwork.machine.sections.tolerances import Tolerances
 
 __all__ = [
     "load",
@@ -40,7 +37,7 @@ __all__ = [
     "Sensor",
     "PlantSettings",
     "ControllerSettings",
-    "Tolerance",
+    "Tolerances",
     "MachineError",
     "Problem",
 ]
@@ -48,15 +45,15 @@ __all__ = [
 _HOMES = {
     "catalogue": ("shipped", "shipped_path"),
     "checks.controllability": ("for_controller",),
-    "description": ("Machine", "ControllerSettings"),
+    "description": ("Machine",),
     "loading": ("load", "load_with_problems", "name_in", "check", "given_state_of"),
     "problems": ("MachineError", "Problem"),
     "sections.json_schema": ("schema",),
     "sections.limits": ("Limits",),
     "sections.motors": ("Motor",),
     "sections.sensors": ("Sensor",),
-    "sections.settings": ("PlantSettings",),
-    "sections.tolerances": ("Tolerance",),
+    "sections.settings": ("PlantSettings", "ControllerSettings"),
+    "sections.tolerances": ("Tolerances",),
 }
 
 

@@ -60,7 +60,7 @@ def _under(machine: Machine, closed: int) -> Machine | str:
     v.setflags(write=False)
     under = replace(machine, mechanism=mechanism, initial_q=q, initial_v=v, assembly=assembly)
     goals = tuple(_goal_coordinates(machine, mechanism, q))
-    under = replace(under, controller=replace(machine.controller, goal_coordinates=goals))
+    under = replace(under, goal_coordinates=goals)
     wrong = refusals(under)
     return wrong[0].message if wrong else under
 
@@ -78,7 +78,7 @@ def _holding(mechanism: Mechanism, switchable: tuple[str, ...], holding: tuple[s
 def _goal_coordinates(machine: Machine, mechanism: Mechanism, q: Floats) -> Iterator[str]:
     """Yield independent coordinates: those of the file as far as they go, then motors, then other joints."""
     own = [name for name in mechanism.joint_names if name in mechanism.coordinate_names]
-    names = [*machine.controller.goal_coordinates, *(motor.joint for motor in machine.motors), *own]
+    names = [*machine.goal_coordinates, *(motor.joint for motor in machine.motors), *own]
     rates = coordinate_jacobian(mechanism, q) @ admitted_velocities(mechanism, q)
     span = np.zeros((0, rates.shape[1]))
     for name in dict.fromkeys(name for name in names if name in mechanism.coordinate_names):

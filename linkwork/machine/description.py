@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,18 +16,17 @@ from linkwork.machine.chains import CLOSED_CHAIN, OPEN_CHAIN, Chain
 from linkwork.machine.frames import MovingFrame
 from linkwork.machine.problems import Problem
 from linkwork.machine.scene import Scene
-from linkwork.machine.sections.bounds import GainBounds, PayloadBounds, Region
+from linkwork.machine.sections.bounds import PayloadBounds, Region
 from linkwork.machine.sections.drivers import DriverSettings
-from linkwork.machine.sections.estimation import EstimatorSettings
 from linkwork.machine.sections.force_sensors import ForceSensor
-from linkwork.machine.sections.force_settings import ForceRow, ForceSettings, force_rows
+from linkwork.machine.sections.force_settings import ForceRow, force_rows
 from linkwork.machine.sections.limits import Limits
 from linkwork.machine.sections.motors import Motor
 from linkwork.machine.sections.sensors import Sensor
-from linkwork.machine.sections.settings import PlantSettings, PreloadLimit
-from linkwork.machine.sections.tolerances import Tolerance
+from linkwork.machine.sections.settings import ControllerSettings, PlantSettings, PreloadLimit
+from linkwork.machine.sections.tolerances import Tolerances
+from linkwork.machine.sections.twin_section import TwinSettings
 from linkwork.machine.signal_values import Signal
-from linkwork.machine.twin_settings import TwinSettings
 from linkwork.machine.visuals import VisualShape
 from linkwork.machine.yaml_document import Document
 from linkwork.multibody.constraints import Constraint
@@ -51,38 +50,6 @@ class LoadLimit:
     is_force: bool
     most: float
     faults: bool
-
-
-@dataclass(frozen=True)
-class ControllerSettings:
-    """Settings of the controller daemon.
-
-    `tolerances` has one entry for each of the mechanism's coordinates, in their order, `preload` one for each
-    motor, `effort_scale` too (N m or N): the unit in which its effort counts when efforts are allocated.
-    """
-
-    period_s: float
-    law: str
-    law_class: str | None
-    goal_coordinates: tuple[str, ...]
-    bandwidth_rad_s: float
-    damping_ratio: float
-    gain_bounds: GainBounds
-    payloads: tuple[PayloadBounds, ...]
-    effort_filter_hz: float
-    preload: tuple[PreloadLimit, ...]
-    effort_scale: tuple[float, ...]
-    estimator: EstimatorSettings
-    tolerances: tuple[Tolerance, ...]
-    goal_time_s: float
-    loss_limit: int
-    loss_ratio_per_s: float
-    lease_s: float
-    orphan_timeout_s: float
-    publish: tuple[Literal["reactions"], ...]
-    telemetry_hz: float
-    log_cap_bytes: int
-    force: ForceSettings
 
 
 @dataclass(frozen=True)
@@ -145,7 +112,9 @@ class Machine(Brief):
 
     `document` is the file as it was read, with the places of its keys. `mechanism` is the controller's
     model; `plant_mechanism` is that of the simulated plant (`plant.set`, command line). `coordinates` has the
-    limits of every coordinate in the mechanism's order, `joints` those of its nv degrees of freedom.
+    limits of every coordinate in the mechanism's order, `tolerances` their tolerances, `joints` the limits of
+    its nv degrees of freedom. `preload` has one entry for each motor, `effort_scale` too (N m or N): the unit
+    in which its effort counts when efforts are allocated.
     `initial_q` (nq) and `initial_v` (nv) are read-only and obey the constraints; `assembly` records how they
     were found. The `plant_set` are the settings of the plant that were given beside the file. `closed_form`
     names the explicit solution of the plant's closures that the file asks for. `switchable` names the
@@ -170,6 +139,10 @@ class Machine(Brief):
     force_sensors: tuple[ForceSensor, ...]
     initial_q: NDArray[np.float64]
     initial_v: NDArray[np.float64]
+    goal_coordinates: tuple[str, ...]
+    tolerances: tuple[Tolerances, ...]
+    preload: tuple[PreloadLimit, ...]
+    effort_scale: tuple[float, ...]
     plant: PlantSettings
     controller: ControllerSettings
     driver: DriverSettings
@@ -182,6 +155,7 @@ class Machine(Brief):
     assembly: Assembly
     closed_form: str | None = None
     regions: tuple[Region, ...] = ()
+    payloads: tuple[PayloadBounds, ...] = ()
     plant_set: tuple[str, ...] = ()
     switchable: tuple[str, ...] = ()
     closed_when: tuple[str, ...] = ()
@@ -197,6 +171,11 @@ class Machine(Brief):
     def path(self) -> str:
         """The path of the machine file."""
         return self.document.file
+
+    @property
+    def period_s(self) -> float:
+        """Time between two states of the plant, and two ticks of the controller, s."""
+        return self.plant.period_s
 
     @property
     def source_text(self) -> str:
@@ -221,7 +200,7 @@ class Machine(Brief):
     @property
     def effort_weights(self) -> NDArray[np.float64]:
         """Diagonal (motors) of the metric W of allocated efforts: the squares of their scales."""
-        return np.square(self.controller.effort_scale)
+        return np.square(self.effort_scale)
 
     def workspace(self) -> Workspace:
         """Return a new workspace of the controller's model in the initial state, put together."""
@@ -276,7 +255,7 @@ class Machine(Brief):
         """
         names = self.mechanism.coordinate_names
         if self.is_constrained or self.joint_coordinates < self.mechanism.nv:
-            return tuple(names.index(name) for name in self.controller.goal_coordinates)
+            return tuple(names.index(name) for name in self.goal_coordinates)
         return tuple(range(self.mechanism.nv))
 
     @property

@@ -17,9 +17,9 @@ from linkwork.arrays import Floats
 from linkwork.brief import Brief
 from linkwork.machine.alias_text import without_aliases
 from linkwork.machine.building import mechanism_builder as building
-from linkwork.machine.building.bound_sections import regions
 from linkwork.machine.building.contact_parameters import check_steps, with_compliance
-from linkwork.machine.building.driver_settings import driver_settings, effort_scales, preloads
+from linkwork.machine.building.dof_names import coordinates, degrees_of_freedom
+from linkwork.machine.building.driver_settings import effort_scales, preloads
 from linkwork.machine.building.idle_motions import idle_motions, with_idle
 from linkwork.machine.building.initial_state import (
     branch_warnings,
@@ -49,7 +49,6 @@ from linkwork.machine.sections.fields import NAME_PATTERN
 from linkwork.machine.sections.file import MachineFile
 from linkwork.machine.sections.force_settings import bears, row_unit
 from linkwork.machine.sections.frame_section import PARALLEL
-from linkwork.machine.sections.twin_section import twin_settings_of
 from linkwork.machine.units import choices, keys_of, with_aliases
 from linkwork.machine.visuals import VisualShape
 from linkwork.machine.yaml_document import Document, read_yaml
@@ -87,20 +86,12 @@ def machine_in(document: Document, plant_set: Sequence[str] = (), *, offline: bo
     if plant_mechanism.stops or plant_mechanism.contacts or plant_mechanism.elements:
         check_steps(plant_file, plant_mechanism, q, document, offline=offline)
     feeling = force_sensors(file, mechanism, document)
-    joints, motors, sensors = (
-        building.joint_limits_of(file),
-        building.motors_of(file),
-        building.sensors_of(file),
-    )
+    joints, order = building.joint_limits_of(file), degrees_of_freedom(file)
+    motors, sensors = building.placed(file.motors, order), building.placed(file.sensors, order)
     switchable = tuple(name for name, spec in file.constraints.items() if spec.switchable)
     signals = tuple(spec.make(name) for name, spec in file.signals.items())
     goals = goal_coordinates(file, mechanism, document, q, assembly.dof)
-    controller = building.controller_settings(
-        file,
-        goals,
-        preloads(file, document, assembly.dof),
-        effort_scales(file, document, assembly.dof),
-    )
+    file.twin.check_goals(goals, document)
     return Machine(
         name=file.name,
         about=file.about,
@@ -115,10 +106,14 @@ def machine_in(document: Document, plant_set: Sequence[str] = (), *, offline: bo
         force_sensors=feeling,
         initial_q=q,
         initial_v=v,
+        goal_coordinates=goals,
+        tolerances=tuple(file.controller.tolerances.of(name) for name in coordinates(file)),
+        preload=preloads(file, document, assembly.dof),
+        effort_scale=effort_scales(file, document, assembly.dof),
         plant=file.plant,
-        controller=controller,
-        driver=driver_settings(file.driver, motors, sensors),
-        twin=twin_settings_of(file.twin, motors, controller.goal_coordinates, document),
+        controller=file.controller,
+        driver=file.driver,
+        twin=file.twin,
         interface_hash=fingerprint(
             interface_of(joints, motors, sensors, file.plant.period_s, feeling, switchable, signals)
         ),
@@ -133,7 +128,8 @@ def machine_in(document: Document, plant_set: Sequence[str] = (), *, offline: bo
         ),
         assembly=assembly,
         closed_form=file.closed_form,
-        regions=regions(file),
+        regions=building.placed(file.workspace, file.points),
+        payloads=building.placed(file.controller.payloads, file.points),
         plant_set=tuple(plant_set),
         switchable=switchable,
         closed_when=tuple(file.constraints[name].closed_when for name in switchable),
@@ -170,7 +166,7 @@ def drawable(text: str) -> Drawable:
     """
     document = without_aliases(parse_machine(text))
     file = _checked(document.data, document)
-    return Drawable(_built(file, document), _visuals(file), regions(file))
+    return Drawable(_built(file, document), _visuals(file), building.placed(file.workspace, file.points))
 
 
 def _visuals(file: MachineFile) -> tuple[VisualShape, ...]:

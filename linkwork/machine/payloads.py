@@ -41,7 +41,7 @@ def loaded(machine: Machine, payloads: Mapping[str, Sequence[float]]) -> Machine
 
     With them all loads that signals attach: a path is admitted for the heaviest machine.
     """
-    carried = [one for one in machine.controller.payloads if one.carried is not None]
+    carried = [one for one in machine.payloads if one.carried is not None]
     if not payloads and not carried:
         return machine
     heavier = with_own_model(machine)
@@ -130,7 +130,7 @@ class SignalLoads:
         digital = [signal.name for signal in machine.signals if signal.is_digital]
         self._rules = [
             (one.index, parse_condition(one.carried.when, digital), vector_of(one.carried))
-            for one in machine.controller.payloads
+            for one in machine.payloads
             if one.carried is not None
         ]
         self._inputs = [signal.name for signal in machine.inputs]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,11 +13,12 @@ ENERGY = "energy"
 
 @dataclass(frozen=True)
 class TwinDifference:
-    """One monitored number: its name, kind ("motor", "coordinate", "energy") and unit."""
+    """One monitored number: name, kind, unit, and the largest value that is allowed (inf: not monitored)."""
 
     name: str
     kind: Literal["motor", "coordinate", "energy"]
     unit: str
+    threshold: float
 
     def __str__(self) -> str:
         """Name it."""
@@ -28,12 +30,17 @@ class TwinDifference:
 
 
 def differences(machine: Machine) -> tuple[TwinDifference, ...]:
-    """Return the monitored differences, in the order of `TwinSettings.thresholds`: motors, coordinates,
-    energy."""
-    turns = {each.name: each.is_angle for each in machine.coordinates}
-    motors = [TwinDifference(each.joint, "motor", "N m" if each.is_angle else "N") for each in machine.motors]
-    goals = [
-        TwinDifference(name, "coordinate", "N m" if turns[name] else "N")
-        for name in machine.controller.goal_coordinates
+    """Return the monitored differences: those of the motors, of the goal coordinates, of the energy."""
+    settings, turns = machine.twin, {each.name: each.is_angle for each in machine.coordinates}
+    share = math.inf if settings.effort_share is None else settings.effort_share
+    motors = [
+        TwinDifference(each.joint, "motor", "N m" if each.is_angle else "N", share * each.max_effort)
+        for each in machine.motors
     ]
-    return (*motors, *goals, TwinDifference(ENERGY, "energy", "J"))
+    goals = [
+        TwinDifference(
+            name, "coordinate", "N m" if turns[name] else "N", settings.efforts.get(name, math.inf)
+        )
+        for name in machine.goal_coordinates
+    ]
+    return (*motors, *goals, TwinDifference(ENERGY, "energy", "J", settings.energy_threshold))

@@ -57,7 +57,7 @@ def fault_record(
         raise ValueError(f"{recording.paths[0]} holds no fault; flight records do")
     fault = told[-1]
     run = RecordedRun(recording, machine)
-    time_s = (run.records["tick"] - fault["tick"]) * machine.controller.period_s
+    time_s = (run.records["tick"] - fault["tick"]) * machine.period_s
     inside = (time_s >= -before_s) & (time_s <= after_s)
     if not inside.any():
         raise ValueError(f"{recording.paths[0]} holds no ticks from {-before_s:g} to {after_s:g} s")
@@ -125,6 +125,6 @@ def _concerned(part: dict[str, Floats], machine: Machine, fault: dict[str, Any])
     }
     named = [name for name in str(fault.get("where") or "").split(", ") if name in there]
     if not named:
-        goals = [name for name in machine.controller.goal_coordinates if name in there] or list(there)
+        goals = [name for name in machine.goal_coordinates if name in there] or list(there)
         named = sorted(goals, key=lambda name: -float(np.ptp(there[name])))[:_AT_ONCE]
     return [(name, there[name]) for name in named]

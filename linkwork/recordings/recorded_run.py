@@ -68,7 +68,7 @@ class RecordedRun:
         self.recording, self.machine = recording, machine
         self.layout, self.wording = layout_for(machine), Messages(machine)
         self.records = self._records()
-        self.time_s = _time_line(self.records["time_s"], machine.controller.period_s)
+        self.time_s = _time_line(self.records["time_s"], machine.period_s)
 
     def _records(self) -> NDArray[Any]:
         """Return the ticks as records: the same memory where all channels were recorded."""
@@ -172,7 +172,7 @@ class RecordedRun:
             at, (low, high) = table["coordinate"][:, k], limits.position
             crossed(at > high, f"{limits.name} is above {high:.4g} {unit}")
             crossed(at < low, f"{limits.name} is below {low:.4g} {unit}")
-            allowed = machine.controller.tolerances[k].following
+            allowed = machine.tolerances[k].following_limit
             error = np.abs(at - table["reference"][:, k])
             crossed(error > allowed, f"following error of {limits.name} exceeds {allowed:.4g} {unit}")
         for k, motor in enumerate(machine.motors):

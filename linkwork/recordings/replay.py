@@ -115,7 +115,7 @@ def replay(
         if number and inputs.set_point is None:
             return Replayed(done, None, f"tick {done}: set-point {number} is not in the recording")
         inputs.clock_jump_s = clock.jump(inputs)
-        dt = machine.controller.period_s if inputs.clock_jump_s else inputs.time_s - before
+        dt = machine.period_s if inputs.clock_jump_s else inputs.time_s - before
         tick.step(inputs, outputs, dt)
         before = inputs.time_s
         tick.note(inputs, outputs)
@@ -134,7 +134,7 @@ class DeviceClock:
     """Finds again where the device's time jumped, as the device link does (`Inputs.clock_jump_s`)."""
 
     def __init__(self, machine: Machine) -> None:
-        self._period_s = machine.controller.period_s
+        self._period_s = machine.period_s
         self._largest_s = machine.controller.loss_limit * self._period_s
         self._device_tick, self._time_s = -1, 0.0
 

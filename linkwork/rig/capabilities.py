@@ -80,7 +80,7 @@ def _signals(rig: RigUnderTest) -> str:
 
 
 def _limits(rig: RigUnderTest) -> str:
-    goals = rig.machine.controller.goal_coordinates
+    goals = rig.machine.goal_coordinates
     limited = [each for each in rig.machine.coordinates if each.name in goals]
     finite = any(abs(bound) < float("inf") for each in limited for bound in each.position)
     return "" if finite else f"no goal coordinate of {rig.name} has limits of position"

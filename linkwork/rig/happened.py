@@ -66,7 +66,7 @@ class Happened:
     @property
     def period_s(self) -> float:
         """The period that was asked for."""
-        return self.machine.controller.period_s
+        return self.machine.period_s
 
     @cached_property
     def device_tick(self) -> NDArray[np.int64]:

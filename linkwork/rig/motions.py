@@ -45,7 +45,7 @@ class Motions:
     @property
     def coordinates(self) -> tuple[str, ...]:
         """The coordinates in which the file controls motion."""
-        return self._machine.controller.goal_coordinates
+        return self._machine.goal_coordinates
 
     @property
     def home(self) -> dict[str, float]:

@@ -41,7 +41,7 @@ class HomePose:
     def of(cls, machine: Machine, state: StateResult) -> Self:
         """Take them from a state."""
         positions = {**state["q"], **state["coordinates"]}
-        coordinates = {name: positions[name] for name in machine.controller.goal_coordinates}
+        coordinates = {name: positions[name] for name in machine.goal_coordinates}
         outputs = {each.name: state["signals"][each.name] for each in machine.outputs}
         return cls(machine, coordinates, dict(state["q"]), outputs)
 

@@ -81,7 +81,7 @@ class Names:
 
     def path_tolerance(self, coordinate: str) -> float:
         """The path tolerance that a goal has by default, rad or m."""
-        return self._machine.controller.tolerances[self.coordinate(coordinate)].path
+        return self._machine.tolerances[self.coordinate(coordinate)].path
 
 
 def _unknown(kind: str, name: str, names: Sequence[str]) -> str:

@@ -36,7 +36,7 @@ class RigUnderTest:
     def __init__(self, options: RigOptions, introduce: Callable[[RigUnderTest], None]) -> None:
         self.options = options
         self.machine: Machine = load(options.config)
-        self.name, self.period_s = self.machine.name, self.machine.controller.period_s
+        self.name, self.period_s = self.machine.name, self.machine.period_s
         self.daemons = Daemons(self.machine, options, lambda: introduce(self))
         self.findings: TestFindings | None = None
         self.record: RigRecord | None = None

@@ -367,7 +367,7 @@ class Guard:
         self._fastest += [sensor.speed_uncertainty(rate) for sensor in sensors]
         self._begin = True
         self._motors = [motor.joint for motor in machine.motors]
-        self._hottest = np.array([motor.max_temperature for motor in machine.driver.motors])
+        self._hottest = np.array([row.max_temperature for row in machine.driver.motors_of(self._motors)])
         self.fault = 0
         self.text = ""
         self._exceeds = False

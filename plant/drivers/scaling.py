@@ -9,6 +9,7 @@ import numpy as np
 
 from linkwork.arrays import Floats, Integers
 from linkwork.machine import Machine, MachineError
+from linkwork.machine.sections.drivers import DriverMotor, DriverSensor, channels
 from linkwork.plant.drivers.driver import Description, Reading
 
 
@@ -20,11 +21,13 @@ class Scaling:
     """
 
     def __init__(self, machine: Machine, description: Description) -> None:
-        _refuse_misfits(machine, description)
-        motors, sensors = machine.driver.motors, machine.driver.sensors
-        self._motor_at = np.array([motor.channel for motor in motors], np.int64)
-        self._sensor_at = np.array([sensor.channel for sensor in sensors], np.int64)
-        self._per_effort = np.array([motor.per_effort for motor in motors])
+        motors = machine.driver.motors_of(motor.joint for motor in machine.motors)
+        sensors = machine.driver.sensors_of(sensor.joint for sensor in machine.sensors)
+        _refuse_misfits(machine, description, motors, sensors)
+        self._motor_at = np.array(channels(motors), np.int64)
+        self._sensor_at = np.array(channels(sensors), np.int64)
+        gears = [motor.gear_ratio for motor in machine.motors]
+        self._per_effort = np.array([row.per_effort(gear) for row, gear in zip(motors, gears, strict=True)])
         self._per_count = np.array([sensor.per_count for sensor in sensors])
         self._zero = np.array([sensor.at_zero for sensor in sensors])
         self._measures = np.array([float(sensor.velocity) for sensor in machine.sensors])
@@ -60,7 +63,12 @@ class Scaling:
         self._zero += np.asarray(actual) - measured
 
 
-def _refuse_misfits(machine: Machine, description: Description) -> None:
+def _refuse_misfits(
+    machine: Machine,
+    description: Description,
+    motors: Sequence[DriverMotor],
+    sensors: Sequence[DriverSensor],
+) -> None:
     document = machine.document
     problems = []
 
@@ -68,44 +76,40 @@ def _refuse_misfits(machine: Machine, description: Description) -> None:
         rest: dict[str, Any] = {"found": found, "allowed": allowed, "remedy": remedy}
         problems.append(document.problem(path, message, of_key=True, **rest))
 
-    name, settings = description.name, machine.driver
+    name = description.name
     shortest, longest = description.period_s
     if not shortest <= machine.plant.period_s <= longest:
         found, allowed = f"{machine.plant.period_s:g} s", f"{shortest:g} to {longest:g} s"
         misfit(("plant", "period_s"), f"{name} does not support this period", found, allowed)
-    for row, motor in zip(settings.motors, machine.motors, strict=True):
-        path = ("driver", "motors", motor.joint)
-        if row.channel >= description.motors:
-            found, allowed = f"channel {row.channel}", f"0 to {description.motors - 1}"
-            misfit(path, f"{name} has no motor with this channel", found, allowed, "give another `channel`")
+    for what, rows, joints, there in (
+        ("motor", motors, [motor.joint for motor in machine.motors], description.motors),
+        ("sensor", sensors, [sensor.joint for sensor in machine.sensors], description.sensors),
+    ):
+        for joint, channel in zip(joints, channels(rows), strict=True):
+            if channel >= there:
+                message, allowed = f"{name} has no {what} with this channel", f"0 to {there - 1}"
+                path = ("driver", f"{what}s", joint)
+                misfit(path, message, f"channel {channel}", allowed, "give another `channel`")
+    for row, motor in zip(motors, machine.motors, strict=True):
         if np.isfinite(row.max_temperature) and not description.temperatures:
+            path = ("driver", "motors", motor.joint)
             misfit(path, f"{name} measures no temperature", "max_temperature_degC", "nothing", "remove it")
-    for place, sensor in zip(settings.sensors, machine.sensors, strict=True):
-        if place.channel >= description.sensors:
-            found, allowed = f"channel {place.channel}", f"0 to {description.sensors - 1}"
-            path = ("driver", "sensors", sensor.joint)
-            misfit(path, f"{name} has no sensor with this channel", found, allowed, "give another `channel`")
+    for sensor in machine.sensors:
         if sensor.velocity and not description.velocities:
-            path = ("sensors", sensor.joint, "velocity")
-            misfit(
-                path,
-                f"{name} does not measure velocity",
-                "true",
-                "false",
-                "remove it: the observer estimates it",
-            )
-    channels = description.force_channels
-    if machine.force_numbers > channels:
-        found, allowed = f"{machine.force_numbers} channels of force sensors", str(channels or "none")
+            path, remedy = ("sensors", sensor.joint, "velocity"), "remove it: the observer estimates it"
+            misfit(path, f"{name} does not measure velocity", "true", "false", remedy)
+    felt = description.force_channels
+    if machine.force_numbers > felt:
+        found, allowed = f"{machine.force_numbers} channels of force sensors", str(felt or "none")
         remedy = "remove them: forces are estimated by the model"
-        has = f"has only {channels}" if channels else "measures no forces"
+        has = f"has only {felt}" if felt else "measures no forces"
         misfit(("force_sensors",), f"{name} {has}", found, allowed, remedy)
-    for what, wanted, there in (
+    for kind, wanted, count in (
         ("input", len(machine.inputs), description.input_channels),
         ("output", len(machine.outputs), description.output_channels),
     ):
-        if wanted > there:
-            message = f"{name} has only {there} {what} signals" if there else f"{name} has no {what} signals"
-            misfit(("signals",), message, f"{wanted} {what}s", str(there or "none"))
+        if wanted > count:
+            message = f"{name} has only {count} {kind} signals" if count else f"{name} has no {kind} signals"
+            misfit(("signals",), message, f"{wanted} {kind}s", str(count or "none"))
     if problems:
         raise MachineError(problems)

@@ -49,9 +49,9 @@ class Residual:
     """
 
     def __init__(self, machine: Machine) -> None:
-        settings, self._period_s = machine.twin, machine.controller.period_s
-        self._gain = -math.expm1(-settings.bandwidth * self._period_s)
-        goals = [machine.coordinate_index(name) for name in machine.controller.goal_coordinates]
+        settings, self._period_s = machine.twin, machine.period_s
+        self._gain = -math.expm1(-settings.bandwidth_rad_s * self._period_s)
+        goals = [machine.coordinate_index(name) for name in machine.goal_coordinates]
         self._goals = np.array(goals, np.int64)
         self._plain = all(index < machine.mechanism.nv for index in self._goals)
         """Whether every goal coordinate is a joint."""

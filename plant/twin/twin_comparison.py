@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from linkwork.machine import Machine
 from linkwork.machine.payloads import Loads, SignalLoads, load_vector, with_own_model
+from linkwork.machine.twin_differences import differences
 from linkwork.multibody.dynamics.other_formulations import constrained_forward_dynamics
 from linkwork.multibody.dynamics.tree_dynamics import dynamics
 from linkwork.multibody.kernels.compiling import kernel
@@ -53,7 +54,7 @@ class TwinComparison:
         self._simulator = Simulator(model)
         self._work = self._simulator.work
         self._residual = Residual(model)
-        self._thresholds = np.array(machine.twin.thresholds)
+        self._thresholds = np.array([each.threshold for each in differences(machine)])
         self._values = np.zeros(len(self._thresholds))
         nv = machine.mechanism.nv
         self._before, self._predicted = np.zeros(nv), np.zeros(nv)

@@ -17,7 +17,7 @@ from linkwork.timing.children import Lifeline, ignore_interrupts
 
 def words_of(machine: Machine) -> Words:
     """The rows of a machine."""
-    mechanism, goals = machine.mechanism, machine.controller.goal_coordinates
+    mechanism, goals = machine.mechanism, machine.goal_coordinates
     signals = (len(machine.inputs), len(machine.outputs))
     return Words(len(mechanism.position_names), mechanism.nv, len(machine.motors), len(goals), signals)
 

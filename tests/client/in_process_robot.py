@@ -175,7 +175,7 @@ def perform(demo: Demo, machine: Machine, seconds: float, speed: float = 1.0) ->
     """Every step of a demo, without daemons."""
     robot = RobotInProcess(machine)
     there = robot.state["q"] | robot.state["coordinates"]
-    stage = Stage(robot, {name: there[name] for name in machine.controller.goal_coordinates})  # type: ignore[arg-type]
+    stage = Stage(robot, {name: there[name] for name in machine.goal_coordinates})  # type: ignore[arg-type]
     robot.enable()
     reached = []
     for step in demo.steps(seconds, speed):

@@ -193,7 +193,7 @@ def test_a_page_plays_two_recordings_with_slider_keys_and_plots(folder: Path) ->
         page.keyboard.press("Home")
         wait_for(lambda: page.evaluate("window.linkwork.link.picture.timestamp") == 0.0, "the begin")
         page.keyboard.press("Space")
-        last = SCARA.controller.period_s * 1000
+        last = SCARA.period_s * 1000
         wait_for(lambda: page.evaluate("window.linkwork.link.picture.timestamp") > last, "one second")
         page.keyboard.press("Space")
         page.get_by_role("button", name="Play", exact=True).wait_for()

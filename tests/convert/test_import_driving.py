@@ -94,7 +94,7 @@ def test_imported_robots_follow_a_path(name: str, tmp_path: Path) -> None:
     machine = load(path)
     rig = InProcess(machine)
     rig.enable()
-    names = list(machine.controller.goal_coordinates)
+    names = list(machine.goal_coordinates)
     assert set(names) == {motor.joint for motor in machine.motors}
     begin = np.array([rig.simulator.q[machine.mechanism.joint_index(each)] for each in names])
     reach = np.where([motor.is_angle for motor in machine.motors], 0.05, 0.01)

@@ -28,14 +28,14 @@ def test_bounds_are_read(write):
     box = "workspace:\n  tool: {z_m: [-0.1, 0.15], speed_m_s: 0.5}\n\nmotors:"
     found = machine.load(write(("motors:", box)))
     (region,) = found.regions
-    assert (region.point, region.low, region.high) == (
+    assert (region.name, region.low, region.high) == (
         "tool", (-math.inf, -math.inf, -0.1), (math.inf, math.inf, 0.15)
     )  # fmt: skip
     assert region.speed == 0.5
-    assert found.controller.gain_bounds.bandwidth_rad_s == (5, 60)
-    assert found.controller.payloads[0].max_mass_kg == 2
+    assert found.controller.bounds_of("bandwidth_rad_s") == (5, 60)
+    assert found.payloads[0].max_mass_kg == 2
     bare = machine.load("four_bar").controller
-    assert bare.gain_bounds.damping_ratio == (bare.damping_ratio, bare.damping_ratio)
+    assert bare.bounds_of("damping_ratio") == (bare.damping_ratio, bare.damping_ratio)
     assert machine.load("four_bar").regions == ()
 
 

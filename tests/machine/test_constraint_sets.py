@@ -56,7 +56,7 @@ def test_every_set_has_its_degrees_of_freedom_its_pose_and_its_coordinates() -> 
             continue
         held = [one.name for one in under.mechanism.constraints if one.on]
         assert held == list(names_of(machine, closed))
-        assert under.dof == 2 - len(held) == len(under.controller.goal_coordinates)
+        assert under.dof == 2 - len(held) == len(under.goal_coordinates)
         work = under.workspace()
         np.testing.assert_array_equal(work.on, [float(name in held) for name in machine.switchable])
         assert np.linalg.matrix_rank(coordinate_jacobian(under.mechanism, under.initial_q)[:2]) == 2

@@ -58,7 +58,7 @@ initial: {{a_deg: 40, a_deg_s: 10}}
     loaded = machine.load(write(text))
     assert loaded.assembly.dof == 1
     assert loaded.assembly.kept == ("a",)
-    assert loaded.controller.goal_coordinates == ("a",)
+    assert loaded.goal_coordinates == ("a",)
     a, b = np.radians([40, -20])
     assert loaded.initial_q == pytest.approx([a, b, np.radians(30), 0.05 * b - 0.1])
     rate = np.radians(10)

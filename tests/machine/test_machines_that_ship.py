@@ -42,7 +42,7 @@ def test_degrees_of_freedom_and_ranks(name):
     assert (put.dof, put.rows, put.rank) == SHAPES[name]
     assert put.ordinary_rank == put.rank
     assert put.residual < 1e-12
-    assert len(loaded.controller.goal_coordinates) == put.dof
+    assert len(loaded.goal_coordinates) == put.dof
 
 
 @pytest.mark.parametrize("name", SHAPES)

@@ -35,6 +35,6 @@ def test_a_wrong_name_is_refused_at_its_place(tmp_path, pose, says):
 def test_home_is_the_initial_pose(name):
     machine = load(name)
     home = machine.poses.get("home", {})
-    assert set(home) <= set(machine.controller.goal_coordinates)
+    assert set(home) <= set(machine.goal_coordinates)
     for coordinate, value in home.items():
         assert value == machine.initial_q[machine.mechanism.joint_index(coordinate)]

@@ -41,7 +41,7 @@ def test_motors_sensors_and_limits_follow_the_file(scara):
     assert scara.joints == scara.coordinates[:4]
     assert scara.joints[0].position == pytest.approx((-math.radians(170), math.radians(170)))
     assert scara.coordinates[4].position == (-math.inf, math.inf)
-    assert scara.controller.period_s == scara.plant.period_s == 0.001
+    assert scara.period_s == scara.plant.period_s == 0.001
     assert scara.coordinate_index("angle") == 7
     assert scara.coordinate_index("nothing") is None
 

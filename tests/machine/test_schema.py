@@ -125,7 +125,9 @@ def test_the_documented_defaults_are_the_real_ones():
     row_of = re.compile(r"^\| `(\w+)` \|[^|]*\| ([\w.]+) \|", re.MULTILINE)
     before, _, rest = text.partition("## `twin`")
     daemons, twin = dict(row_of.findall(before)), dict(row_of.findall(rest.partition("## `driver`")[0]))
-    pages = dict.fromkeys(("PlantSettings", "ControllerSpec", "TolerancesSpec"), daemons) | {"TwinSpec": twin}
+    pages = dict.fromkeys(("PlantSettings", "ControllerSettings", "Tolerances"), daemons) | {
+        "TwinSettings": twin
+    }
     checked = 0
     for key, part, row in keys_and_places():
         default, documented = row.get("default"), pages.get(part, {})

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from linkwork.machine import Machine, MachineError, Tolerance, load, shipped_path
+from linkwork.machine import Machine, MachineError, load, shipped_path
 
 GIVEN = "  tolerances: {path: 0.01, goal: 0.001, goal_time_s: 1}\n"
 
@@ -24,10 +24,11 @@ def test_the_following_error_is_ten_path_tolerances_unless_the_file_says_more(tm
     machine = with_tolerances(
         tmp_path, "{path: 0.02, coordinates: {elbow: {path: 0.05}, shoulder: {following: 0.3, goal: 0.002}}}"
     )
-    of = dict(zip(machine.mechanism.coordinate_names, machine.controller.tolerances, strict=True))
-    assert of["lift"] == Tolerance(0.02, 0.001, 0.001, pytest.approx(0.2))
-    assert of["elbow"] == Tolerance(0.05, 0.001, 0.001, pytest.approx(0.5))
-    assert of["shoulder"] == Tolerance(0.02, 0.002, 0.001, 0.3)
+    of = dict(zip(machine.mechanism.coordinate_names, machine.tolerances, strict=True))
+    found = {name: (each.path, each.goal, each.start, each.following_limit) for name, each in of.items()}
+    assert found["lift"] == (0.02, 0.001, 0.001, pytest.approx(0.2))
+    assert found["elbow"] == (0.05, 0.001, 0.001, pytest.approx(0.5))
+    assert found["shoulder"] == (0.02, 0.002, 0.001, 0.3)
 
 
 @pytest.mark.parametrize(

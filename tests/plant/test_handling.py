@@ -80,7 +80,7 @@ def test_a_held_part_moves_as_a_part_of_the_link() -> None:
     back = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
     offset, turn = back @ (part.centre - at), back @ part.axes
     inertia = (turn @ part.part.inertia_kg_m2 @ turn.T)[np.triu_indices(3)]
-    bare = replace(MACHINE, scene=None, signals=(), controller=replace(MACHINE.controller, payloads=()))
+    bare = replace(MACHINE, scene=None, signals=(), payloads=())
     welded = loaded(bare, {"tool": [0.8, *offset, *inertia]})
     welded = Simulator(replace(welded, plant_mechanism=welded.mechanism, initial_q=plant.q.copy()))
     for each in (plant, welded):

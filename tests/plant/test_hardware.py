@@ -300,9 +300,9 @@ def test_drivers_are_found_by_name_and_options_checked(cart):
 
 def test_angles_go_through_both_gears(tmp_path):
     machine = load("docs/examples/udp_motor.yaml")
-    (motor,), (sensor,) = machine.driver.motors, machine.driver.sensors
+    (motor,), (sensor,) = machine.driver.motors.values(), machine.driver.sensors.values()
     assert sensor.per_count == pytest.approx(math.tau / 4096 / 20)
-    assert motor.per_effort == pytest.approx(1 / 20 / 0.05)
+    assert motor.per_effort(machine.motors[0].gear_ratio) == pytest.approx(1 / 20 / 0.05)
 
 
 class Ending:

@@ -90,7 +90,7 @@ def test_nothing_is_compared_across_a_gap_and_nothing_is_known_under_brakes(slid
 
 def test_a_load_that_is_told_of_belongs_to_the_model() -> None:
     machine = load("scara")
-    point = machine.controller.payloads[0].index
+    point = machine.payloads[0].index
     kg = 0.1
     heavy = load("scara", [f"lift_link.mass_kg={0.5 + kg}"])
     rows = rows_of(machine, moved(load("scara"), {"lift": 0.03}, Simulator(heavy), more_s=0.0))
@@ -116,7 +116,7 @@ FLOORS = {"scara": 1e-9, "five_bar": 2e-4}
 @pytest.mark.parametrize("name", FLOORS)
 def test_a_machine_as_its_model_shows_nothing(name: str) -> None:
     machine = load(name)
-    goal = machine.controller.goal_coordinates[0]
+    goal = machine.goal_coordinates[0]
     turn = {goal: float(machine.initial_q[0]) + 0.4}
     said = compared(machine, rows_of(machine, moved(machine, turn)))
     most = [motor.max_effort for motor in machine.motors]

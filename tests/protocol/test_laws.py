@@ -62,7 +62,7 @@ def test_laws_by_what_they_follow_and_where_they_are_chosen() -> None:
 
 
 def test_schema_and_command_lines_offer_the_laws_of_motion() -> None:
-    section = schema()["$defs"]["ControllerSpec"]["properties"]["law"]
+    section = schema()["$defs"]["ControllerSettings"]["properties"]["law"]
     assert section["enum"] == list(MOTION_LAW_NAMES) == list(get_args(MotionLawName))
     assert section["default"] == MOTION_LAW_NAMES[0]
     assert all(law.spec.about in section["description"] for law in MOTION_LAWS)

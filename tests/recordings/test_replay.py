@@ -96,8 +96,8 @@ def test_another_gain_differs_at_the_first_tick_that_it_touches(swung: Recording
 
 
 def test_another_tolerance_differs_where_it_is_met(swung: Recording) -> None:
-    strict = tuple(dataclasses.replace(each, start=1e-12) for each in SCARA.controller.tolerances)
-    found = replay(swung, with_controller(SCARA, tolerances=strict))
+    strict = tuple(each.with_values(start=1e-12) for each in SCARA.tolerances)
+    found = replay(swung, dataclasses.replace(SCARA, tolerances=strict))
     assert found.difference is not None
     began = swung.table["tick"][np.isin(swung.table["order_id"], list(swung.goals))]
     assert found.difference.tick in began

@@ -179,7 +179,7 @@ def test_the_names_are_free() -> None:
 
 def test_the_law_is_in_schema_command_lines_and_refusals(copy: Path) -> None:
     schema = json.loads(command(copy, "-m", "linkwork", "schema").stdout)
-    law = schema["$defs"]["ControllerSpec"]["properties"]["law"]
+    law = schema["$defs"]["ControllerSettings"]["properties"]["law"]
     assert law["enum"] == [*MOTION_LAW_NAMES, "soft"]
     assert "soft: describe the law soft here" in law["description"]
     assert f"{'|'.join(MOTION_LAW_NAMES)}|soft" in command(copy, "-m", "linkwork.controller", "--help").stdout

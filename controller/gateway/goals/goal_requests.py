@@ -119,7 +119,7 @@ class GoalRequest:
             return start
         ahead_s = min(AHEAD_S * 2.0**self._tries, MOST_AHEAD_S)
         when = at_tick if self._scheduled else None
-        period_s = gateway.machine.controller.period_s
+        period_s = gateway.machine.period_s
         return replace(start, before=junction(self._before, gateway.latest, ahead_s, when, period_s))
 
     def goal_before(self) -> Handed | None:
@@ -183,7 +183,7 @@ class GoalRequest:
         record, at_tick = self.gateway.latest, self.call.at_tick
         if self._scheduled and at_tick is not None:
             return at_tick
-        period_s, before = self.gateway.machine.controller.period_s, self._before
+        period_s, before = self.gateway.machine.period_s, self._before
         if record is None or before is None:
             return self.gateway.tick
         if not before.begun:

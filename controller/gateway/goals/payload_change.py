@@ -53,7 +53,7 @@ def rewalk(
     def start() -> MachineState:
         """Start of the remaining path, when the planner begins with it."""
         known = gateway.goal_queue.known(number) or goal
-        period_s = gateway.machine.controller.period_s
+        period_s = gateway.machine.period_s
         before = junction(known, gateway.latest, 0.0, at_tick, period_s)
         return replace(start_of(gateway), payloads=dict(payloads), before=before)
 

@@ -37,7 +37,7 @@ DELAY_INTERVALS, DELAY_PERIODS = 3.0, 3.0
 def begin_stream(gateway: Gateway, call: Call) -> Answering:
     """`stream`: begin at rest, where the machine holds."""
     params, machine = call.params(), gateway.held
-    most_hz = min(MOST_HZ, 1.0 / machine.controller.period_s)
+    most_hz = min(MOST_HZ, 1.0 / machine.period_s)
     if not LEAST_HZ <= params.rate_hz <= most_hz:
         text = f"rate_hz: {params.rate_hz:g} Hz; set-points may come at {LEAST_HZ:g} to {most_hz:g} Hz"
         data = {"allowed": [LEAST_HZ, most_hz]}
@@ -51,7 +51,7 @@ def begin_stream(gateway: Gateway, call: Call) -> Answering:
     goal, interval_s = gateway.next_goal(), 1.0 / params.rate_hz
     delay_s = params.delay_s
     if delay_s is None:
-        delay_s = DELAY_INTERVALS * interval_s + DELAY_PERIODS * machine.controller.period_s
+        delay_s = DELAY_INTERVALS * interval_s + DELAY_PERIODS * machine.period_s
     intake = gateway.goal_queue.stream
     order = StartStream(
         goal, ordered, len(named), intake.next_number, interval_s, delay_s, params.on_stale == "end"
@@ -151,7 +151,7 @@ def _check_first(gateway: Gateway, positions: Sequence[float], intake: StreamInt
     machine, record = gateway.held, gateway.latest
     assert record is not None
     for number, (index, wanted) in enumerate(zip(intake.indices, positions, strict=True)):
-        here, allowed = float(record["reference"][index]), machine.controller.tolerances[index].start
+        here, allowed = float(record["reference"][index]), machine.tolerances[index].start
         off = wanted - here
         if machine.mechanism.coordinate_wraps[index]:
             off -= 2.0 * np.pi * np.round(off / (2.0 * np.pi))

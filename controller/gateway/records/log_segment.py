@@ -75,7 +75,7 @@ class LogSource:
             "machine": machine.name,
             "law": machine.controller.law,
             "pace": pace.value,
-            "period_s": repr(machine.controller.period_s),
+            "period_s": repr(machine.period_s),
             "config": machine.config_hash,
             "interface": machine.interface_hash,
             "model": machine.model_hash,

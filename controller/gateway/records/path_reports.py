@@ -123,7 +123,7 @@ class PathReports:
     """The reports of the latest goals."""
 
     def __init__(self, machine: Machine) -> None:
-        self._period_s = machine.controller.period_s
+        self._period_s = machine.period_s
         self._outputs = [signal.name for signal in machine.outputs]
         self._inputs = [(at, each.name) for at, each in enumerate(machine.inputs) if each.is_digital]
         self._analog = [(at, each.name) for at, each in enumerate(machine.inputs) if not each.is_digital]

@@ -42,7 +42,7 @@ def describe(
             _coordinate(limits, "joint" if limits.name in joints else "task")
             for limits in machine.coordinates
         ],
-        "goal_coordinates": list(machine.controller.goal_coordinates),
+        "goal_coordinates": list(machine.goal_coordinates),
         "motors": [
             {
                 "name": motor.joint,
@@ -86,7 +86,7 @@ def describe(
         "law": machine.controller.law,
         "pace": pace.value,
         "settings": _settings(machine),
-        "period_s": machine.controller.period_s,
+        "period_s": machine.period_s,
         "lease_s": machine.controller.lease_s,
         "interface": machine.interface_hash,
         "model": machine.model_hash,
@@ -104,11 +104,10 @@ def describe(
 
 def _settings(machine: Machine) -> DescribedSettings:
     controller = machine.controller
-    bounds = controller.gain_bounds
     return {
         "gains": {
-            "bandwidth_rad_s": list(bounds.bandwidth_rad_s),
-            "damping_ratio": list(bounds.damping_ratio),
+            "bandwidth_rad_s": list(controller.bounds_of("bandwidth_rad_s")),
+            "damping_ratio": list(controller.bounds_of("damping_ratio")),
         },
         "payloads": {
             one.name: {
@@ -116,9 +115,9 @@ def _settings(machine: Machine) -> DescribedSettings:
                 "com_m": one.max_com_m,
                 "inertia_kg_m2": one.max_inertia_kg_m2,
             }
-            for one in controller.payloads
+            for one in machine.payloads
         },
-        "assemblies": controller.estimator.assemblies,
+        "assemblies": controller.estimator.assemblies or "one",
     }
 
 
@@ -127,7 +126,7 @@ def _set(machine: Machine, closed: int, under: Machine | str) -> DescribedSet:
     names = list(names_of(machine, closed))
     if isinstance(under, str):
         return {"closed": names, "degrees_of_freedom": None, "goal_coordinates": [], "refused": under}
-    goals = list(under.controller.goal_coordinates)
+    goals = list(under.goal_coordinates)
     return {"closed": names, "degrees_of_freedom": under.dof, "goal_coordinates": goals, "refused": None}
 
 

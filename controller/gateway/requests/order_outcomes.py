@@ -43,7 +43,7 @@ def assumed(machine: Machine) -> str:
     """Return as text the assembly mode that `enable` assumes."""
     if not machine.is_constrained:
         return ""
-    if machine.controller.estimator.assemblies == "one":
+    if machine.controller.estimator.assemblies != "several":
         return "assumed in the assembly mode of the initial pose"
     return "in the confirmed assembly mode"
 

@@ -36,7 +36,7 @@ def _set_gain(gateway: Gateway, call: Call) -> Answering:
         raise RequestError(RequestCode.INVALID_PARAMS, text, ["bandwidth_rad_s"])
     gains = []
     for name, own in zip(("bandwidth_rad_s", "damping_ratio"), _present(gateway), strict=True):
-        value, (low, high) = getattr(params, name), getattr(settings.gain_bounds, name)
+        value, (low, high) = getattr(params, name), settings.bounds_of(name)
         if value is None:
             value = own
         elif not low <= value <= high:
@@ -104,7 +104,7 @@ def _payload(gateway: Gateway, call: Call) -> Answering:
 
 
 def _bounds(gateway: Gateway, point: str) -> PayloadBounds:
-    known = {one.name: one for one in gateway.machine.controller.payloads}
+    known = {one.name: one for one in gateway.machine.payloads}
     if point in known:
         return known[point]
     if not known:
@@ -142,7 +142,7 @@ def preload_order(gateway: Gateway, call: Call) -> SetPreload:
             hint = f", did you mean {meant!r}?" if meant else ""
             text = f"there is no motor {name!r}{hint}; there are {', '.join(names)}"
             raise RequestError(RequestCode.INVALID_PARAMS, text, ["effort", name])
-        most = machine.controller.preload[names.index(name)].most
+        most = machine.preload[names.index(name)].most
         if abs(effort) > most:
             text = (
                 f"effort: {name} can be pre-loaded by at most {most:g} (controller.preload of the machine"

@@ -30,7 +30,7 @@ class TwinChannels:
     """The channels of one machine. `words`: the rows of `protocol.twin_messages`."""
 
     def __init__(self, machine: Machine) -> None:
-        self.coordinates = tuple(machine.controller.goal_coordinates)
+        self.coordinates = tuple(machine.goal_coordinates)
         self.motors = tuple(motor.joint for motor in machine.motors)
         mechanism = machine.mechanism
         self.words = Words(

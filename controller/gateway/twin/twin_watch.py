@@ -160,7 +160,7 @@ class Alarm:
 
     def __init__(self, machine: Machine) -> None:
         self._differences = differences(machine)
-        self._limits = machine.twin.thresholds
+        self._limits = [each.threshold for each in self._differences]
         self._motors, self._action = len(machine.motors), machine.twin.on_exceeded
         self._acted = 0.0
         """The share at which something was done last; 0: armed."""

@@ -33,7 +33,7 @@ class ForceControl:
     def __init__(self, machine: Machine, now: Workspace) -> None:
         self._now, self._rows = now, machine.force_rows
         self._settings = machine.controller.force
-        self._period_s = machine.controller.period_s
+        self._period_s = machine.period_s
         count = len(self._rows)
         self.forces = ForceReference.sized(count)
         self.felt = np.full(count, np.nan)

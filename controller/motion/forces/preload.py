@@ -17,9 +17,9 @@ class Preload:
     """`now` (motors, N m or N): the efforts preferred where the motion leaves a choice."""
 
     def __init__(self, machine: Machine) -> None:
-        settings = machine.controller.preload
+        settings = machine.preload
         self._most = np.array([one.most for one in settings])
-        self._step = self._most * (machine.controller.period_s / RAMP_S)
+        self._step = self._most * (machine.period_s / RAMP_S)
         self._wanted = np.array([one.effort for one in settings])
         self.now = self._wanted.copy()
         self.changing = False

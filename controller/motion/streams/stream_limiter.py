@@ -40,7 +40,7 @@ class StreamLimiter:
         mechanism, k = machine.mechanism, machine.dof
         nv, motors = mechanism.nv, len(machine.motors)
         self._machine, self._estimate = machine, estimate
-        self.period_s = machine.controller.period_s
+        self.period_s = machine.period_s
         self._wraps = np.array(mechanism.coordinate_wraps, np.bool_)
         regions = [(*region.low, *region.high, region.speed) for region in machine.regions]
         model, work = machine.workspace().arguments

@@ -55,7 +55,7 @@ class StreamedReference(PlannedReference):
 
     def __init__(self, machine: Machine, limiter: StreamLimiter) -> None:
         super().__init__(limiter)
-        self._tolerance = np.array([each.start for each in machine.controller.tolerances])
+        self._tolerance = np.array([each.start for each in machine.tolerances])
         self._wraps = np.array(machine.mechanism.coordinate_wraps, np.bool_)
         self._order = StartStream(0, (), 0, 0, 0.0, 0.0)
         self.next_number = 0

@@ -46,11 +46,11 @@ def region_demands(machine: Machine, walk: Walk) -> Iterator[LimitCheck]:
     for m, region in enumerate(machine.regions):
         for axis in range(3):
             values = out[:, 6 * m + axis]
-            name = f"{region.point}.{_AXES[axis]}"
+            name = f"{region.name}.{_AXES[axis]}"
             yield from _within(name, values, region.low[axis], region.high[axis])
         if math.isfinite(region.speed):
             speeds = np.linalg.norm(out[:, 6 * m + 3 : 6 * m + 6], axis=1)
-            yield _speed(region.point, speeds, region.speed)
+            yield _speed(region.name, speeds, region.speed)
 
 
 def _within(name: str, values: Floats, low: float, high: float) -> Iterator[LimitCheck]:

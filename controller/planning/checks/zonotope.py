@@ -88,7 +88,7 @@ class ZonotopeEfforts:
         self._joints, self._most = limits_of(machine)
         self._across, x_of = directions(machine, maps)
         self._price = prices(self._most, machine.effort_weights)
-        wished = np.array([one.effort for one in machine.controller.preload])
+        wished = np.array([one.effort for one in machine.preload])
         kept = len(wished) == len(self._most)
         self._preload = wished / self._most if kept else np.zeros(len(self._most))
         spent = x_of[:, :, self._joints] * self._most

@@ -33,7 +33,7 @@ def appended_start(machine: Machine, trajectory: Trajectory, running: GoalInMoti
         return running.start(machine, end), end
     index, theta, velocity = wanted
     place = [running.path.coordinates.index(one) for one in index]
-    allowed = np.array([machine.controller.tolerances[one].start for one in index])
+    allowed = np.array([machine.tolerances[one].start for one in index])
     turns = np.array([machine.mechanism.coordinate_wraps[one] for one in index])
 
     def away(s: float) -> tuple[Floats, Floats, Floats]:

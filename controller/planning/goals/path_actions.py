@@ -122,7 +122,7 @@ class Actions:
 
     def __init__(self, machine: Machine, trajectory: Trajectory, walk: Walk, path_times: Floats) -> None:
         self._machine, self._given, self._walk = machine, trajectory, walk
-        self._period_s = machine.controller.period_s
+        self._period_s = machine.period_s
         self._duration_s = float(walk.s[-1])
         self._times = path_times
         """Path parameter of each way-point; empty of a curve."""
@@ -354,6 +354,6 @@ def check_range(row: Sequence[float], speeds: Floats, signal: Signal, where: Whe
 
 def check_retimed(machine: Machine, part: ActionPart) -> None:
     """Check the actions of a goal at another speed. Raises RequestError."""
-    check_order(part, machine.controller.period_s)
+    check_order(part, machine.period_s)
     for row, speeds in zip(part.followers.tolist(), part.speeds, strict=True):
         check_range(row, speeds, machine.outputs[int(row[0])], ("fraction",))

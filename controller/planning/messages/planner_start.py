@@ -141,7 +141,7 @@ class Start:
             place = [columns.index(index) for index in self.reference]
             rate[place], change[place] = self.reference_rate, self.reference_acceleration
         mechanism = machine.mechanism
-        tolerance = np.array([machine.controller.tolerances[index].start for index in chosen])
+        tolerance = np.array([machine.tolerances[index].start for index in chosen])
         if not self.moving:
             rate = np.where(np.abs(rate) <= tolerance, 0.0, rate)
         return Present(

@@ -121,7 +121,7 @@ class Path:
         stopping (3 × windows): see `stopping_tables`.
         """
         names = [machine.mechanism.coordinate_names[i] for i in self.coordinates]
-        own = [machine.controller.tolerances[i] for i in self.coordinates]
+        own = [machine.tolerances[i] for i in self.coordinates]
         asked = [given.get(name, ToleranceParams()) for name in names]
         return pack_block(
             self.coordinates,
@@ -129,7 +129,7 @@ class Path:
             self.values,
             path_tolerance=[want.path or have.path for want, have in zip(asked, own, strict=True)],
             goal_tolerance=[want.goal or have.goal for want, have in zip(asked, own, strict=True)],
-            goal_time_s=machine.controller.goal_time_s if goal_time_s is None else goal_time_s,
+            goal_time_s=machine.controller.tolerances.goal_time_s if goal_time_s is None else goal_time_s,
             stopping=stopping,
             full_speed=self.full_speed,
             forces=self.forces,

@@ -1,34 +1,14 @@
-"""Convert the sections `workspace` and `payloads` to bounds in SI units, and report their problems."""
+"""Problems of the sections `workspace`, `payloads` and `gain_bounds`."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 from linkwork.machine.checks.signal_names import condition_problems
 from linkwork.machine.checks.unknown_names import unknown
 from linkwork.machine.problems import Problem
-from linkwork.machine.sections.bounds import PayloadBounds, Region
 from linkwork.machine.sections.file import MachineFile
 from linkwork.machine.yaml_document import Document
-
-
-def payload_bounds(file: MachineFile) -> tuple[PayloadBounds, ...]:
-    """Return what may be carried, in the order of the file."""
-    points = list(file.points)
-    return tuple(one.at(name, points.index(name)) for name, one in file.controller.payloads.items())
-
-
-def regions(file: MachineFile) -> tuple[Region, ...]:
-    """Return the section `workspace`, in the order of the file."""
-    points, open_range = list(file.points), (-math.inf, math.inf)
-    found = []
-    for name, spec in file.workspace.items():
-        ranges = [one or open_range for one in (spec.x_m, spec.y_m, spec.z_m)]
-        low = (float(ranges[0][0]), float(ranges[1][0]), float(ranges[2][0]))
-        high = (float(ranges[0][1]), float(ranges[1][1]), float(ranges[2][1]))
-        found.append(Region(name, points.index(name), low, high, spec.speed_m_s or math.inf))
-    return tuple(found)
 
 
 def check_bounds(file: MachineFile, document: Document) -> Iterator[Problem]:

@@ -2,71 +2,30 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 from linkwork.machine.checks.unknown_names import unknown
 from linkwork.machine.problems import MachineError, Problem
-from linkwork.machine.sections.drivers import (
-    DriverMotorSpec,
-    DriverSensorSpec,
-    DriverSettings,
-    DriverSpec,
-    MotorScale,
-    SensorScale,
-)
+from linkwork.machine.sections.drivers import DriverSensor, channels
 from linkwork.machine.sections.file import MachineFile
-from linkwork.machine.sections.motors import Motor
-from linkwork.machine.sections.sensors import Sensor
 from linkwork.machine.sections.settings import PreloadLimit
 from linkwork.machine.yaml_document import Document
 
 
-def driver_settings(
-    spec: DriverSpec, motors: tuple[Motor, ...], sensors: tuple[Sensor, ...]
-) -> DriverSettings:
-    """Return the settings; a motor or sensor that the section leaves out takes the device's numbers as SI."""
-    return DriverSettings(
-        options=spec.options,
-        homing=spec.homing,
-        homing_timeout_s=spec.homing_timeout_s,
-        motors=tuple(
-            _motor(spec.motors.get(motor.joint, DriverMotorSpec()), motor, place)
-            for place, motor in enumerate(motors)
-        ),
-        sensors=tuple(
-            _sensor(spec.sensors.get(sensor.joint, DriverSensorSpec()), place)
-            for place, sensor in enumerate(sensors)
-        ),
-    )
-
-
-def _motor(spec: DriverMotorSpec, motor: Motor, place: int) -> MotorScale:
-    per_effort = spec.scale / motor.gear_ratio / (spec.torque_constant_N_m_A or 1.0)
-    hottest = math.inf if spec.max_temperature_degC is None else spec.max_temperature_degC
-    channel = place if spec.channel is None else spec.channel
-    return MotorScale(channel, -per_effort if spec.reversed else per_effort, hottest)
-
-
-def _sensor(spec: DriverSensorSpec, place: int) -> SensorScale:
-    counted = math.tau / spec.counts_per_turn if spec.counts_per_turn else 1.0 / (spec.counts_per_m or 1.0)
-    per_count = counted / spec.gear
-    channel = place if spec.channel is None else spec.channel
-    return SensorScale(channel, -per_count if spec.reversed else per_count, spec.at_zero)
-
-
 def check_driver(file: MachineFile, document: Document, is_angle: dict[str, bool]) -> Iterator[Problem]:
     """Yield the problems of names, kinds and channels; `is_angle` of every degree of freedom."""
-    for section, known in (("motors", file.motors), ("sensors", file.sensors)):
-        rows: dict[str, DriverMotorSpec | DriverSensorSpec] = dict(getattr(file.driver, section))
+    driver = file.driver
+    for section, known, numbers in (
+        ("motors", list(file.motors), channels(driver.motors_of(file.motors))),
+        ("sensors", list(file.sensors), channels(driver.sensors_of(file.sensors))),
+    ):
+        rows = list(getattr(driver, section))
         for name in rows:
             if name not in known:
                 path = ("driver", section, name)
                 yield unknown(document, path, name, section[:-1], known, of_key=True)
         used: dict[int, str] = {}
-        for place, name in enumerate(known):
-            row = rows.get(name)
-            channel = place if row is None or row.channel is None else row.channel
+        for name, channel in zip(known, numbers, strict=True):
             if channel in used:
                 at = ("driver", section, name) if name in rows else ("driver", section, used[channel])
                 yield document.problem(
@@ -77,11 +36,11 @@ def check_driver(file: MachineFile, document: Document, is_angle: dict[str, bool
                     remedy="give each a different `channel`",
                 )
             used[channel] = name
-    for name, sensor in file.driver.sensors.items():
+    for name, sensor in driver.sensors.items():
         turns = is_angle.get(name, True)
         counts = "counts_per_m" if turns else "counts_per_turn"
         right = "counts_per_turn, at_zero_deg or at_zero_rad" if turns else "counts_per_m or at_zero_m"
-        for key in (counts, *DriverSensorSpec.at_zero.keys(not turns)):
+        for key in (counts, *DriverSensor.at_zero.keys(not turns)):
             if getattr(sensor, key) is not None and name in file.sensors:
                 yield document.problem(
                     ("driver", "sensors", name, key),

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import asdict, replace
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from linkwork.machine.building.bound_sections import payload_bounds
 from linkwork.machine.building.contact_parameters import stop_of
 from linkwork.machine.building.dof_names import (
     coordinates,
@@ -18,26 +17,20 @@ from linkwork.machine.building.dof_names import (
     owned,
     unnamed_coordinates,
 )
-from linkwork.machine.description import (
-    ControllerSettings,
-)
 from linkwork.machine.problems import Problem
-from linkwork.machine.sections.bounds import gain_bounds
 from linkwork.machine.sections.constraints import Constraint as ConstraintOfFile
 from linkwork.machine.sections.constraints import coordinates_in_formulas, named_coordinates
-from linkwork.machine.sections.estimation import estimator_settings
+from linkwork.machine.sections.fields import NamedSection
 from linkwork.machine.sections.file import MachineFile
 from linkwork.machine.sections.formulas import with_names
 from linkwork.machine.sections.limits import Limits
-from linkwork.machine.sections.motors import Motor
-from linkwork.machine.sections.sensors import Sensor
-from linkwork.machine.sections.settings import PreloadLimit
 from linkwork.machine.yaml_document import Document
 from linkwork.multibody.constraints import Constraint
 from linkwork.multibody.forces import ForceElement
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import Body, Coordinate, CoordinateKind, Joint, ModelError, Point
 
+N = TypeVar("N", bound=NamedSection)
 _SECTION = {"coordinates": "task"}
 
 
@@ -214,44 +207,7 @@ def _limits(file: MachineFile, name: str, is_angle: bool, known: Container[str])
     return (own or Limits.of_kind(is_angle)()).at(name)
 
 
-def motors_of(file: MachineFile) -> tuple[Motor, ...]:
-    """Return the motors in the order of the file."""
-    order = list(degrees_of_freedom(file))
-    return tuple(motor.at(name, order.index(name)) for name, motor in file.motors.items())
-
-
-def sensors_of(file: MachineFile) -> tuple[Sensor, ...]:
-    """Return the sensors in the order of the file."""
-    order = list(degrees_of_freedom(file))
-    return tuple(sensor.at(name, order.index(name)) for name, sensor in file.sensors.items())
-
-
-_NOT_AS_THEY_ARE = {
-    *("period_s", "goal_coordinates", "tolerances", "log_cap_MB", "estimator", "disturbance_observer"),
-    *("preload", "effort_scale", "force", "gain_bounds", "payloads", "publish"),
-}
-
-
-def controller_settings(
-    file: MachineFile,
-    goals: Sequence[str],
-    preload: tuple[PreloadLimit, ...],
-    effort_scale: tuple[float, ...],
-) -> ControllerSettings:
-    """Return the settings of the controller daemon; `goals` are its coordinates where the file names none."""
-    spec, tolerances = file.controller, file.controller.tolerances
-    return ControllerSettings(
-        **spec.model_dump(exclude=_NOT_AS_THEY_ARE),
-        estimator=estimator_settings(spec.estimator, spec.disturbance_observer, spec.bandwidth_rad_s),
-        force=spec.force,
-        gain_bounds=gain_bounds(spec.gain_bounds, spec.bandwidth_rad_s, spec.damping_ratio),
-        payloads=payload_bounds(file),
-        period_s=file.plant.period_s,
-        publish=tuple(spec.publish),
-        goal_coordinates=tuple(spec.goal_coordinates or goals),
-        tolerances=tuple(tolerances.for_coordinate(name) for name in coordinates(file)),
-        goal_time_s=tolerances.goal_time_s,
-        preload=preload,
-        effort_scale=effort_scale,
-        log_cap_bytes=round(spec.log_cap_MB * 1e6),
-    )
+def placed(rows: Mapping[str, N], order: Iterable[str]) -> tuple[N, ...]:
+    """Return sections with their names and their places in this order, in the order of the file."""
+    places = {name: place for place, name in enumerate(order)}
+    return tuple(row.at(name, places[name]) for name, row in rows.items())

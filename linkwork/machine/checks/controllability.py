@@ -162,7 +162,7 @@ def _undriven(machine: Machine, undriven: list[str]) -> ControlRefusal:
 
 def _without_goal_coordinates(machine: Machine) -> Iterator[ControlRefusal]:
     """Yield what to say where the goal coordinates leave the orientation of a joint open."""
-    if machine.is_constrained or len(machine.controller.goal_coordinates) == machine.dof:
+    if machine.is_constrained or len(machine.goal_coordinates) == machine.dof:
         return
     mechanism = machine.mechanism
     joints = ", ".join(name.partition(".")[0] for name in mechanism.position_names[mechanism.nv :])
@@ -183,13 +183,13 @@ def _unstable_force(machine: Machine) -> ControlRefusal | None:
     row, key, value, most = found
     message = (
         f"the force on {row.name} is unstable: {key} is {value:g}, and with the delay of "
-        f"{machine.controller.period_s:g} s periods the loop is stable below {most:.3g}"
+        f"{machine.period_s:g} s periods the loop is stable below {most:.3g}"
     )
     remedy = "Reduce it, add damping (controller.force.added_damping_ratio), or shorten the period"
     if most == 0.0:
         message = (
             f"the force on {row.name} is unstable with any gains: the contact is too stiff for periods "
-            f"of {machine.controller.period_s:g} s"
+            f"of {machine.period_s:g} s"
         )
         remedy = "Shorten the period, or make the contact softer or more damped"
     return ControlRefusal(("controller", "force", key), message, remedy)

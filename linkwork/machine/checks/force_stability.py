@@ -81,7 +81,7 @@ def _most(radius: Callable[[float], float], beyond: float) -> float:
 
 def _radius_of(machine: Machine, row: ForceRow) -> Callable[[float, float, float], float]:
     """The largest eigenvalue's size by gain, integral gain and damping ratio."""
-    period, settings = machine.controller.period_s, machine.controller.force
+    period, settings = machine.period_s, machine.controller.force
     if row.kind == "constraint":
         rigid = rigid_map if machine.gauge_of(row.row) < 0 else gauged_map
         return lambda gain, integral, _: _largest(rigid(period, gain, integral), integral)

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
 
 import numpy as np
 from pydantic import model_validator
 
 from linkwork.machine.sections.bodies import Inertia
 from linkwork.machine.sections.fields import NamedSection, Number, Range, Section, Vector3, entry, wrong
+from linkwork.machine.sections.quantity import Quantity, one_unit
 
 
-class GainBoundsSpec(Section):
+class GainBounds(Section):
     """Bounds of the gains of the error dynamics while the controller runs."""
 
     bandwidth_rad_s: Range | None = entry("Smallest and largest bandwidth", "rad/s", None)
     damping_ratio: Range | None = entry("Smallest and largest damping ratio", "1", None)
 
     @model_validator(mode="after")
-    def _ordered(self) -> GainBoundsSpec:
+    def _ordered(self) -> GainBounds:
         for name in ("bandwidth_rad_s", "damping_ratio"):
             _in_order(self, name)
             values = getattr(self, name)
@@ -56,7 +57,7 @@ class PayloadBounds(NamedSection):
     )
 
 
-class RegionSpec(Section):
+class Region(NamedSection):
     """Region of a point, in the world's frame, and its largest speed. Keys that are not given are not
     limited.
     """
@@ -64,13 +65,23 @@ class RegionSpec(Section):
     x_m: Range | None = entry("Lowest and highest x", "m", None)
     y_m: Range | None = entry("Lowest and highest y", "m", None)
     z_m: Range | None = entry("Lowest and highest z", "m", None)
-    speed_m_s: Number | None = entry("Largest speed", "m/s", None, gt=0)
+    speed = Quantity("speed", one_unit("m_s", "m/s"), "Largest speed", None, absent=math.inf, gt=0)
 
     @model_validator(mode="after")
-    def _ordered(self) -> RegionSpec:
+    def _ordered(self) -> Region:
         for name in ("x_m", "y_m", "z_m"):
             _in_order(self, name)
         return self
+
+    @property
+    def low(self) -> tuple[float, ...]:
+        """Lowest x, y, z of the point, m."""
+        return tuple(-math.inf if each is None else each[0] for each in (self.x_m, self.y_m, self.z_m))
+
+    @property
+    def high(self) -> tuple[float, ...]:
+        """Highest x, y, z of the point, m."""
+        return tuple(math.inf if each is None else each[1] for each in (self.x_m, self.y_m, self.z_m))
 
 
 def _in_order(section: Section, name: str) -> None:
@@ -78,34 +89,3 @@ def _in_order(section: Section, name: str) -> None:
     if values is not None and not values[0] <= values[1]:
         found = f"{values[0]:g}, {values[1]:g}"
         raise wrong("the first of a range is the lower one", found, "[lowest, highest]", at=(name,))
-
-
-@dataclass(frozen=True)
-class GainBounds:
-    """Bounds of bandwidth (rad/s) and damping ratio; the file's own values where it gives none."""
-
-    bandwidth_rad_s: tuple[float, float]
-    damping_ratio: tuple[float, float]
-
-
-@dataclass(frozen=True)
-class Region:
-    """Region of `point`, the `index`-th of the mechanism's: lowest and highest x, y, z (m), largest speed
-    (m/s).
-
-    Infinite where the file gives none.
-    """
-
-    point: str
-    index: int
-    low: tuple[float, float, float]
-    high: tuple[float, float, float]
-    speed: float
-
-
-def gain_bounds(spec: GainBoundsSpec | None, bandwidth: float, damping: float) -> GainBounds:
-    """Return the bounds of a file."""
-    own = spec or GainBoundsSpec()
-    low, high = own.bandwidth_rad_s or (bandwidth, bandwidth)
-    least, most = own.damping_ratio or (damping, damping)
-    return GainBounds((low, high), (least, most))

@@ -4,19 +4,17 @@ plant."""
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from typing import Any, Literal
 
 from pydantic import model_validator
 
 from linkwork.machine.sections.constraint_base import CoordinateName
 from linkwork.machine.sections.fields import Count, Number, Section, Switch, entry, one_of
-from linkwork.machine.sections.quantity import POSITION, Quantity
-
-Homing = Literal["device", "here", "procedure"]
+from linkwork.machine.sections.quantity import POSITION, Quantity, one_unit
 
 
-class DriverSensorSpec(Section):
+class DriverSensor(Section):
     """Conversion of a device's position reading to the joint."""
 
     channel: Count | None = entry(
@@ -38,12 +36,18 @@ class DriverSensorSpec(Section):
     at_zero = Quantity("at_zero", POSITION, "The joint's {position} at device reading 0. Default: 0", 0.0)
 
     @model_validator(mode="after")
-    def _one_of_each(self) -> DriverSensorSpec:
+    def _one_of_each(self) -> DriverSensor:
         one_of(self, "counts_per_turn", "counts_per_m")
         return self
 
+    @property
+    def per_count(self) -> float:
+        """Position of the joint (rad or m) for each of the device's numbers."""
+        counts = self.counts_per_turn / math.tau if self.counts_per_turn else self.counts_per_m or 1.0
+        return (-1.0 if self.reversed else 1.0) / counts / self.gear
 
-class DriverMotorSpec(Section):
+
+class DriverMotor(Section):
     """Conversion of an effort at the joint to the device. The gear is that of the section `motors`."""
 
     channel: Count | None = entry(
@@ -59,12 +63,19 @@ class DriverMotorSpec(Section):
         "The device's number for one ampere, or without a torque constant for one N m or N", "1", 1.0, gt=0
     )
     reversed: Switch = entry("Whether a positive command moves the joint backwards", default=False)
-    max_temperature_degC: Number | None = entry(
-        "Temperature above which the plant brakes with OVER_TEMPERATURE. Default: not monitored", "°C", None
-    )
+    max_temperature = Quantity(
+        "max_temperature", one_unit("degC", "°C"),
+        "Temperature above which the plant brakes with OVER_TEMPERATURE. Default: not monitored", None,
+        absent=math.inf,
+    )  # fmt: skip
+
+    def per_effort(self, gear_ratio: float) -> float:
+        """Return the device's number for an effort of 1 N m or 1 N at the joint."""
+        own = self.scale / gear_ratio / (self.torque_constant_N_m_A or 1.0)
+        return -own if self.reversed else own
 
 
-class DriverSpec(Section):
+class DriverSettings(Section):
     """Hardware in place of the simulated plant, with `linkwork plant FILE --driver …`."""
 
     options: dict[str, Any] = entry("Options of the driver; see its page", default={})
@@ -74,36 +85,18 @@ class DriverSpec(Section):
         default="device",
     )
     homing_timeout_s: Number = entry("Time limit of the driver's homing procedure", "s", 60.0, gt=0, le=3600)
-    motors: dict[CoordinateName, DriverMotorSpec] = entry("The motors, by the names in `motors`", default={})
-    sensors: dict[CoordinateName, DriverSensorSpec] = entry(
-        "The sensors, by the names in `sensors`", default={}
-    )
+    motors: dict[CoordinateName, DriverMotor] = entry("The motors, by the names in `motors`", default={})
+    sensors: dict[CoordinateName, DriverSensor] = entry("The sensors, by the names in `sensors`", default={})
+
+    def motors_of(self, names: Iterable[str]) -> list[DriverMotor]:
+        """Return the conversions of these motors; one that is left out takes the effort as it is."""
+        return [self.motors.get(name, DriverMotor()) for name in names]
+
+    def sensors_of(self, names: Iterable[str]) -> list[DriverSensor]:
+        """Return the conversions of these sensors; one that is left out reports rad or m."""
+        return [self.sensors.get(name, DriverSensor()) for name in names]
 
 
-@dataclass(frozen=True)
-class MotorScale:
-    """device's number = `per_effort` × effort at the joint (N m or N); `max_temperature` in °C or inf."""
-
-    channel: int
-    per_effort: float
-    max_temperature: float = math.inf
-
-
-@dataclass(frozen=True)
-class SensorScale:
-    """position of the joint (rad or m) = `per_count` × the device's number + `at_zero`."""
-
-    channel: int
-    per_count: float
-    at_zero: float = 0.0
-
-
-@dataclass(frozen=True)
-class DriverSettings:
-    """The section `driver` in SI units; one entry for each motor and each sensor of the machine, in order."""
-
-    options: dict[str, Any] = field(default_factory=dict)
-    homing: Homing = "device"
-    homing_timeout_s: float = 60.0
-    motors: tuple[MotorScale, ...] = ()
-    sensors: tuple[SensorScale, ...] = ()
+def channels(rows: Iterable[DriverMotor | DriverSensor]) -> list[int]:
+    """Return the device's number of each motor or sensor; that of its place where the file gives none."""
+    return [place if row.channel is None else row.channel for place, row in enumerate(rows)]

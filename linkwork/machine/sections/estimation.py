@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from linkwork.machine.sections.fields import Number, Section, entry
@@ -11,7 +10,7 @@ OBSERVER_RATIO = 10.0
 """Bandwidth of the observer, over that of the error dynamics, where the file gives none."""
 
 
-class EstimatorSpec(Section):
+class EstimatorSettings(Section):
     """Estimation of positions and velocities, and limits on sensor errors."""
 
     velocity: Literal["observer", "difference"] = entry(
@@ -47,36 +46,7 @@ class EstimatorSpec(Section):
     )
 
 
-class DisturbanceSpec(Section):
+class DisturbanceSettings(Section):
     """Estimate of unmodelled forces as efforts of the motors, which the law compensates."""
 
     bandwidth_rad_s: Number = entry("Bandwidth of the estimate", "rad/s", gt=0, le=10_000)
-
-
-@dataclass(frozen=True)
-class EstimatorSettings:
-    """The section `estimator` in SI units; `observer_bandwidth_rad_s` is always a number.
-
-    `disturbance_bandwidth_rad_s` is 0 where no disturbance is estimated.
-    """
-
-    velocity: Literal["observer", "difference"]
-    observer_bandwidth_rad_s: float
-    difference_cut_off_hz: float
-    closure_residual_max: float
-    sensor_disagreement_max: float
-    assemblies: Literal["one", "several"]
-    disturbance_bandwidth_rad_s: float
-
-
-def estimator_settings(
-    spec: EstimatorSpec, disturbance: DisturbanceSpec | None, bandwidth_rad_s: float
-) -> EstimatorSettings:
-    """Return the settings, given the bandwidth of the error dynamics."""
-    given = spec.model_dump(exclude={"observer_bandwidth_rad_s", "assemblies"})
-    return EstimatorSettings(
-        **given,
-        assemblies=spec.assemblies or "one",
-        observer_bandwidth_rad_s=spec.observer_bandwidth_rad_s or OBSERVER_RATIO * bandwidth_rad_s,
-        disturbance_bandwidth_rad_s=0.0 if disturbance is None else disturbance.bandwidth_rad_s,
-    )

@@ -7,11 +7,11 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from linkwork.machine.sections.bodies import BodySpec, PointSpec
-from linkwork.machine.sections.bounds import RegionSpec
+from linkwork.machine.sections.bounds import Region
 from linkwork.machine.sections.constraint_base import CoordinateName
 from linkwork.machine.sections.constraints import Constraint
 from linkwork.machine.sections.contacts import ContactSpec
-from linkwork.machine.sections.drivers import DriverSpec
+from linkwork.machine.sections.drivers import DriverSettings
 from linkwork.machine.sections.fields import Name, Number, Section, Vector3, entry
 from linkwork.machine.sections.force_elements import AppliedForceSpec, SpringSpec
 from linkwork.machine.sections.force_sensors import ForceSensorSpec
@@ -20,10 +20,10 @@ from linkwork.machine.sections.joint_types import Joint
 from linkwork.machine.sections.motors import Motor
 from linkwork.machine.sections.scene_section import SceneSpec
 from linkwork.machine.sections.sensors import Sensor
-from linkwork.machine.sections.settings import ControllerSpec, PlantSettings
+from linkwork.machine.sections.settings import ControllerSettings, PlantSettings
 from linkwork.machine.sections.signal_section import SignalSpec
 from linkwork.machine.sections.tasks import Task
-from linkwork.machine.sections.twin_section import TwinSpec
+from linkwork.machine.sections.twin_section import TwinSettings
 from linkwork.multibody.kernels.layout import ROUNDING
 
 
@@ -60,7 +60,7 @@ class MachineFile(Section):
     springs: dict[Name, SpringSpec] = entry("Springs with dampers, by name", default={})
     forces: dict[Name, AppliedForceSpec] = entry("Applied forces and torques, by name", default={})
     task: dict[Name, Task] = entry("Task coordinates that goals may name, by name", default={})
-    workspace: dict[Name, RegionSpec] = entry(
+    workspace: dict[Name, Region] = entry(
         "Workspace and speed limits of points, by the names in `points`, for goals and jogging",
         default={},
     )
@@ -98,8 +98,10 @@ class MachineFile(Section):
         default={},
     )
     plant: PlantSettings = entry("The plant daemon", default=PlantSettings())
-    controller: ControllerSpec = entry("The controller daemon", default=ControllerSpec())
-    twin: TwinSpec = entry("The digital twin: a simulation that runs beside the machine", default=TwinSpec())
-    driver: DriverSpec = entry(
-        "Hardware instead of the simulated plant: channels and units", default=DriverSpec()
+    controller: ControllerSettings = entry("The controller daemon", default=ControllerSettings())
+    twin: TwinSettings = entry(
+        "The digital twin: a simulation that runs beside the machine", default=TwinSettings()
+    )
+    driver: DriverSettings = entry(
+        "Hardware instead of the simulated plant: channels and units", default=DriverSettings()
     )

@@ -6,12 +6,16 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from linkwork.machine.sections.bounds import GainBoundsSpec, PayloadBounds
+from linkwork.machine.sections.bounds import GainBounds, PayloadBounds
 from linkwork.machine.sections.constraint_base import CoordinateName
-from linkwork.machine.sections.estimation import DisturbanceSpec, EstimatorSpec
+from linkwork.machine.sections.estimation import (
+    OBSERVER_RATIO,
+    DisturbanceSettings,
+    EstimatorSettings,
+)
 from linkwork.machine.sections.fields import Count, Name, Number, Section, entry, wrong
 from linkwork.machine.sections.force_settings import ForceSettings
-from linkwork.machine.sections.tolerances import TolerancesSpec
+from linkwork.machine.sections.tolerances import Tolerances
 from linkwork.protocol.laws import MOTION_LAW_NAMES, MOTION_LAWS, MotionLawName
 
 
@@ -69,7 +73,7 @@ class PreloadLimit(Section):
     most: Number = entry("Largest pre-load that may be set in operation", "N m or N", gt=0)
 
 
-class ControllerSpec(Section):
+class ControllerSettings(Section):
     """The controller daemon: its law, its tolerances, and its time-outs."""
 
     period_s: Number | None = entry(
@@ -89,8 +93,12 @@ class ControllerSpec(Section):
     )
     bandwidth_rad_s: Number = entry("Bandwidth of the error dynamics", "rad/s", 20.0, gt=0, le=10_000)
     damping_ratio: Number = entry("Damping ratio of the error dynamics", "1", 1.0, gt=0, le=100)
-    estimator: EstimatorSpec = entry("Estimation of positions and velocities", default=EstimatorSpec())
-    disturbance_observer: DisturbanceSpec | None = entry("Disturbance observer. Default: off", default=None)
+    estimator: EstimatorSettings = entry(
+        "Estimation of positions and velocities", default=EstimatorSettings()
+    )
+    disturbance_observer: DisturbanceSettings | None = entry(
+        "Disturbance observer. Default: off", default=None
+    )
     preload: dict[CoordinateName, PreloadLimit] = entry(
         "Internal force of machines with redundant motors, by the names of motors", default={}
     )
@@ -100,13 +108,13 @@ class ControllerSpec(Section):
         "N m or N",
         default={},
     )
-    gain_bounds: GainBoundsSpec | None = entry(
+    gain_bounds: GainBounds | None = entry(
         "Bounds for changes of bandwidth and damping in operation. Default: no changes",
         default=None,
     )
     payloads: dict[Name, PayloadBounds] = entry("Largest payloads, by the names in `points`", default={})
     effort_filter_hz: Number = entry("Cut-off of the low-pass filter on efforts; 0: none", "Hz", 0.0, ge=0)
-    tolerances: TolerancesSpec = entry("Tolerances of goals", default=TolerancesSpec())
+    tolerances: Tolerances = entry("Tolerances of goals", default=Tolerances())
     force: ForceSettings = entry("Control of forces that goals name", default=ForceSettings())
     loss_limit: Count = entry(
         "States lost in a row until the link counts as broken", "periods", 20, ge=1, le=1_000_000
@@ -122,13 +130,34 @@ class ControllerSpec(Section):
         gt=0,
         le=86_400,
     )
-    publish: list[Literal["reactions"]] = entry(
+    publish: tuple[Literal["reactions"], ...] = entry(
         "What each tick publishes beside its usual record: reactions, the forces and moments in all "
         "joints and constraints",
-        default=[],
+        default=(),
         max_length=1,
     )
     telemetry_hz: Number = entry("Rate of telemetry", "Hz", 100.0, gt=0, le=100_000)
     log_cap_MB: Number = entry(
         "Size at which the oldest segments of the log are dropped", "MB", 2000.0, ge=1, le=1_000_000
     )
+
+    @property
+    def log_cap_bytes(self) -> int:
+        """Size at which the oldest segments of the log are dropped, bytes."""
+        return round(self.log_cap_MB * 1e6)
+
+    @property
+    def observer_bandwidth_rad_s(self) -> float:
+        """Bandwidth of the estimator's observer."""
+        return self.estimator.observer_bandwidth_rad_s or OBSERVER_RATIO * self.bandwidth_rad_s
+
+    @property
+    def disturbance_bandwidth_rad_s(self) -> float:
+        """Bandwidth of the disturbance observer; 0 where no disturbance is estimated."""
+        return 0.0 if self.disturbance_observer is None else self.disturbance_observer.bandwidth_rad_s
+
+    def bounds_of(self, gain: str) -> tuple[float, float]:
+        """Return the bounds of a gain; its own value where the file gives none."""
+        given = None if self.gain_bounds is None else getattr(self.gain_bounds, gain)
+        low, high = given or (getattr(self, gain),) * 2
+        return low, high

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 
 from linkwork.machine.problems import Problem
 from linkwork.machine.sections.constraint_base import CoordinateName
@@ -27,7 +26,7 @@ class CoordinateTolerances(Section):
     )
 
 
-class TolerancesSpec(Section):
+class Tolerances(Section):
     """Tolerances of goals that give none, for each coordinate in its own unit."""
 
     path: Number = entry("Largest error during motion", "rad or m", 0.01, gt=0)
@@ -46,34 +45,27 @@ class TolerancesSpec(Section):
         "Values for single coordinates, by name", default={}
     )
 
-    def for_coordinate(self, name: str) -> Tolerance:
-        """Return the tolerances of this coordinate."""
+    @property
+    def following_limit(self) -> float:
+        """The largest error before the machine is braked, in every state."""
+        return self.following or FOLLOWING_PER_PATH * self.path
+
+    def of(self, name: str) -> Tolerances:
+        """Return the tolerances with the coordinate's own in their place."""
         own = self.coordinates.get(name, CoordinateTolerances())
-        path = own.path or self.path
-        following = own.following or self.following or FOLLOWING_PER_PATH * path
-        return Tolerance(path, own.goal or self.goal, own.start or self.start, following)
+        return self.with_values(**own.model_dump(exclude_none=True))
 
 
-@dataclass(frozen=True)
-class Tolerance:
-    """Tolerances of one coordinate, in rad or m."""
-
-    path: float
-    goal: float
-    start: float
-    following: float
-
-
-def check_tolerances(spec: TolerancesSpec, known: Collection[str], document: Document) -> Iterator[Problem]:
+def check_tolerances(spec: Tolerances, known: Collection[str], document: Document) -> Iterator[Problem]:
     """Yield the settings that would brake a machine that is within its path tolerance."""
     place = ("controller", "tolerances")
     for name in (None, *(name for name in spec.coordinates if name in known)):
         own = spec if name is None else spec.coordinates[name]
         here = place if name is None else (*place, "coordinates", name)
-        tolerance = spec.for_coordinate(name or "")
-        if (own.path or own.following) and tolerance.following < tolerance.path:
+        tolerance = spec.of(name or "")
+        if (own.path or own.following) and tolerance.following_limit < tolerance.path:
             key, other = ("following", "above") if own.following else ("path", "below")
-            bound = tolerance.path if own.following else tolerance.following
+            bound = tolerance.path if own.following else tolerance.following_limit
             yield document.problem(
                 (*here, key), "the machine would be braked while it is within its path tolerance",
                 found=f"{getattr(own, key):g}", allowed=f"{bound:g} or {other}",

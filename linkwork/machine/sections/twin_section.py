@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -12,12 +12,11 @@ from linkwork.machine.checks.unknown_names import unknown
 from linkwork.machine.problems import MachineError
 from linkwork.machine.sections.constraint_base import CoordinateName
 from linkwork.machine.sections.fields import Number, Section, Switch, entry
-from linkwork.machine.sections.motors import Motor
-from linkwork.machine.twin_settings import OnExceeded, TwinSettings
+from linkwork.machine.sections.quantity import Quantity, one_unit
 from linkwork.machine.yaml_document import Document
 
 
-class TwinSpec(Section):
+class TwinSettings(Section):
     """The digital twin, a simulator beside the machine, and the reaction to differences."""
 
     on: Switch = entry("Whether it runs without being asked for by `--twin`", default=False)
@@ -34,35 +33,23 @@ class TwinSpec(Section):
     efforts: dict[CoordinateName, Annotated[Number, Field(gt=0)]] = entry(
         "Largest difference along goal coordinates, by their names", "N m or N", default={}
     )
-    energy_threshold_J: Number | None = entry(
-        "Largest difference in energy over `window_s`. Default: energy is not compared", "J", None, gt=0
-    )
+    energy_threshold = Quantity(
+        "energy_threshold", one_unit("J", "J"),
+        "Largest difference in energy over `window_s`. Default: energy is not compared", None,
+        absent=math.inf, gt=0,
+    )  # fmt: skip
     window_s: Number = entry("Time over which the difference in energy is summed", "s", 0.5, gt=0, le=60)
-    on_exceeded: OnExceeded = entry(
+    on_exceeded: Literal["tell", "stop", "fault"] = entry(
         "Reaction: report it, also stop the machine on its path, or brake with the fault MODEL_DIFFERENCE",
         default="tell",
     )
 
-
-def twin_settings_of(
-    spec: TwinSpec, motors: Sequence[Motor], goals: Sequence[str], document: Document
-) -> TwinSettings:
-    """Return the settings of a file. Raises MachineError where a threshold is of no goal coordinate."""
-    problems = [
-        unknown(document, ("twin", "efforts", name), name, "goal coordinate", goals, of_key=True)
-        for name in spec.efforts
-        if name not in goals
-    ]
-    if problems:
-        raise MachineError(problems)
-    share = math.inf if spec.effort_share is None else spec.effort_share
-    energy = math.inf if spec.energy_threshold_J is None else spec.energy_threshold_J
-    return TwinSettings(
-        spec.on,
-        spec.bandwidth_rad_s,
-        tuple(share * motor.max_effort for motor in motors),
-        tuple(spec.efforts.get(name, math.inf) for name in goals),
-        energy,
-        spec.window_s,
-        spec.on_exceeded,
-    )
+    def check_goals(self, goals: Sequence[str], document: Document) -> None:
+        """Raise MachineError where a threshold is of no goal coordinate."""
+        unknowns = [
+            unknown(document, ("twin", "efforts", name), name, "goal coordinate", goals, of_key=True)
+            for name in self.efforts
+            if name not in goals
+        ]
+        if unknowns:
+            raise MachineError(unknowns)

@@ -172,7 +172,7 @@ def tracked_by(machine: Machine, test: TestFindings) -> dict[str, float | None]:
         if match is not None and match["name"] in names:
             found[match["name"]] = number.limit
         if number.name == _WORST:
-            for name, tolerance in zip(names, machine.controller.tolerances, strict=True):
+            for name, tolerance in zip(names, machine.tolerances, strict=True):
                 if found.get(name, None) is None:
                     found[name] = number.limit * tolerance.path
     return found
@@ -370,7 +370,7 @@ def _logs_of(tests: Sequence[TestFindings]) -> list[str]:
 
 def _closures(machine: Machine, tests: Sequence[TestFindings], logs: Logs, runs: Sequence[Ticks]) -> Closures:
     residual = np.concatenate([run.table["closure_residual"] for run in runs])
-    time_s = machine.controller.period_s * np.arange(len(residual), dtype=np.float64)
+    time_s = machine.period_s * np.arange(len(residual), dtype=np.float64)
     residuals = [
         (ticks.table["closure_residual"], not test.injected and not test.faults)
         for test in tests

@@ -10,8 +10,10 @@ from benchmarks.held_effort import double_integrator, sampled
 from benchmarks.tracking import MOVES, tracking_error, with_wrong_masses
 from linkwork.controller.laws.feedback import lag
 from linkwork.machine import load
+from linkwork.machine.sections.estimation import DisturbanceSettings
 from tests.controller.loop.in_process import COUNTS, InProcess, with_controller, with_encoders
 
+DISTURBANCE = DisturbanceSettings(bandwidth_rad_s=100.0)
 SCARA = {"shoulder": 0.2, "elbow": -0.2, "wrist": 0.1, "lift": -0.03}
 
 
@@ -37,12 +39,12 @@ def test_a_filtered_difference_lags_as_said(name: str) -> None:
 def test_the_disturbance_observer_makes_up_for_wrong_masses(name: str) -> None:
     heavier, way = with_wrong_masses(name, "+20%"), MOVES.get(name, SCARA)
     without = tracking_error(heavier, way, 100.0)
-    with_it = tracking_error(with_controller(heavier, disturbance_bandwidth_rad_s=100.0), way, 100.0)
+    with_it = tracking_error(with_controller(heavier, disturbance_observer=DISTURBANCE), way, 100.0)
     assert with_it < 0.2 * without
 
 
 def test_the_disturbance_observer_leaves_a_right_model_alone() -> None:
-    machine = with_controller(with_encoders(load("five_bar"), 0), disturbance_bandwidth_rad_s=100.0)
+    machine = with_controller(with_encoders(load("five_bar"), 0), disturbance_observer=DISTURBANCE)
     assert tracking_error(machine, MOVES["five_bar"], 200.0) <= 2e-5
 
 

@@ -74,7 +74,7 @@ def test_what_is_not_judged_is_told_by_nobody(machine: Machine) -> None:
 
 
 def test_an_event_names_the_motor_its_value_and_its_threshold(machine: Machine) -> None:
-    machine = replace(machine, twin=replace(machine.twin, on_exceeded="stop"))
+    machine = replace(machine, twin=machine.twin.with_values(on_exceeded="stop"))
     rows = rows_with(machine, [1.5])
     rows["worst"], rows["motor_effort"][0] = 1, [0.0, -6.0, 0.0, 0.0]
     (found,) = Alarm(machine).check(rows)

@@ -217,15 +217,15 @@ def test_the_metric_of_the_file_shares_efforts_out_without_another_motion(
     assume(motors.report.share == 1.0)
     joints, ways = motors.index, ways_of(work)
     np.testing.assert_allclose(ways @ force, ways @ plain, atol=1e-9)
-    scale = np.array(scaled.controller.effort_scale)
+    scale = np.array(scaled.effort_scale)
     shared = np.linalg.lstsq(ways[:, joints] * scale, ways @ plain, rcond=None)[0] * scale
     np.testing.assert_allclose(force[joints], shared, atol=1e-8)
 
 
 def test_scales_are_those_of_the_file_and_otherwise_the_limits(redundant: Machine, scaled: Machine) -> None:
     limits = [motor.max_effort for motor in redundant.motors]
-    assert list(redundant.controller.effort_scale) == limits
-    assert list(scaled.controller.effort_scale) == [20.0, limits[1], 2.0]
+    assert list(redundant.effort_scale) == limits
+    assert list(scaled.effort_scale) == [20.0, limits[1], 2.0]
     assert scaled.interface() == redundant.interface()
 
 

@@ -54,7 +54,7 @@ class InProcess:
         self.outputs = Outputs.sized(motors, len(self.machine.outputs))
         self.inputs.connected = self.inputs.fresh = True
         self.inputs.device_status = int(DeviceStatus.ENABLED | DeviceStatus.HOMED)
-        self.period_s = self.machine.controller.period_s
+        self.period_s = self.machine.period_s
         self._orders = 0
         self._mode, self._effort, self._closed = int(Mode.BRAKE), np.zeros(motors), -1
         self._signals = self.inputs.output.copy()
@@ -180,7 +180,7 @@ def with_controller(machine: Machine, **settings: Any) -> Machine:
     own = machine.controller
     estimator = {key: value for key, value in settings.items() if hasattr(own.estimator, key)}
     rest = {key: value for key, value in settings.items() if key not in estimator}
-    changed = replace(own, estimator=replace(own.estimator, **estimator), **rest)
+    changed = own.with_values(estimator=own.estimator.with_values(**estimator), **rest)
     return replace(machine, controller=changed)
 
 

@@ -28,7 +28,7 @@ def polisher(folder: Path, *plant_set: str, source: str = "sensor", initial: str
     path.write_text(text.replace("lift_m: 0.05}", f"lift_m: {initial}}}"), encoding="utf-8")
     machine = load(path, plant_set)
     force = machine.controller.force.with_values(source=source)
-    return replace(machine, controller=replace(machine.controller, force=force))
+    return replace(machine, controller=machine.controller.with_values(force=force))
 
 
 class PressingRig(InProcess):

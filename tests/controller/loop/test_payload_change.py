@@ -44,7 +44,7 @@ def under_way(machine: Machine, target: dict[str, float], share: float) -> tuple
 
 def carry(rig: InProcess, planned: Planned) -> None:
     """The machine is told of its load, and so is whoever plans."""
-    point = rig.machine.controller.payloads[0]
+    point = rig.machine.payloads[0]
     assert rig.order(SetPayload(point.index, LOAD[0], LOAD[1:4], LOAD[4:]))["order_outcome"] == 1
     planned.carried = {point.name: LOAD}
 

@@ -88,7 +88,7 @@ def test_they_are_those_of_the_plants_state_under_the_effort_that_acts(name: str
 
 def test_a_payload_is_carried_by_the_joints_below_it() -> None:
     machine = publishing(load("scara"))
-    point = machine.controller.payloads[0]
+    point = machine.payloads[0]
     carried = (2.0, 0.0, 0.1, 0.0, *(0.0,) * 6)
     rig = InProcess(machine)
     rig.enable()
@@ -114,7 +114,7 @@ def test_payloads_are_taken_in_only_when_they_change(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("linkwork.controller.loop.publishing.carrying", counting)
     rig.run(0.05)
     assert counted == []
-    point = rig.machine.controller.payloads[0]
+    point = rig.machine.payloads[0]
     rig.order(SetPayload(point.index, 1.0))
     rig.run(LOAD_RAMP_S + 0.01)
     ramp = len(counted)

@@ -87,12 +87,12 @@ def test_motors_that_cannot_follow_slow_the_goal_down_on_its_path(name: str) -> 
 def with_motors_everywhere(machine: Machine) -> Machine:
     names = enumerate(machine.mechanism.joint_names)
     every = tuple(machine.motors[0].at(name, index) for index, name in names)
-    settings = replace(
-        machine.controller,
-        preload=machine.controller.preload[:1] * len(every),
-        effort_scale=machine.controller.effort_scale[:1] * len(every),
+    return replace(
+        machine,
+        motors=every,
+        preload=machine.preload[:1] * len(every),
+        effort_scale=machine.effort_scale[:1] * len(every),
     )
-    return replace(machine, motors=every, controller=settings)
 
 
 def followed_without_a_hold(machine: Machine) -> np.ndarray:

@@ -42,7 +42,7 @@ def over_a_dome(folder: Path, source: str = "sensor", ball_m: float = 0.0) -> Ma
     path.write_text(text, encoding="utf-8")
     machine = load(path)
     force = machine.controller.force.with_values(source=source)
-    return replace(machine, controller=replace(machine.controller, force=force))
+    return replace(machine, controller=machine.controller.with_values(force=force))
 
 
 class OnTheDome(PressingRig):

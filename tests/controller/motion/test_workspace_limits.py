@@ -29,7 +29,9 @@ def fenced(name: str, axis: int, room: float, speed: float = INF) -> Machine:
     here = [start.theta[machine.coordinate_index(each)] for each in ("x", "y")]  # type: ignore[index]
     high = [INF, INF, INF]
     high[axis] = float(here[axis]) + room
-    return replace(machine, regions=(Region(point, index, (-INF,) * 3, tuple(high), speed),))  # type: ignore[arg-type]
+    bounds = {f"{axis}_m": [-1e9, value] for axis, value in zip("xyz", high, strict=True) if value < INF}
+    region = Region.model_validate(bounds | ({"speed_m_s": speed} if speed < INF else {}))
+    return replace(machine, regions=(region.at(point, index),))
 
 
 @pytest.mark.parametrize("name", ["scara", "five_bar"])
@@ -51,7 +53,7 @@ def test_a_goal_that_leaves_the_box_is_refused_with_place_and_sample(name: str) 
 def test_the_tool_speed_slows_moves_and_refuses_trajectories(name: str) -> None:
     machine = fenced(name, 1, 1.0, speed=0.05)
     start = Start.at_pose(machine, machine.initial_q)
-    home = machine.controller.goal_coordinates[0]
+    home = machine.goal_coordinates[0]
     place = float(start.theta[machine.coordinate_index(home)])  # type: ignore[index]
     moved = plan("move", {"target": {home: place + 0.3}}, machine, start)
     speeds = moved.report["limits"]["tool speed"]["tool"]

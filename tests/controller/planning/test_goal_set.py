@@ -198,7 +198,7 @@ def test_a_reference_that_is_given_stands_still(scara):
 )
 def test_where_some_motors_are_named_the_other_motors_hold(name, goal_coordinates, named, full):
     machine = load(name)
-    machine = replace(machine, controller=replace(machine.controller, goal_coordinates=goal_coordinates))
+    machine = replace(machine, goal_coordinates=goal_coordinates)
     start = Start.at_pose(machine, machine.initial_q)
     assert names_of(machine, named, start) == full
     here = dict(zip(machine.mechanism.coordinate_names, start.theta.tolist(), strict=True))

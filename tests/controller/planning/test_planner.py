@@ -105,7 +105,7 @@ def test_tolerances_are_the_goals_own_or_the_files(scara, start):
     del request["tolerances"], request["goal_time_s"]
     block = GoalBlock(plan("send", {"trajectory": request}, scara, start).words)
     assert block.path_tolerance.tolist() == [0.01] * 4
-    assert block.goal_time_s == scara.controller.goal_time_s
+    assert block.goal_time_s == scara.controller.tolerances.goal_time_s
 
 
 def test_accelerations_make_quintic_pieces_and_positions_cubic_ones(scara, start):

@@ -134,7 +134,7 @@ def test_rates_are_those_of_the_efforts_that_the_loop_gives(redundant: Machine) 
     planned = Planned(rig)
     planned.order(planned.plan("send", trajectory=smooth(0.22 * 1.001 * told["min_time_stretch"])))
     samples = rig.until(lambda sample: sample["goal_status"] in (GoalStatus.SUCCEEDED, GoalStatus.ENDED))
-    given = np.abs(np.diff([sample["effort"][2] for sample in samples])) / machine.controller.period_s
+    given = np.abs(np.diff([sample["effort"][2] for sample in samples])) / machine.period_s
     assert samples[-1]["goal_code"] == ResultCode.SUCCESSFUL
     assert not any(int(sample["limited"]) & Limited.EFFORT_RATE for sample in samples)
     assert 12.0 < given.max() < 15.0, "slower by 3 % only, and above what the least efforts would have told"
@@ -142,8 +142,7 @@ def test_rates_are_those_of_the_efforts_that_the_loop_gives(redundant: Machine) 
 
 def test_the_metric_decides_who_gives_how_much_not_what_is_possible(redundant: Machine) -> None:
     """The planner's efforts are those of the loop, in any metric; the shares of the facets stay."""
-    given = replace(redundant.controller, effort_scale=(20.0, 10.0, 2.0))
-    scaled = replace(redundant, controller=given)
+    scaled = replace(redundant, effort_scale=(20.0, 10.0, 2.0))
     maps, other = walk_of(redundant).motors, walk_of(scaled).motors
     assert maps is not None
     assert other is not None
@@ -151,10 +150,7 @@ def test_the_metric_decides_who_gives_how_much_not_what_is_possible(redundant: M
     joints = [motor.index for motor in redundant.motors]
     chance = np.random.default_rng(4)
     for wish in (np.zeros(3), np.array([0.0, 0.0, 1.5])):
-        strained = replace(
-            scaled.controller, preload=tuple(PreloadLimit(effort=one, most=2.0) for one in wish)
-        )
-        machine = replace(scaled, controller=strained)
+        machine = replace(scaled, preload=tuple(PreloadLimit(effort=one, most=2.0) for one in wish))
         force = chance.normal(size=(len(other), machine.mechanism.nv)) * [1.0, 1.0, 0.3, 0.3]
         found = ZonotopeEfforts(machine, other)(np.einsum("nij,nj->ni", other, force))
         scale = np.array([20.0, 10.0, 2.0])

@@ -92,9 +92,8 @@ def test_redundant_motors_load_closures_by_what_the_loop_gives(tmp_path: Path) -
     start = Start.at_pose(machine, rig.simulator.q)
     told = plan("move", MoveParams.model_validate({"target": TARGET}), machine, start).report
     load_ = told["limits"]["bearing force"]["tip"]["value"]
-    idle = replace(machine.controller, preload=())
     free = plan(
-        "move", MoveParams.model_validate({"target": TARGET}), replace(machine, controller=idle), start
+        "move", MoveParams.model_validate({"target": TARGET}), replace(machine, preload=()), start
     ).report["limits"]["bearing force"]["tip"]["value"]
     assert load_ > 1.1 * free
     move(rig, TARGET)

@@ -47,7 +47,7 @@ def test_a_payload_ramps_the_effort(name: str) -> None:
     rig = InProcess(load(name))
     rig.enable()
     rig.run(0.05)
-    point = rig.machine.controller.payloads[0].index
+    point = rig.machine.payloads[0].index
     taken = rig.order(SetPayload(point, 0.4))
     assert taken["order_outcome"] == OrderOutcome.DONE
     samples = rig.run(0.7)

@@ -62,7 +62,7 @@ def steps(ticks: Ticks, machine: Machine, subject: Subject) -> list[str]:
     driven = (table["mode"] == Mode.EFFORT)[1:] & (table["mode"] == Mode.EFFORT)[:-1] & follows
     fresh = (table["fresh"] != 0)[1:] & (table["fresh"] != 0)[:-1] & follows
     fresh &= np.diff(table["device_tick"]) == 1
-    period_s = machine.controller.period_s
+    period_s = machine.period_s
     for name, motor in zip(ticks.names["effort"], machine.motors, strict=True):
         effort = ticks.column("effort", name)
         most = motor.max_effort_rate * period_s * _ROUNDING

@@ -57,4 +57,4 @@ def effort_unit(motor: Motor) -> str:
 def tolerance(rig: RigUnderTest, sensor: Sensor) -> float:
     """Return the path tolerance (rad or m) of the joint that a sensor measures."""
     at = rig.machine.mechanism.coordinate_names.index(sensor.joint)
-    return rig.machine.controller.tolerances[at].path
+    return rig.machine.tolerances[at].path

@@ -61,7 +61,7 @@ def test_goes_there_and_back_by_moves(rig: RigUnderTest) -> None:
         there = rig.positions
         for name, wanted in target.items():
             at = rig.machine.mechanism.coordinate_names.index(name)
-            goal = rig.machine.controller.tolerances[at].goal
+            goal = rig.machine.tolerances[at].goal
             miss, unit = abs(there[name] - wanted), record.position(name).unit
             assert record.noted(f"miss({name})", miss, unit) <= goal
 
