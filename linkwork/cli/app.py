@@ -151,6 +151,7 @@ plot run.mcap --signal effort --csv; export run.mcap --npz; animate run.mcap --o
 rig test --rig scara --out report; rig compare a.json b.json; campaign friction.yaml --workers 2
 tune gains.yaml --out tuned; service scara --user; check my_arm.yaml; schema > schema.json; latency 10 --load
 import robot.urdf --out robot.yaml; convert delta --to mjcf --out delta.xml; model delta --draw delta.png
+model five_bar --identifiable
 symbolic scara --show inertia; codegen scara --out generated; simulate scara --duration 1 --plot motion.png
 keys make anna; keys allow anna.public --role operate; keys revoke anna; keys list
 driver check my_arm:Arm --config my_arm.yaml; build-kernels my_law; dev new-law soft --dry-run

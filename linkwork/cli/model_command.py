@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.cli.assignments import read_values
+from linkwork.cli.base_parameter_list import list_base_parameters
 from linkwork.cli.folding import MOST_SHOWN, left_out, passive_joints
 from linkwork.cli.options.files import ModelOptions
 from linkwork.convert.model_report import report
@@ -26,11 +27,16 @@ _ENDLESS = 10**9
 def model(options: ModelOptions) -> None:
     """Run `linkwork model`."""
     machine = load(options.config)
+    if options.identifiable and (options.assemblies or options.draw is not None):
+        raise Misuse("--identifiable gives a list of its own; leave out --assemblies and --draw")
     if options.assemblies:
         _list_assemblies(machine, options.values, options.as_json, options.starts, options.seconds)
         return
     if options.starts is not None or options.seconds is not None:
         raise Misuse("--starts and --seconds belong to --assemblies")
+    if options.identifiable:
+        list_base_parameters(machine, as_json=options.as_json, show_all=options.show_all)
+        return
     if options.values:
         raise Misuse(f"{options.values[0]}: values of joints belong to --assemblies")
     found = report(machine)

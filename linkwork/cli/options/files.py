@@ -124,6 +124,7 @@ class ModelOptions(MachineOptions):
         "With --assemblies: random starts. Default: 100 without another mode.", "N", least=1
     )
     seconds: float | None = option("With --assemblies: longest search, s.", "S", least=0.1)
+    identifiable: bool = flag("List the combinations of masses and inertias that the motion can show.")
     draw: Path | None = option("Draw the machine in its pose.", "FILE.png")
     names: bool = flag("With --draw: name bodies, rods and springs.")
     axes: bool = flag("With --draw: the axes of the world and of the joints.")

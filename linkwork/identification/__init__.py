@@ -1,0 +1,1 @@
+"""Identification of a machine's dynamics: regressor, base parameters."""
