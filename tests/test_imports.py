@@ -20,7 +20,6 @@ LAZY = {
     "linkwork/rig/plugin.py": "pytest loads the plug-in in every project",
     "linkwork/terminal/failures.py": "errors whose modules a simple command does not load",
     "plant/daemon/plant_daemon.py": "the simulator is not for hardware, and faults are asked for",
-    "plant/faults/kinds.py": "faults of a mechanism are not for hardware",
     "protocol/sockets.py": "connections are watched by daemons; a client's command starts without them",
     "protocol/request_table.py": "the table of requests is read without their models",
 }

@@ -239,7 +239,6 @@ def _device(
     """The machine behind its link; with faults in both where they are asked for."""
     if not _faulty(options):
         return PlantDevice(machine, machinery, server, events, paces)
-    import linkwork.plant.faults.mechanism_faults  # noqa: F401  a fault must not import it while the plant runs
     from linkwork.plant.faults.device import FaultyDevice
     from linkwork.plant.faults.faulty_machinery import faulty
 

@@ -1,78 +1,176 @@
-"""Faults of motors: entries of a time line, and their effects. Efforts are at the joint."""
+"""Faults of motors. Efforts are at the joint (N m or N)."""
 
 from __future__ import annotations
 
 import math
-from typing import ClassVar, Literal
+from abc import abstractmethod
+from typing import Annotated, Any, ClassVar, Final, Literal
 
-import numpy as np
 from pydantic import model_validator
 
-from linkwork.arrays import Floats
+from linkwork.machine import Machine
 from linkwork.machine.sections.fields import Number, entry, wrong
-from linkwork.machine.sections.quantity import DAMPING, EFFORT, Quantity
-from linkwork.plant.faults.effects import Site
-from linkwork.plant.faults.entries import FaultEntry, Named
+from linkwork.machine.sections.motors import Motor
+from linkwork.machine.sections.quantity import DAMPING, EFFORT, Quantity, given_keys
+from linkwork.plant.faults.fault import Effect, FaultCheck, MachineName, Named, PlantFault, Site, TickEffect
+
+CREEP: Final = 1e-2
+"""rad/s or m/s: speed at which a real machine's motor makes three quarters of an added dry friction."""
+MotorName = Annotated[Named, MachineName("motor", lambda machine, _: [each.joint for each in machine.motors])]
 
 
-class ActuatorEntry(FaultEntry):
+class ActuatorFault(PlantFault):
     """A motor's effort differs from its command."""
 
-    of: Named = entry("The motor: its joint")
+    of: MotorName = entry("The motor: its joint")
+
+    def motor(self, machine: Machine) -> Motor:
+        """Return the motor."""
+        return next(each for each in machine.motors if each.joint == self.of)
+
+    def compare(self, check: FaultCheck) -> None:
+        """Its units."""
+        motor = self.motor(check.machine)
+        for key in given_keys(self, not motor.is_angle):
+            moves = "turns" if motor.is_angle else "slides"
+            check.note(key, f"{self.of} {moves}, so the unit does not apply", key)
 
 
-class Saturate(ActuatorEntry):
+class EffortFault(ActuatorFault):
+    """A fault that changes the effort that the motor is given."""
+
+    def effect(self, site: Site) -> Effect[Any]:
+        """Return the motor whose effort it changes."""
+        return FaultyMotor(self, site)
+
+    @abstractmethod
+    def effort(self, motor: FaultyMotor) -> float:
+        """Return what the motor gives in place of the wanted effort."""
+
+
+class FaultyMotor(TickEffect[EffortFault]):
+    """A faulty motor: the effort that is `wanted` of it in this tick, and the one that it gave `last`."""
+
+    def __init__(self, fault: EffortFault, site: Site) -> None:
+        super().__init__(fault, site, site.machinery.driving)
+        self._at = [each.joint for each in site.machine.motors].index(fault.of)
+
+    def begin(self, tick: int) -> str:
+        """Start from the motor's present effort."""
+        self.wanted = self.last = float(self.machinery.driven[self._at])
+        return super().begin(tick)
+
+    def apply(self) -> None:
+        """Change the motor's effort, in place."""
+        driven = self.machinery.driven
+        self.wanted = float(driven[self._at])
+        self.last = driven[self._at] = self.fault.effort(self)
+
+
+class Saturate(EffortFault):
     """The effort stays within less than the motor's own limit."""
 
-    kind: ClassVar[str] = "actuator.saturate"
     actuator: Literal["saturate"]
     limit = Quantity("at", EFFORT, "Largest effort", ge=0)
 
+    def effort(self, motor: FaultyMotor) -> float:
+        """The effort, at most the limit."""
+        limit = self.limit
+        return min(max(motor.wanted, -limit), limit)
 
-class Lose(ActuatorEntry):
+
+class Lose(EffortFault):
     """The motor gives no effort; its brake still works."""
 
-    kind: ClassVar[str] = "actuator.lose"
     actuator: Literal["lose"]
 
+    def effort(self, motor: FaultyMotor) -> float:  # noqa: ARG002
+        """Nothing."""
+        return 0.0
 
-class Reverse(ActuatorEntry):
+
+class Reverse(EffortFault):
     """The effort has the wrong sign."""
 
-    kind: ClassVar[str] = "actuator.reverse"
     actuator: Literal["reverse"]
 
+    def effort(self, motor: FaultyMotor) -> float:
+        """The opposite effort."""
+        return -motor.wanted
 
-class HeldEffort(ActuatorEntry):
+
+class HeldEffort(EffortFault):
     """The effort stays constant, independent of the command."""
 
-    kind: ClassVar[str] = "actuator.freeze"
     actuator: Literal["freeze"]
 
+    def effort(self, motor: FaultyMotor) -> float:
+        """The last effort."""
+        return motor.last
 
-class Stick(ActuatorEntry):
+
+class Lag(EffortFault):
+    """The effort follows its command by a first-order lag."""
+
+    actuator: Literal["lag"]
+    time_constant_s: Number = entry("Time constant of the lag", "s", gt=0)
+
+    def effort(self, motor: FaultyMotor) -> float:
+        """y + (1 - exp(-Δt / τ)) (u - y)."""
+        share = 1.0 - math.exp(-motor.site.period_s / self.time_constant_s)
+        return motor.last + share * (motor.wanted - motor.last)
+
+
+class JointFriction(Effect[ActuatorFault]):
+    """Dry (N m or N) and viscous (N m s/rad or N s/m) friction in the joint of a simulated motor."""
+
+    def __init__(self, fault: ActuatorFault, site: Site, dry: float, viscous: float) -> None:
+        super().__init__(fault, site)
+        self._dry, self._viscous = dry, viscous
+        assert site.machinery.simulated is not None
+        self._simulated = site.machinery.simulated
+
+    def begin(self, tick: int) -> str:
+        """The joint begins to rub."""
+        machine, motor = self.site.machine, self.fault.motor(self.site.machine)
+        if self._dry:
+            place = [each.joint for each in machine.motors].index(motor.joint)
+            self._simulated.drags[self] = (place, self._dry)
+        if self._viscous:
+            self._simulated.rub(self, motor.index, self._viscous)
+        return super().begin(tick)
+
+    def end(self) -> str:
+        """Remove the friction."""
+        self._simulated.release(self)
+        return super().end()
+
+
+class Stick(ActuatorFault):
     """The motor's brake is engaged despite the command to open."""
 
-    kind: ClassVar[str] = "actuator.stick"
     hardware: ClassVar[str] = "a driver releases all brakes or none"
     actuator: Literal["stick"]
     friction = Quantity(
         "with", EFFORT, "Friction of the brake. Default: that of the motor's brake", None, gt=0
     )
 
+    def compare(self, check: FaultCheck) -> None:
+        """Also that there is a brake."""
+        super().compare(check)
+        motor = self.motor(check.machine)
+        if not (self.friction or motor.brake_effort):
+            (key,) = type(self).friction.keys(motor.is_angle)
+            check.note("of", f"{self.of} has no brake", self.of, remedy=f"give {key}")
 
-class Lag(ActuatorEntry):
-    """The effort follows its command by a first-order lag."""
-
-    kind: ClassVar[str] = "actuator.lag"
-    actuator: Literal["lag"]
-    time_constant_s: Number = entry("Time constant of the lag", "s", gt=0)
+    def effect(self, site: Site) -> JointFriction:
+        """Return the friction of a brake that is on."""
+        return JointFriction(self, site, self.friction or self.motor(site.machine).brake_effort, 0.0)
 
 
-class Friction(ActuatorEntry):
+class Friction(EffortFault):
     """More friction at the motor's joint."""
 
-    kind: ClassVar[str] = "actuator.friction"
     actuator: Literal["friction"]
     coulomb = Quantity("coulomb", EFFORT, "Dry friction", 0.0, ge=0)
     viscous = Quantity("viscous", DAMPING, "Viscous friction", 0.0, ge=0)
@@ -83,166 +181,43 @@ class Friction(ActuatorEntry):
             raise wrong("the friction is missing", remedy="give coulomb_N_m or viscous_N_m_s")
         return self
 
+    def compare(self, check: FaultCheck) -> None:
+        """Also that a real machine measures the speed."""
+        super().compare(check)
+        if check.hardware and self.of not in [sensor.joint for sensor in check.machine.sensors]:
+            check.note("of", f"the speed of {self.of} is not measured", self.of)
+
+    def effect(self, site: Site) -> Effect[Any]:
+        """Return the friction in the simulated joint, or the motor of a real machine, which makes it."""
+        if site.machinery.simulated is None:
+            return RubbingMotor(self, site)
+        return JointFriction(self, site, self.coulomb, self.viscous)
+
+    def effort(self, motor: FaultyMotor) -> float:
+        """Oppose the motion of the last period."""
+        assert isinstance(motor, RubbingMotor)
+        speed = motor.speed()
+        return motor.wanted - (self.coulomb * math.tanh(speed / CREEP) + self.viscous * speed)
+
+
+class RubbingMotor(FaultyMotor):
+    """A real motor that produces friction from the measured motion of its joint."""
+
+    def begin(self, tick: int) -> str:
+        """Start from the present position."""
+        sensors = self.site.machine.sensors
+        self._sensor = [sensor.joint for sensor in sensors].index(self.fault.of)
+        self._before = float(self.machinery.inner.measured.q[self._sensor])
+        return super().begin(tick) or "made by the motor itself"
+
+    def speed(self) -> float:
+        """Return the speed, measured or from the last two positions, rad/s or m/s."""
+        measured, place = self.machinery.inner.measured, self._sensor
+        if self.site.machine.sensors[place].velocity:
+            return float(measured.v[place])
+        q, before = float(measured.q[place]), self._before
+        self._before = q
+        return (q - before) / self.site.period_s
+
 
 ACTUATOR = (Saturate, Lose, Reverse, HeldEffort, Stick, Lag, Friction)
-
-
-CREEP = 1e-2
-"""rad/s or m/s: speed at which a real machine's motor makes three quarters of an added dry friction."""
-
-
-class ActuatorEffect:
-    """A fault of one motor."""
-
-    def __init__(self, entry: ActuatorEntry, site: Site, random: np.random.Generator) -> None:  # noqa: ARG002
-        self.entry, self.site = entry, site
-        self.machinery = site.machinery
-        self.motor = site.motor(entry.of)
-
-    def begin(self, tick: int) -> str:  # noqa: ARG002
-        """Change efforts from this tick on."""
-        self.machinery.driving.append(self)
-        return ""
-
-    def tick(self, tick: int) -> None:
-        """Return whether the effect has ended."""
-
-    def end(self) -> str:
-        """Stop changing efforts."""
-        self.machinery.stop_driving(self)
-        return ""
-
-    def drive(self, effort: Floats) -> None:
-        """Change this motor's effort in `effort` (motors; N m or N), in place, once a tick."""
-
-
-class Saturated(ActuatorEffect):
-    """Cut off at a smaller limit."""
-
-    entry: Saturate
-
-    def drive(self, effort: Floats) -> None:
-        """Clip the motor's effort in `effort` (motors; N m or N) to the limit."""
-        most = self.entry.limit
-        effort[self.motor] = min(max(effort[self.motor], -most), most)
-
-
-class Lost(ActuatorEffect):
-    """None."""
-
-    entry: Lose
-
-    def drive(self, effort: Floats) -> None:
-        """Set the motor's effort in `effort` (motors; N m or N) to zero."""
-        effort[self.motor] = 0.0
-
-
-class Reversed(ActuatorEffect):
-    """The other way."""
-
-    entry: Reverse
-
-    def drive(self, effort: Floats) -> None:
-        """Change the sign of the motor's effort in `effort` (motors; N m or N)."""
-        effort[self.motor] = -effort[self.motor]
-
-
-class Held(ActuatorEffect):
-    """The motor keeps its last effort."""
-
-    entry: HeldEffort
-
-    def begin(self, tick: int) -> str:
-        """Keep the motor's present effort."""
-        self._effort = float(self.machinery.driven[self.motor])
-        return super().begin(tick)
-
-    def drive(self, effort: Floats) -> None:
-        """Repeat the motor's last effort in `effort` (motors; N m or N)."""
-        effort[self.motor] = self._effort
-
-
-class Lagging(ActuatorEffect):
-    """y + (1 - exp(-Δt / τ)) (u - y)."""
-
-    entry: Lag
-
-    def begin(self, tick: int) -> str:
-        """Start from the motor's present effort."""
-        self._level = float(self.machinery.driven[self.motor])
-        self._share = 1.0 - math.exp(-self.site.period_s / self.entry.time_constant_s)
-        return super().begin(tick)
-
-    def drive(self, effort: Floats) -> None:
-        """Step towards the commanded effort in `effort` (motors; N m or N)."""
-        self._level += self._share * (effort[self.motor] - self._level)
-        effort[self.motor] = self._level
-
-
-class Stuck(ActuatorEffect):
-    """A brake that is on: friction that sticks, of a simulated joint."""
-
-    entry: Stick
-
-    def begin(self, tick: int) -> str:  # noqa: ARG002
-        """The brake closes."""
-        entry, motor = self.entry, self.site.machine.motors[self.motor]
-        simulated = self.machinery.simulated
-        assert simulated is not None
-        simulated.drags[self] = (self.motor, entry.friction or motor.brake_effort)
-        return ""
-
-    def end(self) -> str:
-        """The brake opens."""
-        simulated = self.machinery.simulated
-        assert simulated is not None
-        simulated.release(self)
-        return ""
-
-
-class Rubbing(ActuatorEffect):
-    """Additional friction: in the simulated joint; on a real machine produced by the motor from its
-    measurements."""
-
-    entry: Friction
-
-    def begin(self, tick: int) -> str:
-        """The joint begins to rub."""
-        entry, simulated = self.entry, self.machinery.simulated
-        self._dry, self._viscous = entry.coulomb, entry.viscous
-        if simulated is None:
-            self._sensor = self.site.sensor(entry.of)
-            self._before = float(self.machinery.inner.measured.q[self._sensor])
-            return super().begin(tick) or "made by the motor itself"
-        if self._dry:
-            simulated.drags[self] = (self.motor, self._dry)
-        if self._viscous:
-            simulated.rub(self, self.site.machine.motors[self.motor].index, self._viscous)
-        return ""
-
-    def end(self) -> str:
-        """Remove the friction."""
-        if self.machinery.simulated is None:
-            return super().end()
-        self.machinery.simulated.release(self)
-        return ""
-
-    def drive(self, effort: Floats) -> None:
-        """Oppose the motion of the last period in `effort` (motors; N m or N)."""
-        inner, place = self.machinery.inner, self._sensor
-        speed = float(inner.measured.v[place])
-        if not self.site.machine.sensors[place].velocity:
-            q = float(inner.measured.q[place])
-            speed, self._before = (q - self._before) / self.site.period_s, q
-        effort[self.motor] -= self._dry * math.tanh(speed / CREEP) + self._viscous * speed
-
-
-ACTUATOR_EFFECTS: dict[str, type[ActuatorEffect]] = {
-    Saturate.kind: Saturated,
-    Lose.kind: Lost,
-    Reverse.kind: Reversed,
-    HeldEffort.kind: Held,
-    Stick.kind: Stuck,
-    Lag.kind: Lagging,
-    Friction.kind: Rubbing,
-}

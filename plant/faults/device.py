@@ -8,7 +8,7 @@ from linkwork.machine import Machine
 from linkwork.plant.device.events import Events
 from linkwork.plant.device.plant_device import PlantDevice, codecs_of
 from linkwork.plant.device.session import Greeting, Hearing, Owner
-from linkwork.plant.faults.effects import Site
+from linkwork.plant.faults.fault import Site
 from linkwork.plant.faults.faulty_machinery import FaultyMachinery
 from linkwork.plant.faults.injected_faults import Faults
 from linkwork.plant.faults.injection_requests import InjectionRequests

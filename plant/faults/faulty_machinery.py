@@ -2,35 +2,82 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from linkwork.arrays import Floats
-from linkwork.plant.faults.simulated import Simulated
+from linkwork.arrays import Floats, Integers
 from linkwork.plant.machinery import Machinery
+from linkwork.plant.simulator.plant_state import BRAKE, DAMP
 from linkwork.plant.simulator.simulator import Simulator
 
-if TYPE_CHECKING:
-    from linkwork.plant.faults.simulated import Simulated
+
+def _within(name: str) -> Any:
+    """Return a property with the value of the machine within."""
+    return property(lambda machinery: getattr(machinery.inner, name))
 
 
-class Falsifying(Protocol):
-    """Effect on a reading or a signal (`plant.faults.sensor_faults`, `signal_faults`)."""
+class Simulated:
+    """A running simulation. `drags`: by fault, a motor and the friction (N m or N) that holds it."""
 
-    def falsify(self) -> None:
-        """Change it, once a tick."""
-        ...
+    def __init__(self, simulator: Simulator) -> None:
+        self.simulator, self.work = simulator, simulator.work
+        self.drags: dict[Hashable, tuple[int, float]] = {}
+        self._given = simulator.base
+        self._changes: dict[Hashable, tuple[Integers, Floats]] = {}
+        self._rubs: dict[Hashable, tuple[int, float]] = {}
+        self._brakes = simulator.state.brake_effort
+        self._own_brakes = self._brakes.copy()
+        self._drag = np.zeros(len(self._brakes))
 
+    def integrate(self) -> None:
+        """One period with drags: brakes that are on though others are open, of just these frictions.
 
-class Driving(Protocol):
-    """Effect that changes an effort on its way to its motor (`plant.faults.actuator_faults`)."""
+        The brakes' step is semi-implicit. Damping, the watchdog's, is left as it is.
+        """
+        simulator = self.simulator
+        mode = simulator.mode
+        if mode == DAMP:
+            simulator.integrate()
+            return
+        self._drag[:] = self._own_brakes if mode == BRAKE else 0.0
+        for motor, friction in self.drags.values():
+            self._drag[motor] += friction
+        self._brakes[:] = self._drag
+        simulator.mode = BRAKE
+        simulator.integrate()
+        simulator.mode = mode
+        self._brakes[:] = self._own_brakes
 
-    def drive(self, effort: Floats) -> None:
-        """Change `effort` (motors; N m or N), in place, once a tick."""
-        ...
+    def rub(self, fault: Hashable, joint: int, viscous: float) -> None:
+        """Viscous friction is added at a joint (its place in v)."""
+        self._rubs[fault] = (joint, viscous)
+        self.lay_out()
+
+    def change(self, fault: Hashable, places: Integers, values: Floats) -> None:
+        """Set other parameters `values` (n) at `places` (n); the last change of a place counts."""
+        self._changes[fault] = (places, values)
+        self.lay_out()
+
+    def release(self, fault: Hashable) -> None:
+        """Undo the changes of this fault."""
+        self.drags.pop(fault, None)
+        had = [table.pop(fault, None) for table in (self._rubs, self._changes)]
+        if any(each is not None for each in had):
+            self.lay_out()
+
+    def lay_out(self) -> None:
+        """The parameters that now hold reach the simulation."""
+        model = self._given
+        if self._changes or self._rubs:
+            model = self._given.with_parameters(writable=True)
+            for places, values in self._changes.values():
+                model.buffer[places] = values
+            for joint, viscous in self._rubs.values():
+                model.viscous[joint] += viscous
+        self.simulator.give(model)
 
 
 class FaultyMachinery:
@@ -40,6 +87,16 @@ class FaultyMachinery:
     output signals, each in the order in which they began. `simulated` is the part of a simulated mechanism
     that can be changed, None for a real machine. `awake` keeps time running though the machine rests.
     """
+
+    joints: Sequence[str] = _within("joints")
+    mode: int = _within("mode")
+    sampled: bool = _within("sampled")
+    status: int = _within("status")
+    homing: dict[str, Any] | None = _within("homing")
+    simulation: dict[str, str] | None = _within("simulation")
+    closed: int = _within("closed")
+    fault: int = _within("fault")
+    standing: bool = _within("standing")
 
     def __init__(self, inner: Machinery, simulated: Simulated | None = None) -> None:
         self.inner, self.simulated = inner, simulated
@@ -53,9 +110,9 @@ class FaultyMachinery:
             inputs=measured.inputs.copy(),
             outputs=measured.outputs.copy(),
         )
-        self.sensing: list[Falsifying] = []
-        self.driving: list[Driving] = []
-        self.switching: list[Falsifying] = []
+        self.sensing: list[Callable[[], None]] = []
+        self.driving: list[Callable[[], None]] = []
+        self.switching: list[Callable[[], None]] = []
         self.driven = np.zeros(len(measured.effort))
         """Efforts that the motors are given now."""
         self.driven_outputs = measured.outputs.copy()
@@ -63,7 +120,7 @@ class FaultyMachinery:
         self.awake = False
         self._wanted = np.zeros(len(measured.effort))
         self._mode = inner.mode
-        self._commanded = self._ended = False
+        self._commanded = self._drove = False
 
     @property
     def tick(self) -> int:
@@ -74,41 +131,6 @@ class FaultyMachinery:
     def tick(self, tick: int) -> None:
         self.inner.tick = tick
 
-    @property
-    def joints(self) -> Sequence[str]:
-        """Names of what `travel` counts."""
-        return self.inner.joints
-
-    @property
-    def mode(self) -> int:
-        """Acting mode of the machine within."""
-        return self.inner.mode
-
-    @property
-    def sampled(self) -> bool:
-        """Whether the measurements are of this tick."""
-        return self.inner.sampled
-
-    @property
-    def status(self) -> int:
-        """Bits of protocol.codes.DeviceStatus."""
-        return self.inner.status
-
-    @property
-    def homing(self) -> dict[str, Any] | None:
-        """Homing of the machine within."""
-        return self.inner.homing
-
-    @property
-    def simulation(self) -> dict[str, str] | None:
-        """Formulation and integrator of the machine within; None for a real one."""
-        return self.inner.simulation
-
-    @property
-    def closed(self) -> int:
-        """Switchable constraints that hold, as a bit mask; -1 without any."""
-        return self.inner.closed
-
     def switch(self, closed: int) -> list[dict[str, Any]]:
         """Switch constraints of the machine within."""
         return self.inner.switch(closed)
@@ -118,19 +140,9 @@ class FaultyMachinery:
         self.measured.outputs[:] = values
 
     @property
-    def fault(self) -> int:
-        """The machine's own fault."""
-        return self.inner.fault
-
-    @property
     def resting(self) -> bool:
         """Whether time may stop."""
         return self.inner.resting and not self.awake
-
-    @property
-    def standing(self) -> bool:
-        """Whether the machine is at rest."""
-        return self.inner.standing
 
     def latch(self, mode: int, effort: Floats) -> None:
         """Store mode and efforts (motors; N m or N); faults of motors act at `sense`."""
@@ -146,7 +158,7 @@ class FaultyMachinery:
     def sense(self) -> Sequence[dict[str, Any]]:
         """Apply the command through faulty motors, sample the sensors, then corrupt the readings."""
         inner = self.inner
-        if self._commanded and (self.driving or self._ended):
+        if self._commanded and (self.driving or self._drove):
             self._drive()
         else:
             self.driven[:] = self._wanted
@@ -155,8 +167,8 @@ class FaultyMachinery:
         reported = inner.sense()
         measured.q[:], measured.v[:], measured.force[:] = given.q, given.v, given.force
         measured.inputs[:] = given.inputs
-        for effect in self.sensing:
-            effect.falsify()
+        for falsify in self.sensing:
+            falsify()
         return reported
 
     def integrate(self) -> None:
@@ -174,23 +186,18 @@ class FaultyMachinery:
         """Give the machine within the outputs that were set, through their faults."""
         driven = self.driven_outputs
         driven[:] = self.measured.outputs
-        for effect in self.switching:
-            effect.falsify()
+        for falsify in self.switching:
+            falsify()
         if not np.array_equal(driven, self.inner.measured.outputs):
             self.inner.set_outputs(driven)
 
-    def stop_driving(self, effect: Driving) -> None:
-        """A fault of a motor ends: at the next `sense` its command counts again."""
-        self.driving.remove(effect)
-        self._ended = True
-
     def _drive(self) -> None:
-        """Return the efforts of the faulty motors; the travel since the command continues to be counted."""
+        """Latch the efforts of the faulty motors; the travel since the command continues to be counted."""
         driven, travel = self.driven, self.travel.copy()
         driven[:] = self._wanted
-        for effect in self.driving:
-            effect.drive(driven)
-        self._ended = False
+        for drive in self.driving:
+            drive()
+        self._drove = bool(self.driving)
         self.inner.latch(self._mode, driven)
         self.travel[:] = travel
 

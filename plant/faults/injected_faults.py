@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Final, Literal
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
+
+import numpy as np
 
 from linkwork.multibody.expressions.conditions import Condition
-from linkwork.plant.faults.effects import CannotBegin, FaultEffect, Site, stream, ticks_of
-from linkwork.plant.faults.entries import Clear, FaultEntry, condition_in
-from linkwork.plant.faults.kinds import make_effect
+from linkwork.plant.faults.fault import CannotBegin, Clear, Effect, PlantFault, Site, condition_in
 from linkwork.plant.faults.timeline import TimeLine
-from linkwork.plant.faults.wire_faults import Cut
+from linkwork.plant.faults.wire_faults import Disconnect
 from linkwork.protocol.injection import FaultReport
 
 REMEMBERED: Final = 200
@@ -40,10 +40,8 @@ class Faults:
         """Accept a checked time line; immediate entries begin with the next tick."""
         now = None if from_file else self.site.machinery.tick
         for number, (entry, name) in enumerate(zip(line.entries, line.names, strict=True)):
-            effect = None
-            if not isinstance(entry, Clear):
-                random = stream(line.seed, number)
-                effect = make_effect(entry, self.site, random, line.built.get(number))
+            random = np.random.default_rng([line.seed, number])
+            effect = entry.effect(replace(self.site, random=random, built=line.built.get(number)))
             fault = InjectedFault(entry, name, self.site.period_s, effect, now)
             self._all.append(fault)
             self._waiting.append(fault)
@@ -73,14 +71,14 @@ class Faults:
     @property
     def names(self) -> set[str]:
         """Names of all faults that are remembered."""
-        return {fault.name for fault in self._all if fault.effect is not None}
+        return {fault.name for fault in self._all if not isinstance(fault.entry, Clear)}
 
     @property
     def mends(self) -> bool:
         """Whether the link is cut and time alone makes it whole: a fault's own end, or a `clear` to come."""
         if not self.site.wire.cuts:
             return False
-        ends = any(each.to_tick is not None and isinstance(each.effect, Cut) for each in self._acting)
+        ends = any(each.to_tick is not None and isinstance(each.entry, Disconnect) for each in self._acting)
         return ends or any(
             isinstance(each.entry, Clear) and each.condition is None and each.due_tick(self.first) is not None
             for each in self._waiting
@@ -109,8 +107,7 @@ class Faults:
             if fault.state == WAITING:  # another one, due before it, may have cleared it
                 self._start(fault, tick)
         for fault in self._acting:
-            if fault.effect is not None:
-                fault.effect.tick(tick)
+            fault.effect.tick(tick)
         self._wake()
 
     def check_conditions(self) -> None:
@@ -127,14 +124,14 @@ class Faults:
 
     def reports(self) -> list[FaultReport]:
         """All faults that are remembered, in the order in which they were given."""
-        return [fault.report(self.first) for fault in self._all if fault.effect is not None]
+        return [fault.report(self.first) for fault in self._all if not isinstance(fault.entry, Clear)]
 
     def _start(self, fault: InjectedFault, tick: int) -> None:
         fault.from_tick, fault.first = tick, self.first or 0
         self._waiting.remove(fault)
-        if fault.effect is None:
+        if isinstance(fault.entry, Clear):
             fault.state = ENDED
-            self._clear(fault, tick)
+            self._clear(fault, fault.entry.clear, tick)
             return
         try:
             fault.text = fault.effect.begin(tick)
@@ -148,16 +145,13 @@ class Faults:
         self._tell(fault, "begins", tick)
 
     def _end(self, fault: InjectedFault, tick: int, state: State) -> None:
-        assert fault.effect is not None
         self._acting.remove(fault)
         fault.text = fault.effect.end() or fault.text
         fault.state, fault.to_tick = state, tick
         self._tell(fault, "ends", tick)
 
-    def _clear(self, clear: InjectedFault, tick: int) -> None:
-        """End the faults given before this one."""
-        assert isinstance(clear.entry, Clear)
-        wanted = clear.entry.clear
+    def _clear(self, clear: InjectedFault, wanted: str, tick: int) -> None:
+        """End the faults with the wanted name, or all, that were given before this one."""
         for fault in self._all[: self._all.index(clear)]:
             if wanted not in ("all", fault.name):
                 continue
@@ -208,10 +202,10 @@ class InjectedFault:
     the tick at which the session of its beginning began.
     """
 
-    entry: FaultEntry
+    entry: PlantFault
     name: str
     period_s: float
-    effect: FaultEffect | None
+    effect: Effect[Any]
     given_tick: int | None
     state: State = WAITING
     from_tick: int | None = None
@@ -224,7 +218,7 @@ class InjectedFault:
     def __post_init__(self) -> None:
         """Evaluate the entry's condition once."""
         self.condition: Condition | None = None if self.entry.when is None else condition_in(self.entry.when)
-        self.ticks = ticks_of(self.entry, self.period_s)
+        self.ticks = self.entry.ticks(self.period_s)
 
     def due_tick(self, first: int | None) -> int | None:
         """The earliest tick at which it may begin; None: not known yet. `first`: of the present session."""

@@ -18,10 +18,9 @@ from typing import Any, Final
 
 from linkwork.machine import Machine
 from linkwork.machine.problems import MachineError
-from linkwork.plant.faults.entries import Clear, condition_in
+from linkwork.plant.faults.fault import Clear, condition_in
 from linkwork.plant.faults.injected_faults import Faults
-from linkwork.plant.faults.kinds import capabilities
-from linkwork.plant.faults.timeline import Impossible, TimeLine, from_data
+from linkwork.plant.faults.timeline import Impossible, TimeLine, capabilities, from_data
 from linkwork.protocol.codes import Role
 from linkwork.protocol.errors import ProtocolError, role_refusal
 from linkwork.protocol.injection import (

@@ -12,7 +12,6 @@ from linkwork.multibody.forces import AboutAxis, AlongDirection, AppliedForce
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import Point
 from linkwork.multibody.tree.link_tree import links_of
-from linkwork.plant.faults.mechanism_entries import Push
 
 _PLACE, _FORCE, _TORQUE = "{} (place)", "{} (force)", "{} (torque)"
 _AXIS: Final = (0.0, 0.0, 1.0)
@@ -47,13 +46,16 @@ def moving_bodies(mechanism: Mechanism) -> list[str]:
     return [body.name for body in mechanism.bodies if seats[body.name].link >= 0]
 
 
-def pushed(mechanism: Mechanism, push: Push) -> Mechanism:
-    """Return the mechanism with the force and the torque of a push."""
-    place = _PLACE.format(push.of)
-    loads = {_FORCE.format(push.of): push.force_N, _TORQUE.format(push.of): push.torque_N_m}
+def pushed(
+    mechanism: Mechanism, body: str, force: list[float], torque: list[float], at_m: list[float]
+) -> Mechanism:
+    """Return the mechanism with a push of a body: force (3; N) and torque (3; N m) in the world's axes, the
+    force at a place of the body (3; m).
+    """
+    loads = {_FORCE.format(body): force, _TORQUE.format(body): torque}
     elements = []
     for element in mechanism.elements:
-        load = np.array(loads.get(element.name) or (0.0, 0.0, 0.0))
+        load = np.array(loads.get(element.name, (0.0, 0.0, 0.0)))
         size = float(np.linalg.norm(load))
         if size > 0.0 and isinstance(element, AppliedForce):
             line = element.line
@@ -63,5 +65,6 @@ def pushed(mechanism: Mechanism, push: Push) -> Mechanism:
                 line = replace(line, axis=load / size)
             element = replace(element, line=line, value=size)
         elements.append(element)
-    points = [replace(point, at_m=push.at_m) if point.name == place else point for point in mechanism.points]
+    place = _PLACE.format(body)
+    points = [replace(point, at_m=at_m) if point.name == place else point for point in mechanism.points]
     return mechanism.changed(points=points, elements=elements)

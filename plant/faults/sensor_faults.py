@@ -1,15 +1,17 @@
-"""Sensor faults: entries of a time line, and effects that change a reading in place (rad, m or N)."""
+"""Sensor faults. A reading (rad, m or N) is changed in place."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import ClassVar, Literal
+from abc import abstractmethod
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import model_validator
 
 from linkwork.arrays import Floats
+from linkwork.machine import Machine, Sensor
 from linkwork.machine.sections.fields import Number, entry, wrong
+from linkwork.machine.sections.force_sensors import ForceSensor
 from linkwork.machine.sections.quantity import (
     EFFORT,
     EFFORT_RATE,
@@ -19,8 +21,7 @@ from linkwork.machine.sections.quantity import (
     Quantity,
     without_degrees,
 )
-from linkwork.plant.faults.effects import Site
-from linkwork.plant.faults.entries import FaultEntry, Named
+from linkwork.plant.faults.fault import FaultCheck, MachineName, Named, PlantFault, Site, TickEffect
 
 
 def _read(motion: Dimension, force: Dimension) -> Dimension:
@@ -29,9 +30,11 @@ def _read(motion: Dimension, force: Dimension) -> Dimension:
 
 
 READING, RATE = _read(POSITION, EFFORT), _read(SPEED, EFFORT_RATE)
+SensorName = Annotated[Named, MachineName("sensor", lambda machine, fault: list(fault.choices(machine)))]
+OtherName = Annotated[Named, MachineName("sensor like {of}", lambda machine, fault: fault.alike(machine))]
 
 
-class SensorEntry(FaultEntry):
+class SensorFault(PlantFault):
     """A sensor says something else than it should."""
 
     amount: ClassVar[Quantity[float] | None] = None
@@ -39,7 +42,7 @@ class SensorEntry(FaultEntry):
     forces: ClassVar[bool] = True
     """Whether a force sensor can have it."""
 
-    of: Named = entry("The sensor: the joint that it measures, or the force sensor's name")
+    of: SensorName = entry("The sensor: the joint that it measures, or the force sensor's name")
     axis: Named | None = entry(
         "Component x, y or z of a force sensor, row of a constraint. Default: all", default=None
     )
@@ -47,72 +50,183 @@ class SensorEntry(FaultEntry):
         "Selects between two sensors of one name: joint motion, or force", default=None
     )
 
-    def is_of_force(self, joints: Collection[str]) -> bool:
-        """Whether it concerns a force sensor: so it says, by word or unit, or no such joint is measured."""
+    def choices(self, machine: Machine) -> dict[str, Sensor | ForceSensor]:
+        """Return by name the sensors among which it names one.
+
+        They measure forces where it says so, by word or unit, and motion where it does so or names a joint.
+        """
+        joints = {sensor.name: sensor for sensor in machine.sensors}
+        forces = {sensor.name: sensor for sensor in machine.force_sensors}
         if self.measures is not None:
-            return self.measures == "force"
+            return {**forces} if self.measures == "force" else {**joints}
+        if self.of not in joints:
+            return {**joints, **forces}
         amount = type(self).amount
         given = amount.given(self) if amount is not None else None
         in_newtons = given is not None and given.unit.text.startswith("N")
-        return in_newtons or self.axis is not None or self.of not in joints
+        return {**forces} if in_newtons or self.axis is not None else {**joints}
+
+    def compare(self, check: FaultCheck) -> None:
+        """Its unit, its axis, and what only one kind of sensor has."""
+        sensor, axis = self.choices(check.machine)[self.of], self.axis
+        if isinstance(sensor, ForceSensor):
+            units: tuple[str, ...] = (sensor.unit,)
+            if not self.forces:
+                check.note("of", "a force sensor cannot have this fault", self.of)
+            if axis is not None and axis not in sensor.components:
+                check.unknown("axis", axis, "component", sensor.components)
+        else:
+            units = ("rad", "deg") if sensor.is_angle else ("m",)
+            if axis is not None:
+                check.note("axis", "only a force sensor has axes", axis, remedy="remove axis")
+        amount = type(self).amount
+        if amount is not None and (given := amount.given(self)):
+            allowed = [
+                key for key, unit, _ in amount.spellings(None) if unit.text.removesuffix("/s") in units
+            ]
+            if given.key not in allowed:
+                check.note(given.key, f"{self.of} is not measured in this unit", given.key,
+                           ", ".join(allowed), f"write {allowed[0]}")  # fmt: skip
+
+    def effect(self, site: Site) -> FaultyReading:
+        """Return the reading that it changes."""
+        return FaultyReading(self, site)
+
+    @abstractmethod
+    def falsify(self, reading: FaultyReading) -> None:
+        """Change the reading of this tick, in place."""
 
 
-class Bias(SensorEntry):
+class FaultyReading(TickEffect[SensorFault]):
+    """A faulty reading: views `x` (n) of the position or the force, `v` (n or 0) of a measured velocity.
+
+    `kept` is a copy of both from before the fault, `amount` the fault's number.
+    """
+
+    def __init__(self, fault: SensorFault, site: Site) -> None:
+        super().__init__(fault, site, site.machinery.sensing)
+        self.x, self.v = self.views(fault.of)
+        self.amount = fault.amount or 0.0
+
+    def views(self, name: str) -> tuple[Floats, Floats]:
+        """Return views of a sensor's readings: position or force, and velocity where it measures one (n each,
+        or 0).
+        """
+        machine, measured, axis = self.site.machine, self.machinery.measured, self.fault.axis
+        sensor = self.fault.choices(machine)[name]
+        if isinstance(sensor, ForceSensor):
+            at = sensor.numbers
+            if axis is not None:
+                first = sensor.first + sensor.components.index(axis)
+                at = slice(first, first + 1)
+            return measured.force[at], np.zeros(0)
+        place = [each.name for each in machine.sensors].index(name)
+        return measured.q[place : place + 1], measured.v[place : place + sensor.velocity]
+
+    @property
+    def elapsed_ticks(self) -> int:
+        """Ticks since the fault began."""
+        return self.machinery.tick - self.first
+
+    def begin(self, tick: int) -> str:
+        """Keep the last reading."""
+        self.kept = self.x.copy(), self.v.copy()
+        return super().begin(tick)
+
+    def apply(self) -> None:
+        """Change the reading, in place."""
+        self.fault.falsify(self)
+
+
+class Bias(SensorFault):
     """A constant is added."""
 
-    kind: ClassVar[str] = "sensor.bias"
     sensor: Literal["bias"]
     amount = Quantity("by", READING, "Bias added to the reading")
 
+    def falsify(self, reading: FaultyReading) -> None:
+        """x + b."""
+        reading.x += reading.amount
 
-class Drift(SensorEntry):
+
+class Drift(SensorFault):
     """The offset grows with time; a measured velocity changes by the rate."""
 
-    kind: ClassVar[str] = "sensor.drift"
     sensor: Literal["drift"]
     amount = Quantity("rate", RATE, "Drift rate")
 
+    def falsify(self, reading: FaultyReading) -> None:
+        """x + r (t - t0), v + r."""
+        reading.x += reading.amount * reading.elapsed_ticks * reading.site.period_s
+        reading.v += reading.amount
 
-class Freeze(SensorEntry):
+
+class Freeze(SensorFault):
     """The last reading stays, of position and velocity."""
 
-    kind: ClassVar[str] = "sensor.freeze"
     sensor: Literal["freeze"]
 
+    def falsify(self, reading: FaultyReading) -> None:
+        """The last reading before the fault."""
+        reading.x[:], reading.v[:] = reading.kept
 
-class Noise(SensorEntry):
+
+class Noise(SensorFault):
     """Normally distributed numbers are added."""
 
-    kind: ClassVar[str] = "sensor.noise"
     sensor: Literal["noise"]
     amount = Quantity("std", READING, "Standard deviation", ge=0)
     velocity_noise = Quantity(
         "velocity_std", without_degrees(SPEED), "Standard deviation of a measured velocity", 0.0, ge=0
     )
 
+    def compare(self, check: FaultCheck) -> None:
+        """Also that the velocity is measured, and its unit."""
+        super().compare(check)
+        sensor, amount = self.choices(check.machine)[self.of], type(self).velocity_noise
+        given = amount.given(self)
+        if given is None:
+            return
+        if isinstance(sensor, ForceSensor) or not sensor.velocity:
+            remedy = f"remove {given.key}"
+            check.note(given.key, f"{self.of} does not measure velocity", given.key, remedy=remedy)
+        elif given not in amount.spellings(sensor.is_angle):
+            check.note(given.key, f"the velocity of {self.of} has another unit", given.key)
 
-class Quantise(SensorEntry):
+    def falsify(self, reading: FaultyReading) -> None:
+        """x + s n, v + s' n'; n, n' standard normal. The number of random draws in a tick is constant."""
+        drawn = reading.site.random.standard_normal(len(reading.x) + 1)
+        reading.x += reading.amount * drawn[:-1]
+        reading.v += self.velocity_noise * drawn[-1]
+
+
+class Quantise(SensorFault):
     """Readings are rounded to whole steps."""
 
-    kind: ClassVar[str] = "sensor.quantise"
     sensor: Literal["quantise"]
     amount = Quantity("step", READING, "The step", gt=0)
 
+    def falsify(self, reading: FaultyReading) -> None:
+        """s round(x / s)."""
+        reading.x[:] = np.round(reading.x / reading.amount) * reading.amount
 
-class NotANumber(SensorEntry):
+
+class NotANumber(SensorFault):
     """The reading is not a number."""
 
-    kind: ClassVar[str] = "sensor.nan"
     forces: ClassVar[bool] = False
     sensor: Literal["nan"]
 
+    def falsify(self, reading: FaultyReading) -> None:
+        """Not a number, in place of the position and of a velocity."""
+        reading.x[:] = reading.v[:] = np.nan
 
-class Swap(SensorEntry):
+
+class Swap(SensorFault):
     """Two sensors of one kind speak in each other's place."""
 
-    kind: ClassVar[str] = "sensor.swap"
     sensor: Literal["swap"]
-    other: Named = entry("The other sensor")
+    other: OtherName = entry("The other sensor")
 
     @model_validator(mode="after")
     def _two(self) -> Swap:
@@ -122,160 +236,43 @@ class Swap(SensorEntry):
             )
         return self
 
+    @classmethod
+    def missing(cls, machine: Machine) -> str:
+        """Return that no two sensors are of one kind."""
+        kinds = [*map(_kind, machine.sensors), *map(_kind, machine.force_sensors)]
+        return "" if len(kinds) > len(set(kinds)) else "the machine has no two sensors of the same kind"
 
-class Scale(SensorEntry):
-    """Readings are multiplied, of position and velocity."""
+    def alike(self, machine: Machine) -> list[str]:
+        """Return the names of the other sensors of this kind."""
+        sensors = self.choices(machine)
+        kind = _kind(sensors[self.of])
+        return [name for name, each in sensors.items() if _kind(each) == kind and name != self.of]
 
-    kind: ClassVar[str] = "sensor.scale"
-    sensor: Literal["scale"]
-    factor: Number = entry("Factor of the reading")
-
-
-SENSOR = (Bias, Drift, Freeze, Noise, Quantise, NotANumber, Swap, Scale)
-
-
-class SensorEffect:
-    """A fault of one sensor: `x` is a view of its positions (one number), or of its force (all components, or
-    one); `v` of its velocity, empty where it measures none.
-    """
-
-    def __init__(self, entry: SensorEntry, site: Site, random: np.random.Generator) -> None:
-        self.entry, self.site, self.random = entry, site, random
-        self.machinery = site.machinery
-        self._of_force = entry.is_of_force([sensor.joint for sensor in site.machine.sensors])
-        self.x, self.v = self.views(entry.of)
-        self.first = 0
-        self.amount = entry.amount or 0.0
-
-    def views(self, name: str) -> tuple[Floats, Floats]:
-        """Return views of a sensor's readings: position or force, and velocity where it measures one (n each,
-        or 0).
-        """
-        site, machinery, nothing = self.site, self.machinery, np.zeros(0)
-        if not self._of_force:
-            at = slice(site.sensor(name), site.sensor(name) + 1)
-            measures = site.machine.sensors[at.start].velocity
-            return machinery.measured.q[at], machinery.measured.v[at] if measures else nothing
-        sensor, axis = site.machine.force_sensors[site.force_sensor(name)], self.entry.axis
-        if axis is None:
-            return machinery.measured.force[sensor.numbers], nothing
-        first = sensor.first + sensor.components.index(axis)
-        return machinery.measured.force[first : first + 1], nothing
-
-    def begin(self, tick: int) -> str:
-        """Change readings from this tick on."""
-        self.first = tick
-        self.machinery.sensing.append(self)
-        return ""
-
-    def tick(self, tick: int) -> None:
-        """Update at a tick; without effect."""
-
-    def end(self) -> str:
-        """Stop changing readings."""
-        self.machinery.sensing.remove(self)
-        return ""
-
-    def falsify(self) -> None:
-        """Change the reading of this tick, in place."""
-
-
-class Biased(SensorEffect):
-    """x + b."""
-
-    def falsify(self) -> None:
-        """Adds."""
-        self.x += self.amount
-
-
-class Drifting(SensorEffect):
-    """x + r (t - t0), v + r."""
-
-    def falsify(self) -> None:
-        """Adds."""
-        self.x += self.amount * (self.machinery.tick - self.first) * self.site.period_s
-        self.v += self.amount
-
-
-class Frozen(SensorEffect):
-    """Freeze the last reading."""
-
-    def begin(self, tick: int) -> str:
-        """Keep the last reading."""
-        self._x, self._v = self.x.copy(), self.v.copy()
-        return super().begin(tick)
-
-    def falsify(self) -> None:
-        """Put it in place of the reading."""
-        self.x[:], self.v[:] = self._x, self._v
-
-
-class Noisy(SensorEffect):
-    """x + s n, v + s' n'; n, n' standard normal."""
-
-    entry: Noise
-
-    def falsify(self) -> None:
-        """Add noise; the number of random draws in a tick is constant."""
-        entry = self.entry
-        drawn = self.random.standard_normal(len(self.x) + 1)
-        self.x += self.amount * drawn[:-1]
-        self.v += entry.velocity_noise * drawn[-1]
-
-
-class Quantised(SensorEffect):
-    """s round(x / s)."""
-
-    def falsify(self) -> None:
-        """Rounds."""
-        np.round(self.x / self.amount, out=self.x)
-        self.x *= self.amount
-
-
-class NoNumber(SensorEffect):
-    """Not a number."""
-
-    def falsify(self) -> None:
-        """In place of the position, and of a velocity."""
-        self.x[:] = self.v[:] = np.nan
-
-
-class Swapped(SensorEffect):
-    """Swap the readings of two sensors."""
-
-    entry: Swap
-
-    def __init__(self, entry: Swap, site: Site, random: np.random.Generator) -> None:
-        super().__init__(entry, site, random)
-        self._other = self.views(entry.other)
-
-    def falsify(self) -> None:
-        """Exchanges, velocities where both measure one."""
-        x, v = self._other
-        pairs = [(self.x, x)] + ([(self.v, v)] if len(self.v) == len(v) else [])
+    def falsify(self, reading: FaultyReading) -> None:
+        """The reading of the other sensor, and the other way round; velocities where both measure one."""
+        x, v = reading.views(self.other)
+        pairs = [(reading.x, x)] + ([(reading.v, v)] if len(reading.v) == len(v) else [])
         for mine, other in pairs:
             kept = mine.copy()
             mine[:], other[:] = other, kept
 
 
-class Scaled(SensorEffect):
-    """c x, c v."""
+class Scale(SensorFault):
+    """Readings are multiplied, of position and velocity."""
 
-    entry: Scale
+    sensor: Literal["scale"]
+    factor: Number = entry("Factor of the reading")
 
-    def falsify(self) -> None:
-        """Multiplies."""
-        self.x *= self.entry.factor
-        self.v *= self.entry.factor
+    def falsify(self, reading: FaultyReading) -> None:
+        """c x, c v."""
+        reading.x *= self.factor
+        reading.v *= self.factor
 
 
-SENSOR_EFFECTS: dict[str, type[SensorEffect]] = {
-    Bias.kind: Biased,
-    Drift.kind: Drifting,
-    Freeze.kind: Frozen,
-    Noise.kind: Noisy,
-    Quantise.kind: Quantised,
-    NotANumber.kind: NoNumber,
-    Swap.kind: Swapped,
-    Scale.kind: Scaled,
-}
+def _kind(sensor: Sensor | ForceSensor) -> object:
+    if isinstance(sensor, ForceSensor):
+        return sensor.unit, len(sensor.components)
+    return sensor.is_angle
+
+
+SENSOR = (Bias, Drift, Freeze, Noise, Quantise, NotANumber, Swap, Scale)

@@ -1,4 +1,4 @@
-"""Signal faults: entries, and effects on an input to the controller or an output to the machine.
+"""Signal faults, of an input to the controller or an output to the machine.
 
 An output with a fault is reported as it was set: its state in the machine differs from the report, as that
 of a valve that sticks.
@@ -6,37 +6,92 @@ of a valve that sticks.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections import deque
-from typing import ClassVar, Literal
+from typing import Annotated, Literal
 
-import numpy as np
 from pydantic import model_validator
 
-from linkwork.arrays import Floats
+from linkwork.machine import Machine
+from linkwork.machine.problems import shown
 from linkwork.machine.sections.fields import Count, Number, entry, one_of
 from linkwork.machine.sections.signal_section import SignalValue
-from linkwork.plant.faults.effects import Site
-from linkwork.plant.faults.entries import FaultEntry, Named, Share
+from linkwork.machine.signal_values import SignalValueError
+from linkwork.plant.faults.fault import FaultCheck, MachineName, Named, PlantFault, Share, Site, TickEffect
+
+SignalName = Annotated[
+    Named, MachineName("signal", lambda machine, _: [each.name for each in machine.signals])
+]
 
 
-class SignalEntry(FaultEntry):
+class SignalFault(PlantFault):
     """A signal differs from what it should be."""
 
-    of: Named = entry("The signal")
+    of: SignalName = entry("The signal")
+
+    @classmethod
+    def missing(cls, machine: Machine) -> str:
+        """Return that there are no signals."""
+        return "" if machine.signals else "the machine has no signals"
+
+    def effect(self, site: Site) -> FaultySignal:
+        """Return the signal that it changes."""
+        return FaultySignal(self, site)
+
+    @abstractmethod
+    def value_of(self, signal: FaultySignal) -> float:
+        """Return what the signal has in place of its present value."""
 
 
-class StuckSignal(SignalEntry):
+class FaultySignal(TickEffect[SignalFault]):
+    """A faulty signal: its `present` value, the one before the fault (`kept`), and those since (`past`)."""
+
+    def __init__(self, fault: SignalFault, site: Site) -> None:
+        machinery, machine = site.machinery, site.machine
+        self.signal = next(each for each in machine.signals if each.name == fault.of)
+        if self.signal.is_input:
+            acting, self._values, group = machinery.sensing, machinery.measured.inputs, machine.inputs
+        else:
+            acting, self._values, group = machinery.switching, machinery.driven_outputs, machine.outputs
+        super().__init__(fault, site, acting)
+        self._at = group.index(self.signal)
+        self.past: deque[float] = deque()
+
+    def begin(self, tick: int) -> str:
+        """Keep the present value."""
+        self.present = self.kept = float(self._values[self._at])
+        return super().begin(tick)
+
+    def apply(self) -> None:
+        """Change the value, in place."""
+        self.present = float(self._values[self._at])
+        self._values[self._at] = self.fault.value_of(self)
+
+
+class StuckSignal(SignalFault):
     """The signal keeps one value."""
 
-    kind: ClassVar[str] = "signal.stuck"
     signal: Literal["stuck"]
     value: SignalValue = entry("The value. Default: the one that it has when the fault begins", default=None)
 
+    def compare(self, check: FaultCheck) -> None:
+        """Its value."""
+        signal = next(each for each in check.machine.signals if each.name == self.of)
+        try:
+            if self.value is not None:
+                signal.read(self.value)
+        except SignalValueError as error:
+            found = shown(self.value)
+            check.note("value", f"{self.of} cannot have this value", found, error.allowed)
 
-class DelayedSignal(SignalEntry):
+    def value_of(self, signal: FaultySignal) -> float:
+        """The given value, or the last one before the fault."""
+        return signal.kept if self.value is None else signal.signal.read(self.value)
+
+
+class DelayedSignal(SignalFault):
     """The signal follows later."""
 
-    kind: ClassVar[str] = "signal.delay"
     signal: Literal["delay"]
     by_ticks: Count | None = entry("Delay, in ticks", default=None, ge=1, le=100_000)
     by_s: Number | None = entry("Delay", "s", None, gt=0, le=100)
@@ -46,96 +101,35 @@ class DelayedSignal(SignalEntry):
         one_of(self, "by_ticks", "by_s", needed=True)
         return self
 
+    def value_of(self, signal: FaultySignal) -> float:
+        """The value of some ticks ago; until then, that of before the fault."""
+        signal.past.append(signal.present)
+        ticks = self.by_ticks or max(1, round((self.by_s or 0.0) / signal.site.period_s))
+        return signal.past.popleft() if len(signal.past) > ticks else signal.kept
 
-class FlickeringSignal(SignalEntry):
+
+class FlickeringSignal(SignalFault):
     """In some ticks, a digital signal has the opposite value."""
 
-    kind: ClassVar[str] = "signal.flicker"
     signal: Literal["flicker"]
     probability: Share = entry("Probability of the opposite value, in each tick")
 
+    @classmethod
+    def missing(cls, machine: Machine) -> str:
+        """Return that there are no signals, or no digital one."""
+        digital = any(signal.is_digital for signal in machine.signals)
+        return super().missing(machine) or ("" if digital else "the machine has no digital signal")
+
+    def compare(self, check: FaultCheck) -> None:
+        """The kind of the signal."""
+        digital = [signal.name for signal in check.machine.signals if signal.is_digital]
+        if self.of not in digital:
+            check.note("of", "only a digital signal flickers", self.of, remedy="use stuck or delay")
+
+    def value_of(self, signal: FaultySignal) -> float:
+        """1 - x at random. The number of random draws in a tick is constant."""
+        opposite = signal.site.random.random() < self.probability
+        return 1.0 - signal.present if opposite else signal.present
+
 
 SIGNAL = (StuckSignal, DelayedSignal, FlickeringSignal)
-
-
-class SignalEffect:
-    """A fault of one signal. `value` (1): a view of the value that it changes, in place, once a tick."""
-
-    def __init__(self, entry: SignalEntry, site: Site, random: np.random.Generator) -> None:
-        self.entry, self.site, self.random = entry, site, random
-        self.signal = next(each for each in site.machine.signals if each.name == entry.of)
-        machinery, machine = site.machinery, site.machine
-        if self.signal.is_input:
-            self._acting, values, group = machinery.sensing, machinery.measured.inputs, machine.inputs
-        else:
-            self._acting, values, group = machinery.switching, machinery.driven_outputs, machine.outputs
-        at = group.index(self.signal)
-        self.value: Floats = values[at : at + 1]
-
-    def begin(self, tick: int) -> str:  # noqa: ARG002
-        """Change the signal from this tick on."""
-        self._acting.append(self)
-        return ""
-
-    def tick(self, tick: int) -> None:
-        """Update at a tick; without effect."""
-
-    def end(self) -> str:
-        """Stop changing the signal."""
-        self._acting.remove(self)
-        return ""
-
-    def falsify(self) -> None:
-        """Change the value of this tick, in place."""
-
-
-class StuckValue(SignalEffect):
-    """A constant: the given value, or the last one before the fault."""
-
-    entry: StuckSignal
-
-    def begin(self, tick: int) -> str:
-        """Keep the value."""
-        given = self.entry.value
-        self._kept = float(self.value[0]) if given is None else self.signal.read(given)
-        return super().begin(tick)
-
-    def falsify(self) -> None:
-        """Put it in place of the value."""
-        self.value[:] = self._kept
-
-
-class LateValue(SignalEffect):
-    """The value of some ticks ago; until then, that at the beginning of the fault."""
-
-    entry: DelayedSignal
-
-    def begin(self, tick: int) -> str:
-        """Fill the delay with the present value."""
-        entry = self.entry
-        ticks = entry.by_ticks or max(1, round((entry.by_s or 0.0) / self.site.period_s))
-        self._past = deque([float(self.value[0])] * ticks)
-        return super().begin(tick)
-
-    def falsify(self) -> None:
-        """Exchange the value for the oldest one."""
-        self._past.append(float(self.value[0]))
-        self.value[:] = self._past.popleft()
-
-
-class FlickeringValue(SignalEffect):
-    """1 - x at random."""
-
-    entry: FlickeringSignal
-
-    def falsify(self) -> None:
-        """Draw once a tick."""
-        if self.random.random() < self.entry.probability:
-            self.value[:] = 1.0 - self.value
-
-
-SIGNAL_EFFECTS: dict[str, type[SignalEffect]] = {
-    StuckSignal.kind: StuckValue,
-    DelayedSignal.kind: LateValue,
-    FlickeringSignal.kind: FlickeringValue,
-}

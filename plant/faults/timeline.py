@@ -1,13 +1,13 @@
-"""Read a time line and check it against itself and the machine; errors name their place."""
+"""Every kind of fault, and time lines of them: read and checked, against themselves and the machine."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Union
 
-from pydantic import Field
+from pydantic import Discriminator, Field, Tag
 
 from linkwork.machine import Machine
 from linkwork.machine.checks.schema_validation import validate
@@ -17,17 +17,51 @@ from linkwork.machine.sections.fields import Count, Section, entry
 from linkwork.machine.sections.json_schema import for_editors
 from linkwork.machine.yaml_document import Document, read_yaml
 from linkwork.multibody.mechanism import Mechanism
-from linkwork.plant.faults.channel_names import Naming
-from linkwork.plant.faults.entries import Clear, FaultEntry
-from linkwork.plant.faults.kinds import CLASSES, AnyEntry
+from linkwork.plant.faults.actuator_faults import ACTUATOR
+from linkwork.plant.faults.fault import Clear, FaultCheck, PlantFault
+from linkwork.plant.faults.mechanism_faults import MECHANISM
+from linkwork.plant.faults.sensor_faults import SENSOR
+from linkwork.plant.faults.signal_faults import SIGNAL
+from linkwork.plant.faults.wire_faults import PROCESSOR, WIRE
 from linkwork.protocol.injection import MOST_FAULTS
+
+KINDS: dict[str, type[PlantFault]] = {
+    each.kind: each for each in (*WIRE, *SENSOR, *ACTUATOR, *SIGNAL, *MECHANISM, *PROCESSOR)
+}
+"""By kind: "sensor.bias"."""
+CLASSES: dict[str, list[str]] = {}
+"""The names of the kinds of each class."""
+for _kind in KINDS:
+    CLASSES.setdefault(_kind.partition(".")[0], []).append(_kind.partition(".")[2])
+
+
+def kind_of(data: Any) -> str | None:
+    """The kind that an entry's own key names; None where it has no such key."""
+    if isinstance(data, PlantFault):
+        return data.kind
+    if not isinstance(data, dict):
+        return None
+    for name in CLASSES:
+        if name in data:
+            return f"{name}.{data[name]}"
+    return Clear.kind if Clear.kind in data else None
+
+
+_MEMBERS = tuple(Annotated[each, Tag(kind)] for kind, each in {**KINDS, Clear.kind: Clear}.items())
+AnyFault = Annotated[Union[_MEMBERS], Discriminator(kind_of)]  # type: ignore[valid-type]  # noqa: UP007 - of a table
+"""Any entry of a time line."""
+
+
+def capabilities(machine: Machine, *, hardware: bool) -> dict[str, str]:
+    """Every kind: "" where this machine can do it, else why not."""
+    return {kind: (hardware and each.hardware) or each.missing(machine) for kind, each in KINDS.items()}
 
 
 class TimeLineFile(Section):
     """A fault timeline."""
 
     seed: Count = entry("Seed of the faults' random numbers", default=0, ge=0, lt=2**53)
-    faults: Annotated[list[AnyEntry], Field(max_length=MOST_FAULTS)] = entry("The faults", default=[])
+    faults: Annotated[list[AnyFault], Field(max_length=MOST_FAULTS)] = entry("The faults", default=[])
 
 
 def schema() -> dict[str, Any]:
@@ -42,7 +76,7 @@ class TimeLine:
     """Checked entries. `names` are theirs, given or made; `built` the mechanisms of those that change it."""
 
     seed: int
-    entries: tuple[FaultEntry, ...]
+    entries: tuple[PlantFault, ...]
     names: tuple[str, ...]
     built: Mapping[int, Mechanism] = field(default_factory=dict)
 
@@ -83,42 +117,39 @@ def check_timeline(
     file = validate(TimeLineFile, document.data, document)
     if isinstance(file, list):
         raise MachineError(file)
-    naming = Naming(machine, document, hardware=hardware)
-    entries: list[FaultEntry] = [_with_own_names(each, machine) for each in file.faults]
+    entries: list[PlantFault] = [PlantFault.with_own_names(each, machine) for each in file.faults]
     names: list[str] = []
     cannot: list[Problem] = []
+    built: dict[int, Mechanism] = {}
     earlier, busy = set(given), set(taken)
     own = {each.name for each in entries if each.name}
     for index, each in enumerate(entries):
+        check = FaultCheck(machine, document, index, hardware)
         if hardware and each.hardware:
             cannot.append(document.problem(("faults", index), each.hardware, found=each.kind))
         else:
-            naming.check(index, each)
+            each.check(check)
         name = each.name or _made(each, index, {*busy, *names, *own})
         if name in busy or name in names:
-            naming.note(index, "name", "another fault has this name", name, remedy="choose another")
+            check.note("name", "another fault has this name", name, remedy="choose another")
         if isinstance(each, Clear) and each.clear != "all" and each.clear not in earlier:
-            naming.unknown(index, "clear", each.clear, "fault given before", sorted({*earlier, "all"}))
+            check.unknown("clear", each.clear, "fault given before", sorted({*earlier, "all"}))
         if not isinstance(each, Clear):
             earlier.add(name)
         elif each.at_once:
             each.frees(busy)
         names.append(name)
-    if naming.problems:
-        raise MachineError(naming.problems)
+        problems += check.problems
+        if check.built is not None:
+            built[index] = check.built
+    if problems:
+        raise MachineError(problems)
     if cannot:
         raise Impossible(cannot)
-    return TimeLine(file.seed, tuple(entries), tuple(names), naming.built)
+    return TimeLine(file.seed, tuple(entries), tuple(names), built)
 
 
-def _with_own_names(entry: FaultEntry, machine: Machine) -> FaultEntry:
-    """Return the entry with the machine's names in place of aliases."""
-    given = {key: str(getattr(entry, key, "")) for key in ("of", "other")}
-    own = {key: machine.aliases[name] for key, name in given.items() if name in machine.aliases}
-    return entry.model_copy(update=own) if own else entry
-
-
-def _made(entry: FaultEntry, index: int, taken: Collection[str]) -> str:
+def _made(entry: PlantFault, index: int, taken: Collection[str]) -> str:
     """A name for a fault that was given none: its kind and a number."""
     kind, number = entry.kind.rpartition(".")[2], index + 1
     while f"{kind}{number}" in taken:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TypeAlias
 
 import numpy as np
 
@@ -30,12 +30,8 @@ class Passing:
     readable: bool = True
 
 
-class Treating(Protocol):
-    """Effect that changes messages on their way (`plant.faults.wire_faults`)."""
-
-    def treat(self, direction: int, tick: int, passing: list[Passing]) -> list[Passing]:
-        """Return the treated message of a tick and its copies."""
-        ...
+Treatment: TypeAlias = Callable[[int, int, list[Passing]], list[Passing]]
+"""From a direction, a tick, and its message with its copies to what a fault makes of these."""
 
 
 class Wire:
@@ -44,7 +40,7 @@ class Wire:
     def __init__(self, refused: tuple[Callable[[bytes], bool], Callable[[bytes], bool]]) -> None:
         self._refused = refused
         """Whether a reader refuses bytes, as a state and as a command."""
-        self.effects: list[Treating] = []
+        self.effects: list[Treatment] = []
         self.cuts = 0
         """How many faults keep everything from passing."""
         self.lockstep = False
@@ -65,7 +61,7 @@ class Wire:
         """Send the message of a tick through the faults."""
         passing = [message]
         for effect in self.effects:
-            passing = effect.treat(message.direction, tick, passing)
+            passing = effect(message.direction, tick, passing)
         self._late[message.direction].extend(passing)
 
     def due(self, direction: int, tick: int) -> list[Passing]:

@@ -1,94 +1,197 @@
-"""Faults of the link: entries of a time line, and what becomes of the message of a tick."""
+"""Faults of the link: what becomes of the message of a tick."""
 
 from __future__ import annotations
 
 import time
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import replace
-from typing import ClassVar, Literal
+from typing import Any, Literal
 
-import numpy as np
 from pydantic import model_validator
 
 from linkwork.machine.sections.fields import Count, Section, entry, wrong
-from linkwork.plant.faults.effects import FaultEffect, Site, ticks_of
-from linkwork.plant.faults.entries import FaultEntry, Share
+from linkwork.plant.faults.fault import Effect, PlantFault, Share, Site
 from linkwork.plant.faults.wire import Passing
 
-Direction = Literal["states", "commands", "both"]
+
+class LinkFault(PlantFault):
+    """A fault of the link: the message of a tick is lost, late, twice, unreadable."""
+
+    @property
+    def strikes(self) -> tuple[bool, bool]:
+        """Whether it strikes states, and commands."""
+        return True, True
+
+    def effect(self, site: Site) -> Effect[Any]:
+        """Return the link whose messages it changes."""
+        return FaultyLink(self, site)
+
+    @abstractmethod
+    def strike(self, message: Passing, link: FaultyLink) -> list[Passing]:
+        """Return what becomes of one message: itself, changed, and its copies."""
+
+
+class FaultyLink(Effect[LinkFault]):
+    """A faulty link; `drawn` is the number from 0 to 1 of the message that is struck now."""
+
+    def __init__(self, fault: LinkFault, site: Site) -> None:
+        super().__init__(fault, site)
+        self.wire = site.wire
+        self.drawn = 0.0
+        self._numbers: dict[int, tuple[float, float]] = {}
+
+    def begin(self, tick: int) -> str:
+        """Apply to messages from this tick on."""
+        self.wire.effects.append(self.treat)
+        return super().begin(tick)
+
+    def tick(self, tick: int) -> None:
+        """Draw this tick's numbers, one a direction; those of ticks long gone are forgotten."""
+        states, commands = self.site.random.random(2)
+        self._numbers[tick] = float(states), float(commands)
+        self._numbers.pop(tick - 1000, None)
+
+    def end(self) -> str:
+        """Leave the messages of later ticks unchanged."""
+        self.wire.effects.remove(self.treat)
+        return super().end()
+
+    def treat(self, direction: int, tick: int, passing: list[Passing]) -> list[Passing]:
+        """Return the treated message of a tick and its copies."""
+        numbers = self._numbers.get(tick)
+        if numbers is None or not self.fault.strikes[direction]:
+            return passing
+        self.drawn = numbers[direction]
+        return [come for each in passing for come in self.fault.strike(each, self)]
 
 
 class _Chance(Section):
     probability: Share = entry("Fraction of the messages affected", default=1.0)
 
+    def strikes_now(self, link: FaultyLink) -> bool:
+        """Whether the message is among those affected."""
+        return link.drawn < self.probability
 
-class WireEntry(FaultEntry):
+
+class WireFault(LinkFault):
     """A fault of the link: the message of a tick is lost, late, twice, unreadable."""
 
-    direction: Direction = entry("Messages affected: states, commands, or both", default="both")
+    direction: Literal["states", "commands", "both"] = entry(
+        "Messages affected: states, commands, or both", default="both"
+    )
 
     @property
     def about(self) -> str:
         """The direction."""
         return self.direction
 
+    @property
+    def strikes(self) -> tuple[bool, bool]:
+        """Whether it strikes states, and commands."""
+        return self.direction != "commands", self.direction != "states"
 
-class Drop(WireEntry, _Chance):
+
+class Drop(WireFault, _Chance):
     """Messages are lost."""
 
-    kind: ClassVar[str] = "wire.drop"
     wire: Literal["drop"]
 
+    def strike(self, message: Passing, link: FaultyLink) -> list[Passing]:
+        """The message, or by chance nothing."""
+        return [] if self.strikes_now(link) else [message]
 
-class Delay(WireEntry):
+
+class Delay(WireFault):
     """Every message comes some ticks late."""
 
-    kind: ClassVar[str] = "wire.delay"
     wire: Literal["delay"]
     by_ticks: Count = entry("Delay in ticks", default=1, ge=1, le=1000)
 
+    def strike(self, message: Passing, link: FaultyLink) -> list[Passing]:  # noqa: ARG002
+        """The message, later."""
+        message.due += self.by_ticks
+        return [message]
 
-class Jitter(WireEntry):
+
+class Jitter(WireFault):
     """Each message comes some ticks late, by chance: none to the most, all equally likely."""
 
-    kind: ClassVar[str] = "wire.jitter"
     wire: Literal["jitter"]
     up_to_ticks: Count = entry("Largest delay in ticks", default=2, ge=1, le=1000)
 
+    def strike(self, message: Passing, link: FaultyLink) -> list[Passing]:
+        """The message, later by 0 to the most."""
+        message.due += int(link.drawn * (self.up_to_ticks + 1))
+        return [message]
 
-class Duplicate(WireEntry, _Chance):
+
+class Duplicate(WireFault, _Chance):
     """Messages come twice."""
 
-    kind: ClassVar[str] = "wire.duplicate"
     wire: Literal["duplicate"]
 
+    def strike(self, message: Passing, link: FaultyLink) -> list[Passing]:
+        """The message, and by chance again."""
+        return [message, replace(message)] if self.strikes_now(link) else [message]
 
-class Reorder(WireEntry, _Chance):
+
+class Reorder(WireFault, _Chance):
     """A message is overtaken by the one after it."""
 
-    kind: ClassVar[str] = "wire.reorder"
     wire: Literal["reorder"]
 
+    def strike(self, message: Passing, link: FaultyLink) -> list[Passing]:
+        """The message, by chance a tick later: what comes at one tick comes newest first."""
+        message.due += self.strikes_now(link)
+        return [message]
 
-class Corrupt(WireEntry, _Chance):
+
+class Corrupt(WireFault, _Chance):
     """Bytes of messages are changed, so that they are unreadable."""
 
-    kind: ClassVar[str] = "wire.corrupt"
     wire: Literal["corrupt"]
     bytes_flipped: Count = entry("Number of bytes changed per message", default=1, ge=1, le=64)
 
+    def strike(self, message: Passing, link: FaultyLink) -> list[Passing]:
+        """The message, by chance with other bytes."""
+        if self.strikes_now(link):
+            seed = int(link.drawn * 2**52)
+            message.data = link.wire.flipped(message.direction, message.data, self.bytes_flipped, seed)
+            message.readable = False
+        return [message]
 
-class Disconnect(FaultEntry):
+
+class Disconnect(LinkFault):
     """No message passes in either direction, including handshakes."""
 
-    kind: ClassVar[str] = "wire.disconnect"
     wire: Literal["disconnect"]
 
+    def effect(self, site: Site) -> Cut:
+        """Return the link that is cut."""
+        return Cut(self, site)
 
-class Stall(FaultEntry):
+    def strike(self, message: Passing, link: FaultyLink) -> list[Passing]:  # noqa: ARG002
+        """Nothing."""
+        return []
+
+
+class Cut(FaultyLink):
+    """A link that is cut: handshakes do not pass either."""
+
+    def begin(self, tick: int) -> str:
+        """Handshakes do not pass."""
+        self.wire.cuts += 1
+        return super().begin(tick)
+
+    def end(self) -> str:
+        """Handshakes pass."""
+        self.wire.cuts -= 1
+        return super().end()
+
+
+class Stall(LinkFault):
     """A process stalls for a while."""
 
-    kind: ClassVar[str] = "processor.stall"
     processor: Literal["stall"]
     of: Literal["controller", "plant"] = entry("Process to stall")
 
@@ -100,192 +203,30 @@ class Stall(FaultEntry):
             raise wrong("a stall of the plant is limited", f"{self.for_s:g} s", "at most 10 s", at=("for_s",))
         return self
 
+    def effect(self, site: Site) -> Effect[Any]:
+        """Return the link or, of a stall of the plant, the daemon's sleep."""
+        return FaultyLink(self, site) if self.of == "controller" else PlantStall(self, site)
 
-WIRE = (Drop, Delay, Jitter, Duplicate, Reorder, Corrupt, Disconnect)
-
-
-class WireEffect(ABC):
-    """A fault of the link. Subclasses say what becomes of one message, by the numbers drawn for its tick."""
-
-    def __init__(
-        self, entry: WireEntry | Disconnect | Stall, site: Site, random: np.random.Generator
-    ) -> None:
-        self.entry, self.wire, self._random = entry, site.wire, random
-        direction = getattr(entry, "direction", "both")
-        self._strikes = (direction in ("states", "both"), direction in ("commands", "both"))
-        self._drawn: dict[int, tuple[float, float]] = {}
-        self.first = self.after = 0
-
-    def begin(self, tick: int) -> str:
-        """Apply to messages from this tick on."""
-        self.first = tick
-        self.wire.effects.append(self)
-        return ""
-
-    def tick(self, tick: int) -> None:
-        """Draw this tick's numbers, one a direction; those of ticks long gone are forgotten."""
-        first, second = self._random.random(2)
-        self._drawn[tick] = float(first), float(second)
-        self._drawn.pop(tick - 1000, None)
-
-    def end(self) -> str:
-        """Leave the messages of later ticks unchanged."""
-        self.wire.effects.remove(self)
-        return ""
-
-    def treat(self, direction: int, tick: int, passing: list[Passing]) -> list[Passing]:
-        """Return the treated message of a tick and its copies."""
-        drawn = self._drawn.get(tick)
-        if drawn is None or not self._strikes[direction]:
-            return passing
-        return [come for each in passing for come in self.strike(each, drawn[direction])]
-
-    @abstractmethod
-    def strike(self, message: Passing, drawn: float) -> list[Passing]:
-        """Apply the effect to one message; `drawn` is uniform from 0 to 1."""
-
-
-class Dropped(WireEffect):
-    """Lost."""
-
-    entry: Drop
-
-    def strike(self, message: Passing, drawn: float) -> list[Passing]:
-        """Drop messages at random."""
-        return [] if drawn < self.entry.probability else [message]
-
-
-class Delayed(WireEffect):
-    """Delay by a number of ticks."""
-
-    entry: Delay
-
-    def strike(self, message: Passing, drawn: float) -> list[Passing]:  # noqa: ARG002 - the shape of all
-        """The message, later."""
-        message.due += self.entry.by_ticks
-        return [message]
-
-
-class Jittered(WireEffect):
-    """Late by chance."""
-
-    entry: Jitter
-
-    def strike(self, message: Passing, drawn: float) -> list[Passing]:
-        """The message, later by 0 to the most."""
-        message.due += int(drawn * (self.entry.up_to_ticks + 1))
-        return [message]
-
-
-class Duplicated(WireEffect):
-    """Twice."""
-
-    entry: Duplicate
-
-    def strike(self, message: Passing, drawn: float) -> list[Passing]:
-        """The message, and by chance again."""
-        if drawn >= self.entry.probability:
-            return [message]
-        return [message, replace(message)]
-
-
-class Reordered(WireEffect):
-    """Behind the next one: it comes at that one's tick, and what comes at one tick comes newest first."""
-
-    entry: Reorder
-
-    def strike(self, message: Passing, drawn: float) -> list[Passing]:
-        """The message, a tick later by chance."""
-        message.due += drawn < self.entry.probability
-        return [message]
-
-
-class Corrupted(WireEffect):
-    """Unreadable."""
-
-    entry: Corrupt
-
-    def strike(self, message: Passing, drawn: float) -> list[Passing]:
-        """The message, by chance with other bytes."""
-        share = self.entry.probability
-        if drawn < share:
-            seed = int(drawn * 2**52)
-            message.data = self.wire.flipped(message.direction, message.data, self.entry.bytes_flipped, seed)
-            message.readable = False
-        return [message]
-
-
-class Cut(WireEffect):
-    """Drop all messages."""
-
-    def begin(self, tick: int) -> str:
-        """Handshakes do not pass either."""
-        self.wire.cuts += 1
-        return super().begin(tick)
-
-    def end(self) -> str:
-        """Handshakes pass."""
-        self.wire.cuts -= 1
-        return super().end()
-
-    def strike(self, message: Passing, drawn: float) -> list[Passing]:  # noqa: ARG002 - the shape of all
-        """Drop the message."""
-        return []
-
-
-class Stalled(WireEffect):
-    """Controller stall: no message is delivered, then the newest of each direction."""
-
-    entry: Stall
-
-    def __init__(self, entry: Stall, site: Site, random: np.random.Generator) -> None:
-        super().__init__(entry, site, random)
-        ticks = ticks_of(entry, site.period_s)
-        assert ticks is not None
-        self._ticks = ticks
-
-    def strike(self, message: Passing, drawn: float) -> list[Passing]:  # noqa: ARG002 - the shape of all
+    def strike(self, message: Passing, link: FaultyLink) -> list[Passing]:
         """The message, when the stall is over; those held before it are overtaken and gone."""
-        message.due = max(message.due, self.first + self._ticks)
-        self.wire.forget(message)
+        message.due = max(message.due, link.first + (self.ticks(link.site.period_s) or 0))
+        link.wire.forget(message)
         return [message]
 
 
-WIRE_EFFECTS: dict[str, type[WireEffect]] = {
-    Drop.kind: Dropped,
-    Delay.kind: Delayed,
-    Jitter.kind: Jittered,
-    Duplicate.kind: Duplicated,
-    Reorder.kind: Reordered,
-    Corrupt.kind: Corrupted,
-    Disconnect.kind: Cut,
-}
-
-
-def stall(entry: Stall, site: Site, random: np.random.Generator) -> FaultEffect:
-    """The effect of a stall."""
-    return Stalled(entry, site, random) if entry.of == "controller" else PlantStall(entry, site)
-
-
-class PlantStall:
+class PlantStall(Effect[Stall]):
     """The daemon sleeps through its deadlines; in lockstep time stops, without any other effect."""
 
-    def __init__(self, entry: Stall, site: Site) -> None:
-        ticks = ticks_of(entry, site.period_s)
-        assert ticks is not None
-        self._seconds = entry.for_s if entry.for_s is not None else ticks * site.period_s
-        self._wire = site.wire
-
-    def begin(self, tick: int) -> str:  # noqa: ARG002
+    def begin(self, tick: int) -> str:
         """Sleep for the stall."""
-        if self._wire.lockstep:
+        super().begin(tick)
+        fault, period_s = self.fault, self.site.period_s
+        if self.site.wire.lockstep:
             return "lockstep time does not advance meanwhile, so nothing changes"
-        time.sleep(self._seconds)
-        return f"slept for {self._seconds:g} s; see plant.on_overrun for the effect"
+        seconds = (fault.ticks(period_s) or 0) * period_s if fault.for_s is None else fault.for_s
+        time.sleep(seconds)
+        return f"slept for {seconds:g} s; see plant.on_overrun for the effect"
 
-    def tick(self, tick: int) -> None:
-        """Without effect; the stall is over."""
 
-    def end(self) -> str:
-        """Without effect; the stall is over."""
-        return ""
+WIRE = (Drop, Delay, Jitter, Duplicate, Reorder, Corrupt, Disconnect)
+PROCESSOR = (Stall,)

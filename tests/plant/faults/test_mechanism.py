@@ -10,9 +10,9 @@ from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.dynamics.tree_dynamics import dynamics
 from linkwork.multibody.functions import mass_matrix, point_jacobian, point_position
 from linkwork.multibody.model import Point
-from linkwork.plant.faults.mechanism_entries import about
+from linkwork.plant.faults.faulty_machinery import Simulated
+from linkwork.plant.faults.mechanism_faults import about
 from linkwork.plant.faults.pushes import pushable
-from linkwork.plant.faults.simulated import Simulated
 from tests.plant.faults.line import Line
 
 CRANK = load("slider_crank")

@@ -107,6 +107,6 @@ def test_mistakes_are_named(machine: Machine, fault: dict[str, Any], says: str) 
 
 
 def test_a_machine_without_signals_says_so() -> None:
-    from linkwork.plant.faults.kinds import capabilities
+    from linkwork.plant.faults.timeline import capabilities
 
     assert capabilities(load("scara"), hardware=False)["signal.delay"] == "the machine has no signals"

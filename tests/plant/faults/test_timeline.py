@@ -16,8 +16,16 @@ from linkwork.machine import MachineError, load
 from linkwork.machine.yaml_document import parse_yaml
 from linkwork.multibody.expressions import ExpressionError
 from linkwork.multibody.expressions.conditions import parse_condition
-from linkwork.plant.faults.kinds import ENTRIES, capabilities
-from linkwork.plant.faults.timeline import Impossible, check_timeline, from_data, read_timeline, schema
+from linkwork.plant.faults.fault import Clear
+from linkwork.plant.faults.timeline import (
+    KINDS,
+    Impossible,
+    capabilities,
+    check_timeline,
+    from_data,
+    read_timeline,
+    schema,
+)
 
 MACHINE = load("scara")
 GOOD = """
@@ -133,12 +141,12 @@ def test_hardware_refuses_what_it_cannot_with_a_reason() -> None:
 
 def test_every_kind_says_whether_a_machine_can_do_it() -> None:
     simulated, real = (capabilities(MACHINE, hardware=hardware) for hardware in (False, True))
-    assert set(simulated) == set(real) == {*ENTRIES} - {"clear"}
+    assert set(simulated) == set(real) == set(KINDS)
     without_signals = ["signal.stuck", "signal.delay", "signal.flicker"]
     without = {*without_signals, "mechanism.open", "mechanism.spring", "mechanism.force"}
     assert {kind for kind, why in simulated.items() if why} == without
     refused = {kind for kind, why in real.items() if why} - {*without_signals}
-    assert refused == {"actuator.stick", *(kind for kind in ENTRIES if kind.startswith("mechanism."))}
+    assert refused == {"actuator.stick", *(kind for kind in KINDS if kind.startswith("mechanism."))}
     assert not capabilities(load("four_bar"), hardware=False)["mechanism.open"]
 
 
@@ -230,7 +238,9 @@ JUNK = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
     max_leaves=6,
 )
-KEYS = sorted({key for entry in ENTRIES.values() for key in entry.model_fields} | {"sensro", "", "a b"})
+KEYS = sorted(
+    {key for fault in (*KINDS.values(), Clear) for key in fault.model_fields} | {"sensro", "", "a b"}
+)
 WORDS = st.sampled_from(
     ["drop", "bias", "nan", "lose", "change", "open", "stall", "all", "elbow", "lift", "wrist"]
 )
