@@ -24,9 +24,9 @@ from linkwork.machine.sections.limits import Limits
 from linkwork.machine.sections.motors import Motor
 from linkwork.machine.sections.sensors import Sensor
 from linkwork.machine.sections.settings import ControllerSettings, PlantSettings, PreloadLimit
+from linkwork.machine.sections.signal_section import Signal
 from linkwork.machine.sections.tolerances import Tolerances
 from linkwork.machine.sections.twin_section import TwinSettings
-from linkwork.machine.signal_values import Signal
 from linkwork.machine.visuals import VisualShape
 from linkwork.machine.yaml_document import Document
 from linkwork.multibody.constraints import Constraint

@@ -89,7 +89,7 @@ def machine_in(document: Document, plant_set: Sequence[str] = (), *, offline: bo
     joints, order = building.joint_limits_of(file), degrees_of_freedom(file)
     motors, sensors = building.placed(file.motors, order), building.placed(file.sensors, order)
     switchable = tuple(name for name, spec in file.constraints.items() if spec.switchable)
-    signals = tuple(spec.make(name) for name, spec in file.signals.items())
+    signals = tuple(signal.at(name) for name, signal in file.signals.items())
     goals = goal_coordinates(file, mechanism, document, q, assembly.dof)
     file.twin.check_goals(goals, document)
     return Machine(

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.machine.signal_values import Signal
+from linkwork.machine.sections.signal_section import Signal
 from linkwork.rig.series import MeasuredValue, Series
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.machine import Machine
-from linkwork.machine.signal_values import Signal
+from linkwork.machine.sections.signal_section import Signal
 from linkwork.multibody import Workspace
 from linkwork.multibody.expressions.conditions import (
     Condition,

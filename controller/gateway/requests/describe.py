@@ -9,7 +9,7 @@ from linkwork.controller.estimation.redundant_sensors import told
 from linkwork.controller.gateway.records.messages import finite
 from linkwork.machine import Limits, Machine
 from linkwork.machine.constraint_sets import names_of
-from linkwork.machine.signal_values import Signal
+from linkwork.machine.sections.signal_section import Signal
 from linkwork.machine.visuals import mesh_hashes
 from linkwork.protocol.codes import Pace, Role
 from linkwork.protocol.laws import REST_LAW_NAMES
@@ -137,8 +137,8 @@ def _signal(signal: Signal) -> DescribedSignal:
     )
     return {
         "name": signal.name,
-        "direction": "input" if signal.is_input else "output",
-        "type": "digital" if signal.is_digital else "analog",
+        "direction": signal.direction,
+        "type": signal.type,
         "unit": signal.unit,
         "range": [signal.low, signal.high],
         "initial": signal.plain(signal.initial),

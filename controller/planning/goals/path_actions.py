@@ -35,7 +35,7 @@ from linkwork.controller.planning.checks.workspace_check import points_along
 from linkwork.controller.planning.walk.walk import STEP_S, Walk
 from linkwork.machine import Machine
 from linkwork.machine.nearest_name import nearest
-from linkwork.machine.signal_values import Signal
+from linkwork.machine.sections.signal_section import Signal
 from linkwork.multibody.expressions.condition_program import Span, can_hold, program_rows
 from linkwork.protocol.codes import RequestCode, ResultCode
 from linkwork.protocol.errors import RequestError, spelled

@@ -90,7 +90,7 @@ def _switches(file: MachineFile, document: Document) -> Iterator[Problem]:
         if problems:
             continue
         digital = [each for each, signal in file.signals.items() if signal.type == "digital"]
-        initial = {each: signal.make(each).initial for each, signal in file.signals.items()}
+        initial = {each: signal.initial for each, signal in file.signals.items()}
         met = parse_condition(spec.closed_when, digital).met(initial)
         if met != spec.on:
             yield document.problem(

@@ -21,7 +21,7 @@ from linkwork.machine.sections.motors import Motor
 from linkwork.machine.sections.scene_section import SceneSpec
 from linkwork.machine.sections.sensors import Sensor
 from linkwork.machine.sections.settings import ControllerSettings, PlantSettings
-from linkwork.machine.sections.signal_section import SignalSpec
+from linkwork.machine.sections.signal_section import Signal
 from linkwork.machine.sections.tasks import Task
 from linkwork.machine.sections.twin_section import TwinSettings
 from linkwork.multibody.kernels.layout import ROUNDING
@@ -72,7 +72,7 @@ class MachineFile(Section):
         default={},
     )
     force_sensors: dict[Name, ForceSensorSpec] = entry("Force sensors of contacts, by name", default={})
-    signals: dict[Name, SignalSpec] = entry(
+    signals: dict[Name, Signal] = entry(
         "Digital and analog inputs and outputs: grippers, valves, light barriers, by name", default={}
     )
     scene: SceneSpec | None = entry(

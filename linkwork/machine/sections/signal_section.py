@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-from pydantic import PlainValidator, WithJsonSchema, model_validator
+from pydantic import PlainValidator, WithJsonSchema, field_serializer, model_validator
 
 from linkwork.machine.problems import shown
-from linkwork.machine.sections.fields import Alias, Number, Range, Section, alias, entry, wrong
-from linkwork.machine.signal_values import KEEP, Signal, SignalValueError
+from linkwork.machine.sections.fields import Alias, NamedSection, Number, Range, alias, entry, wrong
+from linkwork.machine.signal_values import KEEP, SignalValueError, number_of
 
 _REACTIONS = ("on_fault", "on_link_loss", "on_disable")
 
@@ -29,7 +28,7 @@ SignalValue = Annotated[
 """A value of a signal: on or off, or a number in the signal's unit."""
 
 
-class SignalSpec(Section):
+class Signal(NamedSection):
     """One signal: a valve, a lamp, a light barrier, the pressure of a gripper."""
 
     type: Literal["digital", "analog"] = entry("digital: on or off; analog: a number")
@@ -76,7 +75,7 @@ class SignalSpec(Section):
     delay_s: Number = entry("Delay of a simulated input", "s", 0.0, ge=0, le=100)
 
     @model_validator(mode="after")
-    def _fits(self) -> SignalSpec:
+    def _fits(self) -> Signal:
         if self.type == "digital":
             for key in ("unit", "range"):
                 if getattr(self, key):
@@ -100,27 +99,81 @@ class SignalSpec(Section):
                 if getattr(self, key) != KEEP:
                     message = "an input has no reactions: the device decides its value"
                     raise wrong(message, key, remedy=f"remove {key}", at=(key,))
-        self.make("")
-        return self
+        first = min(max(0.0, self.low), self.high) if self.initial is None else self._value("initial")
+        return self.with_values(initial=first, **{key: self._value(key) for key in _REACTIONS})
 
-    def make(self, name: str) -> Signal:
-        """Return the signal under its name. Raises PydanticCustomError for a value that it cannot have."""
-        low, high = self.range or (0.0, 1.0)
-        digital = self.type == "digital"
-        bare = Signal(name, self.direction == "input", digital, self.unit, low, high)
-        initial = min(max(0.0, low), high) if self.initial is None else self._value(bare, "initial")
-        reactions = {key: self._value(bare, key) for key in _REACTIONS}
-        how = {key: getattr(self, key) for key in ("simulated", "noise", "resolution", "delay_s")}
-        return replace(bare, initial=initial, **reactions, **how)  # type: ignore[arg-type]
-
-    def _value(self, signal: Signal, key: str) -> float:
+    def _value(self, key: str) -> float:
+        """Return the number of a value in words; NaN for a reaction that keeps the output as it is."""
         value = getattr(self, key)
         if value == KEEP and key != "initial":
             return math.nan
         try:
-            return signal.read(value)
+            return self.read(value)
         except SignalValueError as error:
             keep = "" if key == "initial" else ", or keep"
             raise wrong(
                 "the signal cannot have this value", shown(value), error.allowed + keep, at=(key,)
             ) from None
+
+    @field_serializer(*_REACTIONS)
+    def _as_written(self, value: float) -> float | str:
+        return KEEP if math.isnan(value) else value
+
+    @property
+    def is_input(self) -> bool:
+        """Whether the device reports it."""
+        return self.direction == "input"
+
+    @property
+    def is_digital(self) -> bool:
+        """Whether its values are 0 and 1."""
+        return self.type == "digital"
+
+    @property
+    def low(self) -> float:
+        """The smallest value of its range."""
+        return 0.0 if self.range is None else self.range[0]
+
+    @property
+    def high(self) -> float:
+        """The largest value of its range."""
+        return 1.0 if self.range is None else self.range[1]
+
+    @property
+    def allowed(self) -> str:
+        """The values that it can have, as text."""
+        if self.is_digital:
+            return "on or off"
+        return f"{self.low:g} to {self.high:g}" + (f" {self.unit}" if self.unit else "")
+
+    def read(self, value: Any) -> float:
+        """Return the number of a value, which may be a word. Raises SignalValueError."""
+        number = number_of(value, words=self.is_digital)
+        fits = number in (0.0, 1.0) if self.is_digital else self.low <= number <= self.high
+        if not fits:
+            raise SignalValueError(self.name, str(value), self.allowed)
+        return number
+
+    def admits(self, value: float) -> bool:
+        """Whether the signal can have this value."""
+        return value in (0.0, 1.0) if self.is_digital else self.low <= value <= self.high
+
+    def plain(self, value: float) -> bool | float:
+        """The value for people and programs: true or false of a digital signal."""
+        return value > 0.5 if self.is_digital else float(value)
+
+    def shown(self, value: float) -> str:
+        """The value as text, with its unit."""
+        if self.is_digital:
+            return "on" if value > 0.5 else "off"
+        return f"{value:.6g}" + (f" {self.unit}" if self.unit else "")
+
+    def interface(self) -> dict[str, Any]:
+        """Return the signal as both ends of the device link must agree on it."""
+        return {
+            "name": self.name,
+            "direction": self.direction,
+            "type": self.type,
+            "unit": self.unit,
+            "range": [self.low, self.high],
+        }

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from linkwork.arrays import Floats
 from linkwork.machine import Machine
-from linkwork.machine.signal_values import Signal
+from linkwork.machine.sections.signal_section import Signal
 from linkwork.recordings.log_file import Ticks
 from linkwork.rig.collected import Span, TestFindings
 from linkwork.rig.report.logs import Logs
@@ -36,6 +36,10 @@ class SignalRun:
     injected_s: tuple[tuple[float, str], ...]
 
     @property
+    def _values_of(self) -> dict[str, Floats]:
+        return dict(zip((signal.name for signal in self.signals), self.values, strict=True))
+
+    @property
     def changes(self) -> list[tuple[int, Signal]]:
         """Rows in which a digital signal or an output has another value than before, in order."""
         found = [
@@ -49,21 +53,21 @@ class SignalRun:
     @property
     def rows(self) -> list[tuple[str, ...]]:
         """The changes as rows: time, tick, signal, its direction, values before and after."""
-        values = dict(zip(self.signals, self.values, strict=True))
+        values = self._values_of
         return [
             (
                 f"{self.time_s[row]:.4f}",
                 str(self.tick[row]),
                 signal.name,
-                "input" if signal.is_input else "output",
-                f"{signal.shown(values[signal][row - 1])} → {signal.shown(values[signal][row])}",
+                signal.direction,
+                f"{signal.shown(values[signal.name][row - 1])} → {signal.shown(values[signal.name][row])}",
             )
             for row, signal in self.changes
         ]
 
     def figures(self) -> dict[str, Any]:
         """Changes of each signal as plain data: tick from the span's beginning, value."""
-        values = dict(zip((signal.name for signal in self.signals), self.values, strict=True))
+        values = self._values_of
         changes = [[row, signal.name, float(values[signal.name][row])] for row, signal in self.changes]
         return {"test": self.node, "changes": len(changes), "first": changes[:MOST_ROWS]}
 
