@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from linkwork.machine.sections.constraints import coordinates_in_formulas, named_coordinates
 from linkwork.machine.sections.file import MachineFile
 from linkwork.machine.sections.force_elements import AppliedForceSpec
 from linkwork.machine.sections.limits import Limits
@@ -48,8 +47,8 @@ def unnamed_coordinates(file: MachineFile) -> dict[str, str]:
     tasks = {task.coordinate: name for name, task in file.task.items()}
     found: dict[str, str] = {}
     for constraint in file.constraints.values():
-        named = [name for _, name in named_coordinates(constraint)]
-        for name in [*named, *(name for _, name, _ in coordinates_in_formulas(constraint))]:
+        named = [name for _, name in constraint.named()]
+        for name in [*named, *(name for _, name, _ in constraint.coordinates_in_formulas())]:
             if "." in name and name not in known:
                 found[name] = tasks.get(name, name)
     for force in file.forces.values():

@@ -19,7 +19,6 @@ from linkwork.machine.building.dof_names import (
 )
 from linkwork.machine.problems import Problem
 from linkwork.machine.sections.constraints import Constraint as ConstraintOfFile
-from linkwork.machine.sections.constraints import coordinates_in_formulas, named_coordinates
 from linkwork.machine.sections.fields import NamedSection
 from linkwork.machine.sections.file import MachineFile
 from linkwork.machine.sections.formulas import with_names
@@ -96,7 +95,7 @@ def _constraints(file: MachineFile) -> list[Constraint]:
 
 def _renamed(spec: ConstraintOfFile, called: dict[str, str]) -> ConstraintOfFile:
     """A constraint that calls all coordinates as the mechanism does."""
-    if not named_coordinates(spec) and not coordinates_in_formulas(spec):
+    if not spec.named() and not spec.coordinates_in_formulas():
         return spec
     return with_names(spec, called)
 

@@ -9,16 +9,10 @@ from dataclasses import replace
 from linkwork.machine.building.dof_names import coordinates, owned
 from linkwork.machine.checks.unknown_names import unknown
 from linkwork.machine.problems import Problem
-from linkwork.machine.sections.constraints import (
-    Constraint,
-    CoordinateSpec,
-    coordinates_in_formulas,
-    named_coordinates,
-    places_of,
-)
+from linkwork.machine.sections.constraints import Constraint, CoordinateSpec
 from linkwork.machine.sections.file import MachineFile
 from linkwork.machine.sections.formulas import within
-from linkwork.machine.sections.prescribed import ExpressionSpec, formulas_of
+from linkwork.machine.sections.prescribed import ExpressionSpec
 from linkwork.machine.yaml_document import Document
 from linkwork.multibody.expressions.text import RESERVED, words_in
 
@@ -30,7 +24,7 @@ def check_constraints(file: MachineFile, document: Document) -> Iterator[Problem
     """Return the problems of the section."""
     for name, constraint in file.constraints.items():
         here = ("constraints", name)
-        ends = places_of(constraint)
+        ends = {end: place for end in ("a", "b") if (place := getattr(constraint, end, None)) is not None}
         for end, place in ends.items():
             if place.body != WORLD and place.body not in file.bodies:
                 yield unknown(document, (*here, end, "body"), place.body, "body", [WORLD, *file.bodies])
@@ -38,7 +32,7 @@ def check_constraints(file: MachineFile, document: Document) -> Iterator[Problem
             message, body = "both ends are on the same body", ends["b"].body
             remedy = "name another body at one end"
             yield document.problem((*here, "b", "body"), message, found=body, remedy=remedy)
-        for place_within, coordinate in named_coordinates(constraint):
+        for place_within, coordinate in constraint.named():
             of_key = place_within[0] in ("factors", "coordinates")
             yield from check_coordinate(file, document, (*here, *place_within), coordinate, of_key=of_key)
         yield from _formulas(file, document, here, constraint)
@@ -50,12 +44,12 @@ def _formulas(
     file: MachineFile, document: Document, here: tuple[str, str], constraint: Constraint
 ) -> Iterator[Problem]:
     """Return the problems of names within formulas, each at its character."""
-    named = coordinates_in_formulas(constraint)
+    named = constraint.coordinates_in_formulas()
     for place, name, at in named:
         for problem in check_coordinate(file, document, (*here, *place), name, of_key=False):
             known = replace(problem, allowed=f"{problem.allowed}; t, pi, deg")
             yield within(document, (*here, *place), known, at)
-    for place, text in formulas_of(constraint):
+    for place, text in constraint.texts_of_formulas():
         for word, at in words_in(text).items():
             if word in RESERVED and word in [*owned(file), *file.task]:
                 problem = document.problem(

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from abc import abstractmethod
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from linkwork.machine.problems import Place
 from linkwork.machine.sections.fields import Alias, Number, Section, Switch, alias, entry
+from linkwork.multibody.constraints import Constraint
+from linkwork.multibody.expressions import names_in, parse
 
 COORDINATE_PATTERN = r"^[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z0-9]+)?$"
 CoordinateName = Annotated[str, Field(pattern=COORDINATE_PATTERN, max_length=60)]
@@ -47,6 +51,39 @@ class ConstraintSpec(Section):
         "In motion, above a limit: stop with a fault, or slow down and report it", default="fault"
     )
 
+    @abstractmethod
+    def make(self, name: str) -> Constraint:
+        """Return what multibody calls it."""
+
+    def named(self) -> list[tuple[Place, str]]:
+        """Return the coordinates that it names, each with its place within the constraint.
+
+        Those in formulas are not among them, see `coordinates_in_formulas`.
+        """
+        return []
+
+    def formulas(self) -> list[tuple[Place, Any]]:
+        """Return values that may be expressions, each with its place within the constraint."""
+        return []
+
+    def texts_of_formulas(self) -> list[tuple[Place, str]]:
+        """Return those of them that are expressions."""
+        return [(place, value) for place, value in self.formulas() if isinstance(value, str)]
+
+    def coordinates_in_formulas(self) -> list[tuple[Place, str, int]]:
+        """Return the coordinates in formulas: place of the formula, name, and character within it."""
+        return [
+            (place, name, at)
+            for place, text in self.texts_of_formulas()
+            for side, start in _sides(text)
+            for name, at in ((name, start + at) for name, at in names_in(parse(side)).items())
+        ]
+
     def baumgarte(self) -> tuple[float, float]:
         """Return α and β."""
         return self.alpha_1_s, self.beta_1_s2
+
+
+def _sides(text: str) -> list[tuple[str, int]]:
+    left, equals, right = text.partition("=")
+    return [(left, 0), (right, len(left) + 1)] if equals else [(left, 0)]

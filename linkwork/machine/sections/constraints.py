@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
 
+from linkwork.arrays import Floats
+from linkwork.machine.problems import Place
 from linkwork.machine.sections.constraint_base import OF, ConstraintSpec, CoordinateName
-from linkwork.machine.sections.fields import Name, Number, Section, Vector3, entry, one_of, wrong
+from linkwork.machine.sections.fields import Direction, Name, Number, Section, Vector3, entry, one_of, wrong
 from linkwork.machine.sections.formulas import Formula, as_text
-from linkwork.machine.sections.joints import unit_vector
-from linkwork.machine.sections.orientation import Orientation
-from linkwork.machine.sections.prescribed import ExpressionSpec, MotionSpec, VelocitySpec, formulas_of
+from linkwork.machine.sections.orientation import Orientation, unit
+from linkwork.machine.sections.prescribed import ExpressionSpec, MotionSpec, VelocitySpec
 from linkwork.multibody import constraints as made
-from linkwork.multibody.expressions import names_in, parse
 from linkwork.multibody.tree.joint_dof import onto_z
 
 
@@ -25,88 +27,97 @@ class PlaceSpec(Section):
     body: Name = entry("The body, or `world`")
     at_m: Vector3 = entry("The position, in the body's frame", "m", [0.0, 0.0, 0.0])
 
+    def axes(self) -> Floats:
+        """Return the axes (3 × 3) of the frame there, in the body's; by default they are the body's own."""
+        return np.eye(3)
+
     def frame(self) -> made.Frame:
-        """Return the frame there, with the body's own axes."""
-        return made.Frame(self.body, np.array(self.at_m, dtype=np.float64))
+        """Return the frame there."""
+        return made.Frame(self.body, np.array(self.at_m, dtype=np.float64), self.axes())
 
 
 class AxisPlaceSpec(PlaceSpec):
     """A place on a body, and a direction there."""
 
-    axis: Vector3 = entry("Direction, in the body's frame; its length does not matter")
+    axis: Direction = entry("Direction, in the body's frame; its length does not matter")
 
-    @model_validator(mode="after")
-    def _has_direction(self) -> AxisPlaceSpec:
-        unit_vector(self, "axis")
-        return self
-
-    def frame(self) -> made.Frame:
-        """Return a frame there whose z axis is the direction."""
-        return made.Frame(self.body, np.array(self.at_m), onto_z(unit_vector(self, "axis")))
+    def axes(self) -> Floats:
+        """Return axes (3 × 3) whose z is the direction."""
+        return onto_z(unit(self.axis))
 
 
 class FramePlaceSpec(PlaceSpec, Orientation):
     """A place on a body, and a frame there."""
 
-    def frame(self) -> made.Frame:
-        """Return the frame."""
-        return made.Frame(self.body, np.array(self.at_m, dtype=np.float64), self.rotation())
+    def axes(self) -> Floats:
+        """Return those (3 × 3) of the frame."""
+        return self.rotation()
 
 
-class PointClosureSpec(ConstraintSpec):
-    """Two points coincide."""
-
-    type: Literal["point"] = entry("Two points coincide: a ball joint that closes a loop")
-    a: PlaceSpec = entry("The point on the first body")
-    b: PlaceSpec = entry("The point on the second body")
-
-    def make(self, name: str) -> made.Constraint:
-        """Return what multibody calls it."""
-        return made.PointClosure(name, a=self.a.frame(), b=self.b.frame(), baumgarte=self.baumgarte())
-
-
-class PinSpec(ConstraintSpec):
-    """Two points coincide as seen along a normal."""
-
-    type: Literal["pin"] = entry("A hinge of a planar loop: two rows, in the plane across a normal")
-    a: PlaceSpec = entry("The point on the first body")
-    b: PlaceSpec = entry("The point on the second body")
-    normal: Vector3 = entry("Normal of the plane, in the frame of a's body; its length does not matter")
-
-    @model_validator(mode="after")
-    def _has_direction(self) -> PinSpec:
-        unit_vector(self, "normal")
-        return self
-
-    def make(self, name: str) -> made.Constraint:
-        """Return what multibody calls it."""
-        a = made.Frame(self.a.body, np.array(self.a.at_m), onto_z(unit_vector(self, "normal")))
-        return made.PinClosure(name, a=a, b=self.b.frame(), baumgarte=self.baumgarte())
-
-
-class DistanceSpec(ConstraintSpec):
-    """Two points keep a fixed distance."""
-
-    type: Literal["distance"] = entry("Two points keep a fixed distance: a massless rod with ball joints")
-    a: PlaceSpec = entry("The point on the first body")
-    b: PlaceSpec = entry("The point on the second body")
-    distance_m: Number = entry("The distance", "m", gt=0)
-
-    def make(self, name: str) -> made.Constraint:
-        """Return what multibody calls it."""
-        return made.DistanceClosure(
-            name, a=self.a.frame(), b=self.b.frame(), distance_m=self.distance_m, baumgarte=self.baumgarte()
-        )
-
-
-_AXIAL = {
+_CLOSURES: dict[str, Callable[..., made.Constraint]] = {
+    "point": made.PointClosure,
+    "pin": made.PinClosure,
+    "distance": made.DistanceClosure,
     "revolute": made.RevoluteClosure,
     "cylindrical": made.CylindricalClosure,
     "universal": made.UniversalClosure,
+    "prismatic": made.PrismaticClosure,
+    "weld": made.WeldClosure,
+    "rolling": made.RollingConstraint,
 }
 
 
-class AxialSpec(ConstraintSpec):
+class _ClosureSpec(ConstraintSpec):
+    """Base class of constraints between places on two bodies."""
+
+    type: str
+    a: PlaceSpec = entry("The point on the first body")
+    b: PlaceSpec = entry("The point on the second body")
+
+    def frames(self) -> tuple[made.Frame, made.Frame]:
+        """Return the frames of a and b."""
+        return self.a.frame(), self.b.frame()
+
+    def sizes(self) -> dict[str, Any]:
+        """Return the further arguments of the type."""
+        return {}
+
+    def make(self, name: str) -> made.Constraint:
+        """Return what multibody calls it."""
+        a, b = self.frames()
+        return _CLOSURES[self.type](name, a=a, b=b, baumgarte=self.baumgarte(), **self.sizes())
+
+
+class PointClosureSpec(_ClosureSpec):
+    """Two points coincide."""
+
+    type: Literal["point"] = entry("Two points coincide: a ball joint that closes a loop")
+
+
+class PinSpec(_ClosureSpec):
+    """Two points coincide as seen along a normal."""
+
+    type: Literal["pin"] = entry("A hinge of a planar loop: two rows, in the plane across a normal")
+    normal: Direction = entry("Normal of the plane, in the frame of a's body; its length does not matter")
+
+    def frames(self) -> tuple[made.Frame, made.Frame]:
+        """Return the frames of a, with the normal as z, and of b."""
+        a, b = super().frames()
+        return replace(a, rotation=onto_z(unit(self.normal))), b
+
+
+class DistanceSpec(_ClosureSpec):
+    """Two points keep a fixed distance."""
+
+    type: Literal["distance"] = entry("Two points keep a fixed distance: a massless rod with ball joints")
+    distance_m: Number = entry("The distance", "m", gt=0)
+
+    def sizes(self) -> dict[str, Any]:
+        """Return the distance."""
+        return {"distance_m": self.distance_m}
+
+
+class AxialSpec(_ClosureSpec):
     """Two bodies share a hinge, a sleeve, or a cardan cross."""
 
     type: Literal["revolute", "cylindrical", "universal"] = entry(
@@ -116,68 +127,44 @@ class AxialSpec(ConstraintSpec):
     a: AxisPlaceSpec = entry("Position and axis on the first body")
     b: AxisPlaceSpec = entry("Position and axis on the second body")
 
-    def make(self, name: str) -> made.Constraint:
-        """Return what multibody calls it."""
-        return _AXIAL[self.type](name, a=self.a.frame(), b=self.b.frame(), baumgarte=self.baumgarte())
 
-
-class PrismaticClosureSpec(ConstraintSpec):
+class PrismaticClosureSpec(_ClosureSpec):
     """A body slides along another without turning."""
 
     type: Literal["prismatic"] = entry("The frames slide along an axis and do not turn: a guide")
-    axis: Vector3 = entry("Direction of sliding, in both frames; its length does not matter")
+    axis: Direction = entry("Direction of sliding, in both frames; its length does not matter")
     a: FramePlaceSpec = entry("The frame on the first body")
     b: FramePlaceSpec = entry("The frame on the second body")
 
-    @model_validator(mode="after")
-    def _has_direction(self) -> PrismaticClosureSpec:
-        unit_vector(self, "axis")
-        return self
-
-    def make(self, name: str) -> made.Constraint:
-        """Return what multibody calls it."""
-        turn = onto_z(unit_vector(self, "axis"))
-        a, b = (
-            made.Frame(place.body, np.array(place.at_m), place.rotation() @ turn)
-            for place in (self.a, self.b)
-        )
-        return made.PrismaticClosure(name, a=a, b=b, baumgarte=self.baumgarte())
+    def frames(self) -> tuple[made.Frame, made.Frame]:
+        """Return both frames, turned so that the axis is their z."""
+        turn = onto_z(unit(self.axis))
+        a, b = (replace(frame, rotation=np.asarray(frame.rotation) @ turn) for frame in super().frames())
+        return a, b
 
 
-class WeldSpec(ConstraintSpec):
+class WeldSpec(_ClosureSpec):
     """Two frames coincide."""
 
     type: Literal["weld"] = entry("Two frames coincide: a loop closed rigidly")
     a: FramePlaceSpec = entry("The frame on the first body")
     b: FramePlaceSpec = entry("The frame on the second body")
 
-    def make(self, name: str) -> made.Constraint:
-        """Return what multibody calls it."""
-        return made.WeldClosure(name, a=self.a.frame(), b=self.b.frame(), baumgarte=self.baumgarte())
-
 
 class RoundPlaceSpec(PlaceSpec):
     """The centre of a round body; with an axis it is a thin disc about it, without one a sphere."""
 
-    axis: Vector3 | None = entry(
+    axis: Direction | None = entry(
         "Of a thin disc: its axis, in the body's frame; without it the body touches as a sphere does",
         default=None,
     )
 
-    @model_validator(mode="after")
-    def _has_direction(self) -> RoundPlaceSpec:
-        if self.axis is not None:
-            unit_vector(self, "axis")
-        return self
-
-    def frame(self) -> made.Frame:
-        """Return a frame at the centre, of a disc with its axis as z."""
-        if self.axis is None:
-            return super().frame()
-        return made.Frame(self.body, np.array(self.at_m), onto_z(unit_vector(self, "axis")))
+    def axes(self) -> Floats:
+        """Return axes (3 × 3) whose z is that of a disc."""
+        return super().axes() if self.axis is None else onto_z(unit(self.axis))
 
 
-class RollingSpec(ConstraintSpec):
+class RollingSpec(_ClosureSpec):
     """A round body rolls on a plane."""
 
     type: Literal["rolling"] = entry("A sphere, wheel or thin disc rolls on a plane without slipping")
@@ -185,16 +172,9 @@ class RollingSpec(ConstraintSpec):
     b: RoundPlaceSpec = entry("The centre of the round body")
     radius_m: Number = entry("Its radius", "m", gt=0)
 
-    def make(self, name: str) -> made.Constraint:
-        """Return what multibody calls it."""
-        return made.RollingConstraint(
-            name,
-            a=self.a.frame(),
-            b=self.b.frame(),
-            radius_m=self.radius_m,
-            disc=self.b.axis is not None,
-            baumgarte=self.baumgarte(),
-        )
+    def sizes(self) -> dict[str, Any]:
+        """Return the radius, and whether it is a disc."""
+        return {"radius_m": self.radius_m, "disc": self.b.axis is not None}
 
 
 class CoordinateSpec(ConstraintSpec):
@@ -210,6 +190,14 @@ class CoordinateSpec(ConstraintSpec):
     def _one_value(self) -> CoordinateSpec:
         one_of(self, "equals_m", "equals_rad", "equals_deg", needed=True)
         return self
+
+    def named(self) -> list[tuple[Place, str]]:
+        """Return the coordinate."""
+        return [(("of",), self.of)]
+
+    def formulas(self) -> list[tuple[Place, Any]]:
+        """Return the value."""
+        return [((key,), getattr(self, key)) for key in ("equals_m", "equals_rad", "equals_deg")]
 
     def turns(self) -> bool:
         """Return whether the value is one of an angle."""
@@ -253,6 +241,14 @@ class CouplingSpec(ConstraintSpec):
                 )
         return self
 
+    def named(self) -> list[tuple[Place, str]]:
+        """Return the coordinates that have a factor."""
+        return [(("factors", name), name) for name in self.factors]
+
+    def formulas(self) -> list[tuple[Place, Any]]:
+        """Return the value of the sum."""
+        return [(("equals",), self.equals)]
+
     def make(self, name: str) -> made.Constraint:
         """Return what multibody calls it."""
         if isinstance(self.equals, str):
@@ -279,43 +275,3 @@ Constraint = Annotated[
     | VelocitySpec,
     Field(discriminator="type"),
 ]
-
-
-def named_coordinates(constraint: Constraint) -> list[tuple[tuple[Any, ...], str]]:
-    """Return the coordinates that a constraint names, each with its place within the constraint.
-
-    Those that its formulas name are not among them, see `coordinates_in_formulas`.
-    """
-    if isinstance(constraint, CoordinateSpec):
-        return [(("of",), constraint.of)]
-    if isinstance(constraint, (CouplingSpec, VelocitySpec)):
-        return [(("factors", name), name) for name in constraint.factors]
-    if isinstance(constraint, MotionSpec):
-        curve = constraint.curve.of if constraint.curve else []
-        return [
-            *((("coordinates", name), name) for name in constraint.coordinates),
-            *((("curve", "of", index), name) for index, name in enumerate(curve)),
-        ]
-    return []
-
-
-def coordinates_in_formulas(constraint: Constraint) -> list[tuple[tuple[Any, ...], str, int]]:
-    """Return the coordinates that formulas name: place of the formula, name, and character within it."""
-    return [
-        (place, name, at)
-        for place, text in formulas_of(constraint)
-        for side, start in _sides(text)
-        for name, at in ((name, start + at) for name, at in names_in(parse(side)).items())
-    ]
-
-
-def _sides(text: str) -> list[tuple[str, int]]:
-    left, equals, right = text.partition("=")
-    return [(left, 0), (right, len(left) + 1)] if equals else [(left, 0)]
-
-
-def places_of(constraint: Constraint) -> dict[str, PlaceSpec]:
-    """Return the places a and b of a constraint between bodies."""
-    if isinstance(constraint, (CoordinateSpec, CouplingSpec, ExpressionSpec, MotionSpec, VelocitySpec)):
-        return {}
-    return {"a": constraint.a, "b": constraint.b}

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import model_validator
 
-from linkwork.machine.sections.fields import Name, Number, Section, Vector3, entry, one_of, wrong
-from linkwork.machine.sections.joints import unit_vector
+from linkwork.machine.sections.fields import Direction, Name, Number, Section, Vector3, entry, one_of, wrong
+from linkwork.machine.sections.orientation import unit
 from linkwork.multibody.contact.compliance import Contact, Plane, Sphere
 from linkwork.multibody.functions import point_position
 from linkwork.multibody.mechanism import Mechanism
@@ -20,12 +20,7 @@ class PlaneSpec(Section):
     """A plane, fixed in the world."""
 
     at_m: Vector3 = entry("A point of the plane, in the world", "m", [0.0, 0.0, 0.0])
-    normal: Vector3 = entry("Its normal, towards the free side; its length does not matter")
-
-    @model_validator(mode="after")
-    def _has_direction(self) -> PlaneSpec:
-        unit_vector(self, "normal")
-        return self
+    normal: Direction = entry("Its normal, towards the free side; its length does not matter")
 
 
 class SphereSpec(Section):
@@ -95,7 +90,7 @@ class ContactSpec(Section):
     def distance(self, name: str) -> Coordinate:
         """Return how far the point, or its ball, is off the surface, as a coordinate; negative inside."""
         if self.plane is not None:
-            normal = unit_vector(self.plane, "normal")
+            normal = unit(self.plane.normal)
             (x, y, z), (u, v, w) = self.plane.normal, np.array(self.plane.at_m) + self.ball_radius_m * normal
             return Coordinate(name, "along", self.point, (x, y, z), (u, v, w))
         assert self.sphere is not None
@@ -111,7 +106,7 @@ class ContactSpec(Section):
     def normal_at(self, mechanism: Mechanism, q: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the surface's normal (3, world) nearest to the point at a pose."""
         if self.plane is not None:
-            return unit_vector(self.plane, "normal")
+            return unit(self.plane.normal)
         assert self.sphere is not None
 
         way: NDArray[np.float64] = point_position(mechanism, self.point, q) - np.array(self.sphere.centre_m)

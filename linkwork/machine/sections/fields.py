@@ -25,6 +25,7 @@ from linkwork.multibody.expressions import ExpressionError
 from linkwork.multibody.expressions.conditions import parse_named
 
 LARGEST = 1e12
+_SHORTEST_AXIS = 1e-6
 NAME_PATTERN = r"^[A-Za-z][A-Za-z0-9_]*$"
 
 N = TypeVar("N", int, float)
@@ -85,6 +86,16 @@ Count = Annotated[int, Field(strict=True), AfterValidator(_of_this_world)]
 Switch = Annotated[bool, Field(strict=True)]
 Vector3 = Annotated[list[Number], Field(min_length=3, max_length=3)]
 Range = Annotated[list[Number], Field(min_length=2, max_length=2)]
+
+
+def _directed(value: list[float]) -> list[float]:
+    if math.hypot(*value) < _SHORTEST_AXIS:
+        raise wrong("an axis needs a direction", f"{value}", "a vector that is not zero")
+    return value
+
+
+Direction = Annotated[Vector3, AfterValidator(_directed)]
+"""A vector other than zero, whose length does not matter."""
 Name = Annotated[
     str,
     Field(

@@ -7,9 +7,8 @@ from typing import Literal
 from pydantic import model_validator
 
 from linkwork.machine.sections.constraint_base import CoordinateName
-from linkwork.machine.sections.fields import Name, Section, Switch, Vector3, entry, one_of, wrong
+from linkwork.machine.sections.fields import Direction, Name, Section, Switch, entry, one_of, wrong
 from linkwork.machine.sections.formulas import ForceFormula
-from linkwork.machine.sections.joints import unit_vector
 from linkwork.machine.sections.quantity import (
     DAMPING,
     EFFORT,
@@ -98,10 +97,10 @@ class AppliedForceSpec(Section):
     joint: CoordinateName | None = entry(_JOINT, default=None)
     point: Name | None = entry("Instead of a joint: the point at which a force acts", default=None)
     body: Name | None = entry("Instead of a joint: the body on which a torque acts", default=None)
-    direction: Vector3 | None = entry(
+    direction: Direction | None = entry(
         "Direction of the force at a point; its length does not matter", default=None
     )
-    axis: Vector3 | None = entry("Axis of the torque on a body; its length does not matter", default=None)
+    axis: Direction | None = entry("Axis of the torque on a body; its length does not matter", default=None)
     axes: Literal["world", "body"] = entry(
         "In which axes direction and axis are given: the world's, or those of the body, which they follow",
         default="world",
@@ -135,7 +134,6 @@ class AppliedForceSpec(Section):
                 continue
             if getattr(self, key) is None:
                 raise wrong(f"{key} is missing", "nothing", "three numbers", f"add {key}: [0, 0, 1]")
-            unit_vector(self, key)
             if getattr(self, other) is not None:
                 raise wrong(f"on a {owner} acts {quantity}", other, quantity, f"write {quantity}", (other,))
         if self.joint is not None and self.axes == "body":

@@ -9,8 +9,8 @@ from pydantic import Discriminator, Tag, model_validator
 
 from linkwork.arrays import Floats
 from linkwork.machine.problems import shown
-from linkwork.machine.sections.fields import Name, Number, Section, Vector3, entry, wrong
-from linkwork.machine.sections.joints import unit_vector
+from linkwork.machine.sections.fields import Direction, Name, Number, Section, Vector3, entry, wrong
+from linkwork.machine.sections.orientation import unit
 from linkwork.machine.sections.quantity import (
     ACCELERATION,
     POSITION,
@@ -64,16 +64,11 @@ class SlidingFrameSpec(_FrameSpec):
     """A frame that moves along a straight line, such as a conveyor belt; an analog input measures how far."""
 
     is_angle = False
-    along: Vector3 = entry("Direction of the motion, in the world; its length does not matter")
-
-    @model_validator(mode="after")
-    def _fits(self) -> SlidingFrameSpec:
-        unit_vector(self, "along")
-        return self
+    along: Direction = entry("Direction of the motion, in the world; its length does not matter")
 
     def axis(self) -> Floats:
         """Return the direction (3) with length 1."""
-        return unit_vector(self, "along")
+        return unit(self.along)
 
     def gain(self, axis: str, direction: Floats | None) -> float:
         """Return the change of a task coordinate per metre of the frame's motion, NaN where it has none.
@@ -95,7 +90,7 @@ class TurningFrameSpec(_FrameSpec):
     """
 
     is_angle = True
-    about: Vector3 = entry(
+    about: Direction = entry(
         "Direction of the line about which it turns, in the world, by the right-hand rule; its length does"
         " not matter"
     )
@@ -110,7 +105,6 @@ class TurningFrameSpec(_FrameSpec):
 
     @model_validator(mode="after")
     def _fits(self) -> TurningFrameSpec:
-        unit_vector(self, "about")
         low, high = self.window
         given = type(self).window.given(self)
         if given and high - low > math.tau + 1e-9:
@@ -120,7 +114,7 @@ class TurningFrameSpec(_FrameSpec):
 
     def axis(self) -> Floats:
         """Return the direction (3) with length 1."""
-        return unit_vector(self, "about")
+        return unit(self.about)
 
     def center(self) -> tuple[float, float, float]:
         """Return the centre (3; m) about which the frame turns."""

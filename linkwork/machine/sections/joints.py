@@ -5,22 +5,19 @@ from __future__ import annotations
 import math
 from typing import Any, Literal, Self
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import model_validator
 
 from linkwork.machine.sections.fields import (
     Alias,
+    Direction,
     Name,
-    Section,
     Switch,
     Vector3,
     alias,
     entry,
-    wrong,
 )
 from linkwork.machine.sections.limits import AngleLimits, LengthLimits
-from linkwork.machine.sections.orientation import Orientation
+from linkwork.machine.sections.orientation import Orientation, unit
 from linkwork.machine.sections.quantity import (
     DAMPING,
     EFFORT,
@@ -33,21 +30,9 @@ from linkwork.machine.sections.quantity import (
 )
 from linkwork.machine.sections.stops import ABOUT, AngleStop, LengthStop, refuse_without_limits
 
-_SHORTEST_AXIS = 1e-6
 _PITCH = Dimension((Unit("m_per_rad", "m/rad"), Unit("m_per_turn", "m/turn", divisor=math.tau)), ())
 Friction = tuple[float, float, float, float]
 NO_FRICTION: Friction = (0.0, 0.0, 0.0, 1e-3)
-
-
-def unit_vector(section: Section, key: str) -> NDArray[np.float64]:
-    """Return the direction (3, of length 1) that a key gives. Raises the error of a section for a zero
-    vector.
-    """
-    given = getattr(section, key)
-    if math.hypot(*given) < _SHORTEST_AXIS:
-        raise wrong("an axis needs a direction", f"{given}", "a vector that is not zero", "", (key,))
-    axis: NDArray[np.float64] = np.array(given, dtype=np.float64)
-    return axis / np.linalg.norm(axis)
 
 
 class JointSpec(Orientation):
@@ -103,20 +88,11 @@ class JointSpec(Orientation):
 class AxisSpec(JointSpec):
     """A joint with an axis."""
 
-    axis: Vector3 = entry("Direction of the axis, in the child's frame; its length does not matter")
-
-    @model_validator(mode="after")
-    def _has_direction(self) -> AxisSpec:
-        unit_vector(self, "axis")
-        return self
-
-    def direction(self) -> NDArray[np.float64]:
-        """Return the unit vector (3) of the axis."""
-        return unit_vector(self, "axis")
+    axis: Direction = entry("Direction of the axis, in the child's frame; its length does not matter")
 
     def geometry(self) -> dict[str, Any]:
         """Return the axis."""
-        return {"axis": self.direction()}
+        return {"axis": unit(self.axis)}
 
 
 class FrictionSpec(JointSpec, common=True):

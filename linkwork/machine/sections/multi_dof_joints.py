@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from linkwork.machine.sections.fields import Number, Vector3, entry, wrong
-from linkwork.machine.sections.joints import AxisSpec, FrictionSpec, JointSpec, unit_vector
+from linkwork.machine.sections.fields import Direction, Number, entry, wrong
+from linkwork.machine.sections.joints import AxisSpec, FrictionSpec, JointSpec
 from linkwork.machine.sections.limits import Limits
+from linkwork.machine.sections.orientation import unit
 from linkwork.machine.sections.stops import ABOUT, DofStop
 from linkwork.multibody.tree.joint_dof import ball_place
 
@@ -61,18 +61,14 @@ class UniversalSpec(_SeveralSpec, AxisSpec, FrictionSpec):
     type: Literal["universal"] = entry(
         "A cardan joint; degrees of freedom 1 (about axis) and 2 (about second_axis)"
     )
-    second_axis: Vector3 = entry("Axis that is fixed in the parent, in the child's frame at zero")
+    second_axis: Direction = entry("Axis that is fixed in the parent, in the child's frame at zero")
 
     @model_validator(mode="after")
     def _two_axes(self) -> UniversalSpec:
-        if np.linalg.norm(np.cross(self.direction(), self.second_direction())) < _PARALLEL:
+        if np.linalg.norm(np.cross(unit(self.axis), unit(self.second_axis))) < _PARALLEL:
             remedy = "use two axes that are not parallel"
             raise wrong("the two axes are parallel", f"{self.second_axis}", "", remedy, ("second_axis",))
         return self
-
-    def second_direction(self) -> NDArray[np.float64]:
-        """Return the unit vector (3) of the second axis."""
-        return unit_vector(self, "second_axis")
 
     def degrees_of_freedom(self) -> dict[str, bool]:
         """Return 1 and 2."""
@@ -80,7 +76,7 @@ class UniversalSpec(_SeveralSpec, AxisSpec, FrictionSpec):
 
     def geometry(self) -> dict[str, Any]:
         """Return both axes."""
-        return super().geometry() | {"second_axis": self.second_direction()}
+        return super().geometry() | {"second_axis": unit(self.second_axis)}
 
 
 class PlanarSpec(_SeveralSpec, AxisSpec):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Annotated
 
 import numpy as np
@@ -59,6 +60,12 @@ class Orientation(Section):
         else:
             roll, pitch, yaw = self.rpy_rad or (0.0, 0.0, 0.0)
         return rotation_of(roll, pitch, yaw)
+
+
+def unit(direction: Sequence[float]) -> NDArray[np.float64]:
+    """Return a direction (3) with length 1."""
+    vector: NDArray[np.float64] = np.array(direction, dtype=np.float64)
+    return vector / np.linalg.norm(vector)
 
 
 def rotation_of(roll: float, pitch: float, yaw: float) -> NDArray[np.float64]:

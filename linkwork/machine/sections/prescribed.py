@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from linkwork.machine.problems import Place
 from linkwork.machine.sections.constraint_base import OF, ConstraintSpec, CoordinateName
 from linkwork.machine.sections.fields import Number, Section, Vector3, entry, one_of, wrong
 from linkwork.machine.sections.formulas import Equation, Formula, as_text
@@ -22,6 +23,10 @@ class ExpressionSpec(ConstraintSpec):
 
     type: Literal["expression"] = entry("An equation between coordinates and time: cams, linkages")
     equation: Equation = entry(f"left = right, {_IN}")
+
+    def formulas(self) -> list[tuple[Place, Any]]:
+        """Return the equation."""
+        return [(("equation",), self.equation)]
 
     def make(self, name: str) -> made.Constraint:
         """Return the `multibody` constraint."""
@@ -117,6 +122,16 @@ class MotionSpec(ConstraintSpec):
                 raise wrong("the curve moves this coordinate already", name, "", "keep one of the two", at)
         return self
 
+    def named(self) -> list[tuple[Place, str]]:
+        """Return the coordinates that follow a function, and those that follow the curve."""
+        curve = self.curve.of if self.curve else []
+        found: list[tuple[Place, str]] = [(("coordinates", name), name) for name in self.coordinates]
+        return [*found, *((("curve", "of", index), name) for index, name in enumerate(curve))]
+
+    def formulas(self) -> list[tuple[Place, Any]]:
+        """Return the functions of time."""
+        return [(("coordinates", name), value) for name, value in self.coordinates.items()]
+
     def texts(self) -> dict[str, float | str]:
         """Return the formula of each coordinate."""
         return {**(self.curve.texts() if self.curve else {}), **self.coordinates}
@@ -138,6 +153,15 @@ class VelocitySpec(ConstraintSpec):
     )
     equals: Formula = entry(f"The value of the sum, {_IN}", default=0.0)
 
+    def named(self) -> list[tuple[Place, str]]:
+        """Return the coordinates whose velocity has a factor."""
+        return [(("factors", name), name) for name in self.factors]
+
+    def formulas(self) -> list[tuple[Place, Any]]:
+        """Return the factors, and the value of the sum."""
+        found: list[tuple[Place, Any]] = [(("factors", name), value) for name, value in self.factors.items()]
+        return [*found, (("equals",), self.equals)]
+
     def make(self, name: str) -> made.Constraint:
         """Return the `multibody` constraint."""
         return made.VelocityConstraint(
@@ -146,17 +170,3 @@ class VelocitySpec(ConstraintSpec):
             value=as_text(self.equals),
             baumgarte=self.baumgarte(),
         )
-
-
-def formulas_of(spec: Any) -> list[tuple[tuple[str | int, ...], str]]:
-    """Return the texts of a constraint that are expressions, each with its place within the constraint."""
-    if isinstance(spec, ExpressionSpec):
-        return [(("equation",), spec.equation)]
-    found: list[tuple[tuple[str | int, ...], Any]] = []
-    if isinstance(spec, MotionSpec):
-        found = [(("coordinates", name), value) for name, value in spec.coordinates.items()]
-    elif isinstance(spec, VelocitySpec):
-        found = [(("factors", name), value) for name, value in spec.factors.items()]
-    keys = ("equals", "equals_m", "equals_rad", "equals_deg")
-    found += [((key,), getattr(spec, key, None)) for key in keys]
-    return [(place, value) for place, value in found if isinstance(value, str)]

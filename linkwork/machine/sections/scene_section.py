@@ -12,9 +12,18 @@ from linkwork.arrays import Floats
 from linkwork.machine.problems import shown
 from linkwork.machine.scene import LightBeam, PartFeeder, Scene, SceneGripper, ScenePart, ScenePlane
 from linkwork.machine.sections.contacts import PlaneSpec
-from linkwork.machine.sections.fields import Count, Name, Number, Range, Section, Vector3, entry, wrong
-from linkwork.machine.sections.joints import unit_vector
-from linkwork.machine.sections.orientation import Orientation
+from linkwork.machine.sections.fields import (
+    Count,
+    Direction,
+    Name,
+    Number,
+    Range,
+    Section,
+    Vector3,
+    entry,
+    wrong,
+)
+from linkwork.machine.sections.orientation import Orientation, unit
 
 MOST_PARTS = 200
 """Parts of a scene, those of the feeders included."""
@@ -41,7 +50,7 @@ class ScenePlaneSpec(PlaneSpec):
 
     about: str = entry("Description of the plane", default="")
     friction: Number = entry("Coefficient of dry friction between plane and parts", "1", 0.5, ge=0, le=100)
-    along: Vector3 | None = entry(
+    along: Direction | None = entry(
         "Direction in the plane, for speed_m_s and size_m; its length does not matter", default=None
     )
     speed_m_s: Speed = entry(
@@ -88,7 +97,7 @@ class ScenePlaneSpec(PlaneSpec):
                 if getattr(self, key):
                     raise wrong(f"{key} needs a direction", "no along", remedy="add along", at=(key,))
             return self
-        slope = float(unit_vector(self, "along") @ unit_vector(self, "normal"))
+        slope = float(unit(self.along) @ unit(self.normal))
         if abs(slope) > 1e-3:
             found, allowed = f"{90.0 - math.degrees(math.acos(slope)):.3g}° off the plane", "within 0.05°"
             raise wrong("the direction is not in the plane", found, allowed, at=("along",))
@@ -101,14 +110,14 @@ class ScenePlaneSpec(PlaneSpec):
         """Return the direction (3, of length 1) in the plane; zeros without one."""
         if self.along is None:
             return np.zeros(3)
-        normal = unit_vector(self, "normal")
+        normal = unit(self.normal)
         level = np.array(self.along) - (np.array(self.along) @ normal) * normal
         return np.asarray(level / np.linalg.norm(level))
 
     def make(self, name: str) -> ScenePlane:
         """Return the plane in SI units."""
         size = None if self.size_m is None else (self.size_m[0], self.size_m[1])
-        normal = unit_vector(self, "normal")
+        normal = unit(self.normal)
         at = np.array(self.at_m)
         turns = bool(self.turn_rad_s)
         speed, most = (
@@ -181,13 +190,8 @@ class BeamSpec(Section):
 
     about: str = entry("Description of the light barrier", default="")
     at_m: Vector3 = entry("Begin of the line, in the world", "m")
-    along: Vector3 = entry("Its direction, in the world; its length does not matter")
+    along: Direction = entry("Its direction, in the world; its length does not matter")
     length_m: Number = entry("Length of the line", "m", gt=0)
-
-    @model_validator(mode="after")
-    def _has_direction(self) -> BeamSpec:
-        unit_vector(self, "along")
-        return self
 
 
 class GripperSpec(Section):
@@ -251,7 +255,7 @@ class SceneSpec(Section):
                 for name, spec in self.feeders.items()
             ),
             tuple(
-                LightBeam(name, np.array(spec.at_m), unit_vector(spec, "along"), spec.length_m)
+                LightBeam(name, np.array(spec.at_m), unit(spec.along), spec.length_m)
                 for name, spec in self.beams.items()
             ),
         )

@@ -6,8 +6,7 @@ from typing import Annotated, Any, cast
 
 from pydantic import Field, model_validator
 
-from linkwork.machine.sections.fields import Alias, Number, Vector3, alias, entry, wrong
-from linkwork.machine.sections.joints import unit_vector
+from linkwork.machine.sections.fields import Alias, Direction, Number, Vector3, alias, entry, wrong
 from linkwork.machine.sections.limits import AngleLimits, LengthLimits, Limits
 from linkwork.machine.sections.quantity import DofSection
 from linkwork.multibody.model import Coordinate, CoordinateKind
@@ -55,7 +54,7 @@ class LengthTask(Task):
 
     is_angle = False
     coordinate: LengthCoordinate = entry(_CHOICE)
-    direction: Vector3 | None = entry(
+    direction: Direction | None = entry(
         "Direction of POINT.along, in the world; its length does not matter", default=None
     )
     from_m: Vector3 | None = entry(
@@ -77,8 +76,6 @@ class LengthTask(Task):
         axis = self.axis()
         if axis == "along" and self.direction is None:
             raise wrong("the direction is missing", "nothing", "three numbers", "add direction: [0, 0, 1]")
-        if axis == "along":
-            unit_vector(self, "direction")
         for key, axes in _PLACED.items():
             if axis not in axes and getattr(self, key) is not None:
                 owners = " and ".join(f"POINT.{each}" for each in axes)
