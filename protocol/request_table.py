@@ -1,19 +1,16 @@
 """The table of requests: names, rights, descriptions, and the names of their parameters' models.
 
-It imports no models, so that a command of one request starts at once; `Request.params` does.
+It imports no models, so that a command of one request starts at once; see `protocol.requests.params_of`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from linkwork.protocol.codes import Role
 from linkwork.protocol.laws import REST_LAW_NAMES
-
-if TYPE_CHECKING:
-    from linkwork.protocol.validation import ValidatedRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +29,6 @@ class Request:
     """Parameters may be large: decoded by the planner, never by the gateway."""
     nothing: str = "nothing to do"
     """Text of the answer when nothing changed."""
-
-    @property
-    def params(self) -> type[ValidatedRequest]:
-        """Model of its parameters."""
-        from linkwork.protocol import requests
-
-        found: type[ValidatedRequest] = getattr(requests, self.model)
-        return found
 
 
 REQUESTS: Final[Mapping[str, Request]] = {

@@ -253,6 +253,12 @@ class EdgesParams(ValidatedRequest):
     """Only those with a larger number."""
 
 
+def params_of(method: str) -> type[ValidatedRequest]:
+    """Return the model of a method's parameters."""
+    found: type[ValidatedRequest] = globals()[REQUESTS[method].model]
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class RequestFrame:
     """A request: its envelope, with `owner` '' where no name is given, and its parameters.
@@ -269,7 +275,7 @@ class RequestFrame:
     replace: bool = False
 
     def checked_params(self, aliases: Mapping[str, str] = NO_ALIASES) -> Any:
-        """The validated parameters, an instance of REQUESTS[method].params; `aliases`: see `validated`.
+        """The validated parameters, an instance of `params_of(method)`; `aliases`: see `validated`.
 
         Raises RequestError with the path of the first wrong field.
         """
@@ -370,7 +376,7 @@ def _tick(value: object) -> int | None:
 
 
 def read_params(method: str, raw: bytes | memoryview, aliases: Mapping[str, str] = NO_ALIASES) -> Any:
-    """The validated parameters of a method: an instance of REQUESTS[method].params.
+    """The validated parameters of a method: an instance of `params_of(method)`.
 
     `aliases`: see `validated`. Raises RequestError with the path of the first wrong field.
     """
@@ -407,4 +413,4 @@ def check_params(method: str, content: object, aliases: Mapping[str, str] = NO_A
             content = {**content, "trajectory": read_trajectory(content["trajectory"], aliases=aliases)}
         elif method != "check" or not content.get("target"):
             raise RequestError(RequestCode.INVALID_PARAMS, "trajectory: field required", ["trajectory"])
-    return validated(request.params, content, aliases=aliases)
+    return validated(params_of(method), content, aliases=aliases)

@@ -13,15 +13,14 @@ LAZY = {
     "controller/gateway/gateway_process.py": "the digital twin, where it is asked for",
     "controller/gateway/records/messages.py": "reactions, which few machines publish",
     "linkwork/campaigns/run_worker.py": "runs by daemons import the worker's results",
+    "linkwork/cli/request_commands.py": "models of parameters, which most commands of a request do not need",
     "linkwork/demos/__init__.py": "names of demos are read without their motions",
-    "linkwork/machine/sections/angle_or_length.py": "joints have limits, which follow the joint's type",
     "linkwork/multibody/kernels/build_hook.py": "the build uses another import path",
     "linkwork/multibody/kernels/library.py": "the translator, where kernels are built",
     "linkwork/rig/plugin.py": "pytest loads the plug-in in every project",
     "linkwork/terminal/failures.py": "errors whose modules a simple command does not load",
     "plant/daemon/plant_daemon.py": "the simulator is not for hardware, and faults are asked for",
     "protocol/sockets.py": "connections are watched by daemons; a client's command starts without them",
-    "protocol/request_table.py": "the table of requests is read without their models",
 }
 """Files with imports of linkwork inside functions, and why they are there."""
 

@@ -26,7 +26,9 @@ def request_command(name: str, epilog: str) -> click.Command:
     request = REQUESTS[method]
     options: type = TimedOptions
     if request.model != "TimedParams":  # most have no more, and the models take long to load
-        given = {name: field for name, field in request.params.model_fields.items() if name != "owner"}
+        from linkwork.protocol.requests import params_of
+
+        given = {name: field for name, field in params_of(method).model_fields.items() if name != "owner"}
         base = TimedOptions if "at_tick" in given else ConnectionOptions
         own = [_field(name, field) for name, field in given.items() if name != "at_tick"]
         options = make_dataclass(method, own, bases=(base,), frozen=True, kw_only=True)

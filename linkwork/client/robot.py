@@ -31,6 +31,7 @@ from linkwork.protocol.errors import NobodyThere, RequestError, spelled
 from linkwork.protocol.keys import ClientKeys
 from linkwork.protocol.request_client import RequestClient
 from linkwork.protocol.request_table import REQUESTS, Request
+from linkwork.protocol.requests import params_of
 from linkwork.protocol.results import (
     Checked,
     ConditionMet,
@@ -581,7 +582,7 @@ class Robot:
 def _method(method: str, request: Request) -> Callable[..., Any]:
     """A method of `Robot` for a request that has none written here, with the parameters of its row."""
     keyword, missing = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.empty
-    fields = {name: each for name, each in request.params.model_fields.items() if name != "owner"}
+    fields = {name: each for name, each in params_of(method).model_fields.items() if name != "owner"}
     parameters = [
         inspect.Parameter(name, keyword, default=missing if field.is_required() else None)
         for name, field in fields.items()

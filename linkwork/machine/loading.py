@@ -43,7 +43,6 @@ from linkwork.machine.frames import MovingFrame
 from linkwork.machine.nearest_name import nearest
 from linkwork.machine.problems import MachineError, Problem
 from linkwork.machine.repeats import expanded, parse_machine
-from linkwork.machine.sections.angle_or_length import mark_kinds
 from linkwork.machine.sections.bounds import Region
 from linkwork.machine.sections.fields import NAME_PATTERN
 from linkwork.machine.sections.file import MachineFile
@@ -256,7 +255,7 @@ def _with_neighbours(problem: Problem, path: Path) -> Problem:
 
 
 def _checked(data: Any, document: Document) -> MachineFile:
-    file = validate(MachineFile, mark_kinds(data), document)
+    file = validate(MachineFile, data, document)
     problems = file if isinstance(file, list) else check_references(file, document)
     if problems or isinstance(file, list):
         raise MachineError(problems)
@@ -291,7 +290,7 @@ def _plant(
     if not settings and not any(force.plant_only for force in file.forces.values()):
         return file, mechanism
     data = apply_settings(file, settings, document)
-    plant_file = validate(MachineFile, mark_kinds(data), document)
+    plant_file = validate(MachineFile, data, document)
     if isinstance(plant_file, list):
         raise MachineError([blame(problem, file, settings, document) for problem in plant_file])
     try:

@@ -13,8 +13,8 @@ from linkwork.machine.building.overrides import apply_settings, put, settable, s
 from linkwork.machine.checks.schema_validation import validate
 from linkwork.machine.description import Machine
 from linkwork.machine.loading import checked_file, plant_mechanism_with
-from linkwork.machine.sections.angle_or_length import mark_kinds
 from linkwork.machine.sections.file import MachineFile
+from linkwork.machine.sections.joint_types import mark_kinds
 from linkwork.multibody.dynamics.tree_dynamics import dynamics
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.workspace import Model, Workspace
@@ -68,7 +68,7 @@ def _entries(
     if file.closed_form is not None or any(place[0] not in _SECTIONS for place in places):
         return None
     data = apply_settings(file, settings_of(file, [*machine.plant_set, *settings]), document)
-    changed = validate(MachineFile, mark_kinds(data), document)
+    changed = validate(MachineFile, data, document)
     return None if isinstance(changed, list) else _Entries(machine, mechanism, changed, data, places)
 
 

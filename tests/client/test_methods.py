@@ -11,6 +11,7 @@ from linkwork.cli.app import WRITTEN, build
 from linkwork.client.robot import Robot
 from linkwork.controller.gateway.requests.handlers import HANDLERS
 from linkwork.protocol.request_table import REQUESTS
+from linkwork.protocol.requests import params_of
 
 MAPS = {"move": "target", "jog": "velocity", "preload": "effort"}
 """Parameters that are given by name: `robot.move(shoulder=0.3)`."""
@@ -25,7 +26,7 @@ def test_each_request_has_a_method_with_its_parameters(method: str) -> None:
     member = inspect.getattr_static(Robot, method)
     function = member.fget if isinstance(member, property) else member
     parameters = inspect.signature(function).parameters
-    for field in REQUESTS[method].params.model_fields:
+    for field in params_of(method).model_fields:
         if field == "owner":
             continue
         by_name = MAPS.get(method) == field

@@ -8,8 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from linkwork import machine
-from linkwork.machine.building.kept_values import TURNS, balls, turns_of, values_of
+from linkwork.machine.building.kept_values import balls, turns_of, values_of
 from linkwork.machine.sections.orientation import rotation_of
+from linkwork.multibody.model import ANGLES
 
 INERTIA = "inertia_kg_m2: [0.1, 0.2, 0.3, 0, 0, 0]"
 PLATE = f"""name: plate
@@ -27,7 +28,7 @@ TILTED = PLATE + f"  rod: {{type: distance, {ROD}}}\n"
 
 def degrees(loaded, joint="pose"):
     found = values_of(loaded.mechanism, loaded.initial_q)
-    return [math.degrees(found[f"{joint}.{turn}"]) for turn in TURNS]
+    return [math.degrees(found[f"{joint}.{turn}"]) for turn in ANGLES]
 
 
 @pytest.mark.parametrize(
@@ -52,7 +53,7 @@ def test_a_plate_held_by_a_ball_keeps_its_orientation_and_speed(write, turns):
 @pytest.mark.parametrize("order", [(0, 1, 2), (1, 0, 2), (2, 1, 0), (2, 0, 1), (0, 2, 1), (1, 2, 0)])
 def test_two_rotations_are_kept_in_the_order_of_the_keys_as_with_angles(write, order):
     values = [15.0, 25.0, -40.0]
-    turned = [f"pose.{TURNS[k]}_deg: {values[k]}" for k in order]
+    turned = [f"pose.{ANGLES[k]}_deg: {values[k]}" for k in order]
     angled = [f"pose.r{'xyz'[k]}_deg: {values[k]}" for k in order]
 
     def start(keys):
@@ -62,7 +63,7 @@ def test_two_rotations_are_kept_in_the_order_of_the_keys_as_with_angles(write, o
     other = machine.load(
         write(TILTED.replace("child: plate,", "child: plate, coordinates: angles,") + start(angled))
     )
-    kept = [TURNS[k] for k in order[:2]]
+    kept = [ANGLES[k] for k in order[:2]]
     assert loaded.assembly.kept == tuple(f"pose.{name}" for name in kept)
     for k in order[:2]:
         assert degrees(loaded)[k] == pytest.approx(values[k], abs=1e-7)
@@ -70,13 +71,13 @@ def test_two_rotations_are_kept_in_the_order_of_the_keys_as_with_angles(write, o
     assert loaded.assembly.unkept == ()
     (problem,) = machine.check(write(TILTED + f"initial: {{{', '.join(turned)}}}\n"))
     found, left = degrees(loaded)[order[2]], values[order[2]]
-    assert (problem.key, problem.severity) == (f"initial.pose.{TURNS[order[2]]}_deg", "warning")
+    assert (problem.key, problem.severity) == (f"initial.pose.{ANGLES[order[2]]}_deg", "warning")
     assert float(problem.allowed.split()[0]) == pytest.approx(found, abs=1e-3)
     assert float(problem.found.split()[-2]) == pytest.approx(abs(found - left), abs=1e-3)
-    agreeing = [*turned[:2], f"pose.{TURNS[order[2]]}_deg: {found + 0.25}"]
+    agreeing = [*turned[:2], f"pose.{ANGLES[order[2]]}_deg: {found + 0.25}"]
     (value,) = machine.load(write(TILTED + f"initial: {{{', '.join(agreeing)}}}\n")).assembly.unkept
     assert (value.name, math.degrees(value.found)) == (
-        f"pose.{TURNS[order[2]]}", pytest.approx(found, abs=1e-7),
+        f"pose.{ANGLES[order[2]]}", pytest.approx(found, abs=1e-7),
     )  # fmt: skip
 
 
@@ -86,7 +87,7 @@ def test_two_rotations_are_kept_in_the_order_of_the_keys_as_with_angles(write, o
     st.tuples(*[st.floats(-3.0, 3.0)] * 3),
 )
 def test_any_orientation_and_angular_velocity_is_kept(write, turns, rates):
-    keys = [f"pose.{turn}_rad: {value!r}" for turn, value in zip(TURNS, turns, strict=True)]
+    keys = [f"pose.{turn}_rad: {value!r}" for turn, value in zip(ANGLES, turns, strict=True)]
     keys += [f"pose.r{axis}_rad_s: {rate!r}" for axis, rate in zip("xyz", rates, strict=True)]
     loaded = machine.load(write(PLATE + f"initial: {{{', '.join(keys)}}}\n"))
     (ball,) = balls(loaded.mechanism)
@@ -125,11 +126,11 @@ def test_inverse_kinematics_of_a_platform_by_its_pose(write, turns):
     text, base, top = six_legged()
     place = np.array([0.05, -0.1, 0.7])
     keys = [f"pose.{axis}_m: {value}" for axis, value in zip("xyz", place, strict=True)]
-    keys += [f"pose.{turn}_deg: {value}" for turn, value in zip(TURNS, turns, strict=True)]
+    keys += [f"pose.{turn}_deg: {value}" for turn, value in zip(ANGLES, turns, strict=True)]
     guess = ", ".join(f"leg{i}_m: 0.7" for i in range(6))
     loaded = machine.load(write(text + f"initial: {{{', '.join(keys)}}}\ninitial_guess: {{{guess}}}\n"))
     assert loaded.assembly.dof == 6
-    assert loaded.assembly.kept == tuple(f"pose.{name}" for name in ("x", "y", "z", *TURNS))
+    assert loaded.assembly.kept == tuple(f"pose.{name}" for name in ("x", "y", "z", *ANGLES))
     lengths = np.linalg.norm(place + top @ rotation_of(*np.radians(turns)).T - base, axis=1)
     found = values_of(loaded.mechanism, loaded.initial_q)
     np.testing.assert_allclose([found[f"leg{i}"] for i in range(6)], lengths, atol=1e-10)

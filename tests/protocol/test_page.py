@@ -26,7 +26,7 @@ from linkwork.protocol.injection import (
 )
 from linkwork.protocol.request_messages import pack_error, pack_notification, pack_response
 from linkwork.protocol.request_table import REQUESTS
-from linkwork.protocol.requests import read_params, read_request
+from linkwork.protocol.requests import params_of, read_params, read_request
 from linkwork.protocol.sockets import RequestServer
 
 ROOM = Path(protocol.__file__).parent
@@ -65,7 +65,7 @@ def test_every_method_is_on_the_page_with_its_role_and_parameters():
         _, lease, role, text = rows[name]
         assert role == request.role.word, name
         assert (lease == "yes") == request.needs_lease, name
-        for field, about in request.params.model_fields.items():
+        for field, about in params_of(name).model_fields.items():
             assert f"`{about.alias or field}`" in text, (name, field)
 
 

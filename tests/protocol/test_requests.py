@@ -19,7 +19,7 @@ from linkwork.protocol.request_messages import (
     read_answer,
 )
 from linkwork.protocol.request_table import REQUESTS
-from linkwork.protocol.requests import UnreadableRequest, check_params, read_params, read_request
+from linkwork.protocol.requests import UnreadableRequest, check_params, params_of, read_params, read_request
 
 nan, inf = float("nan"), float("inf")
 POINTS = {"coordinates": ["a"], "points": [{"time_from_start_s": 1.0, "positions": [0.5]}]}
@@ -48,7 +48,7 @@ def test_every_method_takes_its_smallest_parameters(method):
     request = read_request(pack_request(9, method, SMALLEST.get(method, {})))
     assert (request.msgid, request.method) == (9, method)
     params = read_params(request.method, request.params)
-    assert isinstance(params, REQUESTS[method].params)
+    assert isinstance(params, params_of(method))
 
 
 def test_the_owner_travels_as_as():

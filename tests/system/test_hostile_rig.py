@@ -21,6 +21,7 @@ from linkwork.client.goal import GoalFailed
 from linkwork.launch.daemons import Rig
 from linkwork.protocol.errors import NobodyThere, RequestError
 from linkwork.protocol.request_table import REQUESTS
+from linkwork.protocol.requests import params_of
 from tests.hostile import EVIL, changed, nested, shapes, with_value
 
 pytestmark = pytest.mark.slow
@@ -36,7 +37,7 @@ TIMEOUT_S = 900 + FRAMES // 200
 def requests(seed: int) -> Iterator[bytes]:
     """Requests of every method with values that no field takes, and frames that are no requests."""
     rng, strange = random.Random(seed), device_frames(seed)
-    fields = sorted({name for one in REQUESTS.values() for name in one.params.model_fields})
+    fields = sorted({name for method in REQUESTS for name in params_of(method).model_fields})
     while True:
         number, method = rng.randrange(2**32), rng.choice([*REQUESTS, "nothing", ""])
         params = {name: rng.choice(EVIL) for name in rng.sample(fields, 3)}

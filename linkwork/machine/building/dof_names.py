@@ -5,12 +5,10 @@ from __future__ import annotations
 from linkwork.machine.sections.file import MachineFile
 from linkwork.machine.sections.force_elements import AppliedForceSpec
 from linkwork.machine.sections.limits import Limits
-from linkwork.machine.sections.tasks import ANGLES
 from linkwork.machine.units import UnitKey, keys_of
 from linkwork.multibody.expressions import names_in, parse
 from linkwork.multibody.expressions.text import RATE_OF
-
-_TURNS = ("roll", "pitch", "yaw")
+from linkwork.multibody.model import ANGLES
 
 
 def degrees_of_freedom(file: MachineFile) -> dict[str, bool]:
@@ -84,7 +82,7 @@ def initial_keys(file: MachineFile) -> dict[str, UnitKey]:
     """Return every name with a unit that `initial` may have."""
     keys = keys_of(owned(file), speeds=True)
     for joint in balls(file):
-        turns = {f"{joint}.{turn}": True for turn in _TURNS}
+        turns = {f"{joint}.{turn}": True for turn in ANGLES}
         keys |= keys_of(turns, speeds=False)
         rates = dict.fromkeys(of_orientation(file, joint), True)
         keys |= {key: quantity for key, quantity in keys_of(rates, speeds=True).items() if quantity.is_speed}

@@ -24,11 +24,10 @@ from linkwork.multibody.constraints import Closure, Constraint, CoordinateConstr
 from linkwork.multibody.constraints.constraint import perpendicular
 from linkwork.multibody.kernels.layout import PERPENDICULAR
 from linkwork.multibody.mechanism import Mechanism
-from linkwork.multibody.model import Joint
+from linkwork.multibody.model import ANGLES, Joint
 from linkwork.multibody.tree.joint_dof import dof_of, onto_z
 from linkwork.multibody.tree.quaternions import from_matrix, to_matrix
 
-TURNS = ("roll", "pitch", "yaw")
 _QUATERNION = ".quaternion"
 _LOCKED = 1e-9
 """Cosine of the pitch below which roll and yaw are one angle."""
@@ -57,7 +56,7 @@ class Ball:
 
     def values(self) -> tuple[str, str, str]:
         """Return the names of its three angles."""
-        roll, pitch, yaw = (f"{self.joint.name}.{turn}" for turn in TURNS)
+        roll, pitch, yaw = (f"{self.joint.name}.{turn}" for turn in ANGLES)
         return roll, pitch, yaw
 
 

@@ -9,8 +9,9 @@ from linkwork.machine.building.dof_names import coordinates, degrees_of_freedom
 from linkwork.machine.problems import Problem
 from linkwork.machine.sections.file import MachineFile
 from linkwork.machine.yaml_document import Document
+from linkwork.multibody.model import ANGLES
 
-POINT_COORDINATES = ("x", "y", "z", "roll", "pitch", "yaw")
+POINT_COORDINATES = ("x", "y", "z", *ANGLES)
 
 
 def aliases_of(file: MachineFile) -> dict[str, str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from linkwork.machine.building.dof_names import coordinates, owned
+from linkwork.machine.checks.alias_names import POINT_COORDINATES
 from linkwork.machine.checks.unknown_names import unknown
 from linkwork.machine.problems import Problem
 from linkwork.machine.sections.constraints import Constraint, CoordinateSpec
@@ -71,10 +72,10 @@ def check_coordinate(
     """Return the problem of a name that is no coordinate."""
     known = [*owned(file), *file.task]
     point, _, axis = name.partition(".")
-    if name in known or (point in file.points and axis in ("x", "y", "z", "roll", "pitch", "yaw")):
+    if name in known or (point in file.points and axis in POINT_COORDINATES):
         return
     if point in file.points:
-        message, allowed = "a point has no such coordinate", "x, y, z, roll, pitch, yaw"
+        message, allowed = "a point has no such coordinate", ", ".join(POINT_COORDINATES)
         yield document.problem(path, message, of_key=of_key, found=axis or "nothing", allowed=allowed)
         return
     places = [f"{each}.{axis}" for each in file.points] if axis else []

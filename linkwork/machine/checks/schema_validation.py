@@ -11,11 +11,10 @@ from pydantic import BaseModel, Tag, ValidationError
 
 from linkwork.machine.nearest_name import meant
 from linkwork.machine.problems import Place, Problem, shown
-from linkwork.machine.sections.angle_or_length import ANGLE, LENGTH
 from linkwork.machine.sections.constraint_base import COORDINATE_PATTERN
 from linkwork.machine.sections.fields import NAME_PATTERN
 from linkwork.machine.sections.formulas import within
-from linkwork.machine.sections.quantity import DofSection
+from linkwork.machine.sections.quantity import ANGLE, LENGTH, DofSection
 from linkwork.machine.yaml_document import Document
 
 M = TypeVar("M", bound=BaseModel)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from linkwork.machine.sections.bodies import BodySpec, PointSpec
 from linkwork.machine.sections.bounds import Region
@@ -16,7 +16,7 @@ from linkwork.machine.sections.fields import Name, Number, Section, Vector3, ent
 from linkwork.machine.sections.force_elements import AppliedForceSpec, SpringSpec
 from linkwork.machine.sections.force_sensors import ForceSensorSpec
 from linkwork.machine.sections.frame_section import FrameSpec
-from linkwork.machine.sections.joint_types import Joint
+from linkwork.machine.sections.joint_types import Joint, mark_kinds
 from linkwork.machine.sections.motors import Motor
 from linkwork.machine.sections.scene_section import SceneSpec
 from linkwork.machine.sections.sensors import Sensor
@@ -105,3 +105,8 @@ class MachineFile(Section):
     driver: DriverSettings = entry(
         "Hardware instead of the simulated plant: channels and units", default=DriverSettings()
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_kinds(cls, data: Any) -> Any:
+        return mark_kinds(data)

@@ -23,6 +23,7 @@ that is `common` has no keys yet; it describes those of two sections that do:
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar, overload
@@ -30,7 +31,6 @@ from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar, overload
 from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, PydanticUndefined, core_schema
 
-from linkwork.machine.sections.angle_or_length import ANGLE, LENGTH, angle_or_length
 from linkwork.machine.sections.fields import (
     NamedSection,
     Number,
@@ -42,6 +42,8 @@ from linkwork.machine.sections.fields import (
     wrong,
 )
 
+ANGLE, LENGTH = "angle", "length"
+_LENGTH_UNIT = re.compile(r"_(N|N_s|N_s_m|rad_m)$|(?<!_N)_m(_s[23]?)?$")
 T = TypeVar("T")
 REQUIRED: Any = PydanticUndefined
 """The default of a quantity that a file must give."""
@@ -250,6 +252,24 @@ def _spellings(key: str, about: str, units: tuple[Unit, ...], words: dict[str, s
         Spelling(whole.format(unit=unit.ending, **words).removesuffix("_"), unit, about.format(**words))
         for unit in units
     )
+
+
+class MarkedKind(dict[str, Any]):
+    """A mapping of the file, marked as angle or length."""
+
+    kind: str = ANGLE
+
+
+def angle_or_length(value: Any) -> str:
+    """Return the form of a section: by its mark or class, else by the units of its keys."""
+    kind = getattr(value, "kind", None)
+    if isinstance(kind, str):
+        return kind
+    turns = getattr(value, "is_angle", None)
+    if isinstance(turns, bool):
+        return ANGLE if turns else LENGTH
+    keys = value if isinstance(value, dict) else ()
+    return LENGTH if any(_LENGTH_UNIT.search(str(key)) for key in keys) else ANGLE
 
 
 class DofSection(NamedSection, common=True):

@@ -9,9 +9,9 @@ from pydantic import Field, model_validator
 from linkwork.machine.sections.fields import Alias, Direction, Number, Vector3, alias, entry, wrong
 from linkwork.machine.sections.limits import AngleLimits, LengthLimits, Limits
 from linkwork.machine.sections.quantity import DofSection
-from linkwork.multibody.model import Coordinate, CoordinateKind
+from linkwork.multibody.model import ANGLES, Coordinate, CoordinateKind
 
-ANGLES = ("roll", "pitch", "yaw")
+LENGTHS = ("x", "y", "z", "along", "distance")
 
 _NAME = r"^[A-Za-z][A-Za-z0-9_]*"
 _CHOICE = (
@@ -20,8 +20,8 @@ _CHOICE = (
     "POINT.distance, how far it is from `from_m`, less `radius_m` [m], "
     "or POINT.roll, POINT.pitch, POINT.yaw, the angles of its body in the world [rad]"
 )
-LengthCoordinate = Annotated[str, Field(pattern=_NAME + r"\.(x|y|z|along|distance)$")]
-AngleCoordinate = Annotated[str, Field(pattern=_NAME + r"\.(roll|pitch|yaw)$")]
+LengthCoordinate = Annotated[str, Field(pattern=_NAME + rf"\.({'|'.join(LENGTHS)})$")]
+AngleCoordinate = Annotated[str, Field(pattern=_NAME + rf"\.({'|'.join(ANGLES)})$")]
 _PLACED = {"direction": ("along",), "from_m": ("along", "distance"), "radius_m": ("distance",)}
 
 

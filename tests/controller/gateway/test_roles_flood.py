@@ -19,6 +19,7 @@ from linkwork.protocol.codes import RequestCode, Role
 from linkwork.protocol.keys import ClientKeys, revoke
 from linkwork.protocol.request_messages import Response, pack_request, read_answer
 from linkwork.protocol.request_table import REQUESTS
+from linkwork.protocol.requests import params_of
 from linkwork.protocol.sockets import RequestDealer, Subscriber
 from linkwork.protocol.telemetry import TELEMETRY_TOPIC, read_telemetry
 from tests.controller.gateway.keyed_rig import EXAMPLES, KeyedRig
@@ -73,7 +74,7 @@ class Intruder:
             self.answered[asked.pop(answer.msgid), code] += 1
 
     def _params(self, method: str) -> dict[str, Any]:
-        rng, fields = self._rng, REQUESTS[method].params.model_fields
+        rng, fields = self._rng, params_of(method).model_fields
         params = dict(EXAMPLES.get(method, {}))
         if "owner" in fields:
             params["as"] = rng.choice((HOLDER, "thief@test"))
