@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from typing import Annotated, Any, ClassVar, Final, Literal
 
+import numpy as np
 from pydantic import model_validator
 
+from linkwork.arrays import Floats
 from linkwork.machine import Machine
 from linkwork.machine.sections.fields import Number, entry, wrong
-from linkwork.machine.sections.motors import Motor
 from linkwork.machine.sections.quantity import DAMPING, EFFORT, Quantity, given_keys
-from linkwork.plant.faults.fault import Effect, FaultCheck, MachineName, Named, PlantFault, Site, TickEffect
+from linkwork.plant.faults.fault import (
+    Effect,
+    FaultCheck,
+    FaultyValues,
+    MachineName,
+    Named,
+    PlantFault,
+    Site,
+    ValueFault,
+)
+from linkwork.plant.faults.faulty_machinery import Acting
 
 CREEP: Final = 1e-2
 """rad/s or m/s: speed at which a real machine's motor makes three quarters of an added dry friction."""
@@ -24,47 +34,25 @@ class ActuatorFault(PlantFault):
 
     of: MotorName = entry("The motor: its joint")
 
-    def motor(self, machine: Machine) -> Motor:
-        """Return the motor."""
-        return next(each for each in machine.motors if each.joint == self.of)
+    def index(self, machine: Machine) -> int:
+        """Return the motor's place among the motors."""
+        return [motor.joint for motor in machine.motors].index(self.of)
 
     def compare(self, check: FaultCheck) -> None:
         """Its units."""
-        motor = self.motor(check.machine)
+        motor = check.machine.motors[self.index(check.machine)]
         for key in given_keys(self, not motor.is_angle):
             moves = "turns" if motor.is_angle else "slides"
             check.note(key, f"{self.of} {moves}, so the unit does not apply", key)
 
 
-class EffortFault(ActuatorFault):
+class EffortFault(ActuatorFault, ValueFault):
     """A fault that changes the effort that the motor is given."""
 
-    def effect(self, site: Site) -> Effect[Any]:
-        """Return the motor whose effort it changes."""
-        return FaultyMotor(self, site)
-
-    @abstractmethod
-    def effort(self, motor: FaultyMotor) -> float:
-        """Return what the motor gives in place of the wanted effort."""
-
-
-class FaultyMotor(TickEffect[EffortFault]):
-    """A faulty motor: the effort that is `wanted` of it in this tick, and the one that it gave `last`."""
-
-    def __init__(self, fault: EffortFault, site: Site) -> None:
-        super().__init__(fault, site, site.machinery.driving)
-        self._at = [each.joint for each in site.machine.motors].index(fault.of)
-
-    def begin(self, tick: int) -> str:
-        """Start from the motor's present effort."""
-        self.wanted = self.last = float(self.machinery.driven[self._at])
-        return super().begin(tick)
-
-    def apply(self) -> None:
-        """Change the motor's effort, in place."""
-        driven = self.machinery.driven
-        self.wanted = float(driven[self._at])
-        self.last = driven[self._at] = self.fault.effort(self)
+    def place(self, site: Site) -> tuple[Acting, Floats, Floats]:
+        """Return what acts on efforts, and a view of the motor's effort (1)."""
+        at, driven = self.index(site.machine), site.machinery.driven
+        return site.machinery.driving, driven[at : at + 1], driven[:0]
 
 
 class Saturate(EffortFault):
@@ -73,10 +61,9 @@ class Saturate(EffortFault):
     actuator: Literal["saturate"]
     limit = Quantity("at", EFFORT, "Largest effort", ge=0)
 
-    def effort(self, motor: FaultyMotor) -> float:
+    def change(self, values: FaultyValues) -> None:
         """The effort, at most the limit."""
-        limit = self.limit
-        return min(max(motor.wanted, -limit), limit)
+        np.clip(values.x, -self.limit, self.limit, out=values.x)
 
 
 class Lose(EffortFault):
@@ -84,9 +71,9 @@ class Lose(EffortFault):
 
     actuator: Literal["lose"]
 
-    def effort(self, motor: FaultyMotor) -> float:  # noqa: ARG002
+    def change(self, values: FaultyValues) -> None:
         """Nothing."""
-        return 0.0
+        values.x[:] = 0.0
 
 
 class Reverse(EffortFault):
@@ -94,9 +81,9 @@ class Reverse(EffortFault):
 
     actuator: Literal["reverse"]
 
-    def effort(self, motor: FaultyMotor) -> float:
+    def change(self, values: FaultyValues) -> None:
         """The opposite effort."""
-        return -motor.wanted
+        values.x *= -1.0
 
 
 class HeldEffort(EffortFault):
@@ -104,9 +91,9 @@ class HeldEffort(EffortFault):
 
     actuator: Literal["freeze"]
 
-    def effort(self, motor: FaultyMotor) -> float:
+    def change(self, values: FaultyValues) -> None:
         """The last effort."""
-        return motor.last
+        values.x[:] = values.last[0]
 
 
 class Lag(EffortFault):
@@ -115,10 +102,10 @@ class Lag(EffortFault):
     actuator: Literal["lag"]
     time_constant_s: Number = entry("Time constant of the lag", "s", gt=0)
 
-    def effort(self, motor: FaultyMotor) -> float:
+    def change(self, values: FaultyValues) -> None:
         """y + (1 - exp(-Δt / τ)) (u - y)."""
-        share = 1.0 - math.exp(-motor.site.period_s / self.time_constant_s)
-        return motor.last + share * (motor.wanted - motor.last)
+        share, last = 1.0 - math.exp(-values.site.period_s / self.time_constant_s), values.last[0]
+        values.x[:] = last + share * (values.x - last)
 
 
 class JointFriction(Effect[ActuatorFault]):
@@ -132,12 +119,11 @@ class JointFriction(Effect[ActuatorFault]):
 
     def begin(self, tick: int) -> str:
         """The joint begins to rub."""
-        machine, motor = self.site.machine, self.fault.motor(self.site.machine)
+        motor = self.fault.index(self.site.machine)
         if self._dry:
-            place = [each.joint for each in machine.motors].index(motor.joint)
-            self._simulated.drags[self] = (place, self._dry)
+            self._simulated.drags[self] = (motor, self._dry)
         if self._viscous:
-            self._simulated.rub(self, motor.index, self._viscous)
+            self._simulated.rub(self, self.site.machine.motors[motor].index, self._viscous)
         return super().begin(tick)
 
     def end(self) -> str:
@@ -158,14 +144,15 @@ class Stick(ActuatorFault):
     def compare(self, check: FaultCheck) -> None:
         """Also that there is a brake."""
         super().compare(check)
-        motor = self.motor(check.machine)
+        motor = check.machine.motors[self.index(check.machine)]
         if not (self.friction or motor.brake_effort):
             (key,) = type(self).friction.keys(motor.is_angle)
             check.note("of", f"{self.of} has no brake", self.of, remedy=f"give {key}")
 
     def effect(self, site: Site) -> JointFriction:
         """Return the friction of a brake that is on."""
-        return JointFriction(self, site, self.friction or self.motor(site.machine).brake_effort, 0.0)
+        brake = site.machine.motors[self.index(site.machine)].brake_effort
+        return JointFriction(self, site, self.friction or brake, 0.0)
 
 
 class Friction(EffortFault):
@@ -193,26 +180,26 @@ class Friction(EffortFault):
             return RubbingMotor(self, site)
         return JointFriction(self, site, self.coulomb, self.viscous)
 
-    def effort(self, motor: FaultyMotor) -> float:
+    def change(self, values: FaultyValues) -> None:
         """Oppose the motion of the last period."""
-        assert isinstance(motor, RubbingMotor)
-        speed = motor.speed()
-        return motor.wanted - (self.coulomb * math.tanh(speed / CREEP) + self.viscous * speed)
+        assert isinstance(values, RubbingMotor)
+        speed = values.speed()
+        values.x -= self.coulomb * math.tanh(speed / CREEP) + self.viscous * speed
 
 
-class RubbingMotor(FaultyMotor):
+class RubbingMotor(FaultyValues):
     """A real motor that produces friction from the measured motion of its joint."""
 
     def begin(self, tick: int) -> str:
         """Start from the present position."""
         sensors = self.site.machine.sensors
-        self._sensor = [sensor.joint for sensor in sensors].index(self.fault.of)
-        self._before = float(self.machinery.inner.measured.q[self._sensor])
+        self._sensor = [sensor.joint for sensor in sensors].index(self.fault.about)
+        self._before = float(self.site.machinery.inner.measured.q[self._sensor])
         return super().begin(tick) or "made by the motor itself"
 
     def speed(self) -> float:
         """Return the speed, measured or from the last two positions, rad/s or m/s."""
-        measured, place = self.machinery.inner.measured, self._sensor
+        measured, place = self.site.machinery.inner.measured, self._sensor
         if self.site.machine.sensors[place].velocity:
             return float(measured.v[place])
         q, before = float(measured.q[place]), self._before

@@ -7,7 +7,8 @@ signal, a message or the mechanism. What a fault remembers while it acts is its 
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -16,6 +17,7 @@ from typing import Annotated, Any, ClassVar, Generic, Literal, Self, TypeVar, ge
 import numpy as np
 from pydantic import Field, model_validator
 
+from linkwork.arrays import Floats
 from linkwork.machine import Machine
 from linkwork.machine.checks.unknown_names import unknown
 from linkwork.machine.problems import Problem
@@ -25,7 +27,7 @@ from linkwork.multibody.expressions import ExpressionError
 from linkwork.multibody.expressions.conditions import Condition, parse_condition
 from linkwork.multibody.expressions.text import words_in
 from linkwork.multibody.mechanism import Mechanism
-from linkwork.plant.faults.faulty_machinery import FaultyMachinery
+from linkwork.plant.faults.faulty_machinery import Acting, FaultyMachinery
 from linkwork.plant.faults.wire import Wire
 
 BEGINS = ("at_s", "at_tick", "after_s", "after_ticks")
@@ -244,8 +246,7 @@ class Effect(Generic[F]):
     """A fault from its beginning to its end, and what it remembers; `first` is the tick of its beginning."""
 
     def __init__(self, fault: F, site: Site) -> None:
-        self.fault, self.site, self.machinery = fault, site, site.machinery
-        self.first = 0
+        self.fault, self.site, self.first = fault, site, 0
 
     def begin(self, tick: int) -> str:
         """Act from this tick of the plant on; return a remark. Raises CannotBegin."""
@@ -260,23 +261,51 @@ class Effect(Generic[F]):
         return ""
 
 
-class TickEffect(ABC, Effect[F]):
-    """An effect that changes a value once in each tick, in the order of `acting`: those that do."""
+class ValueFault(PlantFault):
+    """A fault that changes numbers of the device link: a reading, an effort, a signal."""
 
-    def __init__(self, fault: F, site: Site, acting: list[Callable[[], None]]) -> None:
+    @abstractmethod
+    def place(self, site: Site) -> tuple[Acting, Floats, Floats]:
+        """Return the list of what acts there in each tick, and views of the numbers: `x` (n) and `v` (k)."""
+
+    @abstractmethod
+    def change(self, values: FaultyValues) -> None:
+        """Change the numbers of this tick, in place."""
+
+    def effect(self, site: Site) -> Effect[Any]:
+        """Return the numbers that it changes."""
+        return FaultyValues(self, site)
+
+
+class FaultyValues(Effect[ValueFault]):
+    """Numbers with a fault: `x` (n) and, of a sensor that measures velocity, `v` (k); views.
+
+    `last`: copies of both after the last tick; at the beginning, of before the fault. `past` is free for what
+    a fault remembers of earlier ticks.
+    """
+
+    def __init__(self, fault: ValueFault, site: Site) -> None:
         super().__init__(fault, site)
-        self._acting = acting
+        self._acting, self.x, self.v = fault.place(site)
+        self.past: deque[float] = deque()
+
+    @property
+    def elapsed_ticks(self) -> int:
+        """Ticks since the fault began."""
+        return self.site.machinery.tick - self.first
 
     def begin(self, tick: int) -> str:
-        """Change the value from this tick on."""
+        """Change the numbers from this tick on, after the faults that began before."""
+        self.last = self.x.copy(), self.v.copy()
         self._acting.append(self.apply)
         return super().begin(tick)
 
     def end(self) -> str:
-        """Leave the value as it is."""
+        """Leave the numbers as they are."""
         self._acting.remove(self.apply)
         return super().end()
 
-    @abstractmethod
     def apply(self) -> None:
-        """Change the value, in place."""
+        """Change the numbers, in place."""
+        self.fault.change(self)
+        self.last = self.x.copy(), self.v.copy()

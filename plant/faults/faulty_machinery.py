@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from linkwork.arrays import Floats, Integers
 from linkwork.plant.machinery import Machinery
 from linkwork.plant.simulator.plant_state import BRAKE, DAMP
 from linkwork.plant.simulator.simulator import Simulator
+
+Acting: TypeAlias = list[Callable[[], None]]
+"""What changes numbers in each tick, in this order."""
 
 
 def _within(name: str) -> Any:
@@ -110,9 +113,9 @@ class FaultyMachinery:
             inputs=measured.inputs.copy(),
             outputs=measured.outputs.copy(),
         )
-        self.sensing: list[Callable[[], None]] = []
-        self.driving: list[Callable[[], None]] = []
-        self.switching: list[Callable[[], None]] = []
+        self.sensing: Acting = []
+        self.driving: Acting = []
+        self.switching: Acting = []
         self.driven = np.zeros(len(measured.effort))
         """Efforts that the motors are given now."""
         self.driven_outputs = measured.outputs.copy()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -21,7 +20,8 @@ from linkwork.machine.sections.quantity import (
     Quantity,
     without_degrees,
 )
-from linkwork.plant.faults.fault import FaultCheck, MachineName, Named, PlantFault, Site, TickEffect
+from linkwork.plant.faults.fault import FaultCheck, FaultyValues, MachineName, Named, Site, ValueFault
+from linkwork.plant.faults.faulty_machinery import Acting
 
 
 def _read(motion: Dimension, force: Dimension) -> Dimension:
@@ -34,7 +34,7 @@ SensorName = Annotated[Named, MachineName("sensor", lambda machine, fault: list(
 OtherName = Annotated[Named, MachineName("sensor like {of}", lambda machine, fault: fault.alike(machine))]
 
 
-class SensorFault(PlantFault):
+class SensorFault(ValueFault):
     """A sensor says something else than it should."""
 
     amount: ClassVar[Quantity[float] | None] = None
@@ -88,54 +88,22 @@ class SensorFault(PlantFault):
                 check.note(given.key, f"{self.of} is not measured in this unit", given.key,
                            ", ".join(allowed), f"write {allowed[0]}")  # fmt: skip
 
-    def effect(self, site: Site) -> FaultyReading:
-        """Return the reading that it changes."""
-        return FaultyReading(self, site)
+    def place(self, site: Site) -> tuple[Acting, Floats, Floats]:
+        """Return what acts on readings, and views of this one: position or force (n), velocity (n or 0)."""
+        return site.machinery.sensing, *self.views(site, self.of)
 
-    @abstractmethod
-    def falsify(self, reading: FaultyReading) -> None:
-        """Change the reading of this tick, in place."""
-
-
-class FaultyReading(TickEffect[SensorFault]):
-    """A faulty reading: views `x` (n) of the position or the force, `v` (n or 0) of a measured velocity.
-
-    `kept` is a copy of both from before the fault, `amount` the fault's number.
-    """
-
-    def __init__(self, fault: SensorFault, site: Site) -> None:
-        super().__init__(fault, site, site.machinery.sensing)
-        self.x, self.v = self.views(fault.of)
-        self.amount = fault.amount or 0.0
-
-    def views(self, name: str) -> tuple[Floats, Floats]:
-        """Return views of a sensor's readings: position or force, and velocity where it measures one (n each,
-        or 0).
-        """
-        machine, measured, axis = self.site.machine, self.machinery.measured, self.fault.axis
-        sensor = self.fault.choices(machine)[name]
+    def views(self, site: Site, name: str) -> tuple[Floats, Floats]:
+        """Return views of a sensor's readings: position or force (n), velocity (n, or 0: not measured)."""
+        measured, sensors = site.machinery.measured, site.machine.sensors
+        sensor = self.choices(site.machine)[name]
         if isinstance(sensor, ForceSensor):
             at = sensor.numbers
-            if axis is not None:
-                first = sensor.first + sensor.components.index(axis)
+            if self.axis is not None:
+                first = sensor.first + sensor.components.index(self.axis)
                 at = slice(first, first + 1)
-            return measured.force[at], np.zeros(0)
-        place = [each.name for each in machine.sensors].index(name)
+            return measured.force[at], measured.v[:0]
+        place = [each.name for each in sensors].index(name)
         return measured.q[place : place + 1], measured.v[place : place + sensor.velocity]
-
-    @property
-    def elapsed_ticks(self) -> int:
-        """Ticks since the fault began."""
-        return self.machinery.tick - self.first
-
-    def begin(self, tick: int) -> str:
-        """Keep the last reading."""
-        self.kept = self.x.copy(), self.v.copy()
-        return super().begin(tick)
-
-    def apply(self) -> None:
-        """Change the reading, in place."""
-        self.fault.falsify(self)
 
 
 class Bias(SensorFault):
@@ -144,9 +112,9 @@ class Bias(SensorFault):
     sensor: Literal["bias"]
     amount = Quantity("by", READING, "Bias added to the reading")
 
-    def falsify(self, reading: FaultyReading) -> None:
+    def change(self, values: FaultyValues) -> None:
         """x + b."""
-        reading.x += reading.amount
+        values.x += self.amount
 
 
 class Drift(SensorFault):
@@ -155,10 +123,10 @@ class Drift(SensorFault):
     sensor: Literal["drift"]
     amount = Quantity("rate", RATE, "Drift rate")
 
-    def falsify(self, reading: FaultyReading) -> None:
+    def change(self, values: FaultyValues) -> None:
         """x + r (t - t0), v + r."""
-        reading.x += reading.amount * reading.elapsed_ticks * reading.site.period_s
-        reading.v += reading.amount
+        values.x += self.amount * values.elapsed_ticks * values.site.period_s
+        values.v += self.amount
 
 
 class Freeze(SensorFault):
@@ -166,9 +134,9 @@ class Freeze(SensorFault):
 
     sensor: Literal["freeze"]
 
-    def falsify(self, reading: FaultyReading) -> None:
+    def change(self, values: FaultyValues) -> None:
         """The last reading before the fault."""
-        reading.x[:], reading.v[:] = reading.kept
+        values.x[:], values.v[:] = values.last
 
 
 class Noise(SensorFault):
@@ -193,11 +161,11 @@ class Noise(SensorFault):
         elif given not in amount.spellings(sensor.is_angle):
             check.note(given.key, f"the velocity of {self.of} has another unit", given.key)
 
-    def falsify(self, reading: FaultyReading) -> None:
+    def change(self, values: FaultyValues) -> None:
         """x + s n, v + s' n'; n, n' standard normal. The number of random draws in a tick is constant."""
-        drawn = reading.site.random.standard_normal(len(reading.x) + 1)
-        reading.x += reading.amount * drawn[:-1]
-        reading.v += self.velocity_noise * drawn[-1]
+        drawn = values.site.random.standard_normal(len(values.x) + 1)
+        values.x += self.amount * drawn[:-1]
+        values.v += self.velocity_noise * drawn[-1]
 
 
 class Quantise(SensorFault):
@@ -206,9 +174,9 @@ class Quantise(SensorFault):
     sensor: Literal["quantise"]
     amount = Quantity("step", READING, "The step", gt=0)
 
-    def falsify(self, reading: FaultyReading) -> None:
+    def change(self, values: FaultyValues) -> None:
         """s round(x / s)."""
-        reading.x[:] = np.round(reading.x / reading.amount) * reading.amount
+        values.x[:] = np.round(values.x / self.amount) * self.amount
 
 
 class NotANumber(SensorFault):
@@ -217,9 +185,9 @@ class NotANumber(SensorFault):
     forces: ClassVar[bool] = False
     sensor: Literal["nan"]
 
-    def falsify(self, reading: FaultyReading) -> None:
+    def change(self, values: FaultyValues) -> None:
         """Not a number, in place of the position and of a velocity."""
-        reading.x[:] = reading.v[:] = np.nan
+        values.x[:] = values.v[:] = np.nan
 
 
 class Swap(SensorFault):
@@ -248,10 +216,10 @@ class Swap(SensorFault):
         kind = _kind(sensors[self.of])
         return [name for name, each in sensors.items() if _kind(each) == kind and name != self.of]
 
-    def falsify(self, reading: FaultyReading) -> None:
+    def change(self, values: FaultyValues) -> None:
         """The reading of the other sensor, and the other way round; velocities where both measure one."""
-        x, v = reading.views(self.other)
-        pairs = [(reading.x, x)] + ([(reading.v, v)] if len(reading.v) == len(v) else [])
+        x, v = self.views(values.site, self.other)
+        pairs = [(values.x, x)] + ([(values.v, v)] if len(values.v) == len(v) else [])
         for mine, other in pairs:
             kept = mine.copy()
             mine[:], other[:] = other, kept
@@ -263,10 +231,10 @@ class Scale(SensorFault):
     sensor: Literal["scale"]
     factor: Number = entry("Factor of the reading")
 
-    def falsify(self, reading: FaultyReading) -> None:
+    def change(self, values: FaultyValues) -> None:
         """c x, c v."""
-        reading.x *= self.factor
-        reading.v *= self.factor
+        values.x *= self.factor
+        values.v *= self.factor
 
 
 def _kind(sensor: Sensor | ForceSensor) -> object:

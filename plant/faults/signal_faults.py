@@ -6,66 +6,47 @@ of a valve that sticks.
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections import deque
 from typing import Annotated, Literal
 
 from pydantic import model_validator
 
+from linkwork.arrays import Floats
 from linkwork.machine import Machine
 from linkwork.machine.problems import shown
 from linkwork.machine.sections.fields import Count, Number, entry, one_of
 from linkwork.machine.sections.signal_section import SignalValue
-from linkwork.machine.signal_values import SignalValueError
-from linkwork.plant.faults.fault import FaultCheck, MachineName, Named, PlantFault, Share, Site, TickEffect
+from linkwork.machine.signal_values import Signal, SignalValueError
+from linkwork.plant.faults.fault import FaultCheck, FaultyValues, MachineName, Named, Share, Site, ValueFault
+from linkwork.plant.faults.faulty_machinery import Acting
 
 SignalName = Annotated[
     Named, MachineName("signal", lambda machine, _: [each.name for each in machine.signals])
 ]
 
 
-class SignalFault(PlantFault):
+class SignalFault(ValueFault):
     """A signal differs from what it should be."""
 
     of: SignalName = entry("The signal")
+
+    def signal_of(self, machine: Machine) -> Signal:
+        """Return the signal."""
+        return next(each for each in machine.signals if each.name == self.of)
 
     @classmethod
     def missing(cls, machine: Machine) -> str:
         """Return that there are no signals."""
         return "" if machine.signals else "the machine has no signals"
 
-    def effect(self, site: Site) -> FaultySignal:
-        """Return the signal that it changes."""
-        return FaultySignal(self, site)
-
-    @abstractmethod
-    def value_of(self, signal: FaultySignal) -> float:
-        """Return what the signal has in place of its present value."""
-
-
-class FaultySignal(TickEffect[SignalFault]):
-    """A faulty signal: its `present` value, the one before the fault (`kept`), and those since (`past`)."""
-
-    def __init__(self, fault: SignalFault, site: Site) -> None:
+    def place(self, site: Site) -> tuple[Acting, Floats, Floats]:
+        """Return what acts on inputs or outputs, and a view of the signal's value (1)."""
         machinery, machine = site.machinery, site.machine
-        self.signal = next(each for each in machine.signals if each.name == fault.of)
-        if self.signal.is_input:
-            acting, self._values, group = machinery.sensing, machinery.measured.inputs, machine.inputs
+        signal = self.signal_of(machine)
+        if signal.is_input:
+            acting, values, at = machinery.sensing, machinery.measured.inputs, machine.inputs.index(signal)
         else:
-            acting, self._values, group = machinery.switching, machinery.driven_outputs, machine.outputs
-        super().__init__(fault, site, acting)
-        self._at = group.index(self.signal)
-        self.past: deque[float] = deque()
-
-    def begin(self, tick: int) -> str:
-        """Keep the present value."""
-        self.present = self.kept = float(self._values[self._at])
-        return super().begin(tick)
-
-    def apply(self) -> None:
-        """Change the value, in place."""
-        self.present = float(self._values[self._at])
-        self._values[self._at] = self.fault.value_of(self)
+            acting, values, at = machinery.switching, machinery.driven_outputs, machine.outputs.index(signal)
+        return acting, values[at : at + 1], values[:0]
 
 
 class StuckSignal(SignalFault):
@@ -76,17 +57,17 @@ class StuckSignal(SignalFault):
 
     def compare(self, check: FaultCheck) -> None:
         """Its value."""
-        signal = next(each for each in check.machine.signals if each.name == self.of)
         try:
             if self.value is not None:
-                signal.read(self.value)
+                self.signal_of(check.machine).read(self.value)
         except SignalValueError as error:
             found = shown(self.value)
             check.note("value", f"{self.of} cannot have this value", found, error.allowed)
 
-    def value_of(self, signal: FaultySignal) -> float:
+    def change(self, values: FaultyValues) -> None:
         """The given value, or the last one before the fault."""
-        return signal.kept if self.value is None else signal.signal.read(self.value)
+        signal = self.signal_of(values.site.machine)
+        values.x[:] = values.last[0] if self.value is None else signal.read(self.value)
 
 
 class DelayedSignal(SignalFault):
@@ -101,11 +82,11 @@ class DelayedSignal(SignalFault):
         one_of(self, "by_ticks", "by_s", needed=True)
         return self
 
-    def value_of(self, signal: FaultySignal) -> float:
+    def change(self, values: FaultyValues) -> None:
         """The value of some ticks ago; until then, that of before the fault."""
-        signal.past.append(signal.present)
-        ticks = self.by_ticks or max(1, round((self.by_s or 0.0) / signal.site.period_s))
-        return signal.past.popleft() if len(signal.past) > ticks else signal.kept
+        values.past.append(float(values.x[0]))
+        ticks = self.by_ticks or max(1, round((self.by_s or 0.0) / values.site.period_s))
+        values.x[:] = values.past.popleft() if len(values.past) > ticks else values.last[0]
 
 
 class FlickeringSignal(SignalFault):
@@ -126,10 +107,10 @@ class FlickeringSignal(SignalFault):
         if self.of not in digital:
             check.note("of", "only a digital signal flickers", self.of, remedy="use stuck or delay")
 
-    def value_of(self, signal: FaultySignal) -> float:
+    def change(self, values: FaultyValues) -> None:
         """1 - x at random. The number of random draws in a tick is constant."""
-        opposite = signal.site.random.random() < self.probability
-        return 1.0 - signal.present if opposite else signal.present
+        if values.site.random.random() < self.probability:
+            values.x[:] = 1.0 - values.x
 
 
 SIGNAL = (StuckSignal, DelayedSignal, FlickeringSignal)

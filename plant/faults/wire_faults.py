@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import model_validator
 
@@ -17,10 +17,8 @@ from linkwork.plant.faults.wire import Passing
 class LinkFault(PlantFault):
     """A fault of the link: the message of a tick is lost, late, twice, unreadable."""
 
-    @property
-    def strikes(self) -> tuple[bool, bool]:
-        """Whether it strikes states, and commands."""
-        return True, True
+    cuts: ClassVar[bool] = False
+    """Whether handshakes do not pass either."""
 
     def effect(self, site: Site) -> Effect[Any]:
         """Return the link whose messages it changes."""
@@ -37,12 +35,15 @@ class FaultyLink(Effect[LinkFault]):
     def __init__(self, fault: LinkFault, site: Site) -> None:
         super().__init__(fault, site)
         self.wire = site.wire
+        direction = getattr(fault, "direction", "both")
+        self._strikes = direction != "commands", direction != "states"
         self.drawn = 0.0
         self._numbers: dict[int, tuple[float, float]] = {}
 
     def begin(self, tick: int) -> str:
         """Apply to messages from this tick on."""
         self.wire.effects.append(self.treat)
+        self.wire.cuts += self.fault.cuts
         return super().begin(tick)
 
     def tick(self, tick: int) -> None:
@@ -54,12 +55,13 @@ class FaultyLink(Effect[LinkFault]):
     def end(self) -> str:
         """Leave the messages of later ticks unchanged."""
         self.wire.effects.remove(self.treat)
+        self.wire.cuts -= self.fault.cuts
         return super().end()
 
     def treat(self, direction: int, tick: int, passing: list[Passing]) -> list[Passing]:
         """Return the treated message of a tick and its copies."""
         numbers = self._numbers.get(tick)
-        if numbers is None or not self.fault.strikes[direction]:
+        if numbers is None or not self._strikes[direction]:
             return passing
         self.drawn = numbers[direction]
         return [come for each in passing for come in self.fault.strike(each, self)]
@@ -84,11 +86,6 @@ class WireFault(LinkFault):
     def about(self) -> str:
         """The direction."""
         return self.direction
-
-    @property
-    def strikes(self) -> tuple[bool, bool]:
-        """Whether it strikes states, and commands."""
-        return self.direction != "commands", self.direction != "states"
 
 
 class Drop(WireFault, _Chance):
@@ -164,29 +161,12 @@ class Corrupt(WireFault, _Chance):
 class Disconnect(LinkFault):
     """No message passes in either direction, including handshakes."""
 
+    cuts: ClassVar[bool] = True
     wire: Literal["disconnect"]
-
-    def effect(self, site: Site) -> Cut:
-        """Return the link that is cut."""
-        return Cut(self, site)
 
     def strike(self, message: Passing, link: FaultyLink) -> list[Passing]:  # noqa: ARG002
         """Nothing."""
         return []
-
-
-class Cut(FaultyLink):
-    """A link that is cut: handshakes do not pass either."""
-
-    def begin(self, tick: int) -> str:
-        """Handshakes do not pass."""
-        self.wire.cuts += 1
-        return super().begin(tick)
-
-    def end(self) -> str:
-        """Handshakes pass."""
-        self.wire.cuts -= 1
-        return super().end()
 
 
 class Stall(LinkFault):

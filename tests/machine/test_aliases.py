@@ -123,6 +123,14 @@ def test_fault_time_lines_accept_either_name(machine: Machine) -> None:
     assert [entry.about for entry in line.entries] == ["elbow", "shoulder_link"]
 
 
+def test_an_alias_that_is_a_word_of_a_fault_names_no_process(file: Path, tmp_path: Path) -> None:
+    path = tmp_path / "scara.yaml"
+    path.write_text(file.read_text(encoding="utf-8").replace(f'"{LONG}"', "controller"), encoding="utf-8")
+    faults = "[{processor: stall, of: controller, for_s: 0.1}, {sensor: nan, of: controller}]"
+    line = check_timeline(parse_yaml(f"faults: {faults}"), load(path), hardware=False)
+    assert [fault.about for fault in line.entries] == ["controller", "elbow"]
+
+
 def test_expressions_of_the_file_accept_either_name(file: Path, tmp_path: Path) -> None:
     more = """
 forces:

@@ -142,6 +142,15 @@ def test_a_load_cell_has_the_components_of_its_constraint(tmp_path: Path) -> Non
             Line(machine, fault)
 
 
+@pytest.mark.parametrize("keys", [{"by_N": 2.0}, {"by_rad": 1.0, "measures": "force"}])
+def test_a_sensor_of_another_kind_is_not_proposed(keys: dict[str, Any]) -> None:
+    with pytest.raises(MachineError) as caught:
+        Line(FORCES, {"sensor": "bias", "of": "elbow", **keys})
+    (problem,) = caught.value.problems
+    names = ", ".join(sensor.name for sensor in FORCES.force_sensors)
+    assert (problem.found, problem.allowed, problem.remedy) == ("elbow", names, "")
+
+
 @pytest.mark.parametrize("pace", [Pace.LOCKSTEP, Pace.DEVICE])
 def test_what_is_no_number_reaches_the_controller_and_is_its_fault(pace: Pace) -> None:
     line = Line(MACHINE, {"at_tick": 4, "for_ticks": 3, "sensor": "nan", "of": "elbow"}, pace=pace)
