@@ -14,6 +14,7 @@ from linkwork.terminal.failures import Misuse, run
 def main() -> None:
     """Run the command and end the process with its exit status."""
     words = sys.argv[1:]
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # on a loaded computer its threads wait for each other
     as_json = "--json" in words and words[0] not in DAEMONS
     status = run(lambda: run_command(words), as_json=as_json)
     sys.stdout.flush()

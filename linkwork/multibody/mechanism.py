@@ -1,6 +1,6 @@
 """The immutable model of a mechanism, and how it is built from its description."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -107,26 +107,35 @@ class Mechanism(Brief):
         the scaled constraint rows shorter than `rank_tolerance` count as round-off (see rank.py). Raises
         ModelError, whose `where` names the culprit.
         """
-        if not 0.0 < rank_tolerance < 1.0:
-            raise ModelError(
-                f"the tolerance of the rank must lie between 0 and 1, found {rank_tolerance}",
-                ("rank_tolerance",),
-            )
-        fields = _fields(
+        given = (
             bodies, joints, gravity_m_s2, points, coordinates, constraints, stops, contacts,
             rank_tolerance, elements,
         )  # fmt: skip
-        refuse_massless(fields.links)
-        places, demanded, everything = fields.places, fields.demanded, fields.coordinates
-        return Mechanism(
-            bodies=tuple(bodies),
-            joints=tuple(joints),
-            points=tuple(points),
-            coordinates=tuple(coordinates),
-            constraints=tuple(constraints),
-            stops=tuple(stops),
-            contacts=tuple(contacts),
-            elements=tuple(elements),
+        mechanism, links = Mechanism._laid_out(dict(zip(_PARTS, given, strict=True)))
+        refuse_massless(links)
+        return mechanism
+
+    @staticmethod
+    def _laid_out(parts: Mapping[str, Any]) -> tuple["Mechanism", Sequence[Link]]:
+        """Do as `build`, and return the links, which are not checked for motions without mass."""
+        tolerance = parts["rank_tolerance"]
+        if not 0.0 < tolerance < 1.0:
+            raise ModelError(
+                f"the tolerance of the rank must lie between 0 and 1, found {tolerance}",
+                ("rank_tolerance",),
+            )
+        fields = _fields(**parts)
+        places, everything = fields.places, fields.coordinates
+        bodies, points, constraints = (tuple(parts[name]) for name in ("bodies", "points", "constraints"))
+        mechanism = Mechanism(
+            bodies=bodies,
+            joints=tuple(parts["joints"]),
+            points=points,
+            coordinates=tuple(parts["coordinates"]),
+            constraints=constraints,
+            stops=tuple(parts["stops"]),
+            contacts=tuple(parts["contacts"]),
+            elements=tuple(parts["elements"]),
             gravity_m_s2=fields.parameters["gravity"],
             nq=places.nq,
             nv=places.nv,
@@ -140,16 +149,20 @@ class Mechanism(Brief):
             coordinate_wraps=tuple(c.kind in ANGLES for c in everything),
             constraint_names=tuple(c.name for c in constraints),
             row_names=tuple(f"{c.name}.{row.name}" for c in constraints for row in c.rows),
-            target_names=demanded.target_names,
+            target_names=fields.demanded.target_names,
             model=fields.model(),
         )
+        return mechanism, fields.links
 
     def changed(self, **parts: Any) -> "Mechanism":
         """Return the mechanism with other parts: arguments of `build`, whose other ones stay as they are.
 
         Raises ModelError.
         """
-        return Mechanism.build(**({name: getattr(self, name) for name in _PARTS} | parts))
+        given = {name: getattr(self, name) for name in _PARTS} | parts
+        if "bodies" in parts or "joints" in parts:
+            return Mechanism.build(**given)
+        return Mechanism._laid_out(given)[0]
 
     def model_with(self, **parts: Any) -> Model:
         """Return `model` as `changed(**parts)` has it, in less time, where its topology stays the same.
@@ -166,7 +179,8 @@ class Mechanism(Brief):
 
     def bare(self, points: Sequence[Point]) -> "Mechanism":
         """Return the tree alone with these points, for its kinematics."""
-        return Mechanism.build(self.bodies, self.joints, self.gravity_m_s2, points)
+        none = dict.fromkeys(("coordinates", "constraints", "stops", "contacts", "elements"), ())
+        return self.changed(points=points, rank_tolerance=layout.ROUNDING, **none)
 
     @property
     def rank_tolerance(self) -> float:

@@ -235,7 +235,9 @@ def _own_rows(mechanism: Mechanism, names: Sequence[str]) -> Iterator[tuple[str,
     """Return the degrees of freedom among the names, once each, and their unit vectors (nv)."""
     for name in dict.fromkeys(names):
         if name in mechanism.joint_names:
-            yield name, np.eye(mechanism.nv)[mechanism.joint_index(name)]
+            unit = np.zeros(mechanism.nv)
+            unit[mechanism.joint_index(name)] = 1.0
+            yield name, unit
 
 
 def _dof(mechanism: Mechanism, names: Sequence[str]) -> list[str]:
@@ -251,13 +253,16 @@ def _dof(mechanism: Mechanism, names: Sequence[str]) -> list[str]:
 def _first_independent(tangents: Floats, rows: Iterator[tuple[str, Floats]]) -> list[str]:
     """Return the names of the first rows that are independent on the tangents, at most one per tangent."""
     chosen: list[str] = []
-    span = np.zeros((0, tangents.shape[1]))
+    span = np.zeros((tangents.shape[1], tangents.shape[1]))
     for name, direction in rows:
+        known = span[: len(chosen)]
+        if len(known) == len(span):
+            break
         row = direction @ tangents
-        row = row - span.T @ (span @ row)
+        row = row - known.T @ (known @ row)
         size = float(np.linalg.norm(row))
-        if size > _INDEPENDENT and len(span) < tangents.shape[1]:
-            span = np.vstack([span, row / size])
+        if size > _INDEPENDENT:
+            span[len(chosen)] = row / size
             chosen.append(name)
     return chosen
 

@@ -27,11 +27,14 @@ from linkwork.multibody.tree.rotations import move_by
 
 SEEDS = 24
 """Places from which other assemblies are sought."""
+_LARGE = 300
+"""Degrees of freedom of the joints, from which on fewer places do."""
 _ITERATIONS = 50
 """Newton's iterations from each of them."""
 _SAME, _TOLERANCE = 1e-4, 1e-9
-_FAR, _MOVES = 0.05, 1e-6
-"""Displacement (rad, typical lengths) of which a continuum of poses allows at least half; a joint's share."""
+_FAR, _MOVES, _SEEN = 0.05, 1e-6, 1e-3
+"""Displacement (rad, typical lengths) of which a continuum of poses allows at least half; a joint's share;
+the sensors' share in each admitted motion, from which on they leave no continuum."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +72,7 @@ def fitting_poses(machine: Machine) -> OtherAssemblyModes:
     known = [places_of.at(machine.initial_q)]
     rng, found = np.random.default_rng(0), list[Floats]()
     free_joints = dict.fromkeys(freely_moving(machine, machine.initial_q))
-    for seed in range(SEEDS if parts else 0):
+    for seed in range(SEEDS * _LARGE // max(_LARGE, mechanism.nv) if parts else 0):
         free = parts[seed % len(parts)]
         turn = np.zeros(mechanism.nv)
         turn[free] = rng.uniform(-math.pi, math.pi, len(free)) * np.where(angles[free], 1.0, 0.1)
@@ -92,7 +95,11 @@ def fitting_poses(machine: Machine) -> OtherAssemblyModes:
 def freely_moving(machine: Machine, q: Floats) -> list[str]:
     """Return the joints that leave a pose q (nq) by a finite motion in which the sensors' joints rest."""
     mechanism, measured = machine.mechanism, {sensor.joint for sensor in machine.sensors}
-    kept = [name for name in mechanism.joint_names if name in measured & set(mechanism.coordinate_names)]
+    seen = admitted(mechanism, q, positions=True)[[sensor.index for sensor in machine.sensors]]
+    if np.linalg.matrix_rank(seen, tol=_SEEN) == seen.shape[1]:
+        return []
+    named = measured & set(mechanism.coordinate_names)
+    kept = [name for name in mechanism.joint_names if name in named]
     for ball in balls(mechanism):
         kept += ball.values() if mechanism.joint_names[ball.place] in measured else ()
     return continuum_of(keeping(mechanism, kept, values_of(mechanism, q)), q)

@@ -4,7 +4,9 @@ Rows on the level of velocities (rolling) have no say in the position, and all o
 """
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -82,17 +84,29 @@ class RankDecision:
     """The decision of rank.py in one pose.
 
     `rank` of the rows that are kept, `ordinary_rank` of the poses around (larger at a branch pose), and the
-    `basis` of the admitted velocities (nv × dof, orthonormal in scaled units). Singular values of the
-    scaled rows over the reference size: `smallest` of those that count, `largest_dropped` of those that are
-    round-off or redundant (0 where there are none), with the `limit` between them.
+    `basis` of the admitted velocities (nv × dof, orthonormal in scaled units). Of the singular values of the
+    scaled `rows` over the reference size, `limit` lies between those that count and those that are dropped.
     """
 
     rank: int
     ordinary_rank: int
     basis: Floats
-    smallest: float
-    largest_dropped: float
+    rows: Floats
     limit: float
+
+    @property
+    def smallest(self) -> float:
+        """The smallest singular value that counts; infinite where none does."""
+        return float(self._values[self.rank - 1]) if self.rank else math.inf
+
+    @property
+    def largest_dropped(self) -> float:
+        """The largest singular value that is round-off or redundant; 0 where there are none."""
+        return float(self._values[min(self.ordinary_rank, len(self._values) - 1)])
+
+    @cached_property
+    def _values(self) -> Floats:
+        return np.append(np.linalg.svd(self.rows, compute_uv=False), 0.0)
 
 
 def assemble(
@@ -264,28 +278,24 @@ def decide_rank(
     rank, ordinary = int(w.ranking[layout.RANK]), int(w.ranking[layout.ORDINARY])
     columns, rows = w.model.column_scale, w.model.row_scale
     basis = np.linalg.qr((w.basis[: mechanism.nv - rank] / columns).T)[0]
-    values = np.append(np.linalg.svd(rows[:, None] * w.A * columns, compute_uv=False), 0.0)
-    values /= w.model.reference_size[0]
+    scaled = rows[:, None] * w.A * columns / w.model.reference_size[0]
     limit = max(mechanism.rank_tolerance, min(ENTERED, NOISE * float(position_residual(*w.arguments))))
-    dropped = float(values[min(ordinary, len(values) - 1)])
-    return RankDecision(rank, ordinary, basis, float(values[rank - 1]) if rank else math.inf, dropped, limit)
+    return RankDecision(rank, ordinary, basis, scaled, limit)
 
 
 def _ordinary_rank(mechanism: Mechanism, w: Workspace, tolerance: float, most: int) -> int:
-    """The largest rank at a few poses of the manifold close by."""
+    """Return the largest rank at a few poses of the manifold close by; the pose stays, its rows do not."""
     rng, best = np.random.default_rng(0), 0
-    columns = w.model.column_scale
-    near = mechanism.workspace()
+    pose, ranking = w.q.copy(), w.ranking.copy()
     for _ in range(4):
-        near.buffer[:] = w.buffer
-        move_by(w.model, near.q, columns * rng.normal(size=mechanism.nv), 0.02)
-        try:
-            _close(mechanism, near, max(tolerance, 1e-10), most)
-        except AssemblyError:
-            continue
-        near.ranking[:] = 0.0
-        _prepare(near)
-        best = max(best, int(near.ranking[layout.ORDINARY]))
+        w.q[:], w.ranking[:] = pose, ranking
+        move_by(w.model, w.q, w.model.column_scale * rng.normal(size=mechanism.nv), 0.02)
+        with suppress(AssemblyError):
+            _close(mechanism, w, max(tolerance, 1e-10), most)
+            w.ranking[:] = 0.0
+            _prepare(w)
+            best = max(best, int(w.ranking[layout.ORDINARY]))
+    w.q[:] = pose
     return best
 
 
