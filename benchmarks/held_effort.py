@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.arrays import Floats
-from linkwork.controller.laws.closed_chain import evaluate_closed
 from linkwork.controller.laws.feedback import lag
 from linkwork.machine import Machine
+from linkwork.multibody.dynamics.motion_basis import evaluate_shortest
 from linkwork.multibody.dynamics.projection import correct_position
 from linkwork.multibody.kernels.layout import RANK
 from linkwork.multibody.steps.integrate import rk4
@@ -107,7 +107,7 @@ class Alone:
         return found
 
     def _motions(self) -> Floats:
-        """After `evaluate_closed`: Λ (J Λ)⁻¹, the joints' velocities (nv × k) for the coordinates' rates."""
+        """After `evaluate_shortest`: Λ (J Λ)⁻¹, the joints' velocities (nv × k) of the coordinates' rates."""
         work = self._work
         basis = work.basis[: len(work.v) - int(work.ranking[RANK])].T
         return np.asarray(basis @ np.linalg.inv(work.J[self._index] @ basis))
@@ -117,7 +117,7 @@ class Alone:
         work = self._work
         work.q[:], work.v[:] = self._q, self._v
         for _ in range(MOST):
-            evaluate_closed(*work.arguments)
+            evaluate_shortest(*work.arguments)
             error = theta - work.theta[self._index]
             if np.abs(error).max() < CLOSE:
                 break
@@ -130,7 +130,7 @@ class Alone:
         theta, velocity, acceleration = state.reshape(3, -1)
         self._place(theta, velocity)
         work = self._work
-        evaluate_closed(*work.arguments)
+        evaluate_shortest(*work.arguments)
         motions, x = self._motions(), work.vdot
         u = x + motions @ (acceleration - (work.Jdv + work.J @ x)[self._index])
         needed = motions.T @ (work.h + work.M @ u - work.friction)

@@ -22,15 +22,19 @@ class LawSpec:
 
     about: str
     """One line for people."""
-    open_chain: str = ""
-    """`module:Class` for machines without constraints, called with (Machine, LawReport); empty: none."""
-    closed_chain: str = ""
-    """`module:Class` for machines with constraints, called with (Machine, Motors); empty: none."""
+    factory: str = ""
+    """`module:Class`, called with (Machine, Motors); empty: the machine file names it."""
+    closures: bool = True
+    """Whether it serves machines with constraints too."""
     follows: Literal["nothing", "position", "force"] = "nothing"
     """Its reference: none, positions of the goal coordinates, or positions and forces."""
     chosen: Literal["never", "in the file", "at rest"] = "never"
     """Where a user chooses it: `controller.law` and `--law` (how goals and jogs are followed), or the request
     `law` (what the machine does at rest). The loop itself chooses the others."""
+
+    def serves(self, *, constrained: bool) -> bool:
+        """Whether the law is there for a machine with or without constraints."""
+        return bool(self.factory) and (self.closures or not constrained)
 
 
 _BARE: Final = LawSpec("")
@@ -53,16 +57,14 @@ class LawKind(IntEnum):
         0,
         LawSpec(
             "no law: zero effort",
-            open_chain=_LAWS + "damp:Damp",
-            closed_chain=_LAWS + "closed_chain:ClosedDamp",
+            factory=_LAWS + "free_laws:Damp",
         ),
     )
     HOLD = (
         1,
         LawSpec(
             "hold the position",
-            open_chain=_LAWS + "pidc:ProjectedInverseDynamics",
-            closed_chain=_LAWS + "closed_chain:ClosedInverseDynamics",
+            factory=_LAWS + "pidc:ProjectedInverseDynamics",
             follows="position",
             chosen="at rest",
         ),
@@ -71,8 +73,7 @@ class LawKind(IntEnum):
         2,
         LawSpec(
             "projected inverse dynamics",
-            open_chain=_LAWS + "pidc:ProjectedInverseDynamics",
-            closed_chain=_LAWS + "closed_chain:ClosedInverseDynamics",
+            factory=_LAWS + "pidc:ProjectedInverseDynamics",
             follows="position",
             chosen="in the file",
         ),
@@ -81,7 +82,8 @@ class LawKind(IntEnum):
         3,
         LawSpec(
             "the trajectory as a constraint (Udwadia-Kalaba)",
-            open_chain=_LAWS + "servo:Servo",
+            factory=_LAWS + "servo:Servo",
+            closures=False,
             follows="position",
             chosen="in the file",
         ),
@@ -90,8 +92,7 @@ class LawKind(IntEnum):
         4,
         LawSpec(
             "gravity compensation: the machine can be moved by hand",
-            open_chain=_LAWS + "float:Float",
-            closed_chain=_LAWS + "closed_chain:ClosedFloat",
+            factory=_LAWS + "free_laws:Float",
             chosen="at rest",
         ),
     )
@@ -99,8 +100,7 @@ class LawKind(IntEnum):
         5,
         LawSpec(
             "damping: speeds decay, no position is held",
-            open_chain=_LAWS + "damp:Damp",
-            closed_chain=_LAWS + "closed_chain:ClosedDamp",
+            factory=_LAWS + "free_laws:Damp",
             chosen="at rest",
         ),
     )
@@ -108,8 +108,7 @@ class LawKind(IntEnum):
         6,
         LawSpec(
             "hybrid control: motion along free directions, force along contact normals",
-            open_chain=_LAWS + "hybrid:Hybrid",
-            closed_chain=_LAWS + "closed_chain_hybrid:OpenedHybrid",
+            factory=_LAWS + "hybrid:Hybrid",
             follows="force",
         ),
     )

@@ -8,9 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PRODUCT = ("controller", "linkwork", "plant", "protocol")
 OTHERS = ("benchmarks", "tests")
-USED_TWICE = {
-    "chains": "joints of a tree: variants of algorithms for it, and its symbolic form",
-}
+USED_TWICE: dict[str, str] = {}
 """File stems that stand twice in the product, with what both files are about; at most five."""
 
 

@@ -14,6 +14,8 @@ motors as degrees of freedom τ is unique, and τ_p has no effect.
 Where τ is beyond a motor's limit, the direction of the motion is kept: with f₀ the force for coasting (no
 acceleration of the goal's coordinates is asked for) the machine gets f₀ + α (f − f₀) with the largest share α
 ≤ 1 within the motors' limits. Where even f₀ is beyond them, each motor is clipped by itself.
+
+Without constraints each motor moves its joint alone: Λ is the identity, σ is 1, and τ is Λ' f.
 """
 
 from __future__ import annotations
@@ -127,6 +129,15 @@ def component(m: Model, w: Workspace, basis: Matrix, u: Floats, y: Floats, neede
 
 
 @part
+def _joint_forces(m: Model, w: Workspace, u: Floats, force: Floats) -> None:
+    """force (nv) := h + M u − friction."""
+    for i in range(m.nv):
+        force[i] = w.h[i] - w.friction[i]
+        for j in range(m.nv):
+            force[i] += w.M[i, j] * u[j]
+
+
+@part
 def drive_here(
     m: Model,
     w: Workspace,
@@ -148,9 +159,14 @@ def drive_here(
     needed, coasting = block(scratch, at, 1, free)[0], block(scratch, at + nv, 1, free)[0]
     spent, other = block(scratch, at + 2 * nv, 1, free)[0], block(scratch, at + 3 * nv, 1, nv)[0]
     square = block(scratch, at + 4 * nv, 1, nv * nv)[0]
-    told[FREE] = free
+    told[FREE], told[LEVERAGE], told[SHARE] = free, 1.0, 1.0
+    if m.n_rows == 0:
+        _joint_forces(m, w, u, force)
+        if not within(most, motor, force):
+            _joint_forces(m, w, coast, other)
+            told[SHARE] = keep_direction(most, motor, other, force)
+        return
     told[LEVERAGE] = leverage(basis, m.column_scale, motor, scratch)
-    told[SHARE] = 1.0
     component(m, w, basis, u, force, needed)
     if told[LEVERAGE] < FADING:
         directions(free, scratch)
@@ -204,7 +220,7 @@ def drive(
     force: Floats,
     told: Floats,
 ) -> None:
-    """After `evaluate_closed`: write the motors' forces, in `force` (nv), for the admissible acceleration u
+    """After `evaluate_motion`: write the motors' forces, in `force` (nv), for the admissible acceleration u
     (nv).
 
     motor: joints with motors; most, preload (motors; N m or N); weight (motors): W's diagonal, the squares of

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from linkwork.arrays import Floats, Integers, Matrix
+from typing import Annotated
+
+from linkwork.arrays import Floats, Integers
 from linkwork.controller.laws.contact_forces import contact_effort
 from linkwork.multibody.contact.surfaces import surface_at
-from linkwork.multibody.dynamics.tree_dynamics import dynamics
-from linkwork.multibody.kernels.compiling import kernel
+from linkwork.multibody.dynamics.motion_basis import evaluate_motion
+from linkwork.multibody.dynamics.reduced_mass import motion_in_basis
+from linkwork.multibody.kernels.compiling import kernel, part
+from linkwork.multibody.kernels.layout import RANK
+from linkwork.multibody.kernels.structs import Struct
 from linkwork.multibody.kernels.views import fill
-from linkwork.multibody.linalg.linear import cholesky, cholesky_solve
 from linkwork.multibody.linalg.vectors import combine, dot, load
-from linkwork.multibody.tree.coordinates import coordinates
 from linkwork.multibody.workspace import Model, Workspace
 
 
@@ -36,51 +39,60 @@ def along_normal(m: Model, w: Workspace, contact: int, in_body: bool, reading: F
     return dot(normal, force)
 
 
-@kernel  # fmt: skip
+class FeltForce(Struct):
+    """The arrays of `felt_by_model`: a workspace of its own, the motors' joints, and the contact.
+
+    gap: its coordinate; rest, one, motion (nv): scratch.
+    """
+
+    m: Model
+    w: Workspace
+    motor: Annotated[Integers, "motors"]
+    contact: int
+    gap: int
+    rest: Annotated[Floats, "nv"]
+    one: Annotated[Floats, "nv"]
+    motion: Annotated[Floats, "nv"]
+
+
+@part
+def _along_gap(given: FeltForce, force: Floats) -> float:
+    """Acceleration of the gap that a generalized force (nv) causes on the admitted motions."""
+    m, w, motion = given.m, given.w, given.motion
+    fill(motion, 0.0)
+    motion_in_basis(m, w, m.nv - int(w.ranking[RANK]), force, motion)
+    total = 0.0
+    for i in range(m.nv):
+        total += w.J[given.gap, i] * motion[i]
+    return total
+
+
+@kernel
 def felt_by_model(
-    m: Model,
-    w: Workspace,
-    q0: Floats,
-    v0: Floats,
-    q1: Floats,
-    v1: Floats,
-    dt: float,
-    motor: Integers,
-    effort: Floats,
-    contact: int,
-    gap: int,
-    left: Floats,
-    one: Floats,
-    row: Floats,
-    root: Matrix,
+    given: FeltForce, q0: Floats, v0: Floats, q1: Floats, v1: Floats, dt: float, effort: Floats
 ) -> float:
     """The normal force (N) of a contact over a period dt from (q0, v0) to (q1, v1) under these efforts.
 
-    The residual force beyond efforts and friction, r = M Δv/dt + h - friction - effort at the middle of
-    the period, is the contact's λ D: D is its generalized force for 1 N with the friction of the present
-    slip, and λ = N M⁻¹ r / (N M⁻¹ D) with the gap's Jacobian N. w: a separate workspace; the vectors (nv)
-    and root (nv × nv) are scratch.
+    q0, q1 (nq); v0, v1 (nv); effort (motors). The residual force beyond efforts and friction, r = M Δv/dt +
+    h - friction - effort at the middle of the period, is the contact's λ D: D is its generalized force for
+    1 N with the friction of the present slip. On the admitted velocities Λ the closures' own multipliers drop
+    out, and with the gap's Jacobian N
+
+        λ = N Λ m⁻¹ Λ' r / (N Λ m⁻¹ Λ' D),      m = Λ' M Λ.
     """
-    nv = m.nv
+    m, w, rest = given.m, given.w, given.rest
     for i in range(len(w.q)):
         w.q[i] = 0.5 * (q0[i] + q1[i])
-    for i in range(nv):
+    for i in range(m.nv):
         w.v[i] = 0.5 * (v0[i] + v1[i])
-    dynamics(m, w)
-    coordinates(m, w)
-    for i in range(nv):
-        left[i] = w.h[i] - w.friction[i]
-        for j in range(nv):
-            left[i] += w.M[i, j] * (v1[j] - v0[j]) / dt
-        row[i] = w.J[gap, i]
-    for j in range(len(motor)):
-        left[motor[j]] -= effort[j]
-    fill(one, 0.0)
-    contact_effort(m, w, contact, 1.0, w.v, one)
-    cholesky(w.M, root)
-    cholesky_solve(root, row)
-    felt = scale = 0.0
-    for i in range(nv):
-        felt += row[i] * left[i]
-        scale += row[i] * one[i]
-    return felt / scale if scale > 0.0 else 0.0
+    evaluate_motion(m, w)
+    for i in range(m.nv):
+        rest[i] = w.h[i] - w.friction[i]
+        for j in range(m.nv):
+            rest[i] += w.M[i, j] * (v1[j] - v0[j]) / dt
+    for i in range(len(given.motor)):
+        rest[given.motor[i]] -= effort[i]
+    fill(given.one, 0.0)
+    contact_effort(m, w, given.contact, 1.0, w.v, given.one)
+    scale = _along_gap(given, given.one)
+    return _along_gap(given, rest) / scale if scale > 0.0 else 0.0

@@ -6,10 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from linkwork.controller.estimation.force_sensing import along_normal, felt_by_model
+from linkwork.controller.estimation.force_sensing import FeltForce, along_normal, felt_by_model
 from linkwork.controller.exchange.tick_io import Inputs
 from linkwork.machine import Machine
-from linkwork.machine.chains import resolved
 from linkwork.machine.sections.force_settings import ForceRow
 from linkwork.multibody import Workspace
 
@@ -46,16 +45,16 @@ class ByModel:
     """The residual force of the last period beyond the motors' efforts, through a first-order low-pass."""
 
     def __init__(self, machine: Machine, row: ForceRow, now: Workspace) -> None:
-        nv = machine.mechanism.nv
-        self._row, self._now, self._probe = row, now, machine.workspace()
-        self._motor = np.array([motor.index for motor in machine.motors], np.int64)
+        nv, probe = machine.mechanism.nv, machine.workspace()
+        self._now = now
+        self._given = FeltForce(
+            m=probe.model, w=probe, motor=np.array([motor.index for motor in machine.motors], np.int64),
+            contact=row.index, gap=row.gap, rest=np.zeros(nv), one=np.zeros(nv), motion=np.zeros(nv),
+        )  # fmt: skip
         self._effort = np.zeros(len(machine.motors))
         self._q, self._v = now.q.copy(), now.v.copy()
-        self._scratch = (np.zeros(nv), np.zeros(nv), np.zeros(nv), np.zeros((nv, nv)))
         self._cut_off = 2.0 * np.pi * machine.controller.force.estimate_Hz
         self._felt, self._known = 0.0, False
-        through = machine.chain.contact_force
-        self._through = resolved(through)(machine, row) if through else None
 
     def __call__(self, inputs: Inputs, dt: float) -> float:
         """Return the normal force (N) that explains the last change of the velocities."""
@@ -64,21 +63,8 @@ class ByModel:
             return self._felt
         now = self._now
         if self._known:
-            value = self._over(now, dt)
+            value: float = felt_by_model(self._given, self._q, self._v, now.q, now.v, dt, self._effort)
             self._felt += (1.0 - np.exp(-self._cut_off * dt)) * (value - self._felt)
         self._q[:], self._v[:], self._effort[:] = now.q, now.v, inputs.device_effort
         self._known = True
         return self._felt
-
-    def _over(self, now: Workspace, dt: float) -> float:
-        """Contact force over the period that has ended."""
-        if self._through is not None:
-            middle = 0.5 * (self._q + now.q)
-            speed, rate = 0.5 * (self._v + now.v), (now.v - self._v) / dt
-            through: float = self._through(middle, speed, rate, self._effort)
-            return through
-        value: float = felt_by_model(
-            *self._probe.arguments, self._q, self._v, now.q, now.v, dt,
-            self._motor, self._effort, self._row.index, self._row.gap, *self._scratch,
-        )  # fmt: skip
-        return value

@@ -1,265 +1,196 @@
-"""The machine's model as a tick uses it: now, a little ahead, and everything that laws read there."""
+"""The machine's model as a tick uses it: now, a little ahead, and everything that laws read there.
+
+The state that was predicted for this tick (prediction.py) is brought to the sensors and onto the closures
+(state_observer.py); from there the next one is predicted, and the one at which the law is evaluated. What
+both need of the dynamics of a machine with constraints is evaluated once, in the workspace `near`. Without
+constraints the sensors determine the whole state: it has no assembly mode, and no sensor is redundant.
+"""
 
 from __future__ import annotations
-
-from typing import Annotated, Protocol
 
 import numpy as np
 
 from linkwork.arrays import Floats, Integers
-from linkwork.controller.estimation.applied_forces import act
+from linkwork.controller.actuation.motor_allocation import motor_forces
+from linkwork.controller.actuation.motor_conditioning import FADING
+from linkwork.controller.estimation.assembly_mode import AssemblyModeMemory
 from linkwork.controller.estimation.contact_free import without_touch
 from linkwork.controller.estimation.estimate_quality import Quality
-from linkwork.controller.estimation.sensor_estimate import (
-    MISSING,
-    TO_Q,
-    TO_V,
-    Estimator,
-    read_sensors,
-    take_positions,
-)
+from linkwork.controller.estimation.prediction import Prediction, foresee, predict
+from linkwork.controller.estimation.redundant_sensors import RedundantSensors, weights
+from linkwork.controller.estimation.sensor_estimate import WEIGHT, Estimator
+from linkwork.controller.estimation.state_observer import TOLD, observation, observe
 from linkwork.controller.exchange.tick_io import Inputs
 from linkwork.machine import Machine
-from linkwork.machine.chains import resolved
 from linkwork.multibody import Workspace
-from linkwork.multibody.dynamics.tree_dynamics import dynamics, forward_dynamics
+from linkwork.multibody.dynamics.motion_basis import evaluate_motion
 from linkwork.multibody.kernels.compiling import kernel
-from linkwork.multibody.kernels.structs import Struct
-from linkwork.multibody.kernels.views import copy
-from linkwork.multibody.steps.integrate import rk4
-from linkwork.multibody.tree.coordinates import coordinates
-from linkwork.multibody.tree.kinematics import kinematics
-from linkwork.multibody.tree.rotations import go
+from linkwork.multibody.kernels.layout import RANK
+from linkwork.multibody.kernels.views import fill
 from linkwork.multibody.workspace import Model
 
+FAR = 0.2
+"""rad or typical lengths that the sensors may be from the last estimate when the machine is seen again;
+beyond it the search begins in the initial pose.
+"""
+STEPS, FIRST_STEPS = 5, 40
+"""Most Newton steps of a tick, and of the first one, which may begin far away."""
 
-class LoopModel(Protocol):
-    """`now` holds the estimate, `ahead` the state at which the law is evaluated, `quality` their quality."""
 
-    now: Workspace
-    ahead: Workspace
-    felt: Floats
-    """Generalized force (nv) of the measured contacts: the prediction models no contacts."""
-    quality: Quality
-    multipliers: Floats
-    """Multiplier of each constraint row in the predicted motion."""
+@kernel
+def forces_for(
+    m: Model,
+    w: Workspace,
+    motor: Integers,
+    weight: Floats,
+    acceleration: Floats,
+    square: Floats,
+    needed: Floats,
+    force: Floats,
+) -> None:
+    """force (nv) of the motors whose share along the admitted motions is Λ' M acceleration.
 
-    compares: bool
-    """Whether there are more sensors than it takes, so that `compare` has something to say."""
+    After `evaluate_motion`; arguments as of `motor_allocation.motor_forces`. Zero at a pose with more
+    degrees of freedom than `needed` has numbers.
+    """
+    nv = m.nv
+    free = nv - int(w.ranking[RANK])
+    fill(force, 0.0)
+    if free > len(needed):
+        return
+    basis = w.basis[:free]
+    fill(needed, 0.0)
+    for c in range(nv):
+        momentum = 0.0
+        for d in range(nv):
+            momentum += w.M[c, d] * acceleration[d]
+        for i in range(free):
+            needed[i] += basis[i, c] * momentum
+    motor_forces(basis, motor, weight, square, needed[:free], force)
+
+
+class LoopModel:
+    """`now` holds the estimate, `ahead` the state at which the law is evaluated.
+
+    `felt`: generalized force (nv; N m or N) of the measured contacts, which the prediction does not model.
+    `quality`: of the estimate. `multipliers`: of each constraint row in the predicted motion. `compares`:
+    whether there are more sensors than it takes, so that `compare` has something to say.
+    """
+
+    def __init__(self, machine: Machine, estimator: Estimator) -> None:
+        nv, rows, free = machine.mechanism.nv, len(machine.mechanism.row_names), machine.dof
+        self.now, self.ahead = without_touch(machine.workspace()), without_touch(machine.workspace())
+        self._near = without_touch(machine.workspace()) if rows else self.now
+        self.now.choice[1] = 0.0  # a step leaves the closures by 1e-12; each estimate closes them
+        self.felt, self.multipliers = np.zeros(nv), self._near.multipliers
+        self._stands = False
+        """Whether `near` has the terms of the motion next to the state in `now`."""
+        self.quality = Quality(rows)
+        self.quality.branch = 1.0 if rows else 0.0
+        self._estimator, self._branch = estimator, AssemblyModeMemory(machine)
+        estimator.table[WEIGHT] = weights(machine)
+        self._told = np.zeros(len(TOLD))
+        self._observation = observation(self.now, self._near, estimator, self._branch, self._told)
+        self._machine, self._seen = machine, False
+        self._redundancy = RedundantSensors(machine)
+        self.compares = self._redundancy.extra > 0
+        self._believed = machine.controller.estimator.closure_residual_max
+        joint = np.array([sensor.index for sensor in machine.sensors], np.int64)
+        self._far = FAR * machine.mechanism.model.column_scale[joint]
+        self._motor = np.array([motor.index for motor in machine.motors], np.int64)
+        self._prediction = Prediction(
+            m=self.now.model, now=self.now, near=self._near, ahead=self.ahead, motor=self._motor,
+            felt=self.felt,
+        )  # fmt: skip
+        self._motor_weight = machine.effort_weights
+        self._square, self._needed, self._force = np.zeros(free**2), np.zeros(free), np.zeros(nv)
 
     def predict(self, sent: Floats, seconds: float) -> Workspace:
-        """Advance `now` by a time (s) under the efforts `sent` (motors; N m or N).
-
-        Returns the workspace that holds the predicted state.
-        """
-        ...
+        """Advance `now` by a time (s), on the constraints, under `sent` (motors; N m or N); return it."""
+        predict(*self.now.arguments, self._motor, sent, self.felt, seconds)
+        self._stands = False
+        return self.now
 
     def foresee(self, sent: Floats, period: float, beyond: float) -> bool:
         """Write to `ahead` the state `period` + `beyond` (s) later, evaluated as by `evaluate`.
 
         `sent` (motors; N m or N) acts meanwhile. Returns whether `use_prediction` has the state one period
-        later.
+        later; without constraints it has none.
         """
-        ...
+        foresee(self._prediction, sent, self._stands, period, beyond)
+        self._stands = False
+        return self.quality.closes
 
     def use_prediction(self) -> Workspace:
         """Use the state predicted one period ahead as the prediction; return its workspace."""
-        ...
+        self._stands = True
+        return self._near
 
     def observe(self, inputs: Inputs, dt: float, predicted: bool) -> int:
         """Make `now` a state of the machine, with coordinates, from the readings dt after the last ones.
 
-        Without fresh readings, or where one is not finite, from what there is: the prediction, or if not
-        `predicted` the last estimate. Says in `quality` how well that went. Returns the first sensor without
-        a finite reading, or −1.
+        Joints that are not measured follow, on the closures, those that are. Without fresh readings, or where
+        one is not finite, from what there is: the prediction, or if not `predicted` the last estimate. Says
+        in `quality` how well that went. Returns the first sensor without a finite reading, or −1.
         """
-        ...
+        if not self._seen:
+            self._look_around(inputs)
+        quality, given, told = self.quality, self._estimator, self._told
+        bad: int = observe(
+            self._observation, inputs.q_measured, inputs.v_measured,
+            dt, given.cut_off_hz, given.bandwidth, self._believed,
+            given.first, predicted, inputs.fresh, self._stands, STEPS if self._seen else FIRST_STEPS,
+        )  # fmt: skip
+        self._seen = True
+        if not quality.closes:
+            return bad
+        steps, quality.closure_residual, quality.rank, lost, smallest, quality.branch = told.tolist()
+        quality.newton_iterations = steps
+        found = smallest if quality.rank else 1.0
+        quality.sigma_closures = 0.0 if lost else found
+        self._stands = self._stands and steps == 1.0 and not lost
+        return bad
+
+    def _look_around(self, inputs: Inputs) -> None:
+        """Far from where the machine was seen last the search begins in its initial pose."""
+        if not (self.quality.closes and inputs.fresh):
+            return
+        now = self.now
+        if np.any(np.abs(self._redundancy.differences(inputs.q_measured, now)) > self._far):
+            now.q[:], now.v[:] = self._machine.initial_q, 0.0
+            self._stands = False
 
     def forget(self) -> None:
-        """Forget the estimate, because the connection was lost: the next position may be anywhere."""
-        ...
+        """Forget estimate and assembly mode, because the connection was lost: the next may be anywhere."""
+        self._seen = False
+        self._branch.forget()
 
     def begin_at(self, q: Floats, v: Floats) -> None:
         """Begin the next estimate at q (nq; rad or m) and v (nv), of another model of the machine."""
-        ...
+        self.forget()
+        self.now.q[:], self.now.v[:], self._stands = q, v, False
 
     def compare(self, readings: Floats) -> None:
-        """After `observe`: write to `quality` whether the readings (sensors) contradict each other."""
-        ...
+        """After `observe`: write to `quality` whether the readings (sensors) contradict the closures."""
+        redundancy, quality = self._redundancy, self.quality
+        redundancy.check(readings, self.now)
+        quality.group, quality.suspect = redundancy.group, redundancy.suspect
+        quality.error, quality.error_limit = redundancy.error, redundancy.limit
 
     def evaluate(self) -> None:
-        """Evaluate at `ahead` what laws read."""
-        ...
+        """Evaluate at `ahead` what laws read: dynamics, constraints and coordinates."""
+        evaluate_motion(*self.ahead.arguments)
 
     def effort_for(self, acceleration: Floats, effort: Floats) -> bool:
-        """Write the least effort (motors; N m or N) for an admissible acceleration (nv), without other
-        forces.
+        """Write the least effort (motors; N m or N) for an admissible acceleration (nv), and no other forces.
 
         At the last state evaluated. Returns False, without output, where the motors cannot produce it.
         """
-        ...
-
-
-def model_of(machine: Machine, estimator: Estimator) -> LoopModel:
-    """The model for this kind of machine."""
-    model: LoopModel = resolved(machine.chain.loop_model)(machine, estimator)
-    return model
-
-
-@kernel
-def evaluate_dynamics(m: Model, w: Workspace) -> None:
-    """Mass matrix, bias, friction and coordinates at the workspace's state."""
-    dynamics(m, w)
-    coordinates(m, w)
-
-
-@kernel
-def predict_tree(
-    m: Model, now: Workspace, motor: Integers, sent: Floats, felt: Floats, seconds: float
-) -> None:
-    """Advance `now` by a time (s) under the efforts sent and the measured contact forces (nv)."""
-    act(now, motor, sent, felt)
-    rk4(m, now, seconds)
-
-
-class TreeOutlook(Struct):
-    """The arrays of `foresee_tree`: the model, the workspaces, the motors' joints, the forces felt (nv)."""
-
-    m: Model
-    now: Workspace
-    ahead: Workspace
-    motor: Integers
-    felt: Floats
-
-
-@kernel
-def foresee_tree(given: TreeOutlook, sent: Floats, seconds: float) -> None:
-    """Write the state that time after `now` to `ahead`, evaluated.
-
-    The efforts sent and the forces felt (nv) act meanwhile. With h = 2/3 of the way,
-    the accelerations a₀ at (q, v) and
-
-        a₁ at (q + h v + h²/2 a₀ + h³/6 j, v + h a₀ + h²/2 j),    j = (a₁ - a₀) / h of the tick before,
-
-    the mean acceleration is (a₀ + 3 a₁) / 4 (Radau's rule), and for the way (a₀ + a₁) / 2. j, which `ahead`
-    keeps, replaces a third evaluation.
-    """
-    m, now, ahead, motor, felt = given.m, given.now, given.ahead, given.motor, given.felt
-    h = seconds / 1.5
-    act(now, motor, sent, felt)
-    copy(now.effort, ahead.effort)
-    forward_dynamics(m, now)
-    copy(now.q, ahead.q)
-    ahead.clock[0] = now.clock[0] + h
-    for c in range(m.nv):
-        now.sum_v[c] = now.v[c] + h * (now.vdot[c] / 2.0 + h * ahead.second[c] / 6.0)
-        ahead.v[c] = now.v[c] + h * (now.vdot[c] + h * ahead.second[c] / 2.0)
-    go(m, ahead.q, now.v, now.vdot, now.sum_v, h)
-    forward_dynamics(m, ahead)
-    copy(now.q, ahead.q)
-    for c in range(m.nv):
-        now.sum_v[c] = now.v[c] + seconds * (now.vdot[c] + ahead.vdot[c]) / 4.0
-        ahead.v[c] = now.v[c] + seconds * (now.vdot[c] + 3.0 * ahead.vdot[c]) / 4.0
-        ahead.second[c] = (ahead.vdot[c] - now.vdot[c]) / h
-    go(m, ahead.q, now.v, now.vdot, now.sum_v, seconds)
-    ahead.clock[0] = now.clock[0] + seconds
-    evaluate_dynamics(m, ahead)
-
-
-class TreeObservation(Struct):
-    """The arrays of `observe_tree`: the model, the workspace, and `Estimator.wiring`."""
-
-    m: Model
-    now: Workspace
-    joint: Annotated[Integers, "sensors"]
-    has_velocity: Annotated[Integers, "sensors"]
-    table: Annotated[Floats, "targets, sensors"]
-    balls: Integers
-
-
-@kernel
-def observe_tree(
-    given: TreeObservation,
-    q_measured: Floats,
-    v_measured: Floats,
-    dt: float,
-    cut_off_hz: float,
-    bandwidth: float,
-    first: bool,
-    predicted: bool,
-    fresh: bool,
-) -> int:
-    """Correct `now`, the prediction or the last estimate, by the readings (sensors); see `read_sensors`."""
-    m, now, joint = given.m, given.now, given.joint
-    has_velocity, table, balls = given.has_velocity, given.table, given.balls
-    bad: int = read_sensors(
-        q_measured, v_measured, joint, has_velocity, table, balls, dt, cut_off_hz, bandwidth,
-        first, predicted, fresh, now.q, now.v,
-    )  # fmt: skip
-    take_positions(joint, balls, table[TO_Q], table[MISSING], now.q)
-    for i in range(len(joint)):
-        now.v[joint[i]] = table[TO_V, i]
-    kinematics(m, now)
-    coordinates(m, now)
-    return bad
-
-
-class OpenChainModel:
-    """The model of a machine without constraints: every joint is measured."""
-
-    compares = False
-
-    def __init__(self, machine: Machine, estimator: Estimator) -> None:
-        self.now, self.ahead = without_touch(machine.workspace()), without_touch(machine.workspace())
-        self.felt = np.zeros(machine.mechanism.nv)
-        self.quality, self.multipliers = Quality(0), np.zeros(0)
-        self._estimator = estimator
-        self._motor = np.array([motor.index for motor in machine.motors], np.int64)
-        m, now = self.now.arguments
-        joint, has_velocity, table, balls = estimator.wiring
-        self._observation = TreeObservation(
-            m=m, now=now, joint=joint, has_velocity=has_velocity, table=table, balls=balls
-        )
-        self._outlook = TreeOutlook(m=m, now=now, ahead=self.ahead, motor=self._motor, felt=self.felt)
-
-    def predict(self, sent: Floats, seconds: float) -> Workspace:
-        """Advance `now` by a time (s) with `sent` acting (motors; N m or N); return it."""
-        predict_tree(*self.now.arguments, self._motor, sent, self.felt, seconds)
-        return self.now
-
-    def foresee(self, sent: Floats, period: float, beyond: float) -> bool:
-        """Write the state `period + beyond` (s) later, under `sent` (motors; N m or N); return False."""
-        foresee_tree(self._outlook, sent, period + beyond)
-        return False
-
-    def use_prediction(self) -> Workspace:
-        """Return `now`: no prediction is kept."""
-        return self.now
-
-    def observe(self, inputs: Inputs, dt: float, predicted: bool) -> int:
-        """Make `now` the state that the readings determine; return the sensor without a reading, or −1."""
-        given = self._estimator
-        bad: int = observe_tree(
-            self._observation, inputs.q_measured, inputs.v_measured, dt,
-            given.cut_off_hz, given.bandwidth, given.first, predicted, inputs.fresh,
+        if self.quality.sigma_motors < FADING:
+            return False
+        forces_for(
+            *self.ahead.arguments, self._motor, self._motor_weight, acceleration,
+            self._square, self._needed, self._force,
         )  # fmt: skip
-        return bad
-
-    def forget(self) -> None:
-        """Do nothing: the sensors determine the whole state."""
-
-    def begin_at(self, q: Floats, v: Floats) -> None:
-        """Begin the next estimate at q (nq; rad or m) and v (nv), of another model of the machine."""
-        self.now.q[:], self.now.v[:] = q, v
-
-    def compare(self, readings: Floats) -> None:
-        """Do nothing: of the readings (sensors) no two are of one joint."""
-
-    def evaluate(self) -> None:
-        """Evaluate dynamics and coordinates at `ahead`."""
-        evaluate_dynamics(*self.ahead.arguments)
-
-    def effort_for(self, acceleration: Floats, effort: Floats) -> bool:
-        """Write the effort (motors; N m or N) of an acceleration (nv); False where a joint has no motor."""
-        effort[:] = (self.ahead.M @ acceleration)[self._motor]
+        effort[:] = self._force[self._motor]
         return True

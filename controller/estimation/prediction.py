@@ -1,6 +1,13 @@
-"""State prediction over the delay for a closed-chain machine.
+"""State prediction over the delay, under the efforts that act, from the estimate q, v at t on.
 
-Under the efforts that act, from the estimate q, v at t on, with T the period,
+Without constraints, with h = 2/3 of the way, the accelerations a₀ at (q, v) and
+
+    a₁ at (q + h v + h²/2 a₀ + h³/6 j, v + h a₀ + h²/2 j),    j = (a₁ - a₀) / h of the tick before,
+
+the mean acceleration is (a₀ + 3 a₁) / 4 (Radau's rule), and for the way (a₀ + a₁) / 2. j, which `ahead`
+keeps, replaces a third evaluation.
+
+With constraints, with T the period,
 
     a₀ at t,
     a₁ at (q + T/2 v + T²/8 a₀, v + T/2 a₀ + T²/8 j),
@@ -11,7 +18,7 @@ is Simpson's rule at s = 1, as in Nyström's schemes, and reaches a little beyon
 the end of the period before; without it a₁ would lack the third order in what depends on velocities.
 
 The workspace `near` keeps the terms of the motion where a₂ was taken: next to the state of the next tick. Its
-estimate finds the rows and their factors there (closure_observer.py), and its a₀ differs from a₂ by what the
+estimate finds the rows and their factors there (state_observer.py), and its a₀ differs from a₂ by what the
 effort changed, v̇ += Λ (Λ' M Λ)⁻¹ Λ' Δτ. The workspace `ahead` keeps the factors at the state that the law
 used: half a period into the present hold. There a₁ is found by one step of Newton's method with them, from a₀
 + T/2 j and the multipliers of a₂, as exactly as with its own. So a tick factors the rows twice.
@@ -21,7 +28,6 @@ from __future__ import annotations
 
 from linkwork.arrays import Floats, Integers
 from linkwork.controller.estimation.applied_forces import act
-from linkwork.controller.laws.closed_chain import evaluate_motion
 from linkwork.multibody import Workspace
 from linkwork.multibody.closure.elimination import rows_both_ways
 from linkwork.multibody.closure.rank import particular
@@ -32,8 +38,9 @@ from linkwork.multibody.dynamics.constrained_dynamics import (
     motion_terms,
     projected,
 )
+from linkwork.multibody.dynamics.motion_basis import evaluate_motion
 from linkwork.multibody.dynamics.reduced_mass import motion_in_basis
-from linkwork.multibody.dynamics.tree_dynamics import dynamics, mass_times
+from linkwork.multibody.dynamics.tree_dynamics import dynamics, forward_dynamics, mass_times
 from linkwork.multibody.kernels.compiling import block, kernel, part
 from linkwork.multibody.kernels.layout import LOST, RANK
 from linkwork.multibody.kernels.structs import Struct
@@ -85,8 +92,8 @@ def next_to(m: Model, w: Workspace, multipliers: Floats, guess: Floats, vdot: Fl
         vdot[c] += guess[c]
 
 
-class ClosedPrediction(Struct):
-    """The arrays of `foresee_closed`: the model, the workspaces, the motors' joints, the forces felt (nv)."""
+class Prediction(Struct):
+    """The arrays of `foresee`: the model, the workspaces, the motors' joints, the forces felt (nv)."""
 
     m: Model
     now: Workspace
@@ -96,17 +103,32 @@ class ClosedPrediction(Struct):
     felt: Floats
 
 
-@kernel
-def foresee_closed(given: ClosedPrediction, sent: Floats, stands: bool, period: float, beyond: float) -> None:
-    """Write the state a period after `now` to `near`, and the one `beyond` that, evaluated, to `ahead`.
+@part
+def _foresee_freely(m: Model, now: Workspace, ahead: Workspace, seconds: float) -> None:
+    """Write to `ahead` the state of a machine without constraints that time after `now`."""
+    h = seconds / 1.5
+    copy(now.effort, ahead.effort)
+    forward_dynamics(m, now)
+    copy(now.q, ahead.q)
+    ahead.clock[0] = now.clock[0] + h
+    for c in range(m.nv):
+        now.sum_v[c] = now.v[c] + h * (now.vdot[c] / 2.0 + h * ahead.second[c] / 6.0)
+        ahead.v[c] = now.v[c] + h * (now.vdot[c] + h * ahead.second[c] / 2.0)
+    go(m, ahead.q, now.v, now.vdot, now.sum_v, h)
+    forward_dynamics(m, ahead)
+    copy(now.q, ahead.q)
+    for c in range(m.nv):
+        now.sum_v[c] = now.v[c] + seconds * (now.vdot[c] + ahead.vdot[c]) / 4.0
+        ahead.v[c] = now.v[c] + seconds * (now.vdot[c] + 3.0 * ahead.vdot[c]) / 4.0
+        ahead.second[c] = (ahead.vdot[c] - now.vdot[c]) / h
+    go(m, ahead.q, now.v, now.vdot, now.sum_v, seconds)
+    ahead.clock[0] = now.clock[0] + seconds
 
-    The efforts sent and the forces felt (nv) act meanwhile. stands: whether `near`
-    already has the terms of the motion close to `now`. It then has those next to its own state, with the
-    constraints' multipliers. ahead is then what this kernel left a period ago, or the law after it.
-    """
-    m, now, near = given.m, given.now, given.near
-    ahead, motor, felt = given.ahead, given.motor, given.felt
-    act(now, motor, sent, felt)
+
+@part
+def _foresee_constrained(given: Prediction, stands: bool, period: float, beyond: float) -> None:
+    """Write the state a period after `now` to `near`, and the one `beyond` that to `ahead`; see `foresee`."""
+    m, now, near, ahead = given.m, given.now, given.near, given.ahead
     nv = m.nv
     began = now.clock[0]
     if stands:
@@ -159,13 +181,27 @@ def foresee_closed(given: ClosedPrediction, sent: Floats, stands: bool, period: 
         ahead.v[c] = now.v[c] + far * (now.second[c] + s * slope / 2.0 + s * s * bend / 3.0)
     go(m, ahead.q, now.v, now.second, now.sum_v, far)
     ahead.clock[0] = began + far
-    evaluate_motion(m, ahead)
 
 
 @kernel
-def predict_closed(
-    m: Model, now: Workspace, motor: Integers, sent: Floats, felt: Floats, seconds: float
-) -> None:
+def foresee(given: Prediction, sent: Floats, stands: bool, period: float, beyond: float) -> None:
+    """Write to `ahead` the state `period` + `beyond` after `now`, evaluated; with constraints, to `near` the
+    one a period after `now`.
+
+    The efforts sent and the forces felt (nv) act meanwhile. stands: whether `near` already has the terms of
+    the motion close to `now`. It then has those next to its own state, with the constraints' multipliers.
+    ahead is what this kernel left a period ago, or the law after it.
+    """
+    act(given.now, given.motor, sent, given.felt)
+    if given.m.n_rows == 0:
+        _foresee_freely(given.m, given.now, given.ahead, period + beyond)
+    else:
+        _foresee_constrained(given, stands, period, beyond)
+    evaluate_motion(given.m, given.ahead)
+
+
+@kernel
+def predict(m: Model, now: Workspace, motor: Integers, sent: Floats, felt: Floats, seconds: float) -> None:
     """Advance `now` by a time (s) under the efforts sent and the measured contact forces (nv)."""
     act(now, motor, sent, felt)
     rk4(m, now, seconds)

@@ -1,4 +1,4 @@
-"""The feedback that pidc and servo share: the wanted second derivative of the goal coordinates.
+"""The feedback that laws of positions share: the wanted second derivative of the goal coordinates.
 
 The law sees the state predicted to the middle of its command's hold, under the command before it: the
 first half of the hold is not yet its own. Were it, with an acceleration a instead of a₀, rate and place there
@@ -26,7 +26,10 @@ double integrator has its zero at -1).
 
 from __future__ import annotations
 
+import numpy as np
+
 from linkwork.arrays import Flags, Floats, Integers, Matrix
+from linkwork.machine import Machine
 from linkwork.multibody.kernels.compiling import kernel
 from linkwork.multibody.tree.rotations import wrapped
 
@@ -34,6 +37,19 @@ from linkwork.multibody.tree.rotations import wrapped
 def lag(omega: float, zeta: float, period_s: float) -> float:
     """c, for a command that acts over one period. `loop.limits.limit_effort` makes use of it."""
     return zeta * omega * period_s + (omega * period_s) ** 2 / 8.0
+
+
+class PositionFeedback:
+    """Bandwidth and damping ratio of the error, and coordinates that wrap, of a law of positions."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._omega = machine.controller.bandwidth_rad_s
+        self._zeta = machine.controller.damping_ratio
+        self._wraps = np.array(machine.mechanism.coordinate_wraps, np.bool_)
+
+    def lag(self, period_s: float) -> float:
+        """Share by which the feedback corrects for its own command's effect up to the middle of the hold."""
+        return lag(self._omega, self._zeta, period_s)
 
 
 @kernel

@@ -12,93 +12,149 @@ The wanted acceleration obeys A u_p = b, hence P u_p + c = u_p and μ (P M u_p +
 which is computed here: v̇ = u and a constraint force of just u_F, at once. A pressed contact is a row N of
 its gap's Jacobian; λ is the wanted force, its correction, and the damping d ṅ that the motors add along the
 normal. Friction of the contact is taken off by the model, in the direction of the reference's motion.
+
+Where joints close on each other, a row of a constraint may be pressed too. The loads of the other constraints
+are not controlled. So the pressed rows are released: with Λ spanning the velocities that the *other*
+constraints admit, only Λ'f matters, and
+
+    τ = W B'Λ (Λ'B W B'Λ)⁻¹ Λ'f
+
+is the smallest τ'W⁻¹τ that gives it. The acceleration u obeys all constraints, so that the released rows stay
+met and carry just λ. It takes a motor for each degree of freedom of the released machine; where there are
+fewer, the force follows from the motion and cannot be wanted.
 """
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
-from linkwork.arrays import Floats, Integers, Matrix
+from linkwork.arrays import Flags, Floats, Integers
 from linkwork.controller.laws.contact_forces import contact_effort
-from linkwork.controller.laws.feedback import lag, wanted_acceleration
-from linkwork.controller.laws.law import (
-    LawReport,
-    Reference,
-)
+from linkwork.controller.laws.feedback import PositionFeedback, wanted_acceleration
+from linkwork.controller.laws.force_reference import ForceReference, Grip
+from linkwork.controller.laws.law import Reference
+from linkwork.controller.laws.law_motors import Motors
+from linkwork.controller.laws.pidc import SINGULAR, task_motion, task_rows
 from linkwork.machine import Machine
+from linkwork.machine.sections.force_settings import ForceRow
 from linkwork.multibody import Workspace
-from linkwork.multibody.kernels.compiling import kernel
+from linkwork.multibody.dynamics.motion_basis import evaluate_shortest
+from linkwork.multibody.kernels.compiling import block, kernel, part
+from linkwork.multibody.kernels.layout import RANK
+from linkwork.multibody.kernels.structs import Struct
+from linkwork.multibody.kernels.views import copy, fill
 from linkwork.multibody.linalg.linear import lu_apply, lu_factor
 from linkwork.multibody.workspace import Model
 
+LEAST_LEVERAGE = 1e-7
+"""Square of the smallest over the largest singular value of the motors' map; below it no force is applied."""
+DEPENDENT = 1e-9
+"""Singular value of the scaled rows, over the largest, below which a row depends on others."""
 
-@kernel  # fmt: skip
+
+class PressedMotion(Struct):
+    """The model, the workspace, the forces of the machine, and scratch.
+
+    gaps: their coordinates (-1: no contact); contacts: their numbers; constraint_rows: rows of A (-1: none);
+    the others: `ForceReference`. chosen, pivots (k); room: two vectors (nv), two (k) and a matrix (k × k).
+    """
+
+    m: Model
+    w: Workspace
+    gaps: Annotated[Integers, "forces"]
+    contacts: Annotated[Integers, "forces"]
+    constraint_rows: Annotated[Integers, "forces"]
+    grip: Annotated[Integers, "forces"]
+    wanted: Annotated[Floats, "forces"]
+    push: Annotated[Floats, "forces"]
+    damping: Annotated[Floats, "forces"]
+    gap: Annotated[Floats, "forces"]
+    chosen: Integers
+    pivots: Integers
+    room: Floats
+
+
+@part
+def _pressed_force(given: PressedMotion, speed: Floats, force: Floats) -> None:
+    """force (nv) := the generalized force of what is pressed, where contacts slide at `speed` (nv)."""
+    m, w, grip, gaps = given.m, given.w, given.grip, given.gaps
+    fill(force, 0.0)
+    for f in range(len(grip)):
+        if grip[f] != Grip.PRESS:
+            continue
+        if gaps[f] < 0:
+            for j in range(m.nv):
+                force[j] += w.A[given.constraint_rows[f], j] * given.push[f]
+            continue
+        contact_effort(m, w, given.contacts[f], given.wanted[f], speed, force)
+        more = given.push[f] - given.wanted[f]
+        for j in range(m.nv):
+            more += given.damping[f] * w.J[gaps[f], j] * w.v[j]
+        for j in range(m.nv):
+            force[j] += w.J[gaps[f], j] * more
+
+
+@kernel
 def press_and_move(
-    m: Model,
-    w: Workspace,
+    given: PressedMotion,
     index: Integers,
-    task: Floats,
+    theta: Floats,
     velocity: Floats,
-    grip: Integers,
-    gaps: Integers,
-    contacts: Integers,
-    wanted: Floats,
-    push: Floats,
-    damping: Floats,
-    gap: Floats,
+    acceleration: Floats,
+    wraps: Flags,
     omega: float,
     zeta: float,
-    rows: Matrix,
-    pivots: Integers,
-    u: Floats,
-    speed: Floats,
     force: Floats,
 ) -> float:
-    """After `dynamics` and `coordinates`: force (nv) = M u + h - friction - contact, see above.
+    """After `evaluate_motion`: force (nv) = M u + h - friction - u_F, on all joints, see above.
 
-    index, task, velocity (k): goal coordinates, their wanted second derivatives less J̇ v, their reference's
-    rates. One entry a force in grip … gap, as in `Forces`; gaps: their coordinates (-1: no contact),
-    contacts: their numbers. omega, zeta: by which a gap is held. rows (nv × nv), pivots, u and speed (nv)
-    are scratch. Returns the smallest pivot ratio; 0 where goal coordinates and gaps are not as many as
-    joints.
+    index, theta, velocity, acceleration: the `Reference`; wraps (nc): coordinates that wrap; omega (rad/s)
+    and zeta also hold gaps. Returns the smallest pivot ratio; 0 where goal coordinates and gaps are not as
+    many as degrees of freedom. Below a ratio of `SINGULAR` the force is unchanged.
     """
-    nv, k = m.nv, len(index)
-    for i in range(k):
-        u[i], speed[i] = task[i], velocity[i]
-        for j in range(nv):
-            rows[i, j] = w.J[index[i], j]
+    m, w, room, grip, gaps = given.m, given.w, given.room, given.grip, given.gaps
+    nv, k, count = m.nv, len(given.chosen), len(index)
+    if nv - int(w.ranking[RANK]) != k or count > k:
+        return 0.0
+    motions, tasks = block(room, 0, 2, nv), block(room, 2 * nv, 2, k)
+    u, speed, task, z = motions[0], motions[1], tasks[0], tasks[1]
+    rows = block(room, 2 * nv + 2 * k, k, k)
+    wanted_acceleration(
+        w.theta, w.J, w.Jdv, w.v, wraps, index,
+        theta, velocity, acceleration, omega, zeta, task[:count],
+    )  # fmt: skip
+    fill(z, 0.0)
+    for i in range(count):
+        given.chosen[i], z[i] = index[i], velocity[i]
     for f in range(len(grip)):
-        if grip[f] == 0 or gaps[f] < 0:
+        if grip[f] == Grip.FREE or gaps[f] < 0:
             continue
-        if k == nv:
+        if count == k:
             return 0.0
         row = gaps[f]
-        u[k], speed[k] = -w.Jdv[row], 0.0
-        for j in range(nv):
-            rows[k, j] = w.J[row, j]
-        if grip[f] == 2:
+        given.chosen[count], task[count] = row, -w.Jdv[row]
+        if grip[f] == Grip.HOLD_GAP:
             rate = 0.0
             for j in range(nv):
                 rate += w.J[row, j] * w.v[j]
-            u[k] += omega * omega * (gap[f] - w.theta[row]) - 2.0 * zeta * omega * rate
-        k += 1
-    if k != nv:
+            task[count] += omega * omega * (given.gap[f] - w.theta[row]) - 2.0 * zeta * omega * rate
+        count += 1
+    if count != k:
         return 0.0
-    ratio: float = lu_factor(rows, pivots)
-    if ratio < 1e-12:
+    task_rows(w, given.chosen, k, rows)
+    ratio: float = lu_factor(rows, given.pivots)
+    if ratio < SINGULAR:
         return ratio
-    lu_apply(rows, pivots, u)
-    lu_apply(rows, pivots, speed)
-    for j in range(nv):
-        force[j] = 0.0
-    for f in range(len(grip)):
-        if grip[f] == 1 and gaps[f] >= 0:
-            contact_effort(m, w, contacts[f], wanted[f], speed, force)
-            more = push[f] - wanted[f]
-            for j in range(nv):
-                more += damping[f] * w.J[gaps[f], j] * w.v[j]
-            for j in range(nv):
-                force[j] += w.J[gaps[f], j] * more
+    lu_apply(rows, given.pivots, z)
+    for c in range(nv):
+        speed[c] = 0.0
+        for j in range(k):
+            speed[c] += w.basis[j, c] * z[j]
+    copy(task, z)
+    task_motion(m, w, given.chosen, rows, given.pivots, z, u)
+    _pressed_force(given, speed, force)
     for i in range(nv):
         total = w.h[i] - w.friction[i] - force[i]
         for j in range(nv):
@@ -107,33 +163,111 @@ def press_and_move(
     return ratio
 
 
-class Hybrid:
-    """The law for a machine without closures that touches surfaces."""
+def opened_basis(work: Workspace, on: Floats, rows: list[ForceRow]) -> Floats:
+    """Return the velocities (free × nv) that all rows of constraints but these admit, at the state in `work`.
 
-    def __init__(self, machine: Machine, report: LawReport) -> None:  # noqa: ARG002 - it limits nothing
-        nv = machine.mechanism.nv
-        self._omega = machine.controller.bandwidth_rad_s
-        self._zeta = machine.controller.damping_ratio
-        self._wraps = np.array(machine.mechanism.coordinate_wraps, np.bool_)
-        self._gaps = np.array([row.gap for row in machine.force_rows], np.int64)
-        self._contacts = np.array([row.index for row in machine.force_rows], np.int64)
-        self._task, self._u, self._speed = np.zeros(nv), np.zeros(nv), np.zeros(nv)
-        self._rows, self._pivots = np.zeros((nv, nv)), np.zeros(nv, np.int64)
+    `on` (nk): which constraints hold. Leaves M, h and friction in `work`.
+    """
+    work.on[:] = on
+    for row in rows:
+        work.on[row.index] = 0.0 if row.whole else work.on[row.index]
+    evaluate_shortest(*work.arguments)
+    if not all(row.whole for row in rows):
+        return _without_rows(work, [row.row for row in rows])
+    free = len(work.v) - int(work.ranking[RANK])
+    basis: Floats = work.basis[:free]
+    return basis
+
+
+def _without_rows(work: Workspace, rows: list[int]) -> Floats:
+    """After `evaluate_shortest`: the velocities that all rows of A admit but these."""
+    scale = work.model.column_scale
+    kept = np.delete(work.A, rows, axis=0) * scale
+    _, sizes, right = np.linalg.svd(kept)
+    rank = int(np.count_nonzero(sizes > DEPENDENT * max(float(sizes.max(initial=0.0)), 1e-300)))
+    return np.asarray(right[rank:] * scale)
+
+
+def force_controllability(machine: Machine, row: ForceRow) -> str:
+    """Why the motors cannot control the force of a row, in the initial pose; '' where they can."""
+    motors = [motor.index for motor in machine.motors]
+    work = machine.workspace()
+    basis = opened_basis(work, work.on.copy(), [row])
+    scale = np.array([motor.max_effort for motor in machine.motors])
+    sizes = np.linalg.svd(basis[:, motors] * scale, compute_uv=False)
+    held = int(np.count_nonzero(sizes > 1e-6 * max(float(sizes.max(initial=0.0)), 1e-300)))
+    if len(basis) == machine.dof:
+        return f"the force of {row.name} cannot be wanted: other constraints already ask for the same"
+    if held < len(basis):
+        return (
+            f"the motors cannot control the force of {row.name} in addition to the motion: one motor is"
+            f" needed for each of {len(basis)} degrees of freedom, and {len(motors)} motors hold {held}. The"
+            " force follows from the motion: add a motor, or leave the force out"
+        )
+    return ""
+
+
+class Hybrid(PositionFeedback):
+    """The law for a machine that presses contacts or constraints."""
+
+    def __init__(self, machine: Machine, motors: Motors) -> None:
+        super().__init__(machine)
+        nv, k, rows = machine.mechanism.nv, machine.dof, machine.force_rows
+        self._rows = rows
+        self._gaps = np.array([row.gap for row in rows], np.int64)
+        self._contacts = np.array([row.index for row in rows], np.int64)
+        self._constraint_rows = np.array([row.row for row in rows], np.int64)
+        self._chosen, self._pivots = np.zeros((2, k), np.int64)
+        self._room = np.zeros(2 * nv + 2 * k + k * k)
+        self._ahead: Workspace | None = None
+        self._forces: ForceReference | None = None
+        """What `_given` is for."""
+        self._motors, self._needed = motors, np.zeros(nv)
+        self._released = machine.workspace()
+        self._on = self._released.on.copy()
 
     def __call__(self, ahead: Workspace, reference: Reference, force: Floats) -> float:
-        """Write the force (nv; N m or N) for motion and contact forces; return the pivot ratio."""
-        given, count = reference.forces, len(reference.index)
-        wanted_acceleration(
-            ahead.theta, ahead.J, ahead.Jdv, ahead.v, self._wraps, reference.index, reference.theta,
-            reference.velocity, reference.acceleration, self._omega, self._zeta, self._task[:count],
-        )  # fmt: skip
+        """Write the force (nv; N m or N) for motion and pressed forces; return the pivot ratio."""
+        forces = reference.forces
+        if ahead is not self._ahead or forces is not self._forces:
+            self._ahead, self._forces = ahead, forces
+            self._given = PressedMotion(
+                m=ahead.model, w=ahead, gaps=self._gaps, contacts=self._contacts,
+                constraint_rows=self._constraint_rows, grip=forces.grip, wanted=forces.wanted,
+                push=forces.push, damping=forces.damping, gap=forces.gap,
+                chosen=self._chosen, pivots=self._pivots, room=self._room,
+            )  # fmt: skip
+        constrained = ahead.model.n_rows > 0
+        needed = self._needed if constrained else force
         ratio: float = press_and_move(
-            *ahead.arguments, reference.index, self._task[:count], reference.velocity,
-            given.grip, self._gaps, self._contacts, given.wanted, given.push, given.damping, given.gap,
-            self._omega, self._zeta, self._rows, self._pivots, self._u, self._speed, force,
+            self._given, reference.index, reference.theta, reference.velocity, reference.acceleration,
+            self._wraps, self._omega, self._zeta, needed,
         )  # fmt: skip
-        return ratio
+        if not constrained or ratio < SINGULAR:
+            return ratio
+        return min(ratio, self._by_motors(ahead, needed, force))
 
-    def lag(self, period_s: float) -> float:
-        """Share by which the feedback corrects for its own command's effect up to the middle of the hold."""
-        return lag(self._omega, self._zeta, period_s)
+    def _by_motors(self, ahead: Workspace, needed: Floats, force: Floats) -> float:
+        """Write the least efforts (nv) that act as `needed` (nv) on the motions of the released machine.
+
+        Returns the ratio of the smallest to the largest singular value of the motors' map.
+        """
+        pressed = [
+            row
+            for row, grip in zip(self._rows, self._given.grip, strict=True)
+            if row.kind == "constraint" and grip == Grip.PRESS
+        ]
+        basis: Floats = ahead.basis[: len(ahead.v) - int(ahead.ranking[RANK])]
+        if pressed:
+            self._released.q[:], self._released.v[:] = ahead.q, ahead.v
+            basis = opened_basis(self._released, self._on, pressed)
+        motors = self._motors
+        lever = basis[:, motors.index]
+        held = (lever * motors.weight) @ lever.T
+        sizes = np.linalg.eigvalsh(held)
+        force[:] = 0.0
+        ratio = float(sizes[0] / sizes[-1]) if sizes[-1] > 0.0 else 0.0
+        if ratio < LEAST_LEVERAGE:
+            return 0.0
+        force[motors.index] = motors.weight * (lever.T @ np.linalg.solve(held, basis @ needed))
+        return float(np.sqrt(ratio))

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
 from linkwork.arrays import Floats
-from linkwork.controller.laws.law import (
-    Law,
-    LawReport,
-)
+from linkwork.controller.laws.law import Law, LawReport
+from linkwork.controller.laws.law_motors import Motors
 from linkwork.machine import Machine
-from linkwork.machine.chains import resolved
 from linkwork.protocol.laws import LawKind
 
 
@@ -23,24 +21,24 @@ class LawRefused(Exception):
 def laws_of(
     machine: Machine, report: LawReport | None = None, preload: Floats | None = None
 ) -> dict[LawKind, Law]:
-    """The laws that serve this kind of machine.
+    """The laws that serve this machine.
 
     report: what all of them write to; preload (motors): what redundant motors' efforts stay near. Laws of one
-    factory share one object. Raises LawRefused where joints of an open chain carry no motor, and
-    for a `law_class` that is not there.
+    factory share one object. Raises LawRefused where a joint has no motor and no closure holds it, and for a
+    `law_class` that is not there.
     """
-    report = LawReport() if report is None else report
-    shared = resolved(machine.chain.law_setup)(machine, report, preload)
+    _check_driven(machine)
+    motors = Motors(machine, report, preload)
     made: dict[str, Law] = {}
     found: dict[LawKind, Law] = {}
     for kind in LawKind:
-        factory: str = getattr(kind.spec, machine.chain.law_factory)
+        factory = kind.spec.factory if kind.spec.serves(constrained=machine.is_constrained) else ""
         if kind is LawKind.CUSTOM and machine.controller.law == kind.label:
             factory = machine.controller.law_class or ""
         if not factory or (kind.spec.follows == "force" and not machine.force_rows):
             continue
         if factory not in made:
-            made[factory] = _class(factory)(machine, shared)
+            made[factory] = _class(factory)(machine, motors)
         found[kind] = made[factory]
     return found
 
@@ -48,12 +46,12 @@ def laws_of(
 def _class(name: str) -> Callable[..., Law]:
     """Import a law. Raises LawRefused for one of another package that is not there."""
     if name.startswith("linkwork."):
-        return resolved(name)  # type: ignore[no-any-return]
+        return _named(name)
     here = str(Path.cwd())
     if here not in sys.path:  # at the end, so that no file there can shadow linkwork's modules
         sys.path.append(here)
     try:
-        return resolved(name)  # type: ignore[no-any-return]
+        return _named(name)
     except (ImportError, AttributeError) as error:
         raise LawRefused(
             f"controller.law_class {name}: {error}; check that it is installed or in this folder"
@@ -69,16 +67,18 @@ def law_of(kind: LawKind, machine: Machine) -> Law:
     return laws[kind]
 
 
-def driven_report(machine: Machine, report: LawReport, _preload: Floats | None) -> LawReport:
-    """Return the report, which laws of open chains share. Raises LawRefused where a joint has no motor.
-
-    `_preload` (motors) has no effect on open chains.
-    """
+def _check_driven(machine: Machine) -> None:
     driven = {motor.index for motor in machine.motors}
     passive = [name for index, name in enumerate(machine.mechanism.joint_names) if index not in driven]
-    if passive:
+    if passive and not machine.is_constrained:
         raise LawRefused(
             f"{machine.name}: no motor drives {', '.join(passive)}; a machine without closures needs a motor "
             "on every joint (add it to `motors`)"
         )
-    return report
+
+
+def _named(name: str) -> Callable[..., Law]:
+    """Import the class of `module:Class`."""
+    module, _, member = name.partition(":")
+    law: Callable[..., Law] = getattr(import_module(module), member)
+    return law

@@ -10,11 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from linkwork.arrays import Floats
-from linkwork.controller.laws.feedback import lag, wanted_acceleration
-from linkwork.controller.laws.law import (
-    LawReport,
-    Reference,
-)
+from linkwork.controller.laws.feedback import PositionFeedback, wanted_acceleration
+from linkwork.controller.laws.law import Reference
+from linkwork.controller.laws.law_motors import Motors
 from linkwork.machine import Machine
 from linkwork.multibody import Workspace
 from linkwork.multibody.dynamics.tree_dynamics import dynamics
@@ -25,15 +23,12 @@ RANK_TOLERANCE = 1e-9
 """Directions of B this much shorter than B's rows at the initial pose count as no constraint."""
 
 
-class Servo:
+class Servo(PositionFeedback):
     """The law for one machine. Refused where joints are passive."""
 
-    def __init__(self, machine: Machine, report: LawReport) -> None:  # noqa: ARG002 - it limits nothing
-        mechanism = machine.mechanism
-        joints = mechanism.nv
-        self._omega = machine.controller.bandwidth_rad_s
-        self._zeta = machine.controller.damping_ratio
-        self._wraps = np.array(mechanism.coordinate_wraps, np.bool_)
+    def __init__(self, machine: Machine, motors: Motors) -> None:  # noqa: ARG002 - it limits nothing
+        super().__init__(machine)
+        joints = machine.mechanism.nv
         self._b, self._r = np.zeros(joints), np.zeros(joints)
         self._A = np.zeros((joints, joints))
         self._solve = UdwadiaKalabaAcceleration(joints, joints, RANK_TOLERANCE * _size_of_rows(machine))
@@ -49,10 +44,6 @@ class Servo:
         rank = self._solve(ahead.M, self._r, self._A, self._b)
         force[:] = self._solve.constraint_force
         return 1.0 if rank == len(self._b) else 0.0
-
-    def lag(self, period_s: float) -> float:
-        """Share by which the feedback corrects for its own command's effect up to the middle of the hold."""
-        return lag(self._omega, self._zeta, period_s)
 
     def tune(self, omega: float, zeta: float) -> None:
         """Set the bandwidth (rad/s) and the damping ratio of the error dynamics."""

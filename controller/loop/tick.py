@@ -13,7 +13,7 @@ import numpy as np
 from linkwork.arrays import Floats
 from linkwork.controller.estimation.disturbance_observer import DisturbanceObserver
 from linkwork.controller.estimation.estimate_quality import Quality
-from linkwork.controller.estimation.loop_model import model_of
+from linkwork.controller.estimation.loop_model import LoopModel
 from linkwork.controller.estimation.sensor_estimate import Estimator
 from linkwork.controller.exchange.faults import FaultCode
 from linkwork.controller.exchange.records import Record, RecordLayout
@@ -186,7 +186,7 @@ class Tick:
             loads = Loads(empty.model, machine.mechanism.model)
         self._loads = loads
         self._estimator = Estimator(machine)
-        self._model = model_of(machine, self._estimator)
+        self._model = LoopModel(machine, self._estimator)
         self._now, self._ahead = self._model.now, self._model.ahead
         self._disturbance = DisturbanceObserver(machine, self._model)
         self.quality: Quality = self._model.quality

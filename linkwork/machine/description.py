@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.brief import Brief
-from linkwork.machine.chains import CLOSED_CHAIN, OPEN_CHAIN, Chain
 from linkwork.machine.frames import MovingFrame
 from linkwork.machine.problems import Problem
 from linkwork.machine.scene import Scene
@@ -186,11 +185,6 @@ class Machine(Brief):
     def is_constrained(self) -> bool:
         """Whether there are constraints beyond the joints."""
         return bool(self.mechanism.constraints)
-
-    @property
-    def chain(self) -> Chain:
-        """Functions for the machine's dynamics: the one place that distinguishes open and closed chains."""
-        return CLOSED_CHAIN if self.is_constrained else OPEN_CHAIN
 
     @property
     def dof(self) -> int:

@@ -31,11 +31,12 @@ from linkwork.machine.building.kept_values import values_of
 from linkwork.machine.building.overrides import apply_settings, blame, settings_of
 from linkwork.machine.building.sensed_forces import force_sensors
 from linkwork.machine.catalogue import shipped, shipped_path
-from linkwork.machine.chains import resolved
 from linkwork.machine.checks.alias_names import aliases_of
-from linkwork.machine.checks.controllability import refusal_problems
+from linkwork.machine.checks.assembly_modes import assembly_warnings
+from linkwork.machine.checks.controllability import leverage_warnings, refusal_problems
 from linkwork.machine.checks.goal_coordinates import dependent_warnings, goal_coordinates, warnings_of
 from linkwork.machine.checks.holding import holding_warnings
+from linkwork.machine.checks.rank_gap import rank_warnings
 from linkwork.machine.checks.references import check_references
 from linkwork.machine.checks.schema_validation import validate
 from linkwork.machine.description import LoadLimit, Machine, interface_of
@@ -214,8 +215,8 @@ def load_with_problems(
         return None, error.problems
     refused = refusal_problems(machine) if machine.motors or machine.sensors else []
     more = [*refused, *holding_warnings(machine)]
-    for name in machine.chain.warnings:
-        more += resolved(name)(machine)
+    if machine.is_constrained:
+        more += [*leverage_warnings(machine), *rank_warnings(machine), *assembly_warnings(machine)]
     return machine, (*machine.warnings, *more)
 
 

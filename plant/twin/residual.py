@@ -53,8 +53,6 @@ class Residual:
         self._gain = -math.expm1(-settings.bandwidth_rad_s * self._period_s)
         goals = [machine.coordinate_index(name) for name in machine.goal_coordinates]
         self._goals = np.array(goals, np.int64)
-        self._plain = all(index < machine.mechanism.nv for index in self._goals)
-        """Whether every goal coordinate is a joint."""
         self._motors = np.array([motor.index for motor in machine.motors], np.int64)
         self._most = np.array([motor.max_effort for motor in machine.motors])
         self._force = np.zeros(machine.mechanism.nv)
@@ -93,18 +91,10 @@ class Residual:
 
     def _spread(self, work: Workspace) -> None:
         """From the force on all joints to goal coordinates and motors."""
-        force = self._force
-        if len(work.phi):
-            spread(
-                *work.arguments, force, self._goals, self._motors, self._most, self._scratch,
-                self.effort, self.motor_effort,
-            )  # fmt: skip
-            return
-        np.take(force, self._motors, out=self.motor_effort)
-        if self._plain:
-            np.take(force, self._goals, out=self.effort)
-        else:
-            self.effort[:] = np.linalg.lstsq(work.J[self._goals].T, force, rcond=NOTHING)[0]
+        spread(
+            *work.arguments, self._force, self._goals, self._motors, self._most, self._scratch,
+            self.effort, self.motor_effort,
+        )  # fmt: skip
 
 
 def scratch_words(nv: int, wide: int) -> int:
@@ -143,7 +133,7 @@ def spread(
     effort: Floats,
     motor_effort: Floats,
 ) -> None:
-    """After `evaluate`: efforts along goal coordinates and of motors that do what force (nv) does.
+    """After `evaluate_motion`: efforts along goal coordinates and of motors that do what force (nv) does.
 
     most (motors): their largest efforts, by which the least are weighed. scratch: `scratch_words`.
     """

@@ -12,11 +12,7 @@ from numpy.typing import NDArray
 from linkwork.machine import Machine
 from linkwork.machine.payloads import Loads, SignalLoads, load_vector, with_own_model
 from linkwork.machine.twin_differences import differences
-from linkwork.multibody.dynamics.other_formulations import constrained_forward_dynamics
-from linkwork.multibody.dynamics.tree_dynamics import dynamics
-from linkwork.multibody.kernels.compiling import kernel
-from linkwork.multibody.tree.coordinates import coordinates
-from linkwork.multibody.workspace import Model, Workspace
+from linkwork.multibody.dynamics.motion_basis import evaluate_motion
 from linkwork.plant.simulator.simulator import SimulationDiverged, Simulator
 from linkwork.plant.twin.residual import Residual
 from linkwork.protocol.codes import Mode
@@ -25,16 +21,6 @@ LEAD = 2
 """Ticks in a row that the motors must have had the machine before a period is compared: the command of tick k
 acts from k + 1 to k + 2.
 """
-
-
-@kernel
-def evaluate(m: Model, w: Workspace) -> None:
-    """Mass matrix, admitted velocities and coordinates at the workspace's state."""
-    if m.n_rows > 0:
-        constrained_forward_dynamics(m, w)
-    else:
-        dynamics(m, w)
-    coordinates(m, w)
 
 
 def model_of(machine: Machine) -> tuple[Machine, Loads]:
@@ -107,7 +93,7 @@ class TwinComparison:
         compared = self._row > LEAD
         work.q[:], work.v[:] = given["q"], given["v"]
         if compared:
-            evaluate(*work.arguments)
+            evaluate_motion(*work.arguments)
             residual.add(work, self._before, self._predicted)
         if self._row >= LEAD:
             self._before[:] = work.v

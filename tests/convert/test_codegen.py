@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from linkwork.__main__ import main
-from linkwork.controller.laws.closed_chain import evaluate_closed
 from linkwork.controller.laws.law import Reference
 from linkwork.controller.laws.law_table import laws_of
 from linkwork.convert.codegen import commented, generate, identifier, program_for, vectors_for
 from linkwork.machine import load
+from linkwork.multibody.dynamics.motion_basis import evaluate_shortest
 from linkwork.protocol.laws import LawKind
 
 WARNINGS = ("-std=c99", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")
@@ -186,7 +186,7 @@ def test_vectors_are_those_of_the_controllers_law():
     for s in range(2):
         w = machine.workspace()
         w.q[:], w.v[:] = vectors.inputs["q"][s], vectors.inputs["v"][s]
-        evaluate_closed(*w.arguments)
+        evaluate_shortest(*w.arguments)
         wanted = [vectors.inputs[key][s].copy() for key in ("goal", "goal_rate", "goal_acceleration")]
         force = np.zeros(machine.mechanism.nv)
         law(w, Reference(np.array(program.drive.goals, np.int64), *wanted), force)

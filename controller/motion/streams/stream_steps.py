@@ -28,7 +28,6 @@ import numpy as np
 from linkwork.arrays import Floats, Matrix
 from linkwork.controller.actuation.motor_allocation import motor_forces, solved
 from linkwork.controller.actuation.motor_conditioning import leverage
-from linkwork.controller.laws.closed_chain import evaluate_motion
 from linkwork.controller.motion.streams.coordinate_stops import along, pull, stop_phases, stopping, unsafe
 from linkwork.controller.motion.streams.stream_limits import (
     DRIVE,
@@ -48,8 +47,9 @@ from linkwork.controller.motion.streams.stream_limits import (
 )
 from linkwork.multibody.closure.rank import admitted, factor, particular, scaled_right_side
 from linkwork.multibody.constraints.rows import constraint_rows
+from linkwork.multibody.dynamics.motion_basis import evaluate_motion
 from linkwork.multibody.dynamics.projection import position_residual
-from linkwork.multibody.dynamics.tree_dynamics import dynamics, mass_times
+from linkwork.multibody.dynamics.tree_dynamics import mass_times
 from linkwork.multibody.kernels.compiling import kernel, part
 from linkwork.multibody.kernels.layout import LOST, RANK
 from linkwork.multibody.kernels.views import copy, fill
@@ -235,13 +235,8 @@ def _tangents(g: StreamStep, step: Floats) -> float:
 @part
 def _motion(m: Model, w: Workspace, k: int) -> bool:
     """Evaluate the dynamics at the state in w; False where k coordinates do not determine the motion."""
-    if m.n_rows > 0:
-        evaluate_motion(m, w)
-        return bool(m.nv - int(w.ranking[RANK]) == k)
-    dynamics(m, w)
-    coordinates(m, w)
-    fill(w.vdot, 0.0)
-    return True
+    evaluate_motion(m, w)
+    return bool(m.nv - int(w.ranking[RANK]) == k)
 
 
 @part

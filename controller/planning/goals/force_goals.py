@@ -11,7 +11,7 @@ import numpy as np
 from linkwork.arrays import Floats
 from linkwork.controller.exchange.goal_block import QUINTIC
 from linkwork.controller.exchange.goal_force_part import ForcePart
-from linkwork.controller.laws.closed_chain_hybrid import force_controllability
+from linkwork.controller.laws.hybrid import force_controllability
 from linkwork.controller.planning.checks.singularity import (
     DEPENDENT_BELOW,
     independent,

@@ -1,6 +1,6 @@
 """A walk with wanted constraint forces: the efforts that leave the rows exactly these forces.
 
-As in `laws.closed_chain_hybrid`: the rows are released, and the force that they carry, A'λ, is one more force
+As in `laws.hybrid`: the rows are released, and the force that they carry, A'λ, is one more force
 on the joints. The least efforts of the motors are then the only choice.
 """
 
@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from linkwork.controller.exchange.goal_force_part import ForcePart
-from linkwork.controller.laws.closed_chain_hybrid import opened_basis
+from linkwork.controller.laws.hybrid import opened_basis
 from linkwork.controller.planning.walk.walk import Walk
 from linkwork.machine import Machine
 from linkwork.multibody.constraints.rows import constraint_rows

@@ -1,7 +1,7 @@
 """The samples of a walk: kernels for inverse kinematics and dynamics along a path.
 
 At every sample Newton's method finds the pose that meets both the constraints and the goal; the rates follow
-in the basis of the admitted velocities (`laws.closed_chain` has the equations), all velocities in a machine
+in the basis of the admitted velocities (`laws.pidc` has the equations), all velocities in a machine
 without constraints. Where branches of the closure meet, the goal's coordinates may not determine the rates;
 there they are carried on from the sample before.
 """
@@ -14,9 +14,9 @@ from linkwork.arrays import Flags, Floats, Integers, Matrix
 from linkwork.controller.actuation.motor_allocation import motor_map
 from linkwork.controller.actuation.motor_conditioning import leverage
 from linkwork.controller.exchange.goal_block import hermite, places
-from linkwork.controller.laws.closed_chain import evaluate_closed
 from linkwork.multibody.closure.rank import admitted, factor, particular, scaled_right_side
 from linkwork.multibody.constraints.rows import constraint_rows
+from linkwork.multibody.dynamics.motion_basis import evaluate_shortest
 from linkwork.multibody.dynamics.projection import position_residual
 from linkwork.multibody.kernels.compiling import block, kernel
 from linkwork.multibody.kernels.layout import LOST, RANK, SMALLEST
@@ -88,7 +88,7 @@ def walk_samples(
         fill(w.v, 0.0)
         if not reach(m, w, goal[:k], chosen, wraps, rows, columns):
             return n
-        evaluate_closed(m, w)
+        evaluate_shortest(m, w)
         determined = nv - int(w.ranking[RANK]) == k
         if not determined and n == 0:
             return n
@@ -122,7 +122,7 @@ def walk_samples(
             goal[4 * k] = goals[n - 1, 4 * k]
             for j in range(nv):
                 w.v[j] = joints[n - 1, j] + ds * joints[n - 1, nv + j]
-        evaluate_closed(m, w)
+        evaluate_shortest(m, w)
         if determined and nv - int(w.ranking[RANK]) == k:
             for i in range(k):
                 z[i] = goal[2 * k + i] - w.Jdv[chosen[i]]

@@ -36,7 +36,7 @@ def computed_torque(m: Model, w: Workspace, wanted: Floats, force: Floats) -> No
 class ComputedTorque:
     """For open chains whose goal coordinates are their joints, in their order."""
 
-    def __init__(self, machine, _report):
+    def __init__(self, machine, _motors):
         self._omega = machine.controller.bandwidth_rad_s
         self._wanted = np.zeros(machine.mechanism.nv)
 

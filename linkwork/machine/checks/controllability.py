@@ -112,7 +112,7 @@ def _unsupported(machine: Machine) -> Iterator[ControlRefusal]:
         where = ("constraints", machine.switchable[MOST_SWITCHABLE], "switchable")
         remedy = "Leave switchable out of the others; the plant alone may have any number"
         yield ControlRefusal(where, why, remedy)
-    laws = [law.label for law in MOTION_LAWS if getattr(law.spec, machine.chain.law_factory)]
+    laws = [law.label for law in MOTION_LAWS if law.spec.serves(constrained=machine.is_constrained)]
     if machine.controller.law == LawKind.CUSTOM.label:
         if not machine.controller.law_class:
             why = "the law custom needs the name of its class"

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from linkwork.controller.laws import Reference, laws_of
-from linkwork.controller.laws.closed_chain_hybrid import force_controllability
 from linkwork.controller.laws.force_reference import ForceReference, Grip
+from linkwork.controller.laws.hybrid import force_controllability
 from linkwork.controller.planning.messages.planner_start import Start
 from linkwork.controller.planning.process.planner import plan
 from linkwork.machine import Machine, MachineError, for_controller, load
@@ -15,6 +15,7 @@ from linkwork.machine.catalogue import shipped_path
 from linkwork.machine.checks.force_stability import contact_map, rigid_map
 from linkwork.multibody import Workspace
 from linkwork.multibody.dynamics.constrained_dynamics import projected
+from linkwork.multibody.dynamics.motion_basis import evaluate_shortest
 from linkwork.multibody.dynamics.tree_dynamics import dynamics
 from linkwork.multibody.tree.coordinates import coordinates
 from linkwork.protocol.errors import RequestError
@@ -114,13 +115,11 @@ def test_the_force_on_a_guide_is_chosen_beside_the_motion(tmp_path: Path) -> Non
     law = laws_of(machine)[LawKind.HYBRID]
     rng = np.random.default_rng(3)
     work = machine.workspace()
-    from linkwork.controller.laws.closed_chain import evaluate_closed
-
     for _ in range(20):
         crank = rng.uniform(0.2, 1.2)
         work.q[:] = crank, -2.0 * crank
         work.v[:] = rng.normal() * np.array([1.0, -2.0])
-        evaluate_closed(*work.arguments)
+        evaluate_shortest(*work.arguments)
         forces = ForceReference.sized(1)
         forces.grip[0], forces.wanted[0], forces.push[0] = Grip.PRESS, WANTED_N, WANTED_N
         given = Reference(np.array([0]), work.q[:1] + 0.01, np.array([0.3]), np.array([2.0]), forces)

@@ -8,12 +8,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from linkwork.controller.actuation.effort_program import allocate
-from linkwork.controller.laws.closed_chain import Motors, evaluate_closed
+from linkwork.controller.laws.law_motors import Motors
 from linkwork.machine import Machine, MachineError, load
 from linkwork.machine.catalogue import shipped_path
 from linkwork.multibody import Workspace
 from linkwork.multibody.assembly.assembly import assemble
 from linkwork.multibody.dynamics.constrained_dynamics import projected
+from linkwork.multibody.dynamics.motion_basis import evaluate_shortest
 
 DRAWN = st.integers(0, 2**31 - 1)
 
@@ -50,9 +51,9 @@ def in_motion(
     q = machine.initial_q.copy()
     q[:2] += rng.uniform(-1.0, 1.0, 2) * angles
     work.q[:] = assemble(machine.mechanism, q).q
-    evaluate_closed(*work.arguments)
+    evaluate_shortest(*work.arguments)
     work.v[:] = rng.normal(size=2) @ ways_of(work)
-    evaluate_closed(*work.arguments)
+    evaluate_shortest(*work.arguments)
     return work
 
 
@@ -164,7 +165,7 @@ def test_what_the_motors_cannot_even_hold_they_give_what_they_can(five_bar: Mach
     motors, force = Motors(five_bar), np.zeros(4)
     work = in_motion(five_bar, rng)
     work.v[:] *= 100.0
-    evaluate_closed(*work.arguments)
+    evaluate_shortest(*work.arguments)
     motors.drive(work, work.vdot, work.vdot, force)
     assert motors.report.share == 0.0
     assert np.abs(force[motors.index] / motors.most).max() == 1.0
@@ -193,7 +194,7 @@ def test_where_the_motors_lose_their_leverage_efforts_stay_bounded(five_bar: Mac
     motors, force = Motors(five_bar), np.zeros(4)
     work = five_bar.workspace()
     work.q[:] = near
-    evaluate_closed(*work.arguments)
+    evaluate_shortest(*work.arguments)
     for size in (1.0, 1e3):
         u = work.vdot + size * np.ones(2) @ ways_of(work)
         motors.drive(work, u, work.vdot, force)

@@ -22,7 +22,7 @@ from linkwork.controller.exchange.orders import (
     Stop,
 )
 from linkwork.controller.laws import laws_of
-from linkwork.controller.laws.closed_chain import Motors, evaluate_closed
+from linkwork.controller.laws.law_motors import Motors
 from linkwork.controller.motion.limits.effort_limits import Limited
 from linkwork.controller.motion.motion_executor import LONGEST_DAMPING_S
 from linkwork.controller.motion.references.reference import GoalStatus
@@ -32,6 +32,7 @@ from linkwork.controller.supervision.state_machine import State
 from linkwork.demos.demo_run import moved_by_hand
 from linkwork.machine import load
 from linkwork.multibody.dynamics.constrained_dynamics import projected
+from linkwork.multibody.dynamics.motion_basis import evaluate_shortest
 from linkwork.plant.offline.run import simulate
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError
@@ -180,7 +181,7 @@ def test_the_motors_alone_make_the_acceleration_that_all_joints_would_make(name:
         workspace.q[:], workspace.v[:] = pose.q[-1], pose.v[-1]
     full.effort[:] = rng.normal(size=machine.mechanism.nv)
     projected(*full.arguments)
-    evaluate_closed(*work.arguments)
+    evaluate_shortest(*work.arguments)
     motors.drive(work, full.vdot, full.vdot, force)
     assert motors.report.leverage > 0.05
     without = np.delete(force, motors.index)

@@ -9,7 +9,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from linkwork.arrays import Floats
-from linkwork.controller.estimation.loop_model import OpenChainModel
+from linkwork.controller.estimation.loop_model import LoopModel
 from linkwork.controller.estimation.sensor_estimate import SLOPE, Estimator
 from linkwork.controller.exchange.faults import FaultCode
 from linkwork.controller.exchange.orders import JogCoordinates, OrderOutcome
@@ -144,7 +144,7 @@ def test_readings_are_the_rotation_vector_of_the_joint(tmp_path: Path) -> None:
 def test_the_observer_corrects_by_its_share_of_the_turn_that_is_missing(tmp_path: Path, turn: float) -> None:
     machine = disk(tmp_path)
     estimator = Estimator(machine)
-    model = OpenChainModel(machine, estimator)
+    model = LoopModel(machine, estimator)
     rig = InProcess(machine)
     estimator.first = False
     before = Rotation.from_rotvec(turn * np.array([0.6, 0.0, 0.8]))

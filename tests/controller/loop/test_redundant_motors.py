@@ -7,7 +7,6 @@ import pytest
 
 from linkwork.controller.exchange.orders import OrderOutcome, SetPreload
 from linkwork.controller.laws import Reference, laws_of
-from linkwork.controller.laws.closed_chain import evaluate_closed
 from linkwork.controller.motion.limits.effort_limits import Limited
 from linkwork.controller.motion.references.reference import GoalStatus
 from linkwork.controller.planning.messages.planner_start import Start
@@ -15,6 +14,7 @@ from linkwork.controller.planning.process.planner import plan
 from linkwork.machine import Machine, MachineError, load
 from linkwork.machine.catalogue import shipped_path
 from linkwork.multibody.dynamics.constrained_dynamics import projected
+from linkwork.multibody.dynamics.motion_basis import evaluate_shortest
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.laws import LawKind
 from linkwork.protocol.requests import MoveParams
@@ -104,7 +104,7 @@ def followed_without_a_hold(machine: Machine) -> np.ndarray:
 
     def rates(state: np.ndarray, time_s: float) -> np.ndarray:
         work.q[:], work.v[:] = state[:4], state[4:]
-        evaluate_closed(*work.arguments)
+        evaluate_shortest(*work.arguments)
         phase = 6.0 * time_s
         swing = 0.2 * np.array([1 - np.cos(phase), 6 * np.sin(phase), 36 * np.cos(phase)])
         law(work, Reference(index, home + swing[0], *np.outer(swing[1:], [1.0, 1.0])), force)

@@ -1,7 +1,8 @@
-"""Estimate the full state of a closed-chain machine from its measured joints.
+"""Estimate the full state of a machine from its measured joints.
 
-The estimate is the state nearest to the prediction that meets the closures and in which the measured joints
-agree with the sensors (estimator.py). Each Newton step is
+Without constraints every joint is measured, and the estimate is what `sensor_estimate` makes of the readings.
+With constraints it is the state nearest to the prediction that meets the closures and in which the measured
+joints agree with the sensors. Each Newton step is
 
     shift = x + Λ z,    A x = -Φ,    z = least squares of W (wanted - now - x - Λ z) on the measured joints,
 
@@ -28,6 +29,7 @@ from linkwork.controller.estimation.sensor_estimate import (
     Estimator,
     missing_positions,
     read_sensors,
+    take_positions,
 )
 from linkwork.multibody import Workspace
 from linkwork.multibody.closure.branches import replace_lost_rows
@@ -58,7 +60,7 @@ TOLD = ("steps", "residual", "rank", "lost rows", "smallest singular value", "as
 
 
 def scratch_words(nv: int, sensors: int) -> int:
-    """Numbers of scratch that `observe_closed` needs."""
+    """Numbers of scratch that `observe` needs."""
     return sensors * nv + 3 * nv + max(sensors, nv)
 
 
@@ -212,8 +214,20 @@ def _meet(
     return steps
 
 
-class ClosedObservation(Struct):
-    """The arrays of `observe_closed`: the model, the workspaces, `Estimator.wiring`, `AssemblyModeMemory`.
+@part
+def _take_readings(m: Model, now: Workspace, joint: Integers, balls: Integers, table: Matrix) -> None:
+    """Write to `now` the state that the readings determine, where every joint is measured."""
+    take_positions(joint, balls, table[TO_Q], table[MISSING], now.q)
+    for i in range(len(joint)):
+        now.v[joint[i]] = table[TO_V, i]
+    kinematics(m, now)
+    coordinates(m, now)
+
+
+class Observation(Struct):
+    """The arrays of `observe`: the model, the workspaces, `Estimator.wiring`, `AssemblyModeMemory`.
+
+    near: without constraints `now` itself.
 
     scratch: `scratch_words`; told: written, see `TOLD`.
     """
@@ -234,19 +248,19 @@ class ClosedObservation(Struct):
 
 def observation(
     now: Workspace, near: Workspace, estimator: Estimator, branch: AssemblyModeMemory, told: Floats
-) -> ClosedObservation:
-    """Return the arrays that `observe_closed` works on; told (6): written, see `TOLD`."""
+) -> Observation:
+    """Return the arrays that `observe` works on; told (6): written, see `TOLD`."""
     scratch = np.zeros(scratch_words(len(now.v), estimator.table.shape[1]))
     joint, has_velocity, table, balls = estimator.wiring
-    return ClosedObservation(
+    return Observation(
         m=now.model, now=now, near=near, joint=joint, has_velocity=has_velocity, table=table, balls=balls,
         measured=branch.measured, sensed=branch.sensed, memory=branch.memory, scratch=scratch, told=told,
     )  # fmt: skip
 
 
 @kernel
-def observe_closed(
-    given: ClosedObservation,
+def observe(
+    given: Observation,
     q_measured: Floats,
     v_measured: Floats,
     dt: float,
@@ -274,6 +288,9 @@ def observe_closed(
         q_measured, v_measured, joint, given.has_velocity, table, balls, dt, cut_off_hz, bandwidth,
         first, predicted, fresh, near.q, near.v,
     )  # fmt: skip
+    if m.n_rows == 0:
+        _take_readings(m, now, joint, balls, table)
+        return bad
     told[0] = _meet(m, now, near, stands, joint, balls, table, most, given.scratch)
     told[1] = position_residual(m, now)
     if told[1] <= believed:

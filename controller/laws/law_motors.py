@@ -1,0 +1,56 @@
+"""The motors of one machine, which its laws share: from accelerations to efforts, with a report."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from linkwork.arrays import Floats
+from linkwork.controller.actuation.motor_allocation import BEYOND, drive, words
+from linkwork.controller.actuation.redundant_motors import RedundantMotors
+from linkwork.controller.laws.law import LawReport
+from linkwork.machine import Machine
+from linkwork.multibody import Workspace
+
+
+class Motors:
+    """The motors of one machine, as kernel arguments. `dof`: its degrees of freedom.
+
+    `report`: what all laws of the machine write to. `preload` (per motor, N m or N): the efforts to stay
+    close to where the motion leaves a choice.
+    """
+
+    def __init__(
+        self, machine: Machine, report: LawReport | None = None, preload: Floats | None = None
+    ) -> None:
+        nv, motors = machine.mechanism.nv, machine.motors
+        self.dof = machine.dof
+        self.index = np.array([motor.index for motor in motors], np.int64)
+        self.most = np.array([motor.max_effort for motor in motors])
+        self.weight = machine.effort_weights
+        self.preload = np.zeros(len(motors)) if preload is None else preload
+        self.report = LawReport() if report is None else report
+        self.scratch, self.told = np.zeros(words(nv, len(motors))), np.ones(3)
+        self._allocation = None
+        if len(motors) > machine.dof:
+            self._allocation = RedundantMotors(machine.mechanism, self.index, self.most, self.weight)
+
+    def drive(self, ahead: Workspace, u: Floats, coast: Floats, force: Floats) -> None:
+        """Write the force (nv; N m or N) for the acceleration u (nv), or for as much of its direction as
+        possible.
+
+        coast (nv): the acceleration that takes priority over u. See `LawReport` for the rest.
+        """
+        scratch, told = self.scratch, self.told
+        drive(
+            *ahead.arguments, self.index, self.most, self.weight, self.preload,
+            u, coast, scratch, force, told,
+        )  # fmt: skip
+        self.report_allocation(force)
+
+    def report_allocation(self, force: Floats) -> None:
+        """Report the result of `drive`; where motors are at their limits, allocate the force (nv) again."""
+        report = self.report
+        report.leverage, report.share, free = self.told.tolist()
+        if report.share == BEYOND and self._allocation is not None:
+            report.programs = 1
+            report.share = self._allocation(self.scratch, int(free), self.preload, force)
