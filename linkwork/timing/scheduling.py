@@ -74,11 +74,14 @@ def set_policy(fifo_priority: int | None) -> SchedulingStep:
 
 
 def give_way() -> None:
-    """Let processes of ordinary priority come before this one, which leads a session of its own.
+    """Let processes of ordinary priority come before this one.
 
-    Linux may share the processors among sessions first: then a session's niceness counts, not a process's.
+    Linux may share the processors among sessions first: then a session's niceness counts, not a process's. It
+    changes only where this process leads the session: others share theirs with it, as a shell's commands do.
     """
     os.nice(_LATER)
+    if os.getsid(0) != os.getpid():
+        return
     with suppress(OSError):
         Path("/proc/self/autogroup").write_text(str(_LATER))
 

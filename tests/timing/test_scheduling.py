@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -46,3 +47,19 @@ def test_a_process_that_is_gone() -> None:
     gone.wait()
     with pytest.raises(ProcessLookupError, match=str(gone.pid)):
         resident_bytes(gone.pid)
+
+
+@pytest.mark.skipif(not Path("/proc/self/autogroup").exists(), reason="this Linux has no groups of sessions")
+def test_only_the_leader_of_a_session_gives_way_as_a_session() -> None:
+    way = "from pathlib import Path; from linkwork.timing.scheduling import give_way; give_way()"
+    show = "print(Path('/proc/self/autogroup').read_text().split()[-1])"
+    member = (
+        f"import subprocess, sys; subprocess.run([sys.executable, '-c', {f'{way}; {show}'!r}], check=True)"
+    )
+    nice = [
+        subprocess.run(
+            [sys.executable, "-c", code], start_new_session=True, capture_output=True, text=True, check=True
+        ).stdout.strip()
+        for code in (f"{way}; {show}", member)
+    ]
+    assert nice == ["10", "0"]
