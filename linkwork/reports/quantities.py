@@ -7,6 +7,8 @@ from typing import Final
 
 THIN: Final = "\u202f"
 """Between a number and its unit: narrow, no line break."""
+ROUND_OFF: Final = 1e-12
+"""Magnitude below which a quantity is round-off and means 0, in SI units."""
 _PREFIXES: Final = {-12: "p", -9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M"}
 _SCALED: Final = frozenset({"m", "rad", "s", "N", "N m", "J", "W", "m/s", "rad/s", "m/s²", "rad/s²"})
 """Units that take prefixes; others (°C, ticks, %) are shown unchanged."""
@@ -15,7 +17,7 @@ DASH: Final = "–"
 
 def scale(largest: float, unit: str) -> tuple[float, str]:
     """Factor and unit with prefix by which numbers up to this size are read easily."""
-    if unit not in _SCALED or not math.isfinite(largest) or largest <= 0.0:
+    if unit not in _SCALED or not math.isfinite(largest) or largest < ROUND_OFF:
         return 1.0, unit
     power = min(max(3 * math.floor(math.log10(largest) / 3 + 1e-9), -12), 6)
     if power == 3 and largest < 1e4:
@@ -43,10 +45,17 @@ def digits(value: float | None) -> str:
     return text.replace("-", "−")
 
 
+def rounded(value: float) -> float:
+    """Return 0 for round-off, other numbers unchanged."""
+    return 0.0 if abs(value) < ROUND_OFF else value
+
+
 def amount(value: float | None, unit: str) -> str:
-    """A quantity: "278 nm"."""
+    """Return a quantity as text: "278 nm", "0 m" for round-off, a dash where there is none."""
     if value is None or not math.isfinite(value):
         return DASH
+    if unit in _SCALED:
+        value = rounded(value)
     factor, shown = scale(abs(value), "" if unit == "1" else unit)
     return digits(value * factor) + (THIN + shown if shown else "")
 

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from linkwork.reports.quantities import rounded
+
 Verdict = Literal["passed", "failed", "error", "skipped", "not run"]
 Relation = Literal["<", "<=", ">", ">=", "==", ""]
 KILL = "kill"
@@ -130,7 +132,8 @@ class TestFindings:
     def figures(self) -> list[str]:
         """Numbers beyond their limits, and faults that were not detected as expected, each as one line."""
         numbers = [
-            f"{one.name} = {one.value:.6g} {one.unit}".strip() + f", not {one.relation} {one.limit:.6g}"
+            f"{one.name} = {rounded(one.value):.6g} {one.unit}".strip()
+            + f", not {one.relation} {one.limit:.6g}"
             for one in self.numbers
             if not one.holds
         ]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from linkwork.arrays import Floats
+from linkwork.reports.quantities import rounded
 from linkwork.rig.collected import Number, Relation, TestFindings
 
 
@@ -78,7 +79,7 @@ class MeasuredValue(float):
         return self.judged(">=", limit).holds
 
     def __repr__(self) -> str:
-        return f"{self.name} = {float(self):.6g}{' ' if self.unit else ''}{self.unit}"
+        return f"{self.name} = {rounded(self):.6g} {self.unit}".rstrip()
 
     __str__ = __repr__
 

@@ -255,6 +255,8 @@ def test_quantities_are_told_with_prefixes_and_round_limits_shortly() -> None:
     assert told == ["278\u202fnm", "1\u202fmrad", "−31.2\u202fN m", "3\u202fticks"]
     assert amount(1e-4, "1") == "10⁻⁴"
     assert amount(3.14e-14, "1") == "3.14·10⁻¹⁴"
+    assert amount(-6.7e-16, "rad") == "0\u202frad", "round-off"
+    assert amount(5e-11, "m") == "50\u202fpm"
     assert amount(None, "m") == amount(float("nan"), "m") == "–"
 
 
