@@ -28,9 +28,8 @@ from linkwork.controller.gateway.records.flight_record import Aftermath, FlightR
 from linkwork.controller.gateway.records.intake import RecordIntake
 from linkwork.controller.gateway.records.log import Log
 from linkwork.controller.gateway.records.messages import Messages, in_motion, state_name
-from linkwork.controller.gateway.requests.call import Call
+from linkwork.controller.gateway.requests.call import Call, PendingResult
 from linkwork.controller.gateway.requests.lease import Lease, LeaseChange, LeaseHeld
-from linkwork.controller.gateway.requests.pending_steps import PendingResult
 from linkwork.machine import Machine
 from linkwork.machine.constraint_sets import constraint_sets
 from linkwork.protocol.codes import ORDER_HORIZON_S, Pace, RequestCode, ResultCode

@@ -17,9 +17,8 @@ from linkwork.controller.exchange.orders import Shutdown
 from linkwork.controller.gateway.gateway import Gateway
 from linkwork.controller.gateway.history import Requester
 from linkwork.controller.gateway.loop_host import LoopStatus
-from linkwork.controller.gateway.requests.call import Call
+from linkwork.controller.gateway.requests.call import Call, run_steps
 from linkwork.controller.gateway.requests.handlers import HANDLERS
-from linkwork.controller.gateway.requests.pending_steps import run_steps
 from linkwork.protocol.codes import ExitCode, RequestCode, Role
 from linkwork.protocol.endpoints import Claim
 from linkwork.protocol.errors import RequestError

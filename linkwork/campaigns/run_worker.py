@@ -1,27 +1,52 @@
-"""Single runs in a worker process, and the line of results of each."""
+"""Single runs of a campaign in a worker process: offline, or with whole daemons; their results and logs."""
 
 from __future__ import annotations
 
 import json
 import math
 import os
+import tempfile
 import threading
 import time
 from collections.abc import Sequence
 from dataclasses import astuple, replace
+from pathlib import Path
 from typing import Any
 
-from linkwork.campaigns.campaign_plan import RunRecipe, RunTask, changed_document, plant_settings
-from linkwork.campaigns.in_process import InProcessRun, RunEnd, Take
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.arrays import Floats
+from linkwork.campaigns.campaign_plan import (
+    RunRecipe,
+    RunTask,
+    changed_document,
+    patched_text,
+    plant_settings,
+)
+from linkwork.campaigns.in_process import InProcessRun, MotionRequest, RunEnd, Take
 from linkwork.campaigns.merit import SUCCESSFUL, Merit, MeritRecorder
-from linkwork.campaigns.run_faults import faults_with, noise_seed
+from linkwork.campaigns.run_faults import fault_entries, fault_seed, faults_with, noise_seed
 from linkwork.campaigns.stability_margin import NotAtRest, ideal_machine, smallest, stability_margins
+from linkwork.client.goal import Goal, GoalFailed
+from linkwork.client.robot import Robot
+from linkwork.controller.exchange.orders import Order
+from linkwork.controller.exchange.records import layout_for
+from linkwork.controller.gateway.records.event_detection import EventDetector
+from linkwork.controller.gateway.records.log_segment import LogSource, Segment
+from linkwork.controller.gateway.records.logged_orders import arrival_events
+from linkwork.controller.gateway.records.messages import Messages
+from linkwork.launch.daemons import Rig, RigFailed
 from linkwork.machine import Machine, MachineError, for_controller
 from linkwork.machine.loading import machine_in, plant_mechanism_with
 from linkwork.machine.repeats import parse_machine
 from linkwork.machine.yaml_document import Document
 from linkwork.plant.faults.pushes import pushable
 from linkwork.plant.simulator.start_values import StartNotAssembled
+from linkwork.protocol.codes import Pace
+from linkwork.protocol.errors import RequestError
+from linkwork.recordings.recording import read_recording, read_truth
+from linkwork.terminal.failures import Misuse
 
 
 class RunWorker:
@@ -92,8 +117,6 @@ class RunWorker:
             if task.margin:
                 return self.margin(task), RunEnd(0, "")
             if self.recipe.daemons:
-                from linkwork.campaigns.daemon_run import run_by_daemons  # for campaigns that ask for them
-
                 return run_by_daemons(self, task)
             return self.run(task, also)
         except (MachineError, StartNotAssembled) as error:
@@ -146,3 +169,99 @@ def begin_worker() -> None:
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
+
+
+def run_by_daemons(worker: RunWorker, task: RunTask) -> tuple[Merit, RunEnd]:
+    """Carry out a run; return its figures and its end, without goal and orders.
+
+    Raises RigFailed where a daemon does not start, or the log is damaged.
+    """
+    recipe, machine = worker.recipe, worker.machine(task)
+    requests = recipe.motions[task.trajectory]
+    name = text = ""
+    with tempfile.TemporaryDirectory(prefix="campaign-") as made:
+        folder = Path(made)
+        config, truth = folder / "machine.yaml", folder / "truth"
+        config.write_text(patched_text(machine.document, {}), encoding="utf-8")
+        pace = [str(config), "--pace", "lockstep", "--realtime", "ignore"]
+        plant = [*pace, "--seed", str(noise_seed(recipe, task)), "--truth", str(truth)]
+        for setting in machine.plant_set:
+            plant += ["--plant-set", setting]
+        if recipe.faults:
+            line = folder / "faults.yaml"
+            content = {"seed": fault_seed(recipe, task), "faults": fault_entries(recipe, task)}
+            line.write_text(json.dumps(content), encoding="utf-8")
+            plant += ["--faults", str(line)]
+        with Rig(machine.name, plant, [*pace, "--log", str(folder / "log")]) as rig:
+            rig.wait_ready(lambda _: None)
+            with Robot(endpoint=rig.requests) as robot:
+                log = robot.status["log"]
+                try:
+                    robot.enable()
+                    for request in requests:
+                        _request(robot, request).wait()
+                except RequestError as refused:
+                    name, text = refused.name, refused.message
+                except GoalFailed:
+                    pass  # the records say how it ended
+        recording, found = read_recording(Path(str(log))), read_truth(truth)
+        if recording.damage:
+            raise RigFailed(recording.damage)
+        table = recording.table
+    recorder = MeritRecorder(machine, recipe.measured, len(requests))
+    recorder.add(table, found.q[found.rows_at(table["time_s"])])
+    return recorder.merit(name), RunEnd(0, text, name)
+
+
+def _request(robot: Robot, request: MotionRequest) -> Goal:
+    if request.method == "move":
+        return robot.move(request.params["target"], speed=request.params["speed"], wait=False)
+    return robot.send(request.params["trajectory"])
+
+
+def logged_run(worker: RunWorker, task: RunTask, folder: Path) -> tuple[Merit, RunEnd, Path | None]:
+    """Carry out a run and write its log; return its figures, its end, and the path of the log.
+
+    A run whose machine cannot be built has no log.
+
+    Raises Misuse where the log cannot be written, or exists.
+    """
+    tables: list[NDArray[Any]] = []
+    merit, end = worker.outcome(task, lambda table, _: tables.append(table.copy()))
+    if not tables:
+        return merit, end, None
+    path = folder / f"run-{task.run}.mcap"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _write(worker.machine(task), tables, end.orders, path)
+    except FileExistsError:
+        raise Misuse(f"{path} exists: remove it, or give another folder with --log") from None
+    except OSError as error:
+        raise Misuse(f"--log {folder}: {error.strerror}") from None
+    return merit, end, path
+
+
+def _write(
+    machine: Machine,
+    tables: Sequence[NDArray[Any]],
+    orders: Sequence[tuple[Order, Floats | None]],
+    path: Path,
+) -> None:
+    layout = layout_for(machine)
+    source = LogSource.for_machine(machine, layout, Pace.LOCKSTEP)
+    segment = Segment(path, replace(source, machine_file=patched_text(machine.document, {})))
+    given = {order.id: (order, words) for order, words in orders}
+    story = EventDetector(layout, Messages(machine))
+    for table in tables:
+        words = np.ascontiguousarray(table).view(np.float64).reshape(len(table), -1)
+        done = 0
+        for row in story.rows(words):
+            segment.ticks(words[done : row + 1])
+            done = max(done, row + 1)
+            order, block = given.get(int(table[row]["order_arrived"]), (None, None))
+            for name, content in arrival_events(order, table[row], block) if order is not None else ():
+                segment.event(name, content)
+            for _, name, content in story.detect(row, table[row]):
+                segment.event(name, content)
+        segment.ticks(words[done:])
+    segment.close()

@@ -78,8 +78,8 @@ COMMANDS: Final = {
     "payload": ("cli.options.operate:PayloadOptions", "cli.state_commands:payload"),
     "advance": ("cli.options.operate:AdvanceOptions", "cli.state_commands:advance"),
     "inject": ("cli.options.operate:InjectOptions", "cli.inject_command:inject"),
-    "record": ("cli.options.study:RecordOptions", "cli.record_command:record"),
-    "replay": ("cli.options.study:ReplayOptions", "cli.replay_command:replay"),
+    "record": ("cli.options.study:RecordOptions", "cli.recording_commands:record"),
+    "replay": ("cli.options.study:ReplayOptions", "cli.recording_commands:replay"),
     "plot": ("cli.options.study:PlotOptions", "cli.recording_commands:plot"),
     "export": ("cli.options.study:ExportOptions", "cli.recording_commands:export"),
     "animate": ("cli.options.study:AnimateOptions", "cli.recording_commands:animate"),
@@ -238,7 +238,7 @@ def _command(name: str) -> click.Command:
         own = OptionsCommand(word or name, imported(options), what, epilog=epilog, before=before)
     elif group == "demo" and word:
         about = f"{DEMOS[word]}: plant and controller are started, used, and ended."
-        own = OptionsCommand(word, imported(_DEMO), "cli.start_commands:demo", about, epilog, {"name": word})
+        own = OptionsCommand(word, imported(_DEMO), "cli.demo_command:demo", about, epilog, {"name": word})
     elif name not in _GROUPS:
         command: click.Command = imported(_REQUEST)(name, epilog)
         return command

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from linkwork.cli.folding import MOST_SHOWN
 from linkwork.identification.admissible_states import NoStates
 from linkwork.identification.base_parameters import BaseParameter, BaseParameters, structural_base_parameters
 from linkwork.machine import Machine
 from linkwork.machine.problems import counted
 from linkwork.terminal.failures import Misuse
-from linkwork.terminal.output import emit, number, say
+from linkwork.terminal.output import MOST_SHOWN, emit, number, say
 
 
 def list_base_parameters(machine: Machine, *, as_json: bool, show_all: bool) -> None:

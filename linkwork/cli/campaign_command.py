@@ -16,8 +16,7 @@ from linkwork.campaigns.campaign_run import CampaignOptions, estimate, plain_fai
 from linkwork.campaigns.carrying_out import processors
 from linkwork.campaigns.merit import SUCCESSFUL
 from linkwork.campaigns.results_table import ResultsTable
-from linkwork.campaigns.run_log import logged_run
-from linkwork.campaigns.run_worker import RunWorker
+from linkwork.campaigns.run_worker import RunWorker, logged_run
 from linkwork.cli.options.study import CampaignCommandOptions
 from linkwork.reports.provenance import provenance
 from linkwork.terminal.failures import DONE, GOAL_FAILED, Misuse

@@ -7,11 +7,10 @@ from typing import Any
 from linkwork.cli.options.files import CheckControllerOptions, CheckDriverOptions
 from linkwork.diagnostics.conformance.exercises import ControllerExercises
 from linkwork.machine import load
-from linkwork.plant.drivers.checking import DriverCheck
+from linkwork.plant.drivers.checking import DriverCheck, MovingExamination
 from linkwork.plant.drivers.driver import Setup
 from linkwork.plant.drivers.driver_lookup import NoDriver, find_driver, read_options
 from linkwork.plant.drivers.findings import ExerciseVerdict, Finding
-from linkwork.plant.drivers.moving import MovingExamination
 from linkwork.protocol.endpoints import MachineEndpoints, claim
 from linkwork.terminal.failures import DONE, GOAL_FAILED, Misuse
 from linkwork.terminal.output import console, emit

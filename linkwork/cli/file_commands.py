@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from linkwork.cli.folding import MOST_ALIKE, left_out, passive_joints
 from linkwork.cli.options.files import CheckOptions, RobotsOptions
 from linkwork.launch.group import running_groups
 from linkwork.machine import Problem, load, load_with_problems, shipped, shipped_path
@@ -15,7 +14,7 @@ from linkwork.machine.checks.rank_gap import rank_decision, undetermined_cells
 from linkwork.machine.problems import REFUSES, counted
 from linkwork.protocol.endpoints import running
 from linkwork.terminal.failures import DONE, USAGE
-from linkwork.terminal.output import complain, emit, say
+from linkwork.terminal.output import MOST_ALIKE, complain, emit, left_out, passive_joints, say
 
 
 def check(options: CheckOptions) -> int:

@@ -8,19 +8,26 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import defusedxml  # noqa: F401 - the extra `import`, which every source in XML needs
 
-from linkwork.cli.import_page import import_page
 from linkwork.cli.options.files import ImportCommandOptions
 from linkwork.convert.model_report import report
-from linkwork.convert.robots.import_report import ImportFinding, report_rows, searched_modes
+from linkwork.convert.robots.import_report import (
+    ImportFinding,
+    body_rows,
+    joint_rows,
+    report_rows,
+    searched_modes,
+)
 from linkwork.convert.robots.importing import Imported, ImportOptions
 from linkwork.convert.robots.importing import import_robot as imported
 from linkwork.convert.robots.proof import prove
 from linkwork.convert.robots.robot_model import ImportProblem
 from linkwork.convert.robots.same_motion import motion_difference
-from linkwork.reports.provenance import provenance
+from linkwork.reports.pages import render
+from linkwork.reports.provenance import origin, provenance
 from linkwork.terminal.failures import DONE, GOAL_FAILED, Misuse
 from linkwork.terminal.output import emit, say
 
@@ -126,3 +133,28 @@ def _say_import(found: Imported, rows: list[ImportFinding], target: Path) -> Non
     for old, new in found.renamed.items():
         say(f"  {old} → {new}")
     say(f"to show it: linkwork model {target}; to move it: linkwork simulate {target} --duration 1")
+
+
+def import_page(
+    found: Imported, model: dict[str, Any], rows: list[ImportFinding], provenance: dict[str, Any]
+) -> str:
+    """Return the whole file."""
+    return render(
+        "import.html",
+        title=f"Import of {found.machine.name}",
+        file=Path(found.source.file).name,
+        found=found,
+        rows=rows,
+        bad=sum(row.verdict == "bad" for row in rows) + sum(map(is_bad, found.remarks)),
+        is_bad=is_bad,
+        bodies=body_rows(found.machine),
+        joints=joint_rows(found.machine, model),
+        closures=[(each["name"], each["type"], each["rows"]) for each in model["closures"]],
+        provenance=provenance,
+        origin=origin(provenance),
+    )
+
+
+def is_bad(remark: str) -> bool:
+    """Whether a remark is about a value that is wrong, and not only absent."""
+    return remark.startswith(("NO BODY", "UNITS"))

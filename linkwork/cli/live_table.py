@@ -12,7 +12,6 @@ from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
-from linkwork.cli.folding import MOST_SHOWN, left_out, passive_joints
 from linkwork.cli.options.operate import WatchOptions
 from linkwork.cli.status_commands import homing_told, stream_told
 from linkwork.client.connection import telemetry_endpoint
@@ -25,7 +24,7 @@ from linkwork.protocol.keys import ClientKeys
 from linkwork.protocol.request_client import RequestClient
 from linkwork.protocol.sockets import Subscriber
 from linkwork.protocol.telemetry import TELEMETRY_TOPIC, TWIN_TOPIC, read_telemetry
-from linkwork.terminal.output import console, emit, number, table
+from linkwork.terminal.output import MOST_SHOWN, console, emit, left_out, number, passive_joints, table
 
 _REFRESH_S = 0.1
 _SILENT_S = 3.0

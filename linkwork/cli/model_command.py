@@ -10,7 +10,6 @@ import numpy as np
 
 from linkwork.cli.assignments import read_values
 from linkwork.cli.base_parameter_list import list_base_parameters
-from linkwork.cli.folding import MOST_SHOWN, left_out, passive_joints
 from linkwork.cli.options.files import ModelOptions
 from linkwork.convert.model_report import report
 from linkwork.drawing.model_drawing import draw as write
@@ -18,7 +17,7 @@ from linkwork.machine import Machine, load
 from linkwork.machine.checks.assembly_search import FRUITLESS, ValuesDepend, assembly_modes, initial_values
 from linkwork.machine.problems import REFUSES, counted
 from linkwork.terminal.failures import Misuse
-from linkwork.terminal.output import emit, number, say, show, table
+from linkwork.terminal.output import MOST_SHOWN, emit, left_out, number, passive_joints, say, show, table
 
 _ENDLESS = 10**9
 """Starts, where the time ends the search."""

@@ -1,21 +1,36 @@
-"""Commands on recordings: plot, export, animate."""
+"""Commands on recordings: record, replay, plot, export, animate."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from linkwork.arrays import Floats
 from linkwork.cli.motion_files import ENDINGS, write_columns, written
-from linkwork.cli.options.study import AnimateOptions, ExportOptions, PartOptions, PlotOptions
+from linkwork.cli.options.study import (
+    AnimateOptions,
+    ExportOptions,
+    PartOptions,
+    PlotOptions,
+    RecordOptions,
+    ReplayOptions,
+)
 from linkwork.machine import Machine
 from linkwork.recordings import recorded_run
 from linkwork.recordings.animation import animate as write
+from linkwork.recordings.recorder import Recorded
+from linkwork.recordings.recorder import record as follow
 from linkwork.recordings.recording import NoRecording, Recording, read_recording, read_truth, signals
+from linkwork.recordings.replay import replay as run
 from linkwork.recordings.signal_plot import chosen, draw_panels, panel_columns, recorded_panels
-from linkwork.terminal.failures import Misuse
+from linkwork.terminal.failures import DONE, GOAL_FAILED, Misuse
 from linkwork.terminal.output import complain, console, emit, goal_bar, say
+from linkwork.timing.scheduling import pin, share_processors
 
 
 def plot(options: PlotOptions) -> None:
@@ -128,3 +143,80 @@ def recorded_machine(recording: Recording, against: str | None = None, law: str 
         return recorded_run.recorded_machine(recording, against, law)
     except NoRecording as error:
         raise Misuse(str(error)) from None
+
+
+def record(options: RecordOptions) -> int:
+    """Run `linkwork record`."""
+    found = options.ask("status")
+    log = Path(found["log"]) if found["log"] else None
+    if log is None:
+        raise Misuse("this controller writes no log to record from; start it without --no-log")
+    if not log.exists():
+        raise Misuse(f"the controller's log {log} is not on this computer; record where the controller runs")
+    pin(share_processors()[1])  # off the loop's processor, where there is another
+    ticks_from = int(found["timing"]["ticks"]) if options.from_now else 0
+    until = None if options.seconds is None else time.monotonic() + options.seconds
+    gateway = Path(f"/proc/{int(found['gateway_pid'])}")
+    if not options.as_json:
+        console.print(f"recording {found['machine']} to {options.file}; Ctrl-C ends it", style="dim")
+
+    def go_on(_: Recorded) -> bool:
+        return gateway.exists() and not pressed and (until is None or time.monotonic() < until)
+
+    with _interruptible() as pressed:
+        try:
+            done = follow(log, options.file, go_on, ticks_from=ticks_from)
+        except FileExistsError:
+            raise Misuse(f"{options.file} exists already; choose another name") from None
+        except OSError as error:
+            raise Misuse(f"{error.filename or options.file}: {error.strerror}") from None
+    if done.damage:
+        complain(f"warning: {done.damage}; the recording ends there")
+    if options.as_json:
+        emit({"file": str(options.file), **asdict(done)})
+    else:
+        amount = f"{done.ticks} ticks from {done.first_tick} on, {done.goals} goals, {done.bytes} bytes"
+        say(f"{options.file}: {amount}")
+    return GOAL_FAILED if done.damage else DONE
+
+
+@contextmanager
+def _interruptible() -> Iterator[list[int]]:
+    """While the block runs, Ctrl-C only fills the list that it yields."""
+    pressed: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
+    try:
+        yield pressed
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def replay(options: ReplayOptions) -> int:
+    """Run `linkwork replay`."""
+    recording = read_file(options.file)
+    machine = recorded_machine(recording, options.against, options.law)
+    try:
+        with goal_bar(console, "replaying") as bar:
+            found = run(recording, machine, options.tolerance, lambda done, of: bar(done / of))
+    except NoRecording as error:
+        raise Misuse(str(error)) from None
+    same = found.difference is None and not found.ended
+    if options.as_json:
+        difference = None if found.difference is None else asdict(found.difference)
+        emit(
+            {
+                "identical": same,
+                "ticks": found.ticks,
+                "of": len(recording.table),
+                "difference": difference,
+                "ended": found.ended,
+            }
+        )
+    elif found.difference is not None:
+        say(f"{found.ticks} of {len(recording.table)} ticks are the same; then {found.difference}")
+    elif found.ended:
+        say(f"{found.ticks} of {len(recording.table)} ticks are the same; then {found.ended}")
+    else:
+        bound = "to the last bit" if options.tolerance is None else f"within {options.tolerance:g}"
+        say(f"all {found.ticks} ticks are the same, {bound}")
+    return DONE if same else GOAL_FAILED

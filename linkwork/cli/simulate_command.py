@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
+
+from linkwork.arrays import Floats
 from linkwork.cli.motion_files import ENDINGS, write_columns, write_csv, written
 from linkwork.cli.options.files import SimulateOptions
 from linkwork.machine import Machine, load
@@ -16,12 +21,13 @@ from linkwork.machine.units import parse_assignment, parse_speed
 from linkwork.plant.offline.added_forces import parse_force, with_forces
 from linkwork.plant.offline.constraint_switching import parse_switch
 from linkwork.plant.offline.efforts import parse_effort
+from linkwork.plant.offline.outputs import columns_of
 from linkwork.plant.offline.reaction_samples import ReactionRequest
 from linkwork.plant.offline.run import Balance, Motion
 from linkwork.plant.offline.run import simulate as simulated
 from linkwork.plant.offline.start_state import StartState
 from linkwork.plant.simulator.simulator import SimulationDiverged
-from linkwork.recordings.motion_plot import draw_motion
+from linkwork.recordings.signal_plot import draw_panels, panels_by_unit
 from linkwork.terminal.failures import Misuse
 from linkwork.terminal.output import complain, console, emit, number, say, table
 
@@ -203,3 +209,31 @@ def _largest(summary: dict[str, Any], what: str) -> str:
         if value is not None:
             return number(value) + (f" {unit.replace('_', ' ')}" if what == "effort" else "")
     return "–"
+
+
+_COLUMN = re.compile(r"(.*?)(?:_constraint)?_(m_s|N_m|m|N)")
+_TITLES = {"m": "points", "m/s": "velocity of points"}
+
+
+def draw_motion(machine: Machine, motion: Motion, path: Path) -> None:
+    """Write a picture of a motion. Raises ValueError for unknown formats, OSError."""
+    draw_panels(motion.time_s, panels_by_unit(_curves(machine, motion)), path, machine.name)
+
+
+def _curves(machine: Machine, motion: Motion) -> Iterator[tuple[str, str, str, Floats]]:
+    """Yield title, label, unit and values (samples) of each curve; of reactions, the magnitudes."""
+    mechanism = machine.plant_mechanism
+    angles = dict(zip(mechanism.coordinate_names, mechanism.coordinate_is_angle, strict=True))
+    for name, values in zip(motion.position_names, motion.q.T, strict=True):
+        unit = {True: "rad", False: "m", None: ""}[angles.get(name)]  # a quaternion has none
+        yield "position", name, unit, values
+    for name, angle, values in zip(motion.joint_names, mechanism.joint_is_angle, motion.v.T, strict=True):
+        yield "velocity", name, "rad/s" if angle else "m/s", values
+    if motion.reactions is not None:
+        for k, name in enumerate(motion.reactions.names):
+            yield "reaction forces", name, "N", np.linalg.norm(motion.reactions.force_N[:, k], axis=1)
+            yield "reaction moments", name, "N m", np.linalg.norm(motion.reactions.moment_N_m[:, k], axis=1)
+    for column, values in columns_of(motion.points, None, motion.constraint_efforts).items():
+        stem, unit = _COLUMN.fullmatch(column).groups()  # type: ignore[union-attr]
+        unit = unit.replace("m_s", "m/s").replace("_", " ")
+        yield _TITLES.get(unit, "constraint efforts"), stem, unit, values

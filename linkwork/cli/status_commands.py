@@ -7,10 +7,9 @@ from typing import Any
 
 from rich.table import Table
 
-from linkwork.cli.folding import left_out, passive_joints
 from linkwork.cli.options.operate import DescribeOptions, FaultsOptions, StateOptions, StatusOptions
 from linkwork.display_units import SHOWN_IN, in_display_units, shown
-from linkwork.terminal.output import console, emit, number, say, table
+from linkwork.terminal.output import console, emit, left_out, number, passive_joints, say, table
 
 REACTIONS = ("on_fault", "on_link_loss", "on_disable")
 """What output signals may do by themselves."""

@@ -20,7 +20,7 @@ from linkwork.console.scene_content import scene_content
 from linkwork.console.state_words import shown_units
 from linkwork.console.twin_ghost import TwinGhost
 from linkwork.display_units import SHOWN_IN
-from linkwork.drawing.body_frames import BodyFrames
+from linkwork.drawing.skeleton import BodyFrames
 from linkwork.machine.loading import drawable
 from linkwork.protocol.errors import EndpointError, NobodyThere, ProtocolError, RequestError
 from linkwork.protocol.keys import ClientKeys
@@ -30,7 +30,7 @@ from linkwork.protocol.telemetry import TELEMETRY_TOPIC, TWIN_TOPIC, read_teleme
 
 if TYPE_CHECKING:
     from linkwork.console.twin_ghost import TwinGhost
-    from linkwork.drawing.body_frames import BodyFrames
+    from linkwork.drawing.skeleton import BodyFrames
     from linkwork.machine.loading import Drawable
 
 FRAME_S: Final = 0.025

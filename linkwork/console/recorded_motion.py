@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from linkwork.arrays import Floats
 from linkwork.console.scene_content import scene_content
-from linkwork.drawing.body_frames import BodyFrames
+from linkwork.drawing.skeleton import BodyFrames
 from linkwork.machine.loading import drawable
 from linkwork.protocol.results import Described
 from linkwork.recordings.recorded_run import RecordedRun, recorded_machine

@@ -1,15 +1,16 @@
-"""A machine as lines and surfaces at any pose."""
+"""A machine as body frames, lines and surfaces at any pose."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from linkwork.arrays import Floats
-from linkwork.drawing.body_frames import BodyFrames
 from linkwork.drawing.member_lines import member_lines, wheel_shapes
 from linkwork.machine import Machine
 from linkwork.machine.visuals import VisualShape
-from linkwork.multibody.model import WORLD
+from linkwork.multibody.mechanism import Mechanism
+from linkwork.multibody.model import WORLD, Point
+from linkwork.multibody.tree.kinematics import kinematics
 
 
 class Skeleton:
@@ -68,3 +69,29 @@ def surface_of(shape: VisualShape) -> Floats:
         ends = np.where(rise < 0.0, -0.5, 0.5) * length
         rings = list(zip(radius * np.cos(rise), radius * np.sin(rise) + ends, strict=True))
     return np.array([[(r * np.cos(a), r * np.sin(a), h) for a in around] for r, h in rings])
+
+
+class BodyFrames:
+    """Forward kinematics of a mechanism, as one frame for each body."""
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        """Build the tree with four points on each body: its origin and the ends of its axes."""
+        self.bodies = tuple(body.name for body in mechanism.bodies)
+        corners = np.vstack([np.zeros(3), np.eye(3)])
+        points = [Point(f"{body} {k}", body, at) for body in self.bodies for k, at in enumerate(corners)]
+        self._work = mechanism.bare(points).workspace()
+
+    @property
+    def positions(self) -> int:
+        """Number of entries of q."""
+        return len(self._work.q)
+
+    def frames_at(self, q: Floats) -> Floats:
+        """Return the frames (bodies × 4 × 3) in the world at q (nq): x, y, z axis, then the origin (m)."""
+        self._work.q[:] = q
+        kinematics(*self._work.arguments)
+        corners = self._work.point_position.reshape(-1, 4, 3)
+        frames = np.empty_like(corners)
+        frames[:, 3] = corners[:, 0]
+        frames[:, :3] = corners[:, 1:] - corners[:, :1]
+        return frames

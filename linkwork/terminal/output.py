@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
+
+from linkwork.reports.quantities import rounded
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -76,15 +78,11 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> 
     return made
 
 
-_NOTHING = 1e-12
-"""Magnitude below which a number is round-off, in SI units."""
-
-
 def number(value: float | None) -> str:
     """A number for people: six significant digits, 0 for round-off, a dash where there is none."""
     if value is None or not math.isfinite(value):
         return "–"
-    return "0" if abs(value) < _NOTHING else f"{value:.6g}"
+    return f"{rounded(value):.6g}"
 
 
 def _finite(value: Any) -> Any:
@@ -136,3 +134,21 @@ def run_bar(console: Console, what: str) -> Iterator[Callable[[int, int], None]]
                 console.print(f"{what}: {done} of {whole}", markup=False)
 
         yield show
+
+
+MOST_SHOWN = 8
+"""Passive joints, or other entries, up to which all of them are shown."""
+MOST_ALIKE = 5
+"""Problems of one kind that `check` shows."""
+_ALL = "--all shows them"
+
+
+def passive_joints(joints: Sequence[str], driven: Collection[str], *, show_all: bool) -> set[str]:
+    """Return the joints to leave out: those that are not driven, where they are many and some are driven."""
+    found = {name for name in joints if name not in driven}
+    return set() if show_all or not driven or len(found) <= MOST_SHOWN else found
+
+
+def left_out(hidden: Collection[str], what: str = "passive joints") -> str:
+    """Return a text with the number of hidden entries, or '' if there are none."""
+    return f"{len(hidden)} {what} ({_ALL})" if hidden else ""

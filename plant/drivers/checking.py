@@ -1,7 +1,7 @@
 """Conformance check of a driver: a sequence of exercises, each with a verdict.
 
-The machine does not move: only commands to brake without effort are sent, unless `plant.drivers.moving` is
-asked for.
+In the exercises of `DriverCheck` the machine does not move: only commands to brake without effort are sent.
+In those of `MovingExamination` each motor moves a little, there and back. Keep people away from the machine.
 """
 
 from __future__ import annotations
@@ -9,12 +9,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from linkwork.plant.drivers.driver import Command, Description, Driver, OptionError, Reading, Setup
+from linkwork.machine import Machine
+from linkwork.plant.drivers.driver import Command, Description, Driver, Homes, OptionError, Reading, Setup
 from linkwork.plant.drivers.findings import Failed, Finding, Skipped, Warned, examined, judged, require
+from linkwork.plant.drivers.scaling import Scaling
 from linkwork.protocol.codes import DeviceFault, DeviceStatus, Mode, Pace
 from linkwork.timing.clock import Ticker
 
@@ -227,3 +230,95 @@ class DriverCheck:
         require(any(self.exchange() for _ in range(50)), "no sample after a restart")
         self.driver.stop()
         return ""
+
+
+_STEPS = (0.02, 0.05, 0.1, 0.2)
+"""Parts of a motor's largest effort, tried one after the other until it moves."""
+_PUSH_S = 0.1
+_REST_S = 0.5
+
+
+class MovingExamination(DriverCheck):
+    """Exercises that need the machine file, for the efforts that are safe and for the signs."""
+
+    machine: Machine
+
+    def for_machine(self, machine: Machine) -> MovingExamination:
+        """For this machine."""
+        self.machine = machine
+        return self
+
+    def moves(self) -> Iterator[Finding]:
+        """Each exercise as it is done."""
+        self.driver = self.make(self.setup)
+        self.description = self.driver.describe()
+        try:
+            yield judged("starts again", self._starts_again)
+            yield judged("finds its zero", self._homes)
+            for place, motor in enumerate(self.machine.motors):
+                name = f"moves {motor.joint} in the right direction"
+                yield judged(name, partial(self._pushes, place))
+            yield judged("comes to rest when braked", self._rests)
+        finally:
+            self.end()
+
+    def _starts_again(self) -> str:
+        self._describes()
+        return self._starts()
+
+    def _homes(self) -> str:
+        driver = self.driver
+        if self.machine.driver.homing != "procedure":
+            raise Skipped(f"driver.homing is {self.machine.driver.homing}")
+        require(isinstance(driver, Homes), "it has no procedure `home`")
+        assert isinstance(driver, Homes)
+        for tick in range(round(self.machine.driver.homing_timeout_s / self.setup.period_s)):
+            if driver.home():
+                return f"after {tick + 1} periods"
+            driver.read(self.reading)
+        require(False, "not within driver.homing_timeout_s")
+        return ""
+
+    def _pushes(self, place: int) -> str:
+        machine, scaling = self.machine, Scaling(self.machine, self.description)
+        motor = machine.motors[place]
+        joints = [sensor.joint for sensor in machine.sensors]
+        if motor.joint not in joints:
+            raise Skipped("no sensor measures this joint")
+        at = joints.index(motor.joint)
+        enough = 3.0 * scaling.resolution[at]
+        for part in _STEPS:
+            effort = np.zeros(len(machine.motors))
+            effort[place] = part * motor.max_effort
+            forward = self._push(scaling, effort, at)
+            back = self._push(scaling, -effort, at)
+            if forward > enough and back < -enough:
+                unit = "rad" if motor.is_angle else "m"
+                return f"{part:.0%} of its effort: {forward:+.4g} {unit} and {back:+.4g} {unit}"
+            require(
+                not (forward < -enough and back > enough),
+                f"it moves the wrong way: set `reversed` of driver.motors.{motor.joint} or of its sensor",
+            )
+        raise Warned(f"it does not move with {_STEPS[-1]:.0%} of its effort")
+
+    def _push(self, scaling: Scaling, effort: np.ndarray[tuple[int], np.dtype[np.float64]], at: int) -> float:
+        """Way of sensor `at` (rad or m) under an effort (N m or N, per motor) and the rest that follows."""
+        period_s, machine = self.setup.period_s, self.machine
+        raw = np.zeros(self.description.motors)
+        scaling.to_device(effort, raw)
+        before = self._place(scaling, at)
+        self.run(round(_PUSH_S / period_s), Mode.EFFORT, raw)
+        away = self._place(scaling, at) - before
+        self.run(round((_REST_S + max(m.brake_release_s for m in machine.motors)) / period_s))
+        return away
+
+    def _place(self, scaling: Scaling, at: int) -> float:
+        machine = self.machine
+        q, v = np.zeros(len(machine.sensors)), np.zeros(len(machine.sensors))
+        effort, hot = np.zeros(len(machine.motors)), np.zeros(len(machine.motors))
+        scaling.from_device(self.reading, q, v, effort, hot)
+        return float(q[at])
+
+    def _rests(self) -> str:
+        self.run(round(_REST_S / self.setup.period_s))
+        return self._stands()

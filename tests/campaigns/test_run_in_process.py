@@ -13,8 +13,7 @@ import pytest
 from linkwork import Robot
 from linkwork.campaigns.campaign_plan import read_campaign
 from linkwork.campaigns.in_process import InProcessRun, MotionRequest
-from linkwork.campaigns.run_log import logged_run
-from linkwork.campaigns.run_worker import RunWorker
+from linkwork.campaigns.run_worker import RunWorker, logged_run
 from linkwork.client.goal import GoalFailed
 from linkwork.controller.configuration import configured
 from linkwork.launch.daemons import Rig

@@ -13,7 +13,7 @@ from linkwork.console.assembly_view import present_mode
 from linkwork.console.goal_preview import PlannedMotion, verdict_text, violation_text
 from linkwork.console.machine_feed import PathDrawing
 from linkwork.console.twin_ghost import SPAN_S, TwinGhost
-from linkwork.drawing.body_frames import BodyFrames
+from linkwork.drawing.skeleton import BodyFrames
 from linkwork.machine import load
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.dynamics.tree_dynamics import dynamics

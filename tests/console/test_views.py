@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from linkwork.controller.gateway.requests.describe import describe
-from linkwork.drawing.body_frames import BodyFrames
-from linkwork.drawing.skeleton import Skeleton
+from linkwork.drawing.skeleton import BodyFrames, Skeleton
 from linkwork.machine import load
 from linkwork.machine.loading import drawable
 from linkwork.protocol.codes import Pace

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from linkwork.cli.latency_command import bars, report_text
 from linkwork.diagnostics.latency import LatencyError, LatencyReport, run_latency
-from linkwork.diagnostics.latency_text import bars, report_text
 from linkwork.diagnostics.load import kinds
 from linkwork.timing.scheduling import SchedulingStep
 from linkwork.timing.statistics import Histogram

@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 
 from linkwork.machine import load
-from linkwork.plant.drivers.checking import DriverCheck
+from linkwork.plant.drivers.checking import DriverCheck, MovingExamination
 from linkwork.plant.drivers.driver import Reading, Setup
 from linkwork.plant.drivers.findings import ExerciseVerdict
-from linkwork.plant.drivers.moving import MovingExamination
 from tests.command import linkwork
 from tests.plant.toy_driver import Mute, Toy
 from tests.plant.udp_device import CONFIG, ROOT, running

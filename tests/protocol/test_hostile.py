@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linkwork.controller.planning.messages.pipe_frames import BadFrame, read_body
+from linkwork.controller.planning.messages.planner_messages import BadFrame, read_body
 from linkwork.plant.device.session import Greeting, PlantOwnership, SessionTerms
 from linkwork.protocol.codes import NAME_LENGTH, Pace, RefuseCode
 from linkwork.protocol.decoding import (

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from linkwork.cli.fault_commands import text_chart, time_axis
 from linkwork.controller.gateway.records.flight_record import FlightRecorder
 from linkwork.controller.gateway.records.log_segment import LogSource
 from linkwork.controller.gateway.records.messages import Messages
-from linkwork.drawing.text_chart import text_chart, time_axis
 from linkwork.machine import load
 from linkwork.recordings.fault_record import FaultRecord, fault_record
 from linkwork.recordings.recording import read_recording

@@ -11,15 +11,14 @@ import numpy as np
 import pytest
 
 from linkwork.cli import recording_commands as commands
-from linkwork.cli import replay_command as replaying
 from linkwork.cli.options.study import AnimateOptions, ExportOptions, PlotOptions, ReplayOptions
+from linkwork.cli.recording_commands import replay
 from linkwork.controller.exchange.records import layout_for
 from linkwork.controller.gateway.records.log import Log
 from linkwork.controller.gateway.records.log_segment import LogSource
 from linkwork.controller.gateway.records.logged_orders import GoalWords
-from linkwork.drawing.scene_drawing import draw_scene
 from linkwork.machine import load
-from linkwork.recordings.animation import animate, frames_of
+from linkwork.recordings.animation import animate, draw_scene, frames_of
 from linkwork.recordings.log_follower import first_segment
 from linkwork.recordings.recorder import Recorded, record
 from linkwork.recordings.recording import Recording, read_recording, signals
@@ -187,18 +186,18 @@ def test_loose_parts_are_shown_where_the_plant_had_them(tmp_path: Path) -> None:
 
 
 def test_replay_by_command(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert replaying.replay(ReplayOptions(file=log)) == 0
+    assert replay(ReplayOptions(file=log)) == 0
     assert "to the last bit" in capsys.readouterr().out
     other = tmp_path / "other.yaml"
     changed = SCARA.source_text.replace("bandwidth_rad_s: 20", "bandwidth_rad_s: 22")
     assert changed != SCARA.source_text
     other.write_text(changed)
-    assert replaying.replay(ReplayOptions(file=log, against=str(other), as_json=True)) == 1
+    assert replay(ReplayOptions(file=log, against=str(other), as_json=True)) == 1
     found = json.loads(capsys.readouterr().out)
     assert found["difference"]["field"].startswith("law_effort.")
     assert found["ticks"] == found["difference"]["tick"]
     with pytest.raises(Misuse, match="of another machine"):
-        replaying.replay(ReplayOptions(file=log, against="five_bar"))
+        replay(ReplayOptions(file=log, against="five_bar"))
 
 
 def test_all_segments_of_a_run_are_one_recording(log: Path, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from linkwork.controller.gateway.goals.goal_queue import Handed, junction
 from linkwork.controller.gateway.goals.payload_change import rewalk, start_of
 from linkwork.controller.gateway.order_queue import Asked, OrderEffect
 from linkwork.controller.gateway.records.messages import UNDER_WAY, in_motion
-from linkwork.controller.gateway.requests.call import Call
+from linkwork.controller.gateway.requests.call import Answering, Call, PendingResult, caught, run_steps
 from linkwork.controller.gateway.requests.order_outcomes import (
     busy,
     effect_map,
@@ -24,7 +24,6 @@ from linkwork.controller.gateway.requests.order_outcomes import (
     refusal,
     wrong_state,
 )
-from linkwork.controller.gateway.requests.pending_steps import Answering, PendingResult, caught, run_steps
 from linkwork.controller.motion.references.reference import GoalStatus
 from linkwork.controller.planning.messages.planner_messages import (
     MachineState,

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from linkwork.controller.exchange.orders import NOW, CancelGoal, Order, Retime, StartGoal
 from linkwork.controller.gateway.goals.goal_queue import Handed, junction
 from linkwork.controller.gateway.order_queue import Asked, OrderEffect
-from linkwork.controller.gateway.requests.pending_steps import PendingResult, Steps
+from linkwork.controller.gateway.requests.call import PendingResult, Steps
 from linkwork.controller.motion.references.reference import GoalStatus
 from linkwork.controller.planning.messages.planner_messages import PlannedGoal, PlanResult
 from linkwork.controller.planning.messages.planner_start import REWALK

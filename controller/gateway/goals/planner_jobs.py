@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from linkwork.controller.exchange.shared_memory import GOAL_SLOTS
 from linkwork.controller.gateway.history import Requester
-from linkwork.controller.gateway.requests.pending_steps import PendingResult
+from linkwork.controller.gateway.requests.call import PendingResult
 from linkwork.controller.planning.messages.planner_messages import (
     MachineState,
     PlanAnswer,

@@ -15,9 +15,8 @@ from linkwork.controller.gateway.goals.stream_intake import StreamIntake
 from linkwork.controller.gateway.history import Requester
 from linkwork.controller.gateway.order_queue import OrderEffect
 from linkwork.controller.gateway.records.messages import UNDER_WAY
-from linkwork.controller.gateway.requests.call import Call
+from linkwork.controller.gateway.requests.call import Answering, Call
 from linkwork.controller.gateway.requests.order_outcomes import place
-from linkwork.controller.gateway.requests.pending_steps import Answering
 from linkwork.controller.planning.goals.goal_set import complete, index_of
 from linkwork.controller.planning.messages.planner_start import Start
 from linkwork.machine import Machine

@@ -8,7 +8,7 @@ import numpy as np
 
 from linkwork.controller.exchange.orders import OrderOutcome, SwitchConstraint
 from linkwork.controller.gateway.order_queue import OrderEffect
-from linkwork.controller.gateway.requests.call import Call
+from linkwork.controller.gateway.requests.call import Answering, Call
 from linkwork.controller.gateway.requests.order_outcomes import (
     ANSWER_WITHIN_S,
     carry_out,
@@ -16,7 +16,6 @@ from linkwork.controller.gateway.requests.order_outcomes import (
     place,
     until,
 )
-from linkwork.controller.gateway.requests.pending_steps import Answering
 from linkwork.controller.supervision.state_machine import State
 from linkwork.machine.constraint_sets import names_of
 from linkwork.machine.nearest_name import nearest

@@ -31,7 +31,7 @@ from linkwork.controller.gateway.order_queue import OrderEffect
 from linkwork.controller.gateway.records.messages import state_name
 from linkwork.controller.gateway.requests import state_answers as answers
 from linkwork.controller.gateway.requests.assembly_requests import confirm_branch, switch_constraint
-from linkwork.controller.gateway.requests.call import Call
+from linkwork.controller.gateway.requests.call import Answering, Call
 from linkwork.controller.gateway.requests.describe import describe
 from linkwork.controller.gateway.requests.lease import LeaseChange
 from linkwork.controller.gateway.requests.order_outcomes import (
@@ -43,7 +43,6 @@ from linkwork.controller.gateway.requests.order_outcomes import (
     place,
     until,
 )
-from linkwork.controller.gateway.requests.pending_steps import Answering
 from linkwork.controller.gateway.requests.signal_requests import edges, set_signals, wait_for_condition
 from linkwork.controller.gateway.requests.tuning_requests import HANDLERS as TUNING_HANDLERS
 from linkwork.controller.gateway.requests.tuning_requests import preload_order

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from linkwork.controller.exchange.orders import NOW, Order
 from linkwork.controller.gateway.order_queue import Asked, Condition, OrderEffect
-from linkwork.controller.gateway.requests.call import Call
-from linkwork.controller.gateway.requests.pending_steps import Answering, PendingResult
+from linkwork.controller.gateway.requests.call import Answering, Call, PendingResult
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.request_table import REQUESTS
 

@@ -16,9 +16,8 @@ from linkwork.controller.exchange.records import RecordLayout
 from linkwork.controller.gateway.goals.goal_requests import need_signals
 from linkwork.controller.gateway.order_queue import OrderEffect, Rows
 from linkwork.controller.gateway.records.messages import state_name
-from linkwork.controller.gateway.requests.call import Call
+from linkwork.controller.gateway.requests.call import Answering, Call, PendingResult
 from linkwork.controller.gateway.requests.order_outcomes import effect_map, place, until
-from linkwork.controller.gateway.requests.pending_steps import Answering, PendingResult
 from linkwork.machine import Machine
 from linkwork.multibody.expressions.conditions import Condition
 from linkwork.protocol.codes import RequestCode

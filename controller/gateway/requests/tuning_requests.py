@@ -21,8 +21,8 @@ import numpy as np
 from linkwork.controller.exchange.orders import SetGains, SetPayload
 from linkwork.controller.gateway.goals.payload_change import rewalk
 from linkwork.controller.gateway.order_queue import OrderEffect
+from linkwork.controller.gateway.requests.call import Answering, run_steps
 from linkwork.controller.gateway.requests.order_outcomes import effect_map, place
-from linkwork.controller.gateway.requests.pending_steps import Answering, run_steps
 from linkwork.machine.sections.bounds import PayloadBounds
 
 if TYPE_CHECKING:

@@ -1,4 +1,7 @@
-"""Jogs: velocity by hand, to rest when it is not repeated, within the limits that hold for streams too."""
+"""Jogs: velocity by hand, to rest when it is not repeated, within the limits that hold for streams too.
+
+The section `workspace` of the machine file also limits the speeds of points.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,12 @@ from numpy.typing import NDArray
 from linkwork.arrays import Floats
 from linkwork.controller.motion.limits.effort_limits import Limited
 from linkwork.controller.motion.limits.held_back import HeldBack
-from linkwork.controller.motion.limits.workspace_limits import WorkspaceLimits
 from linkwork.controller.motion.streams.planned_reference import PlannedReference
 from linkwork.controller.motion.streams.stream_limiter import StreamLimiter
 from linkwork.controller.motion.streams.stream_limits import SPEED_MARGIN
 from linkwork.machine import Machine
 from linkwork.multibody import Workspace
+from linkwork.multibody.tree.kinematics import kinematics
 
 _LIMITED = {
     HeldBack.POSITION: int(Limited.JOG_POSITION),
@@ -93,3 +96,25 @@ class Jog(PlannedReference):
     def resting(self) -> bool:
         """Whether the jog has come to rest and no velocity is asked for."""
         return not self._wanted.any() and self.still
+
+
+_SPEED_SHARE = 0.96
+"""Of the largest speed that jogs aim at: they are checked a little ahead."""
+
+
+class WorkspaceLimits:
+    """The points of one machine; `estimate` is the workspace that the tick keeps current."""
+
+    def __init__(self, machine: Machine, estimate: Workspace) -> None:
+        self._estimate, self._work = estimate, machine.workspace()
+        self._points = np.array([region.index for region in machine.regions], np.int64)
+        self._velocity = self._work.point_velocity
+        self._speed = np.array([region.speed for region in machine.regions])
+
+    def share(self, v: Floats) -> float:
+        """The largest factor, up to 1, on the joints' velocities v (nv) that keeps every point's speed."""
+        work = self._work
+        work.q[:], work.v[:] = self._estimate.q, v
+        kinematics(*work.arguments)
+        speeds = np.linalg.norm(self._velocity[self._points], axis=1)
+        return float(min(1.0, np.min(_SPEED_SHARE * self._speed / np.maximum(speeds, 1e-12))))

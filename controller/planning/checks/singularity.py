@@ -1,4 +1,4 @@
-"""Distance of a set of coordinates from a singularity: singular values of its scaled Jacobian.
+"""Distance from singularities of goal coordinates, closures and motors: singular values of scaled Jacobians.
 
 Lengths count in units of the machine's reach, so that metres and radians are comparable in one matrix. With k
 = nv coordinates θ˙ = J v can be solved for v as long as the smallest singular value is above zero.
@@ -7,11 +7,14 @@ Lengths count in units of the machine's reach, so that metres and radians are co
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from linkwork.arrays import Floats
+from linkwork.controller.planning.walk.walk import Walk
 from linkwork.machine.building.initial_assembly import admitted_velocities
+from linkwork.machine.checks.controllability import LEAST_LEVERAGE
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.coordinate_scales import scales
 from linkwork.multibody.mechanism import Mechanism
@@ -109,3 +112,30 @@ def _poses(mechanism: Mechanism, q: Floats) -> list[Floats]:
         return [q]
     away = 0.37 * np.sin(1.0 + np.arange(mechanism.nq))
     return [q + share * away for share in (0.0, 1.0, -1.0, 2.0)]
+
+
+Closest = dict[str, float | int] | None
+
+
+def closest(walked: Walk, values: Floats | None, limit: float | None = None) -> Closest:
+    """Return the smallest of these values (samples), its `sample`, `time_s` and, where given, the `limit`."""
+    if values is None or not len(values):
+        return None
+    sample = int(np.argmin(values))
+    found: dict[str, float | int] = {"smallest": float(values[sample]), "sample": sample}
+    found["time_s"] = float(walked.s[sample])
+    return found if limit is None else {**found, "limit": limit}
+
+
+def singularities(walked: Walk, goal: Closest) -> dict[str, Any]:
+    """The report's entry of this name: `goal`, `closures` and `motors`, each None where it does not apply.
+
+    `goal`: the scaled Jacobian of the goal's coordinates, as found before. `closures`: smallest singular
+    value of the closures' scaled rows, of their ordinary size; 0 at a pose where branches meet. `motors`: the
+    motors' leverage.
+    """
+    return {
+        "goal": goal,
+        "closures": closest(walked, walked.closures),
+        "motors": closest(walked, walked.leverage, LEAST_LEVERAGE),
+    }

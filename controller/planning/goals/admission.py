@@ -17,12 +17,15 @@ import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.controller.exchange.goal_force_part import ForcePart
-from linkwork.controller.planning.checks.closure_load_check import bearing_demands
-from linkwork.controller.planning.checks.contact_check import touched
 from linkwork.controller.planning.checks.effort_check import Efforts
 from linkwork.controller.planning.checks.kinematic_check import SLOWEST, LimitCheck, demands, rate
-from linkwork.controller.planning.checks.singularity import smallest_singular_value, what_is_stretched
-from linkwork.controller.planning.checks.singularity_margin import Closest, singularities
+from linkwork.controller.planning.checks.load_check import bearing_demands, touched
+from linkwork.controller.planning.checks.singularity import (
+    Closest,
+    singularities,
+    smallest_singular_value,
+    what_is_stretched,
+)
 from linkwork.controller.planning.checks.workspace_check import region_demands
 from linkwork.controller.planning.goals.force_goals import approach_limit
 from linkwork.controller.planning.messages.planner_start import Start

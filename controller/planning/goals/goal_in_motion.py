@@ -15,7 +15,7 @@ import numpy as np
 from linkwork.arrays import Floats
 from linkwork.controller.exchange.goal_block import BlockError
 from linkwork.controller.planning.goals.force_goals import with_gaps
-from linkwork.controller.planning.goals.frame_motion import expected
+from linkwork.controller.planning.goals.frame_goals import expected
 from linkwork.controller.planning.messages.planner_messages import GoalBefore
 from linkwork.controller.planning.messages.planner_start import Start
 from linkwork.controller.planning.paths.path import Path

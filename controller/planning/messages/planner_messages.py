@@ -4,21 +4,72 @@
     ready   {ready: true}, once, when the kernels are there; jobs may be sent before
     answer  {id, goal | verdict | error}
 
-These classes are all that either side sees; `pack_*` and `read_*` are the only code that knows the maps.
+Frames on the pipes: four bytes of length, little endian, then MessagePack. These classes are all that either
+side sees; `pack_*` and `read_*` are the only code that knows the maps.
 """
 
 from __future__ import annotations
 
+import struct
 from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any, Final
 
+import msgpack
 from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 
 from linkwork.controller.exchange.orders import After, Fresh, GoalBegin, Retime, Splice
 from linkwork.controller.exchange.shared_memory import GOAL_SLOTS
-from linkwork.controller.planning.messages.pipe_frames import BadFrame, pack_frame, read_body
 from linkwork.protocol.codes import RequestCode
+from linkwork.protocol.decoding import NotDecodable, decode
 from linkwork.protocol.errors import RequestError
+
+_LENGTH = struct.Struct("<I")
+LONGEST = 64 * 1024 * 1024
+"""Bytes; a longer frame is no frame of ours."""
+
+
+class BadFrame(ValueError):
+    """The bytes are no frames: the two ends no longer agree where one begins."""
+
+
+def pack_frame(content: object) -> bytes:
+    """The bytes of one frame."""
+    body = msgpack.packb(content)
+    return _LENGTH.pack(len(body)) + bytes(body)
+
+
+class FrameReader:
+    """Cuts a stream of bytes into frames."""
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+
+    def feed(self, data: bytes) -> None:
+        """Add bytes read from the pipe."""
+        self._buffer += data
+
+    def next(self) -> bytes | None:
+        """The body of the next whole frame, or None. Raises BadFrame when the length cannot be right."""
+        if len(self._buffer) < _LENGTH.size:
+            return None
+        (length,) = _LENGTH.unpack_from(self._buffer)
+        if length > LONGEST:
+            raise BadFrame(f"a frame of {length} bytes was announced, at most {LONGEST} are allowed")
+        end = _LENGTH.size + length
+        if len(self._buffer) < end:
+            return None
+        body = bytes(self._buffer[_LENGTH.size : end])
+        del self._buffer[:end]
+        return body
+
+
+def read_body(body: bytes) -> Any:
+    """The content of a frame's body. Raises BadFrame when it is not MessagePack within the limits."""
+    try:
+        return decode(body, most_list=len(body), most_map=len(body))
+    except NotDecodable as error:
+        raise BadFrame(f"a frame is not readable as MessagePack: {error}") from None
+
 
 Slot = Annotated[int, Field(ge=-1, lt=GOAL_SLOTS)]
 

@@ -28,10 +28,10 @@ from linkwork.controller.planning.goals.frame_goals import (
     admit_in_frame,
     frame_motions,
     in_world,
+    path_with,
     refuse_behind_waiting,
     with_frame,
 )
-from linkwork.controller.planning.goals.frame_motion import path_with
 from linkwork.controller.planning.goals.goal_in_motion import GoalInMotion
 from linkwork.controller.planning.goals.goal_set import complete, index_of
 from linkwork.controller.planning.goals.path_actions import Actions, PlannedActions

@@ -7,8 +7,14 @@ import select
 import subprocess
 from collections.abc import Sequence
 
-from linkwork.controller.planning.messages.pipe_frames import BadFrame, FrameReader
-from linkwork.controller.planning.messages.planner_messages import PlanAnswer, PlanJob, pack_job, read_answer
+from linkwork.controller.planning.messages.planner_messages import (
+    BadFrame,
+    FrameReader,
+    PlanAnswer,
+    PlanJob,
+    pack_job,
+    read_answer,
+)
 from linkwork.timing.children import Child
 
 _READ_BYTES = 1 << 20

@@ -20,9 +20,10 @@ from linkwork.controller.configuration import configured
 from linkwork.controller.controller_options import PlannerOptions
 from linkwork.controller.exchange.shared_memory import Shared, SharedMismatch
 from linkwork.controller.planning.goals.goal_in_motion import GoalInMotion, Words
-from linkwork.controller.planning.messages.pipe_frames import BadFrame, FrameReader
 from linkwork.controller.planning.messages.planner_messages import (
     READY,
+    BadFrame,
+    FrameReader,
     PlanAnswer,
     PlanJob,
     PlanResult,

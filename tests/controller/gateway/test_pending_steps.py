@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkwork.controller.gateway.requests.pending_steps import PendingResult, Steps, caught, run_steps
+from linkwork.controller.gateway.requests.call import PendingResult, Steps, caught, run_steps
 from linkwork.protocol.codes import RequestCode
 from linkwork.protocol.errors import RequestError
 

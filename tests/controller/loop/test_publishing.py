@@ -111,7 +111,7 @@ def test_payloads_are_taken_in_only_when_they_change(monkeypatch: pytest.MonkeyP
         counted.append(arguments)
         return carrying(*arguments)
 
-    monkeypatch.setattr("linkwork.controller.loop.publishing.carrying", counting)
+    monkeypatch.setattr("linkwork.controller.loop.loop.carrying", counting)
     rig.run(0.05)
     assert counted == []
     point = rig.machine.payloads[0]

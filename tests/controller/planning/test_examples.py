@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from linkwork.cli.demo_command import files_of
 from linkwork.controller.planning.messages.planner_start import Start
 from linkwork.controller.planning.paths.path import Path as Way
 from linkwork.controller.planning.process.planner import judge, plan
 from linkwork.controller.planning.walk.walk import walk
 from linkwork.demos import DEMOS, demo_named
-from linkwork.demos.demo_report import files_of
 from linkwork.machine import Machine, load
 from linkwork.machine.constraint_sets import constraint_sets
 from linkwork.trajectories.trajectory_file import read_trajectory_file

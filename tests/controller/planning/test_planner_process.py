@@ -19,8 +19,9 @@ from linkwork.controller.exchange.goal_block import GoalBlock
 from linkwork.controller.exchange.orders import After, Fresh, Retime, Splice
 from linkwork.controller.exchange.records import layout_for
 from linkwork.controller.exchange.shared_memory import Shared
-from linkwork.controller.planning.messages.pipe_frames import BadFrame, FrameReader, pack_frame
 from linkwork.controller.planning.messages.planner_messages import (
+    BadFrame,
+    FrameReader,
     GoalBefore,
     MachineState,
     PlanAnswer,
@@ -28,6 +29,7 @@ from linkwork.controller.planning.messages.planner_messages import (
     PlannedGoal,
     Verdict,
     pack_answer,
+    pack_frame,
     pack_job,
     read_answer,
     read_job,

@@ -1,4 +1,4 @@
-"""A demo for people: its summary, and its trajectories as files for `linkwork send`."""
+"""`linkwork demo`: a machine in motion, its summary, and its trajectories as files for `linkwork send`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,33 @@ from typing import Any
 
 from rich.console import Console
 
+from linkwork.demos import demo_named
 from linkwork.demos.demo import Demo
+from linkwork.demos.demo_options import DemoOptions
+from linkwork.demos.demo_run import run_demo
 from linkwork.reports.quantities import amount
-from linkwork.terminal.output import number, say, table
+from linkwork.terminal.failures import DONE, GOAL_FAILED
+from linkwork.terminal.output import console, emit, number, say, table
+
+
+def demo(options: DemoOptions) -> int:
+    """Run `linkwork demo NAME`."""
+    shown = demo_named(options.name)
+    if options.write is not None:
+        files = files_of(options.name, shown, options.seconds, options.speed)
+        paths = [str(path) for path in write_files(options.write, files)]
+        if options.as_json:
+            emit({"files": paths})
+        else:
+            say("\n".join(paths))
+        return DONE
+    summary = run_demo(shown, options, console)
+    if options.as_json:
+        emit(summary)
+    else:
+        show_summary(summary, console)
+    return DONE if summary["result"] in ("SUCCESSFUL", "CANCELLED") else GOAL_FAILED
+
 
 _SECTIONS = {
     "following": "follower behind its leader",
