@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import ctypes
 import time
-from typing import Protocol
 
 from linkwork.timing.system import LIBC, raise_errno
 
@@ -20,18 +19,6 @@ _CLOCK_MONOTONIC = 1
 _TIMER_ABSTIME = 1
 _EINTR = 4
 _SECOND_NS = 1_000_000_000
-
-
-class Clock(Protocol):
-    """Clock interface of a ticker; tests pass one that they advance themselves."""
-
-    def now_ns(self) -> int:
-        """Nanoseconds since some fixed instant; never goes back."""
-        ...
-
-    def sleep_until_ns(self, deadline_ns: int) -> None:
-        """Return at `deadline_ns` or later; immediately when it has passed."""
-        ...
 
 
 class _Timespec(ctypes.Structure):
@@ -79,11 +66,11 @@ class Ticker:
 
     __slots__ = ("_clock", "deadline_ns", "late_ns", "period_ns", "skipped", "slack_ns")
 
-    def __init__(self, period_ns: int, clock: Clock | None = None) -> None:
+    def __init__(self, period_ns: int, clock: MonotonicClock | None = None) -> None:
         if period_ns <= 0:
             raise ValueError(f"period_ns is {period_ns}; a period must be longer than 0")
         self.period_ns = int(period_ns)
-        self._clock: Clock = clock if clock is not None else MonotonicClock()
+        self._clock = MonotonicClock() if clock is None else clock
         self.deadline_ns = self.late_ns = self.slack_ns = self.skipped = 0
 
     def start(self, at_ns: int | None = None) -> None:

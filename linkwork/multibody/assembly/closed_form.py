@@ -14,12 +14,12 @@ minimal.py does the same for any mechanism, with variants from the Jacobian and 
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from linkwork.arrays import Floats
+from linkwork.multibody.assembly.closed_form_search import ClosedFormFourBar
 from linkwork.multibody.dynamics.tree_dynamics import dynamics
 from linkwork.multibody.functions import _set
 from linkwork.multibody.mechanism import Mechanism
@@ -27,33 +27,6 @@ from linkwork.multibody.steps.divided_steps import FASTEST, REACH, divide
 
 BETTER = 1.25
 """How many times better another variant must be before it is taken; larger ones come too near the poles."""
-
-
-class ClosedForms(Protocol):
-    """Explicit solutions of a mechanism's closures; one independent set per variant.
-
-    q (n), v (n): coordinates in rad or m and their rates; k of the n coordinates are independent.
-    """
-
-    @property
-    def independent(self) -> tuple[tuple[int, ...], ...]:
-        """Places of the independent coordinates in q, for each variant."""
-
-    def measure(self, variant: int, q: Floats) -> float:
-        """Return the distance of a variant from its singular poses at q (n): 0 there, about 1 far away."""
-
-    def complete(self, variant: int, near: Floats) -> Floats:
-        """Return the q (n) with the independent entries of `near` (n), on its branch and with its whole
-        turns.
-        """
-
-    def ratios(self, variant: int, q: Floats) -> Floats:
-        """Return A_x = dG/dq_I ((n - k) × k) at q (n), rows and columns in the order of q."""
-
-    def bias(self, variant: int, q: Floats, v: Floats) -> Floats:
-        """Return ξ (n - k numbers): accelerations of the dependent coordinates for q¨_I = 0, at q (n) and v
-        (n).
-        """
 
 
 @dataclass(frozen=True)
@@ -77,7 +50,9 @@ class ClosedFormMotion:
     velocities must be the rates of its coordinates.
     """
 
-    def __init__(self, mechanism: Mechanism, forms: ClosedForms, q: npt.ArrayLike, v: npt.ArrayLike) -> None:
+    def __init__(
+        self, mechanism: Mechanism, forms: ClosedFormFourBar, q: npt.ArrayLike, v: npt.ArrayLike
+    ) -> None:
         """Begin near q, v, whose independent entries hold. Raises ValueError for wrong lengths."""
         if mechanism.nq != mechanism.nv:
             raise ValueError("closed forms need coordinates whose rates are the velocities: no quaternions")

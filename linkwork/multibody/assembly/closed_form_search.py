@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from linkwork.arrays import Floats, Integers
-from linkwork.multibody.assembly.closed_form import ClosedForms
 from linkwork.multibody.assembly.four_bar_closed_form import FourBar
 from linkwork.multibody.constraints import PinClosure, PointClosure, RevoluteClosure
 from linkwork.multibody.constraints.constraint import Frame
@@ -36,6 +35,7 @@ _REMEDY = "remove closed_form: `minimal` then solves the closures by Newton's me
 class ClosedFormFourBar:
     """Closed forms of a four-bar in a mechanism's coordinates: a[i] = offsets[i] + signs[i] q[places[i]].
 
+    They are explicit solutions of the mechanism's closures, with one independent set for each variant.
     q (3), v (3): the mechanism's coordinates, rad, and their rates; `places` (3), `signs` (3), `offsets` (3,
     rad).
     """
@@ -56,23 +56,23 @@ class ClosedFormFourBar:
         return tuple((int(self.places[own]),) for (own,) in self.linkage.independent)
 
     def measure(self, variant: int, q: Floats) -> float:
-        """Return the distance of a variant from its singular poses, see `ClosedForms.measure`."""
+        """Return the distance of a variant from its singular poses at q (3): 0 there, about 1 far away."""
         return self.linkage.measure(variant, self.angles(q))
 
     def complete(self, variant: int, near: Floats) -> Floats:
-        """Return the pose q (3) with the independent coordinate of `near` (3), on its branch."""
+        """Return the q (3) with the independent coordinate of `near` (3), on its branch and whole turns."""
         q = np.empty(3)
         q[self.places] = self.signs * (self.linkage.complete(variant, self.angles(near)) - self.offsets)
         return q
 
     def ratios(self, variant: int, q: Floats) -> Floats:
-        """Return A_x (2 × 1) at q (3)."""
+        """Return A_x = dG/dq_I (2 × 1) at q (3), rows and columns in the order of q."""
         own = self.linkage.independent[variant][0]
         rates = self.linkage.ratios(variant, self.angles(q))[:, 0]
         return self._dependent(variant, self.signs[own] * rates)[:, None]
 
     def bias(self, variant: int, q: Floats, v: Floats) -> Floats:
-        """Return ξ (2; rad/s²) at q (3) and v (3)."""
+        """Return ξ (2; rad/s²) at q (3) and v (3): accelerations of the dependent angles for q¨_I = 0."""
         return self._dependent(
             variant, self.linkage.bias(variant, self.angles(q), self.signs * v[self.places])
         )
@@ -130,7 +130,7 @@ def four_bar_of(mechanism: Mechanism) -> ClosedFormFourBar:
     )
 
 
-CLOSED_FORMS: dict[str, Callable[[Mechanism], ClosedForms]] = {"four_bar": four_bar_of}
+CLOSED_FORMS: dict[str, Callable[[Mechanism], ClosedFormFourBar]] = {"four_bar": four_bar_of}
 """By the names that files use: what finds the closed forms in a mechanism."""
 
 
