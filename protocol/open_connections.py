@@ -176,7 +176,10 @@ class HeldMemory:
             self._pending.clear()
             return
         self._since_s = now_s if self._since_s is None else self._since_s
-        closing = self._suspects([each for one in sockets for each in one.open], now_s - self._since_s)
+        late_s = now_s - self._since_s
+        if grown > 2 * self._most_bytes:  # there is no time to find them one kind after the other
+            late_s = max(late_s, 0.5 * self._patience_s)
+        closing = self._suspects([each for one in sockets for each in one.open], late_s)
         if not any(each.open for each in sockets):
             self._usual = used  # of this process itself
         why = (
@@ -189,7 +192,7 @@ class HeldMemory:
         if late_s > self._patience_s:
             self._due_s += _PAUSE_S  # for ZeroMQ to free what they held
             return connections[len(connections) // 2 :]
-        request = termios.FIONREAD if late_s < 0.5 * self._patience_s else termios.TIOCOUTQ
+        requests = (termios.FIONREAD, termios.TIOCOUTQ)[: 1 if late_s < 0.5 * self._patience_s else 2]
         for each in connections:
-            self._pending[each] += _pending_bytes(each, request)
+            self._pending[each] += sum(_pending_bytes(each, request) for request in requests)
         return [each for each in connections if self._pending[each] > _MUCH_BYTES]

@@ -81,10 +81,11 @@ def lockstep() -> LogSource:
 class GatewayRig:
     """A plant and a controller as processes of their own, in a runtime folder of their own.
 
-    The machine is the SCARA with limits on lost states so wide that a busy computer raises no fault.
+    The machine is the SCARA with limits on lost states so wide that a busy computer raises no fault. A
+    `comment` ends its file.
     """
 
-    def __init__(self, folder: Path, pace: str) -> None:
+    def __init__(self, folder: Path, pace: str, comment: str = "") -> None:
         self.folder, self.pace = folder, pace
         self.seat = MachineEndpoints(folder / "scara")
         self.config = folder / "scara.yaml"
@@ -93,7 +94,7 @@ class GatewayRig:
             "command_timeout_periods: 20", "command_timeout_periods: 3000\n  peer_timeout_s: 2"
         )
         text += "  loss_limit: 5000\n  loss_ratio_per_s: 1.0\n  lease_s: 4.0\n  orphan_timeout_s: 20\n"
-        self.config.write_text(text)
+        self.config.write_text(text + comment)
         self.log = folder / "log"
         self.children: list[Child] = []
         self.clients: list[RequestClient] = []
@@ -206,12 +207,12 @@ def rigs() -> Iterator[Callable[[str], GatewayRig]]:
 
 
 @pytest.fixture
-def rig() -> Iterator[Callable[[str], GatewayRig]]:
+def rig() -> Iterator[Callable[..., GatewayRig]]:
     """Makes rigs that one test has for itself and may damage."""
     made: list[GatewayRig] = []
 
-    def make(pace: str) -> GatewayRig:
-        made.append(GatewayRig(Path(tempfile.mkdtemp(prefix="lw-")), pace))
+    def make(pace: str, comment: str = "") -> GatewayRig:
+        made.append(GatewayRig(Path(tempfile.mkdtemp(prefix="lw-")), pace, comment))
         return made[-1]
 
     yield make

@@ -146,6 +146,57 @@ def test_a_message_of_endless_frames_is_not_held(rigs: Make, where: str, kind: b
     assert rig.ask("status")["device"]["connected"]
 
 
+def flooded(one: socket.socket, message: bytes, times: int) -> None:
+    """Send a message of one frame so often, without reading; the other end may close the connection."""
+    with suppress(BrokenPipeError, ConnectionResetError):
+        one.sendall((b"\x02" + len(message).to_bytes(8, "big") + message) * times)
+
+
+def test_answers_that_nobody_reads_are_bounded(rig: Callable[..., GatewayRig]) -> None:
+    """Half a gibibyte of answers to `describe`, which has the file's text."""
+    mine = rig("lockstep", "#" * MIB)
+    mine.connected()
+    before = resident_bytes(mine.gateway.pid)
+    crowd = [stranger(mine.seat.requests, b"DEALER") for _ in range(8)]
+    polls = [select.poll() for _ in crowd]
+    for one, poll in zip(crowd, polls, strict=True):
+        poll.register(one, select.POLLHUP)
+        flooded(one, pack_request(1, "describe", {}), 64)
+
+    def ended() -> bool:
+        assert mine.ask("status")["device"]["connected"]
+        assert resident_bytes(mine.gateway.pid) < before + 350 * MIB
+        return all(any(event & select.POLLHUP for _, event in poll.poll(0)) for poll in polls)
+
+    wait_for(ended, "the end of the connections")
+    for one in crowd:
+        one.close()
+
+
+@pytest.mark.parametrize(
+    ("where", "kind", "message"),
+    [
+        ("telemetry", b"SUB", b"\1"),
+        ("plant", b"DEALER", msgpack.packb({"type": "hello", "protocol": 0})),
+    ],
+)
+def test_messages_that_nobody_reads_are_bounded(rigs: Make, where: str, kind: bytes, message: bytes) -> None:
+    """Subscribers that read nothing while time advances, and controllers that read no refusal."""
+    rig = rigs("lockstep")
+    rig.enabled()
+    pid = (rig.plant if where == "plant" else rig.gateway).pid
+    before = resident_bytes(pid)
+    crowd = [stranger(getattr(rig.seat, where), kind) for _ in range(20)]
+    for _ in range(4):
+        for one in crowd:
+            flooded(one, message, 1 if where == "telemetry" else 2000)
+        rig.ask("advance", ticks=1000)
+        assert resident_bytes(pid) < before + 100 * MIB
+    assert rig.ask("status")["device"]["connected"]
+    for one in crowd:
+        one.close()
+
+
 def test_announced_frames_are_not_held(rigs: Make) -> None:
     rig = rigs("lockstep")
     rig.connected()
