@@ -327,7 +327,7 @@ def _check_target(target: Mapping[str, float], document: Document, place: Place,
         each = limits[machine.aliases.get(name, name)]
         low, high = each.position
         if not low <= value <= high:
-            found, unit = f"{name} {value:.6g}", "rad" if each.is_angle else "m"
+            found, unit = f"{name} {value:.6g}", each.unit
             allowed = f"{low:.6g} to {high:.6g} {unit}"
             text = "this position is beyond the limits"
             problems.append(document.problem((*place, name), text, found=found, allowed=allowed))

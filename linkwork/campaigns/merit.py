@@ -30,7 +30,7 @@ def figure_names(machine: Machine, measured: Sequence[str]) -> dict[str, str]:
         unit = "rad" if angles[name] else "m"
         found |= {f"error_max.{name}": unit, f"error_rms.{name}": unit, f"error_end.{name}": unit}
     for motor in machine.motors:
-        unit = "N m" if motor.is_angle else "N"
+        unit = motor.effort_unit
         found |= {f"effort_peak.{motor.joint}": unit, f"effort_rms.{motor.joint}": unit}
     return found | {
         "effort_share": "1", "speed_share": "1", "energy": "J", "duration": "s", "settling": "s",

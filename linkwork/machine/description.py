@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.brief import Brief
+from linkwork.machine.fingerprints import fingerprint
 from linkwork.machine.frames import MovingFrame
 from linkwork.machine.problems import Problem
 from linkwork.machine.scene import Scene
@@ -121,8 +122,8 @@ class Machine(Brief):
     none. `signals` are the inputs and outputs beside
     motors and sensors, both in the order of the file. `scene` has the loose parts and grippers of the
     simulated plant, `visuals` the shapes of bodies for drawings, `frames` are the moving frames. `aliases`
-    has the machine's names by their foreign names. The hashes are hex SHA-256 texts: of the interface on
-    which both ends of the device link must agree, of the two models' physics, and of everything.
+    has the machine's names by their foreign names. The hashes are hex SHA-256 texts: of the two models'
+    physics, and of everything.
     """
 
     name: str
@@ -146,7 +147,6 @@ class Machine(Brief):
     controller: ControllerSettings
     driver: DriverSettings
     twin: TwinSettings
-    interface_hash: str
     model_hash: str
     plant_model_hash: str
     config_hash: str
@@ -204,16 +204,39 @@ class Machine(Brief):
         return work
 
     def interface(self) -> dict[str, Any]:
-        """Return what both ends of the device link must agree on, see `interface_of`."""
-        return interface_of(
-            self.joints,
-            self.motors,
-            self.sensors,
-            self.plant.period_s,
-            self.force_sensors,
-            self.switchable,
-            self.signals,
-        )
+        """Return what both ends of the device link must agree on, as plain data.
+
+        Joints, motors and sensors in order with units, and the period; `force_sensors`, names of `switchable`
+        constraints and `signals` where the machine has some.
+        """
+        more = {
+            "force_sensors": [
+                {
+                    "name": sensor.name,
+                    "unit": sensor.unit,
+                    "frame": sensor.frame,
+                    "components": list(sensor.components),
+                }
+                for sensor in self.force_sensors
+            ],
+            "switchable": list(self.switchable),
+            "signals": [signal.interface() for signal in self.signals],
+        }
+        return {
+            "joints": [{"name": joint.name, "unit": joint.unit} for joint in self.joints],
+            "motors": [{"joint": motor.joint, "unit": motor.effort_unit} for motor in self.motors],
+            "sensors": [
+                {"joint": sensor.joint, "unit": sensor.unit, "velocity": sensor.velocity}
+                for sensor in self.sensors
+            ],
+            "period_s": self.period_s,
+            **{key: value for key, value in more.items() if value},
+        }
+
+    @cached_property
+    def interface_hash(self) -> str:
+        """Hash of the interface, hex SHA-256."""
+        return fingerprint(self.interface())
 
     @cached_property
     def inputs(self) -> tuple[Signal, ...]:
@@ -286,39 +309,3 @@ class Machine(Brief):
         """Return the place of a coordinate (joint or task) in the mechanism's order, or None."""
         names = self.mechanism.coordinate_names
         return names.index(name) if name in names else None
-
-
-def interface_of(
-    joints: tuple[Limits, ...],
-    motors: tuple[Motor, ...],
-    sensors: tuple[Sensor, ...],
-    period_s: float,
-    force_sensors: tuple[ForceSensor, ...] = (),
-    switchable: tuple[str, ...] = (),
-    signals: tuple[Signal, ...] = (),
-) -> dict[str, Any]:
-    """Return the interface as plain data: joints, motors, sensors in order with units, and the period.
-
-    `force_sensors`, names of `switchable` constraints, and `signals` are there where the machine has some.
-    """
-    forces = [
-        {
-            "name": sensor.name,
-            "unit": sensor.unit,
-            "frame": sensor.frame,
-            "components": list(sensor.components),
-        }
-        for sensor in force_sensors
-    ]
-    return {
-        "joints": [{"name": joint.name, "unit": "rad" if joint.is_angle else "m"} for joint in joints],
-        "motors": [{"joint": motor.joint, "unit": "N m" if motor.is_angle else "N"} for motor in motors],
-        "sensors": [
-            {"joint": sensor.joint, "unit": "rad" if sensor.is_angle else "m", "velocity": sensor.velocity}
-            for sensor in sensors
-        ],
-        "period_s": period_s,
-        **({"force_sensors": forces} if forces else {}),
-        **({"switchable": list(switchable)} if switchable else {}),
-        **({"signals": [signal.interface() for signal in signals]} if signals else {}),
-    }

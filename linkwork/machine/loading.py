@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +37,8 @@ from linkwork.machine.checks.holding import holding_warnings
 from linkwork.machine.checks.rank_gap import rank_warnings
 from linkwork.machine.checks.references import check_references
 from linkwork.machine.checks.schema_validation import validate
-from linkwork.machine.description import LoadLimit, Machine, interface_of
+from linkwork.machine.description import LoadLimit, Machine
+from linkwork.machine.fingerprints import fingerprint
 from linkwork.machine.frames import MovingFrame
 from linkwork.machine.nearest_name import nearest
 from linkwork.machine.problems import MachineError, Problem
@@ -114,9 +113,6 @@ def machine_in(document: Document, plant_set: Sequence[str] = (), *, offline: bo
         controller=file.controller,
         driver=file.driver,
         twin=file.twin,
-        interface_hash=fingerprint(
-            interface_of(joints, motors, sensors, file.plant.period_s, feeling, switchable, signals)
-        ),
         model_hash=fingerprint(building.physics(file)),
         plant_model_hash=fingerprint(building.physics(plant_file, plant=True)),
         config_hash=fingerprint([building.everything(file), building.everything(plant_file)]),
@@ -397,23 +393,3 @@ def moving_frames(file: MachineFile, mechanism: Mechanism) -> tuple[MovingFrame,
             )
         )  # fmt: skip
     return tuple(found)
-
-
-def fingerprint(data: Any) -> str:
-    """Return the hex SHA-256 of plain data, dataclasses and arrays, independent of the order of keys."""
-    text = json.dumps(_plain(data), sort_keys=True, separators=(",", ":"), allow_nan=True)
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _plain(data: Any) -> Any:
-    if is_dataclass(data) and not isinstance(data, type):
-        return {field.name: _plain(getattr(data, field.name)) for field in fields(data)}
-    if isinstance(data, dict):
-        return {str(key): _plain(value) for key, value in data.items()}
-    if isinstance(data, np.ndarray):
-        return _plain(data.tolist())
-    if isinstance(data, (list, tuple)):
-        return [_plain(value) for value in data]
-    if isinstance(data, (float, np.floating)):
-        return float(data) + 0.0
-    return data

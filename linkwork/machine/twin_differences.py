@@ -31,16 +31,14 @@ class TwinDifference:
 
 def differences(machine: Machine) -> tuple[TwinDifference, ...]:
     """Return the monitored differences: those of the motors, of the goal coordinates, of the energy."""
-    settings, turns = machine.twin, {each.name: each.is_angle for each in machine.coordinates}
+    settings, units = machine.twin, {each.name: each.effort_unit for each in machine.coordinates}
     share = math.inf if settings.effort_share is None else settings.effort_share
     motors = [
-        TwinDifference(each.joint, "motor", "N m" if each.is_angle else "N", share * each.max_effort)
+        TwinDifference(each.joint, "motor", each.effort_unit, share * each.max_effort)
         for each in machine.motors
     ]
     goals = [
-        TwinDifference(
-            name, "coordinate", "N m" if turns[name] else "N", settings.efforts.get(name, math.inf)
-        )
+        TwinDifference(name, "coordinate", units[name], settings.efforts.get(name, math.inf))
         for name in machine.goal_coordinates
     ]
     return (*motors, *goals, TwinDifference(ENERGY, "energy", "J", settings.energy_threshold))

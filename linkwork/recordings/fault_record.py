@@ -101,7 +101,7 @@ def _panels(part: dict[str, Floats], machine: Machine, fault: dict[str, Any]) ->
     velocities = {joint.name: joint.velocity for joint in machine.joints}
     for name, at in _concerned(part, machine, fault):
         limits = next(each for each in machine.coordinates if each.name == name)
-        unit = "rad" if limits.is_angle else "m"
+        unit = limits.unit
         curves = {"reference": part[f"reference.{name}"], "measured": at}
         panels.append(SignalPanel(f"{name} / {unit}", curves, limits.position))
         if name in velocities and f"v.{name}" in part:

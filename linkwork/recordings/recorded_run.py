@@ -164,11 +164,11 @@ class RecordedRun:
                 found.append(self._happening(int(rows[0]), "crossing", text))
 
         for k, joint in enumerate(machine.joints):
-            unit = "rad" if joint.is_angle else "m"
+            unit = joint.unit
             speed = np.abs(table["v"][:, k])
             crossed(speed > joint.velocity, f"speed of {joint.name} exceeds {joint.velocity:.4g} {unit}/s")
         for k, limits in enumerate(machine.coordinates):
-            unit = "rad" if limits.is_angle else "m"
+            unit = limits.unit
             at, (low, high) = table["coordinate"][:, k], limits.position
             crossed(at > high, f"{limits.name} is above {high:.4g} {unit}")
             crossed(at < low, f"{limits.name} is below {low:.4g} {unit}")
@@ -176,7 +176,7 @@ class RecordedRun:
             error = np.abs(at - table["reference"][:, k])
             crossed(error > allowed, f"following error of {limits.name} exceeds {allowed:.4g} {unit}")
         for k, motor in enumerate(machine.motors):
-            unit, most = "N m" if motor.is_angle else "N", motor.max_effort
+            unit, most = motor.effort_unit, motor.max_effort
             effort = np.abs(table["effort"][:, k])
             crossed(effort >= _NEAR_LIMIT * most, f"effort of {motor.joint} reaches {most:.4g} {unit}")
         return found

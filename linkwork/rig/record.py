@@ -64,7 +64,7 @@ class Names:
         if name not in names:
             raise KeyError(_unknown("motor", name, names))
         at = names.index(name)
-        return at, "N m" if self._machine.motors[at].is_angle else "N"
+        return at, self._machine.motors[at].effort_unit
 
     def signal(self, name: str) -> tuple[str, int]:
         """The channel of a signal in the log, and its place there. Raises KeyError."""
@@ -77,7 +77,7 @@ class Names:
 
     def unit(self, coordinate: int) -> str:
         """rad or m."""
-        return "rad" if self._machine.coordinates[coordinate].is_angle else "m"
+        return self._machine.coordinates[coordinate].unit
 
     def path_tolerance(self, coordinate: str) -> float:
         """The path tolerance that a goal has by default, rad or m."""

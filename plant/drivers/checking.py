@@ -293,7 +293,7 @@ class MovingExamination(DriverCheck):
             forward = self._push(scaling, effort, at)
             back = self._push(scaling, -effort, at)
             if forward > enough and back < -enough:
-                unit = "rad" if motor.is_angle else "m"
+                unit = motor.unit
                 return f"{part:.0%} of its effort: {forward:+.4g} {unit} and {back:+.4g} {unit}"
             require(
                 not (forward < -enough and back > enough),

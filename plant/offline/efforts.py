@@ -77,7 +77,7 @@ def parse_effort(text: str, machine: Machine) -> tuple[str, str]:
     Raises ValueError for unknown motors, other units, and texts that are no assignment.
     """
     key, sign, value = (part.strip() for part in text.partition("="))
-    units = {motor.joint: "N_m" if motor.is_angle else "N" for motor in machine.motors}
+    units = {motor.joint: motor.effort_unit.replace(" ", "_") for motor in machine.motors}
     keys = {f"{name}_{unit}": name for name, unit in units.items()}
     if not (key and sign and value):
         example = next(iter(keys), "shoulder_N_m")

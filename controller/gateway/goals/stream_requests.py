@@ -155,7 +155,7 @@ def _check_first(gateway: Gateway, positions: Sequence[float], intake: StreamInt
         if machine.mechanism.coordinate_wraps[index]:
             off -= 2.0 * np.pi * np.round(off / (2.0 * np.pi))
         if not abs(off) <= allowed:
-            unit = "rad" if machine.coordinates[index].is_angle else "m"
+            unit = machine.coordinates[index].unit
             text = (
                 f"points: the first set-point is {abs(off):.4g} {unit} from the machine in "
                 f"{intake.names[number]} ({here:.6g} {unit}), allowed are {allowed:g} {unit}: move there "

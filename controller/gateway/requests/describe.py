@@ -46,7 +46,7 @@ def describe(
         "motors": [
             {
                 "name": motor.joint,
-                "unit": "N m" if motor.is_angle else "N",
+                "unit": motor.effort_unit,
                 "kind": "motor",
                 "limits": {
                     "effort": finite(motor.max_effort),
@@ -60,7 +60,7 @@ def describe(
         "sensors": [
             {
                 "name": sensor.joint,
-                "unit": "rad" if sensor.is_angle else "m",
+                "unit": sensor.unit,
                 "kind": "sensor",
                 "limits": {"resolution": finite(sensor.resolution)},
             }
@@ -152,7 +152,7 @@ def _coordinate(limits: Limits, kind: Literal["joint", "task"]) -> Described:
     low, high = finite(limits.position[0]), finite(limits.position[1])
     return {
         "name": limits.name,
-        "unit": "rad" if limits.is_angle else "m",
+        "unit": limits.unit,
         "kind": kind,
         "limits": {
             "position": [low, high] if low is not None and high is not None else None,

@@ -46,7 +46,7 @@ class Efforts:
             self.rate_limit[motor.index] += motor.max_effort_rate
         driven = [motor.index for motor in machine.motors]
         self.least = self.shared = ForceTerms(machine, walk, walk.motors, driven)
-        self._columns = [(joint.name, "N m" if joint.is_angle else "N") for joint in machine.joints]
+        self._columns = [(joint.name, joint.effort_unit) for joint in machine.joints]
         self._units = [unit for _, unit in self._columns]
         choice = len(machine.motors) > machine.dof and not walk.determined
         self._given: ZonotopeEfforts | None = None
@@ -104,7 +104,7 @@ class Efforts:
             found[motor.joint] = {
                 "value": float(values[sample]),
                 "limit": motor.max_effort,
-                "unit": "N m" if motor.is_angle else "N",
+                "unit": motor.effort_unit,
                 "used": abs(float(values[sample])) / motor.max_effort,
                 "sample": sample,
                 "time_s": float(self._walk.s[sample]),

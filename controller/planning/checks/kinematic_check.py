@@ -74,14 +74,14 @@ def demands(machine: Machine, walk: Walk, chosen: Sequence[int]) -> Iterator[Lim
             column = (walk.d0[:, place], walk.d1[:, place], walk.d2[:, place], walk.d3[:, place])
             yield from _of(limits, *column)
     for motor in machine.motors:
-        unit = "rad/s" if motor.is_angle else "m/s"
+        unit = f"{motor.unit}/s"
         yield rate("motor speed", motor.joint, unit, walk.q1[:, motor.index], motor.max_speed, 1)
 
 
 def _of(
     limits: Limits, position: Floats, first: Floats, second: Floats, third: Floats
 ) -> Iterator[LimitCheck]:
-    unit = "rad" if limits.is_angle else "m"
+    unit = limits.unit
     yield from _position(limits, unit, position)
     for power, quantity, limit, values in (
         (1, "velocity", limits.velocity, first),

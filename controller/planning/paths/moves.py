@@ -56,7 +56,7 @@ def path_to(machine: Machine, present: Present, target: Floats, slower: float = 
     """
     limits = np.array([limits_of(machine, index) for index in present.coordinates])
     theta, rate = present.theta, present.rate
-    units = ["rad/s" if machine.coordinates[index].is_angle else "m/s" for index in present.coordinates]
+    units = [f"{machine.coordinates[index].unit}/s" for index in present.coordinates]
     moving = zip(present.names, units, rate.tolist(), limits[:, 0].tolist(), strict=True)
     for name, unit, speed, velocity in moving:
         if exceeds(abs(speed), velocity):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import model_validator
 
@@ -60,12 +60,15 @@ class JointSpec(Orientation):
                 )
         return self
 
+    dof: ClassVar[dict[str, bool]] = {}
+    """Degrees of freedom of the type, see `degrees_of_freedom`."""
+
     def degrees_of_freedom(self) -> dict[str, bool]:
         """Return the degrees of freedom: name after the joint's name and a dot -> whether it is an angle.
 
         A single degree of freedom has the empty name: it has the joint's name.
         """
-        return {}
+        return self.dof
 
     def of_quaternion(self) -> tuple[str, ...]:
         """Return the three degrees of freedom whose coordinates are a unit quaternion; none by default."""

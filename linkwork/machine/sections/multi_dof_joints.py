@@ -5,7 +5,7 @@ Each has the joint's name, a dot, and its own: `ankle.turn`, `ankle.slide`.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -47,17 +47,15 @@ class _SeveralSpec(JointSpec):
 class CylindricalSpec(_SeveralSpec, AxisSpec):
     """A sleeve on a shaft: it turns and slides."""
 
+    dof: ClassVar[dict[str, bool]] = {"turn": True, "slide": False}
     type: Literal["cylindrical"] = entry("A sleeve on a shaft; degrees of freedom turn and slide")
-
-    def degrees_of_freedom(self) -> dict[str, bool]:
-        """Return turn and slide."""
-        return {"turn": True, "slide": False}
 
 
 class UniversalSpec(_SeveralSpec, AxisSpec, FrictionSpec):
     """A cardan joint."""
 
     is_angle = True
+    dof: ClassVar[dict[str, bool]] = {"1": True, "2": True}
     type: Literal["universal"] = entry(
         "A cardan joint; degrees of freedom 1 (about axis) and 2 (about second_axis)"
     )
@@ -70,10 +68,6 @@ class UniversalSpec(_SeveralSpec, AxisSpec, FrictionSpec):
             raise wrong("the two axes are parallel", f"{self.second_axis}", "", remedy, ("second_axis",))
         return self
 
-    def degrees_of_freedom(self) -> dict[str, bool]:
-        """Return 1 and 2."""
-        return {"1": True, "2": True}
-
     def geometry(self) -> dict[str, Any]:
         """Return both axes."""
         return super().geometry() | {"second_axis": unit(self.second_axis)}
@@ -82,53 +76,40 @@ class UniversalSpec(_SeveralSpec, AxisSpec, FrictionSpec):
 class PlanarSpec(_SeveralSpec, AxisSpec):
     """A body that moves in a plane."""
 
+    dof: ClassVar[dict[str, bool]] = {"x": False, "y": False, "turn": True}
     type: Literal["planar"] = entry("A plane normal to axis; degrees of freedom x, y and turn")
 
-    def degrees_of_freedom(self) -> dict[str, bool]:
-        """Return x, y and turn."""
-        return {"x": False, "y": False, "turn": True}
+
+class _BallSpec(_SeveralSpec):
+    """Base class of joints with an orientation: rates rx, ry, rz about the child's axes, or of the angles."""
+
+    coordinates: Literal["quaternion", "angles"] = entry(
+        "Coordinates of the orientation: a unit quaternion, or angles rx, ry, rz with R = Rz Ry Rx",
+        default="quaternion",
+    )
+
+    def of_quaternion(self) -> tuple[str, ...]:
+        """Return rx, ry, rz where a unit quaternion holds them."""
+        return ("rx", "ry", "rz") if self.coordinates == "quaternion" else ()
+
+    def geometry(self) -> dict[str, Any]:
+        """Return the choice of coordinates of the orientation."""
+        return {"coordinates": self.coordinates}
 
 
-_COORDINATES = "Coordinates of the orientation: a unit quaternion, or angles rx, ry, rz with R = Rz Ry Rx"
-
-
-class SphericalSpec(_SeveralSpec, FrictionSpec):
+class SphericalSpec(_BallSpec, FrictionSpec):
     """A ball joint."""
 
     is_angle = True
+    dof: ClassVar[dict[str, bool]] = {"rx": True, "ry": True, "rz": True}
     type: Literal["spherical"] = entry("A ball joint; degrees of freedom rx, ry, rz")
-    coordinates: Literal["quaternion", "angles"] = entry(_COORDINATES, default="quaternion")
-
-    def degrees_of_freedom(self) -> dict[str, bool]:
-        """Return rx, ry and rz: rates about the child's axes or, with angles, of the angles."""
-        return {"rx": True, "ry": True, "rz": True}
-
-    def of_quaternion(self) -> tuple[str, ...]:
-        """Return rx, ry, rz where a unit quaternion holds them."""
-        return ("rx", "ry", "rz") if self.coordinates == "quaternion" else ()
-
-    def geometry(self) -> dict[str, Any]:
-        """Return the choice of coordinates of the orientation."""
-        return {"coordinates": self.coordinates}
 
 
-class FreeSpec(_SeveralSpec):
+class FreeSpec(_BallSpec):
     """A body that moves freely."""
 
+    dof: ClassVar[dict[str, bool]] = {"x": False, "y": False, "z": False, "rx": True, "ry": True, "rz": True}
     type: Literal["free"] = entry("No constraint; degrees of freedom x, y, z, rx, ry, rz")
-    coordinates: Literal["quaternion", "angles"] = entry(_COORDINATES, default="quaternion")
-
-    def degrees_of_freedom(self) -> dict[str, bool]:
-        """Return x, y, z in the parent's axes (turned by rpy), then rx, ry, rz as of a ball joint."""
-        return {"x": False, "y": False, "z": False, "rx": True, "ry": True, "rz": True}
-
-    def of_quaternion(self) -> tuple[str, ...]:
-        """Return rx, ry, rz where a unit quaternion holds them."""
-        return ("rx", "ry", "rz") if self.coordinates == "quaternion" else ()
-
-    def geometry(self) -> dict[str, Any]:
-        """Return the choice of coordinates of the orientation."""
-        return {"coordinates": self.coordinates}
 
 
 class ColumnsSpec(_SeveralSpec):

@@ -280,6 +280,16 @@ class DofSection(NamedSection, common=True):
 
     is_angle: ClassVar[bool]
 
+    @property
+    def unit(self) -> str:
+        """SI unit of the coordinate."""
+        return "rad" if self.is_angle else "m"
+
+    @property
+    def effort_unit(self) -> str:
+        """SI unit of efforts along it."""
+        return "N m" if self.is_angle else "N"
+
     @classmethod
     def of_kind(cls, is_angle: bool) -> type[Self]:
         """Return the section of angles, or of lengths."""

@@ -108,7 +108,7 @@ def _cut(
         injected,
         test.requirement,
         str(joint),
-        "rad/s" if machine.joints[at].is_angle else "m/s",
+        f"{machine.joints[at].unit}/s",
         time_s[rows],
         np.where(fresh, velocity[:, at], np.nan),
         np.where(guessed, velocity[:, at], np.nan),

@@ -49,7 +49,7 @@ class MachineReport:
     def units(self) -> dict[str, str]:
         """Unit of each joint's position."""
         joints = self.machine.joints if self.machine is not None else ()
-        return {joint.name: "rad" if joint.is_angle else "m" for joint in joints}
+        return {joint.name: joint.unit for joint in joints}
 
     @property
     def passed(self) -> bool:

@@ -46,12 +46,12 @@ def motor_of(rig: RigUnderTest) -> Motor:
 
 def unit_of(part: Sensor | Motor) -> str:
     """Return the unit of a joint's position, as in the keys of a time line."""
-    return "rad" if part.is_angle else "m"
+    return part.unit
 
 
 def effort_unit(motor: Motor) -> str:
     """Return the unit of a motor's effort, as in the keys of a time line."""
-    return "N_m" if motor.is_angle else "N"
+    return motor.effort_unit.replace(" ", "_")
 
 
 def tolerance(rig: RigUnderTest, sensor: Sensor) -> float:
