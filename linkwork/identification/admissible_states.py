@@ -71,7 +71,7 @@ def random_states(
 def _decided(mechanism: Mechanism, q: Floats, ordinary_rank: int) -> RankDecision:
     if mechanism.constraints:
         return decide_rank(mechanism, q, ordinary_rank)
-    return RankDecision(0, 0, np.eye(mechanism.nv), np.inf, 0.0, 0.0)
+    return RankDecision(0, 0, np.eye(mechanism.nv), np.zeros((0, mechanism.nv)), 0.0)
 
 
 def _step(
