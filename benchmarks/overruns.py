@@ -38,7 +38,7 @@ from linkwork.controller.exchange.tick_io import Inputs
 from linkwork.controller.loop.overruns import TickPhase, TickTiming
 from linkwork.machine import load
 from linkwork.protocol.codes import OverrunCause
-from linkwork.timing.clock import Ticker
+from linkwork.timing.clock import MonotonicClock, Ticker
 from linkwork.timing.scheduling import pin, set_policy, share_processors
 
 PERIOD_NS = 1_000_000
@@ -111,7 +111,7 @@ class Provoked:
         self._inputs.connected = True
         self._record = Record(layout_for(machine))
         self._at = self._record.layout.offsets["overrun"]
-        self._timing = TickTiming(self._record, PERIOD_NS, explains=True)
+        self._timing = TickTiming(self._record, PERIOD_NS, MonotonicClock(), explains=True)
         self._objects = [[[] for _ in range(10)] for _ in range(30_000)]
         self._bytes = bytes(16 << 20)
         gc.disable()

@@ -80,12 +80,17 @@ class Shared:
         self.set_points = SetPointRing(np.frombuffer(self._map, np.float64, SLOTS * SLOT_WORDS, points_at))
 
     @classmethod
-    def create(cls, path: Path, layout: RecordLayout, config_hash: str, *, lockstep: bool) -> Shared:
-        """Create the file; replaces an existing one. Raises OSError when there is no room for it."""
+    def create(
+        cls, path: Path, layout: RecordLayout, config_hash: str, *, lockstep: bool, pid: int | None = None
+    ) -> Shared:
+        """Create the file; replaces an existing one. pid: of the loop, by default this process.
+
+        Raises OSError when there is no room for it.
+        """
         path.unlink(missing_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
-            return cls._begin(path, descriptor, layout, config_hash, lockstep=lockstep)
+            return cls._begin(path, descriptor, layout, config_hash, lockstep=lockstep, pid=pid)
         except OSError as error:
             path.unlink(missing_ok=True)
             raise OSError(error.errno, os.strerror(error.errno or 0), str(path)) from None
@@ -98,13 +103,20 @@ class Shared:
 
     @classmethod
     def _begin(
-        cls, path: Path, descriptor: int, layout: RecordLayout, config_hash: str, *, lockstep: bool
+        cls,
+        path: Path,
+        descriptor: int,
+        layout: RecordLayout,
+        config_hash: str,
+        *,
+        lockstep: bool,
+        pid: int | None = None,
     ) -> Shared:
         shared = cls(path, descriptor, layout.bytes)
         shared._map[_HASH_AT : _HASH_AT + _HASH_BYTES] = config_hash.encode().ljust(_HASH_BYTES)[:_HASH_BYTES]
         words = shared._words
         words[_AT_VERSION], words[_AT_RECORD_BYTES] = _LAYOUT_VERSION, layout.bytes
-        words[_AT_LOOP_PID], words[_AT_LOCKSTEP] = os.getpid(), int(lockstep)
+        words[_AT_LOOP_PID], words[_AT_LOCKSTEP] = os.getpid() if pid is None else pid, int(lockstep)
         words[_AT_MAGIC] = _MAGIC
         return shared
 

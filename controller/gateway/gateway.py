@@ -7,7 +7,6 @@ callback.
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -36,6 +35,7 @@ from linkwork.protocol.codes import ORDER_HORIZON_S, Pace, RequestCode, ResultCo
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.request_messages import pack_notification
 from linkwork.protocol.results import FaultState
+from linkwork.timing.clock import Clock
 from linkwork.timing.memory import give_back
 
 if TYPE_CHECKING:
@@ -85,6 +85,7 @@ class Gateway:
         broadcast: Broadcast,
         log: Log | None,
         flights: FlightRecorder,
+        clock: Clock,
     ) -> None:
         self.options, self.machine, self.layout = options, machine, layout
         self.sets = constraint_sets(machine)
@@ -102,7 +103,7 @@ class Gateway:
         self.twin_watch: TwinWatch | None = None
         self.leaving = False
         """A shutdown is under way: new motions are refused."""
-        self.now_ns = time.monotonic_ns()
+        self.now_ns = clock.now_ns()
         self._loop_lives = False
         self._goal = self._gave_back_ns = 0
         self._timers: list[tuple[int, Callable[[], None]]] = []
@@ -321,10 +322,7 @@ class Gateway:
 
     def publish(self, name: str, content: Mapping[str, Any], requester: Requester | None = None) -> None:
         """An event, to all who listen and to the one it concerns."""
-        stamp = 0.0 if self.latest is None else self.broadcast.timestamp(self.latest)
-        if stamp == 0.0 and self.options.pace is not Pace.LOCKSTEP:
-            stamp = time.time()
-        self.broadcast.event(name, stamp, content)
+        self.broadcast.event(name, self.broadcast.timestamp(self.latest), content)
         if requester is not None:
             requester.server.send(requester.peer, pack_notification(name, content))
 

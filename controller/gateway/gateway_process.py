@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import socket
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 from linkwork.controller.configuration import configured
 from linkwork.controller.controller_options import GatewayOptions
 from linkwork.controller.exchange.records import RecordLayout, layout_for
+from linkwork.controller.gateway.child_processes import CommandLines
 from linkwork.controller.gateway.gateway import Gateway
 from linkwork.controller.gateway.goals.planner_jobs import Planning
 from linkwork.controller.gateway.loop_host import LoopHost
@@ -29,8 +31,9 @@ from linkwork.protocol.endpoints import Claim, MachineEndpoints, claim
 from linkwork.protocol.errors import EndpointError, RequestError
 from linkwork.protocol.keys import ServerKeys, server_keys
 from linkwork.protocol.open_connections import raise_file_limit
-from linkwork.protocol.sockets import RequestServer
+from linkwork.protocol.sockets import Poller, Publisher, RequestServer
 from linkwork.timing.children import Lifeline
+from linkwork.timing.clock import Clock, MonotonicClock
 from linkwork.timing.notify import Notifier
 from linkwork.timing.scheduling import share_processors
 from linkwork.timing.signals import SignalInterrupts
@@ -104,11 +107,10 @@ def _run(options: GatewayOptions, machine: Machine, held: Claim, notifier: Notif
             servers.append(stack.enter_context(RequestServer(options.endpoint, keys)))
         telemetry = [seat.telemetry, *([options.telemetry] if options.telemetry else [])]
         every = round(1.0 / (machine.controller.telemetry_hz * machine.period_s))
-        broadcast = Broadcast(
-            telemetry, layout, every, wall_clock=options.pace is not Pace.LOCKSTEP, keys=keys
-        )
-        stack.callback(broadcast.close)
-        gateway = _gateway(options, machine, layout, seat, broadcast)
+        publishers = [stack.enter_context(Publisher(endpoint, keys)) for endpoint in telemetry]
+        clock = MonotonicClock()
+        broadcast = Broadcast(publishers, layout, every, None if options.pace is Pace.LOCKSTEP else clock)
+        gateway = _gateway(options, machine, layout, seat, broadcast, clock)
         stack.callback(gateway.planning.close, RequestError(RequestCode.NO_LOOP, "the controller has ended"))
         stack.callback(gateway.host.close)
         if gateway.twin_watch is not None:
@@ -117,7 +119,10 @@ def _run(options: GatewayOptions, machine: Machine, held: Claim, notifier: Notif
         gateway.planning.start()
         if gateway.twin_watch is not None:
             gateway.twin_watch.twin.start()
-        return Server(gateway, servers, interrupts, lifeline, held, notifier).run()
+        server = Server(gateway, servers, interrupts, lifeline, held, notifier, clock, Poller)
+        gc.collect()
+        gc.freeze()
+        return server.run()
 
 
 def _gateway(
@@ -126,11 +131,15 @@ def _gateway(
     layout: RecordLayout,
     seat: MachineEndpoints,
     broadcast: Broadcast,
+    clock: Clock,
 ) -> Gateway:
     owner = f"{getuser()}@{socket.gethostname()}, process {os.getpid()}"
     plant = options.plant or seat.plant
-    host = LoopHost(seat, machine.config_hash, options.loop_arguments(seat.folder, plant, owner))
-    planning = Planning(options.planner_arguments(seat.folder))
+    processes = CommandLines(
+        seat, options.loop_arguments(seat.folder, plant, owner), options.planner_arguments(seat.folder)
+    )
+    host = LoopHost(seat, machine.config_hash, processes)
+    planning = Planning(processes, clock)
     twin = _twin(options, machine, layout) if options.twin or machine.twin.on else None
     source = LogSource.for_machine(machine, layout, options.pace, None if twin is None else twin.channels)
     stamp = datetime.now().strftime(STAMP)
@@ -145,7 +154,7 @@ def _gateway(
             raise StartFailed(f"{text}, or keep none with --no-log", ExitCode.USAGE) from error
         stamp = log.stamp
     flights = FlightRecorder(options.log_folder, machine.name, stamp, source)
-    gateway = Gateway(options, machine, layout, host, planning, broadcast, log, flights)
+    gateway = Gateway(options, machine, layout, host, planning, broadcast, log, flights, clock)
     if twin is not None:
         from linkwork.controller.gateway.twin.twin_watch import TwinWatch
 

@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from linkwork.protocol.gateway_ends import RequestEnd
 from linkwork.protocol.results import FaultState, GoalAccepted, GoalResult, InputEdge, SignalChange
-from linkwork.protocol.sockets import RequestServer
 
 RESULTS = 16
 FAULTS = 100
@@ -19,13 +19,13 @@ EDGES = 1000
 class Requester:
     """Connection of a request, which receives the events about its goal."""
 
-    server: RequestServer
+    server: RequestEnd
     peer: bytes
     key: bytes = b""
     """Public key of the client; empty where the socket has no keys."""
 
     @property
-    def client(self) -> tuple[RequestServer, bytes]:
+    def client(self) -> tuple[RequestEnd, bytes]:
         """Identifies the client in limits: its key on a socket with keys, else its connection."""
         return self.server, self.key or self.peer
 

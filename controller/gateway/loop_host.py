@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import os
-import time
 from contextlib import suppress
 from enum import Enum, auto
-from pathlib import Path
 
-from linkwork.controller.controller_options import same_connection
 from linkwork.controller.exchange.order_socket import OrderOutbox
 from linkwork.controller.exchange.orders import Adopt, Shutdown
 from linkwork.controller.exchange.shared_memory import Shared, SharedMismatch
-from linkwork.protocol.endpoints import MachineEndpoints, running
-from linkwork.timing.children import Child, Process, lifeline_pipe
-from linkwork.timing.realtime import BLAS_ENVIRONMENT
+from linkwork.controller.gateway.child_processes import ChildProcesses, LoopProcess
+from linkwork.protocol.endpoints import MachineEndpoints
+from linkwork.timing.children import lifeline_pipe
 
 LEAVES_WITHIN_S = 5.0
 """How long a loop of another configuration gets to brake and leave."""
@@ -31,9 +28,9 @@ class LoopStatus(Enum):
 class LoopHost:
     """One loop process. `begin` adopts a running one that fits, else starts one; `look` returns its state."""
 
-    def __init__(self, seat: MachineEndpoints, config_hash: str, arguments: list[str]) -> None:
-        self._seat, self._hash, self._arguments = seat, config_hash, arguments
-        self._process: Process | None = None
+    def __init__(self, seat: MachineEndpoints, config_hash: str, processes: ChildProcesses) -> None:
+        self._seat, self._hash, self.processes = seat, config_hash, processes
+        self._process: LoopProcess | None = None
         self._lifeline = -1
         self.shared: Shared | None = None
         self.outbox: OrderOutbox | None = None
@@ -43,7 +40,7 @@ class LoopHost:
 
     def begin(self) -> None:
         """Adopt the loop that lives in this seat, or tell it to leave and start another."""
-        living = self._living()
+        living = self.processes.living_loop()
         if living is not None and self._adopt(living):
             return
         if living is not None:
@@ -55,7 +52,7 @@ class LoopHost:
         self.close()
         self._seat.shared_path.unlink(missing_ok=True)
         self.adopted = False
-        self._process = Child.start(self._arguments, env=BLAS_ENVIRONMENT)
+        self._process = self.processes.start_loop()
 
     @property
     def pid(self) -> int | None:
@@ -71,7 +68,7 @@ class LoopHost:
     @property
     def returncode(self) -> int | None:
         """Exit status of a loop that was started here and has ended."""
-        return self._process.returncode if isinstance(self._process, Child) else None
+        return self._process.returncode if self._process is not None else None
 
     def poll(self) -> LoopStatus:
         """Return its present state. Once it is ready, `shared` and `outbox` are set."""
@@ -106,11 +103,7 @@ class LoopHost:
         if self._lifeline >= 0:
             os.close(self._lifeline)
             self._lifeline = -1
-        if isinstance(self._process, Child):
-            if not self._process.alive:
-                self._process.stop(0.0)  # collects its exit status
-            self._process.close()
-        elif self._process is not None:
+        if self._process is not None:
             self._process.close()
         if self.outbox is not None:
             self.outbox.close()
@@ -118,21 +111,14 @@ class LoopHost:
             self.shared.close()
         self._process = self.outbox = self.shared = None
 
-    def _living(self) -> Process | None:
-        for found in running("loop"):
-            if found.name == self._seat.folder.name and found.pid > 0:
-                with suppress(ProcessLookupError):
-                    return Process(found.pid)
-        return None
-
-    def _adopt(self, process: Process) -> bool:
+    def _adopt(self, process: LoopProcess) -> bool:
         """Take over a loop that runs the same configuration, by handing it a new lifeline."""
         try:
             shared = Shared.open(self._seat.shared_path)
         except (FileNotFoundError, SharedMismatch):
             return False
         fits = shared.loop_pid == process.pid and bool(shared.text) and shared.config_hash == self._hash
-        if not fits or not same_connection(_arguments_of(process.pid), self._arguments):
+        if not fits or not self.processes.fits(process):
             shared.close()
             return False
         outbox = OrderOutbox(self._seat.orders_path)
@@ -149,21 +135,14 @@ class LoopHost:
         self.note = f"adopted the running loop, process {process.pid}"
         return True
 
-    def _dismiss(self, process: Process) -> None:
+    def _dismiss(self, process: LoopProcess) -> None:
         """A loop that does not fit brakes and leaves; one that does not listen is ended."""
         outbox = OrderOutbox(self._seat.orders_path)
-        deadline = time.monotonic() + LEAVES_WITHIN_S
         outbox.send(Shutdown(at_once=True))
         self.note = f"asked the loop of another configuration, process {process.pid}, to brake and end"
-        if not process.wait(max(0.0, deadline - time.monotonic())):
+        if not process.wait(LEAVES_WITHIN_S):
             self.note += "; it did not, and was killed"
             process.kill()
             process.wait(LEAVES_WITHIN_S)
         outbox.close()
         process.close()
-
-
-def _arguments_of(pid: int) -> list[str]:
-    with suppress(OSError):
-        return Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
-    return []

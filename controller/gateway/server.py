@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import os
-import sys
-import time
 import traceback
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -22,11 +19,12 @@ from linkwork.controller.gateway.requests.handlers import HANDLERS
 from linkwork.protocol.codes import ExitCode, RequestCode, Role
 from linkwork.protocol.endpoints import Claim
 from linkwork.protocol.errors import RequestError
+from linkwork.protocol.gateway_ends import RequestEnd, TelemetryEnd, Waiting
 from linkwork.protocol.open_connections import HeldMemory
 from linkwork.protocol.request_messages import pack_error
 from linkwork.protocol.requests import UnreadableRequest, read_request
-from linkwork.protocol.sockets import Poller, RequestServer
 from linkwork.timing.children import Lifeline
+from linkwork.timing.clock import Clock
 from linkwork.timing.memory import allocated_bytes
 from linkwork.timing.notify import Notifier
 from linkwork.timing.signals import SignalInterrupts
@@ -78,14 +76,14 @@ class _Unserved:
     """Requests that were read and not served yet. Connections take turns; stops go first."""
 
     def __init__(self) -> None:
-        self._urgent: dict[tuple[RequestServer, bytes], deque[_Message]] = {}
-        self._others: dict[tuple[RequestServer, bytes], deque[_Message]] = {}
+        self._urgent: dict[tuple[RequestEnd, bytes], deque[_Message]] = {}
+        self._others: dict[tuple[RequestEnd, bytes], deque[_Message]] = {}
         self._count = self.bytes = 0
 
     def __bool__(self) -> bool:
         return self._count > 0
 
-    def add(self, server: RequestServer, peer: bytes, message: bytes) -> bool:
+    def add(self, server: RequestEnd, peer: bytes, message: bytes) -> bool:
         """Keep a request. Return False when too many wait."""
         # The method's name is behind one to six bytes of the message's shape and number.
         waiting = self._urgent if b"stop" in message[3:15] else self._others
@@ -97,7 +95,7 @@ class _Unserved:
         self._count, self.bytes = self._count + 1, self.bytes + len(message)
         return True
 
-    def next(self) -> tuple[RequestServer, bytes, bytes, bytes]:
+    def next(self) -> tuple[RequestEnd, bytes, bytes, bytes]:
         """Remove and return the next one: server, peer, message, key of the sender."""
         waiting = self._urgent or self._others
         whose = next(iter(waiting))
@@ -110,24 +108,30 @@ class _Unserved:
 
 
 class Server:
-    """The poll loop."""
+    """The poll loop. `waiting` makes what waits for sockets and descriptors; lines for people go to the
+    descriptor `output`.
+    """
 
     def __init__(
         self,
         gateway: Gateway,
-        servers: list[RequestServer],
+        servers: Sequence[RequestEnd],
         interrupts: SignalInterrupts,
         lifeline: Lifeline | None,
         held: Claim,
         notifier: Notifier,
+        clock: Clock,
+        waiting: Callable[[], Waiting],
+        output: int = 1,
     ) -> None:
-        self._gateway, self._servers = gateway, servers
+        self._gateway, self._servers, self._clock = gateway, servers, clock
+        self._new_poller, self._output = waiting, output
         self._interrupts, self._lifeline, self._held = interrupts, lifeline, held
         self._notifier = notifier
         self._progress = (-1, -1)
         """How far the loop was at the last ping of the service manager's watchdog."""
         self._standing = LoopStatus.STARTING
-        self._started_s = time.monotonic()
+        self._started_s = self._now_s
         self._deaths = 0
         self._restart_s: float | None = None
         self._ready = False
@@ -138,9 +142,13 @@ class Server:
         self._unserved = _Unserved()
         self._held_memory = HeldMemory(allocated_bytes, MOST_HELD_BYTES, 2.0)
         self._watched: tuple[int | None, ...] = ()
-        self._poller = Poller()
+        self._poller = waiting()
         self._defects: Counter[str] = Counter()
         """Requests that found a defect, by method and exception."""
+
+    @property
+    def _now_s(self) -> float:
+        return 1e-9 * self._clock.now_ns()
 
     def run(self) -> int:
         """Serve until a shutdown is requested and the loop has ended."""
@@ -148,7 +156,7 @@ class Server:
         while True:
             self._watch()
             ready = self._poller.wait(0 if self._unserved else self._gateway.patience_ms)
-            self._gateway.wake(time.monotonic_ns())
+            self._gateway.wake(self._clock.now_ns())
             drop_revoked(self._gateway, self._servers[-1])
             self._requests()
             self._mind_connections()
@@ -180,13 +188,13 @@ class Server:
                 taken += len(received[1])
                 if not self._unserved.add(server, *received):
                     self._refuse_another(server, *received)
-        until_ns = time.monotonic_ns() + SERVE_NS
-        while self._unserved and time.monotonic_ns() < until_ns:
+        until_ns = self._clock.now_ns() + SERVE_NS
+        while self._unserved and self._clock.now_ns() < until_ns:
             self._serve(*self._unserved.next())
 
     def _mind_connections(self) -> None:
         """Forget the clients that have left; close connections beyond the limits."""
-        bound = (*self._servers, *self._gateway.broadcast.publishers)
+        bound: list[RequestEnd | TelemetryEnd] = [*self._servers, *self._gateway.broadcast.publishers]
         sockets = [server.connections for server in bound if server.connections is not None]
         self._held_memory.mind(sockets, self._unserved.bytes)
         for server in bound:
@@ -197,7 +205,7 @@ class Server:
                 for text in server.connections.take_notices():
                     self._say("connections", f"{server.endpoint}: {text}")
 
-    def _refuse_another(self, server: RequestServer, peer: bytes, message: bytes) -> None:
+    def _refuse_another(self, server: RequestEnd, peer: bytes, message: bytes) -> None:
         try:
             msgid: int | None = read_request(message[:_HEAD_BYTES]).msgid
         except UnreadableRequest as error:
@@ -206,7 +214,7 @@ class Server:
         text += "; send the next ones when these are answered"
         server.send(peer, pack_error(msgid, RequestError(RequestCode.BUSY, text)))
 
-    def _serve(self, server: RequestServer, peer: bytes, message: bytes, key: bytes) -> None:
+    def _serve(self, server: RequestEnd, peer: bytes, message: bytes, key: bytes) -> None:
         gateway = self._gateway
         try:
             request = read_request(message)
@@ -250,7 +258,7 @@ class Server:
         if watched == self._watched:
             return
         self._watched = watched
-        self._poller = Poller()
+        self._poller = self._new_poller()
         for server in self._servers:
             self._poller.add(server)
             if server.monitor is not None:
@@ -260,7 +268,7 @@ class Server:
                 self._poller.add(descriptor)
 
     def _mind_loop(self) -> None:
-        now = time.monotonic()
+        now = self._now_s
         if self._restart_s is not None:
             if now >= self._restart_s and self._ending is None:
                 self._restart_s, self._started_s = None, now
@@ -318,7 +326,7 @@ class Server:
         gateway, again = self._gateway, self._ending is not None or self._interrupts.insisted
         self._pressed = self._interrupts.count
         within = BRAKES_WITHIN_S if again else LEAVES_WITHIN_S
-        self._ending = _Ending(time.monotonic() + within, braking=again)
+        self._ending = _Ending(self._now_s + within, braking=again)
         gateway.leaving = True
         gateway.drop_plans("the controller is being shut down")
         text = "braking, then ending" if again else "stopping the machine, then ending"
@@ -334,7 +342,7 @@ class Server:
         assert self._ending is not None
         if self._standing is LoopStatus.ENDED or self._restart_s is not None:
             return True
-        if time.monotonic() < self._ending.until_s:
+        if self._now_s < self._ending.until_s:
             return False
         self._say("killed", "the loop did not end in time and was killed; the plant brakes the machine")
         self._gateway.host.kill()
@@ -348,8 +356,6 @@ class Server:
         first, self._ready = not self._ready, True
         self._held.describe(f"controller of {gateway.machine.name} at {self._servers[-1].endpoint}")
         if first:
-            gc.collect()
-            gc.freeze()
             self._notifier.ready(f"controller of {gateway.machine.name} at {self._servers[-1].endpoint}")
         shared = gateway.host.shared
         note = f"; {gateway.host.note}" if gateway.host.note else ""
@@ -368,13 +374,13 @@ class Server:
                 "endpoint": self._servers[-1].endpoint,
                 "telemetry": gateway.broadcast.endpoints,
                 "log": str(gateway.log.path) if gateway.log is not None else None,
-                "pid": os.getpid(),
+                "pid": gateway.host.processes.pid,
                 "loop_pid": gateway.host.pid,
                 "adopted": gateway.host.adopted,
             }
             text = json.dumps(content)
         with suppress(OSError):  # the reader has closed; the machine continues
-            os.write(sys.stdout.fileno(), text.encode() + b"\n")
+            os.write(self._output, text.encode() + b"\n")
 
 
 def client_left(gateway: Gateway, server: object, peer: bytes) -> None:
@@ -382,7 +388,7 @@ def client_left(gateway: Gateway, server: object, peer: bytes) -> None:
     _drop(gateway, lambda one: one.server is server and one.peer == peer, "the client has disconnected")
 
 
-def drop_revoked(gateway: Gateway, server: RequestServer) -> None:
+def drop_revoked(gateway: Gateway, server: RequestEnd) -> None:
     """Forget what clients wait for whose key is not allowed any longer; end the lease of such a key.
 
     server: the one with keys, if there is one.

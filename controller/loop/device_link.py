@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from typing import Any
 
 from linkwork.controller.exchange.tick_io import Inputs, Outputs
@@ -24,11 +25,19 @@ _OF_A_STATE = ("q", "v", "closed", "switched", "inputs", "outputs", "motor_")
 class DeviceLink:
     """One connection to a plant; after a loss the same object reconnects.
 
-    `text` describes the state of the link in one line, for people.
+    `text` describes the state of the link in one line, for people. sessions: makes the number of a session.
     """
 
-    def __init__(self, client: ControllerEnd, machine: Machine, pace: Pace, owner: str) -> None:
+    def __init__(
+        self,
+        client: ControllerEnd,
+        machine: Machine,
+        pace: Pace,
+        owner: str,
+        sessions: Callable[[], int] = new_session,
+    ) -> None:
         self._client, self._machine, self._pace, self._owner = client, machine, pace, owner
+        self._new_session = sessions
         switches, motors = len(machine.switchable), len(machine.motors)
         inputs, outputs = len(machine.inputs), len(machine.outputs)
         self._states = StateCodec(
@@ -39,7 +48,7 @@ class DeviceLink:
         self._state = self._states.message()
         self._has_signals = inputs + outputs > 0
         self._begin_signals()
-        self._session = new_session()
+        self._session = sessions()
         self._last = b""
         self.connected = False
         self.text = f"waiting for a plant at {client.endpoint}"
@@ -228,7 +237,7 @@ class DeviceLink:
         if self._client.connection_ended():
             why = CLOSED
         self._client.send(Bye(session=self._session, text=why[:200]).pack())
-        self.connected, self._session = False, new_session()
+        self.connected, self._session = False, self._new_session()
         self.text = f"{why}; waiting for a plant at {self._client.endpoint}"
 
 

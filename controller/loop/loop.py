@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -33,6 +32,7 @@ from linkwork.multibody.reactions.reaction_memory import COLUMNS
 from linkwork.multibody.reactions.reactions import ReactionTable
 from linkwork.protocol.codes import Pace
 from linkwork.timing.children import Lifeline
+from linkwork.timing.clock import Clock, MonotonicClock
 
 LIFELINE_EVERY = 16
 """Ticks between two looks at the lifeline."""
@@ -51,9 +51,11 @@ class Loop:
         inbox: Inbox,
         lifeline: Lifeline,
         pace: Pace,
+        clock: Clock | None = None,
     ) -> None:
         layout = layout_for(machine)
         self.link, self.pace, self.inbox = link, pace, inbox
+        self.clock: Clock = MonotonicClock() if clock is None else clock
         self.period_s = machine.period_s
         self.period_ns = round(1e9 * self.period_s)
         self.peer_timeout_s = machine.plant.peer_timeout_s
@@ -65,16 +67,17 @@ class Loop:
         self._shared, self._lifeline = shared, lifeline
         self._set_points = shared.set_points
         self._orphan_s = machine.controller.orphan_timeout_s
-        self._orphan_since: float | None = None
+        self._orphan_since_ns: int | None = None
         self._own_orders: list[Order] = []
         self._count = 0
         self._last_time_s = 0.0
         self.expected_until_ns = 0
-        """Until then (CLOCK_MONOTONIC) a plant whose connection was lost may well answer a hello."""
+        """Until then (on the clock) a plant whose connection was lost may well answer a hello."""
         self._losses = LossWindow(round(1.0 / self.period_s))
         self._words = self._tick.record.floats
         self._link_text = ""
-        self.timing = TickTiming(self._tick.record, self.period_ns, explains=pace is not Pace.LOCKSTEP)
+        explains = pace is not Pace.LOCKSTEP and not self.clock.simulated
+        self.timing = TickTiming(self._tick.record, self.period_ns, self.clock, explains=explains)
 
     def tick(
         self, *, fresh: bool, received_ns: int, missed: int = 0, late_ns: int = 0, orders: bool = True
@@ -128,7 +131,7 @@ class Loop:
         """Drop the connection; the pacing object makes the next one. `for_now`: the plant may still be
         there."""
         self.link.lose(why)
-        self.expected_until_ns = time.monotonic_ns() + round(1e9 * self.peer_timeout_s) if for_now else 0
+        self.expected_until_ns = self.clock.now_ns() + round(1e9 * self.peer_timeout_s) if for_now else 0
         self.inputs.device_status = self.inputs.device_fault = 0
         self.inputs.device_tick = -1
         self.inputs.motors[:], self.inputs.motors_told = 0, True
@@ -146,18 +149,18 @@ class Loop:
         self.timing.refresh()
         if not self._lifeline.ended():
             return
-        now = time.monotonic()
-        if self._orphan_since is None:
-            self._orphan_since = now
+        now_ns = self.clock.now_ns()
+        if self._orphan_since_ns is None:
+            self._orphan_since_ns = now_ns
             self._own_orders.append(LeaseLost())
-        elif now - self._orphan_since > self._orphan_s and not self.supervisor.leaving:
+        elif 1e-9 * (now_ns - self._orphan_since_ns) > self._orphan_s and not self.supervisor.leaving:
             self._own_orders.append(Shutdown())
 
     def _adopt(self) -> None:
         if self.inbox.lifeline is not None:
             self._lifeline.replace(self.inbox.lifeline)
             self.inbox.lifeline = None
-            self._orphan_since = None
+            self._orphan_since_ns = None
 
     @property
     def supervisor(self) -> Supervisor:
@@ -167,7 +170,7 @@ class Loop:
     @property
     def orphan(self) -> bool:
         """Whether the gateway is gone and no other has come."""
-        return self._orphan_since is not None
+        return self._orphan_since_ns is not None
 
     @property
     def own_orders(self) -> bool:

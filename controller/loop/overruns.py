@@ -20,6 +20,7 @@ from typing import Any, Final
 from linkwork.controller.exchange.records import WALL_CLOCK, Record
 from linkwork.controller.exchange.tick_io import Inputs
 from linkwork.protocol.codes import OverrunCause
+from linkwork.timing.clock import Clock
 
 
 class TickPhase(IntEnum):
@@ -53,15 +54,16 @@ _RUN_DELAY: Final = "/proc/thread-self/schedstat"
 class PhaseClock:
     """Marks the ends of phases. `elapsed_ns`: time per phase since the last period ended, ns."""
 
-    __slots__ = ("_last_ns", "elapsed_ns")
+    __slots__ = ("_last_ns", "_now_ns", "elapsed_ns")
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Clock) -> None:
         self.elapsed_ns = [0] * len(TickPhase)
-        self._last_ns = time.monotonic_ns()
+        self._now_ns = clock.now_ns
+        self._last_ns = clock.now_ns()
 
     def mark(self, phase: int) -> int:
-        """The phase ends now; return the time, ns on CLOCK_MONOTONIC."""
-        now = time.monotonic_ns()
+        """The phase ends now; return the time, ns on the clock."""
+        now = self._now_ns()
         self.elapsed_ns[phase] += now - self._last_ns
         self._last_ns = now
         return now
@@ -218,10 +220,11 @@ class TickTiming:
     explains: whether overruns are explained; in lockstep there are none.
     """
 
-    def __init__(self, record: Record, period_ns: int, *, explains: bool) -> None:
+    def __init__(self, record: Record, period_ns: int, clock: Clock, *, explains: bool) -> None:
         at = 8 * record.layout.offsets["received_ns"]
         self._words = record.floats.data.cast("B")[at : at + WALL_CLOCK.size]
-        self._clock = PhaseClock()
+        self._clock = PhaseClock(clock)
+        self._unix_ns = clock.unix_ns
         self.mark = self._clock.mark
         self._overruns = OverrunMonitor(period_ns) if explains else None
         self._received_ns = self._missed = self._late_ns = 0
@@ -241,7 +244,7 @@ class TickTiming:
             faults, preemptions = overruns.page_faults, overruns.preemptions
         WALL_CLOCK.pack_into(
             self._words, 0,
-            self._received_ns, sent_ns, self._missed, time.time_ns(), cause, faults, preemptions, *elapsed,
+            self._received_ns, sent_ns, self._missed, self._unix_ns(), cause, faults, preemptions, *elapsed,
         )  # fmt: skip
         self._clock.clear()
 

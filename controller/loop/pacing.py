@@ -7,7 +7,6 @@ In every pace the command computed from state k acts over [t_{k+1}, t_{k+2}).
 from __future__ import annotations
 
 import select
-import time
 from collections.abc import Callable
 
 from linkwork.controller.loop.loop import Loop
@@ -21,6 +20,8 @@ from linkwork.timing.together import Together
 HELLO_EVERY_NS = 100_000_000
 REPEAT_AFTER_MS = 1000
 """Wall time in lockstep to a repetition of the last message, at most a quarter of `peer_timeout_s`."""
+_LOOK_NS = 500_000
+"""Time in lockstep between two looks whether the gateway has read enough records."""
 _SLICE_MS = 10
 """Longest wait for a state in lockstep between two checks whether the plant has closed the connection."""
 
@@ -32,12 +33,12 @@ def device_clocked(loop: Loop, client: DeviceClient) -> None:
     faults never wait for the plant.
     """
     period, patience = loop.period_ns, loop.period_ns // 2
-    deadline = time.monotonic_ns() + period
+    deadline = loop.clock.now_ns() + period
     next_hello = 0
     while not loop.done:
-        if not loop.link.connected and time.monotonic_ns() >= next_hello:
+        if not loop.link.connected and loop.clock.now_ns() >= next_hello:
             loop.link.hello()
-            next_hello = time.monotonic_ns() + HELLO_EVERY_NS
+            next_hello = loop.clock.now_ns() + HELLO_EVERY_NS
         message = client.receive_until(deadline)
         received = loop.timing.mark(TickPhase.WAIT)
         fresh = message is not None and _take(loop, client, message)
@@ -59,7 +60,7 @@ def host_clocked(loop: Loop, client: DeviceClient) -> None:
     """The controller speaks first: at each deadline it sends the command it has, and the state that answers
     feeds the next.
     """
-    ticker = Ticker(loop.period_ns)
+    ticker = Ticker(loop.period_ns, loop.clock)
     ticker.start()
     next_hello = 0
     while not loop.done:
@@ -79,7 +80,7 @@ def host_clocked(loop: Loop, client: DeviceClient) -> None:
             fresh = _take(loop, client, message)
         if not fresh:
             loop.timing.mark(TickPhase.WAIT)
-        loop.tick(fresh=fresh, received_ns=time.monotonic_ns(), missed=missed, late_ns=late)
+        loop.tick(fresh=fresh, received_ns=loop.clock.now_ns(), missed=missed, late_ns=late)
         loop.finish()
 
 
@@ -106,7 +107,7 @@ def take_turns(loop: Loop, client: ControllerEnd, together: Callable[[], None] =
                 continue
         elif not _await_reason(loop, client):
             continue
-        loop.tick(fresh=bool(fresh), received_ns=time.monotonic_ns(), orders=not connects)
+        loop.tick(fresh=bool(fresh), received_ns=loop.clock.now_ns(), orders=not connects)
         if fresh:
             loop.link.send()
         else:
@@ -146,7 +147,7 @@ def _connect(loop: Loop, client: ControllerEnd) -> bool | None:
     so that their outcome does not depend on its timing.
     """
     loop.link.hello()
-    until = time.monotonic_ns() + HELLO_EVERY_NS
+    until = loop.clock.now_ns() + HELLO_EVERY_NS
     while True:
         message = client.receive_until(until)
         if message is None:
@@ -156,7 +157,7 @@ def _connect(loop: Loop, client: ControllerEnd) -> bool | None:
         if loop.link.lost_seq > loop.link.seq:
             return False
     loop.look_around()
-    if time.monotonic_ns() < loop.expected_until_ns:
+    if loop.clock.now_ns() < loop.expected_until_ns:
         return None
     if select.select([loop.inbox], [], [], 0)[0] or loop.own_orders or loop.source.busy:
         _tick_alone(loop)
@@ -164,7 +165,7 @@ def _connect(loop: Loop, client: ControllerEnd) -> bool | None:
 
 
 def _tick_alone(loop: Loop, *, orders: bool = True) -> None:
-    loop.tick(fresh=False, received_ns=time.monotonic_ns(), orders=orders)
+    loop.tick(fresh=False, received_ns=loop.clock.now_ns(), orders=orders)
     loop.finish()
 
 
@@ -176,12 +177,13 @@ def _lose_plant(loop: Loop) -> None:
 
 def _await_gateway(loop: Loop) -> None:
     """Wait until the gateway has read enough records; repeat the command so that the plant stays patient."""
-    repeat_s = time.monotonic() + _repeat_after_s(loop)
+    clock, every_ns = loop.clock, round(1e9 * _repeat_after_s(loop))
+    repeat_ns = clock.now_ns() + every_ns
     while loop.ring_full and not loop.orphan:
-        time.sleep(0.0005)
+        clock.sleep_until_ns(clock.now_ns() + _LOOK_NS)
         loop.look_around()
-        if time.monotonic() >= repeat_s:
-            repeat_s = time.monotonic() + _repeat_after_s(loop)
+        if clock.now_ns() >= repeat_ns:
+            repeat_ns = clock.now_ns() + every_ns
             loop.link.send()
 
 

@@ -85,6 +85,11 @@ class Process:
         self._poll.register(self.pidfd, select.POLLIN)
 
     @property
+    def returncode(self) -> int | None:
+        """None: only the parent of a process learns it."""
+        return None
+
+    @property
     def alive(self) -> bool:
         """Whether it still runs."""
         return not self._poll.poll(0)
@@ -165,8 +170,9 @@ class Child(Process):
         return self._process.wait()
 
     def close(self) -> None:
-        """Close pipes and pidfd. Call it after `stop`; a child that still runs loses its lifeline."""
+        """Close pipes and pidfd; a child that still runs loses its lifeline."""
         self.let_go()
+        self._process.poll()  # collects the exit status of one that has ended
         if self.stdout is not None:
             self.stdout.close()
         super().close()

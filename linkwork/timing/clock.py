@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ctypes
 import time
+from typing import Protocol
 
 from linkwork.timing.system import LIBC, raise_errno
 
@@ -19,6 +20,30 @@ _CLOCK_MONOTONIC = 1
 _TIMER_ABSTIME = 1
 _EINTR = 4
 _SECOND_NS = 1_000_000_000
+
+
+class Clock(Protocol):
+    """Clock of a daemon: the computer's, or a simulated one.
+
+    `simulated`: computing takes no time on it, so that a tick has no overrun to explain.
+    """
+
+    @property
+    def simulated(self) -> bool:
+        """Whether only sleeping takes time."""
+        ...
+
+    def now_ns(self) -> int:
+        """Nanoseconds since some fixed instant; never goes back."""
+        ...
+
+    def unix_ns(self) -> int:
+        """Unix time, ns; for people and logs."""
+        ...
+
+    def sleep_until_ns(self, deadline_ns: int) -> None:
+        """Return at `deadline_ns` or later; immediately when it has passed."""
+        ...
 
 
 class _Timespec(ctypes.Structure):
@@ -29,6 +54,8 @@ class MonotonicClock:
     """CLOCK_MONOTONIC of the computer, in nanoseconds. One object a thread: the sleep reuses its buffer."""
 
     now_ns = staticmethod(time.monotonic_ns)
+    unix_ns = staticmethod(time.time_ns)
+    simulated = False
 
     def __init__(self) -> None:
         self._timespec = _Timespec()
@@ -66,11 +93,11 @@ class Ticker:
 
     __slots__ = ("_clock", "deadline_ns", "late_ns", "period_ns", "skipped", "slack_ns")
 
-    def __init__(self, period_ns: int, clock: MonotonicClock | None = None) -> None:
+    def __init__(self, period_ns: int, clock: Clock | None = None) -> None:
         if period_ns <= 0:
             raise ValueError(f"period_ns is {period_ns}; a period must be longer than 0")
         self.period_ns = int(period_ns)
-        self._clock = MonotonicClock() if clock is None else clock
+        self._clock: Clock = MonotonicClock() if clock is None else clock
         self.deadline_ns = self.late_ns = self.slack_ns = self.skipped = 0
 
     def start(self, at_ns: int | None = None) -> None:

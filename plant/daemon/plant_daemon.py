@@ -174,7 +174,7 @@ def run(
                     obtained.freeze_garbage()
                     _introduce(device, obtained, events)
                     notifier.ready(f"plant of {machine.name} at {server.endpoint}")
-                    status = _serve(device, ending, events)
+                    status = serve(device, ending, events)
                 device.part()  # now the brakes of a real machine are on, too
                 server.close(flush_ms=100)
                 return status
@@ -296,7 +296,8 @@ def _introduce(device: PlantDevice, obtained: Obtained, events: Events) -> None:
     events.flush()
 
 
-def _serve(device: PlantDevice, ending: DaemonEnd, events: Events) -> ExitCode:
+def serve(device: PlantDevice, ending: DaemonEnd, events: Events) -> ExitCode:
+    """Run one pace after another until the daemon is asked to end, or its machine has failed."""
     paces = device.seat.terms.paces
     uncontrolled = not device.machinery.runs_by_itself and bool(refusals(device.machine))
     try:

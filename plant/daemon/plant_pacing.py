@@ -8,14 +8,13 @@ without a session.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Protocol
 
 from linkwork.plant.device.plant_device import PlantDevice
 from linkwork.plant.device.session import Greeting, Hearing, Owner
 from linkwork.protocol.codes import LATEST_DRAIN, UNANSWERED_STATES, Pace
-from linkwork.timing.clock import Ticker, now_ns
+from linkwork.timing.clock import Ticker
 from linkwork.timing.together import Together
 
 _SLICE_MS = 20
@@ -40,7 +39,7 @@ def device_clocked(device: PlantDevice, ending: EndRequested) -> None:
     """The plant is the clock: a state at each absolute deadline, with the newest command come by then."""
     owner = device.seat.owner
     assert owner is not None
-    ticker = Ticker(round(1e9 * device.period_s))
+    ticker = Ticker(round(1e9 * device.period_s), device.clock)
     slips = Slips(device)
     ticker.start()
     device.sense()
@@ -73,6 +72,7 @@ def host_clocked(device: PlantDevice, ending: EndRequested) -> None:
     device.sense()
     device.send_state()
     device.step()
+    now_ns = device.clock.now_ns
     deadline = now_ns() + period + period // 2
     while True:
         received = device.server.receive_until(deadline)
@@ -106,7 +106,8 @@ def lockstep(device: PlantDevice, ending: EndRequested) -> None:
     receive, hear, seat, events = device.server.receive, device.receive, device.seat, device.events
     patience_s = device.machine.plant.peer_timeout_s
     session = LockstepSession(device, ending)
-    heard_s = time.monotonic()
+    now_ns, patience_ns = device.clock.now_ns, round(1e9 * patience_s)
+    heard_ns = now_ns()
     quiet = False
     ticks = 0
     with Together() as together:
@@ -126,13 +127,12 @@ def lockstep(device: PlantDevice, ending: EndRequested) -> None:
                 continue
             if not session.answer(said):
                 return
-            now_s = time.monotonic()
             if said is not None or not quiet:
-                heard_s, quiet = now_s, said is None
+                heard_ns, quiet = now_ns(), said is None
             events.flush()
             if ending.looked() or (not seat.taken and device.machinery.runs_by_itself):
                 return
-            if now_s - heard_s >= patience_s:
+            if now_ns() - heard_ns >= patience_ns:
                 if seat.taken:
                     device.trip(f"no message for {patience_s:g} s in lockstep")
                 return
@@ -215,7 +215,7 @@ def alone(device: PlantDevice, ending: EndRequested, uncontrolled: bool = False)
                 _answer(device, received)
         else:
             if ticker is None:
-                ticker = Ticker(round(1e9 * device.period_s))
+                ticker = Ticker(round(1e9 * device.period_s), device.clock)
                 ticker.start()
             device.sense()
             device.step()

@@ -8,7 +8,6 @@ the latched command). The paces (`plant.plant_pacing`) decide when.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -47,6 +46,7 @@ from linkwork.protocol.handshake import (
 )
 from linkwork.protocol.injection import InjectRefusal, InjectRefused, inject_id, inject_too_long
 from linkwork.protocol.link import CommandCodec, StateCodec, StateHeader, kind_of, read_map
+from linkwork.timing.clock import Clock, MonotonicClock
 
 TEMPERATURE_EVERY_S: Final = 0.1
 PARTING_S: Final = 2.0
@@ -79,9 +79,11 @@ class PlantDevice:
         server: PlantEnd,
         events: Events,
         paces: tuple[Pace, ...],
+        clock: Clock | None = None,
     ) -> None:
         settings = machine.plant
         self.machine, self.server, self.events = machine, server, events
+        self.clock: Clock = MonotonicClock() if clock is None else clock
         self.period_s = settings.period_s
         self.machinery = machinery
         allowed = settings.command_timeout_periods
@@ -255,8 +257,8 @@ class PlantDevice:
         A ZeroMQ client that queues nothing for an absent peer (ZMQ_IMMEDIATE) drops what it has not read when
         the connection closes, and with it the reason why the plant ends.
         """
-        deadline_ns = time.monotonic_ns() + round(1e9 * PARTING_S)
-        while self._left is not None and time.monotonic_ns() < deadline_ns:
+        deadline_ns = self.clock.now_ns() + round(1e9 * PARTING_S)
+        while self._left is not None and self.clock.now_ns() < deadline_ns:
             received = self.server.receive_until(deadline_ns)
             if received is not None and received[0] == self._left and _is_bye(received[1]):
                 self._left = None

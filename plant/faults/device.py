@@ -20,6 +20,7 @@ from linkwork.protocol.errors import ProtocolError
 from linkwork.protocol.handshake import Bye, Hello, read_handshake
 from linkwork.protocol.injection import LostMessage, read_lost
 from linkwork.protocol.link import kind_of
+from linkwork.timing.clock import Clock
 
 
 class FaultyDevice(PlantDevice):
@@ -41,8 +42,9 @@ class FaultyDevice(PlantDevice):
         line: TimeLine | None = None,
         *,
         open_to_all: bool = True,
+        clock: Clock | None = None,
     ) -> None:
-        super().__init__(machine, machinery, server, events, paces)
+        super().__init__(machine, machinery, server, events, paces, clock)
         states, commands = codecs_of(machine)
         state, command = states.message(), commands.message()
         self._probe, self._read = command, commands.unpack

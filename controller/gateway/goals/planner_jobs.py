@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from linkwork.controller.exchange.shared_memory import GOAL_SLOTS
+from linkwork.controller.gateway.child_processes import ChildProcesses, PlannerProcess
 from linkwork.controller.gateway.history import Requester
 from linkwork.controller.gateway.requests.call import PendingResult
 from linkwork.controller.planning.messages.planner_messages import (
@@ -16,9 +16,9 @@ from linkwork.controller.planning.messages.planner_messages import (
     PlanJob,
     PlanResult,
 )
-from linkwork.controller.planning.process.planner_client import PlannerClient
 from linkwork.protocol.codes import RequestCode
 from linkwork.protocol.errors import RequestError
+from linkwork.timing.clock import Clock
 
 MOST_JOBS, MOST_CHECKS, MOST_CHECKS_EACH = 8, 4, 2
 """Motions that wait to be planned, checks of trajectories, and such checks of each client."""
@@ -54,21 +54,21 @@ def _same_client(one: Job, other: Job) -> bool:
 class Planning:
     """The planner process and its queue."""
 
-    def __init__(self, arguments: list[str]) -> None:
-        self._arguments = arguments
-        self._client: PlannerClient | None = None
+    def __init__(self, processes: ChildProcesses, clock: Clock) -> None:
+        self._processes, self._clock = processes, clock
+        self._client: PlannerProcess | None = None
         self._queue: deque[Job] = deque()
         self._running: Job | None = None
         self._number = 0
         self._slots_taken: set[int] = set()
-        self._started_s = 0.0
+        self._started_ns = 0
         self.restarts = 0
 
     def start(self) -> None:
         """Start the planner, unless it runs."""
         if self._client is None:
-            self._client = PlannerClient.start(self._arguments)
-            self._started_s = time.monotonic()
+            self._client = self._processes.start_planner()
+            self._started_ns = self._clock.now_ns()
 
     @property
     def ready(self) -> bool:
@@ -164,14 +164,14 @@ class Planning:
             self._planner_ended(client)
         self._feed()
 
-    def _planner_ended(self, client: PlannerClient) -> None:
+    def _planner_ended(self, client: PlannerProcess) -> None:
         """Fail its job; replace a planner that ran for a while immediately, another on demand."""
         self.restarts += 1
         client.close()
         self._client = None
         text = "the planner ended while planning this motion; nothing moves"
         self._fail_running(RequestError(RequestCode.INTERNAL, text))
-        if time.monotonic() - self._started_s > STEADY_S:
+        if self._clock.now_ns() - self._started_ns > 1e9 * STEADY_S:
             self.start()
 
     def close(self, reason: RequestError) -> None:

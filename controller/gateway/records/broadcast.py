@@ -9,39 +9,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.controller.exchange.records import RecordLayout
-from linkwork.protocol.keys import ServerKeys
-from linkwork.protocol.sockets import Publisher
+from linkwork.protocol.gateway_ends import TelemetryEnd
 from linkwork.protocol.telemetry import TELEMETRY_TOPIC, pack_telemetry
+from linkwork.timing.clock import Clock
 
 MOST_AT_ONCE = 8
 """Telemetry messages from one batch of records: lockstep may run much faster than displays update."""
 
 
 class Broadcast:
-    """Publishes to several endpoints. Raises EndpointError when one cannot be bound.
+    """Publishes to several endpoints.
 
-    `every` is how many records make one telemetry message. `wall_clock` says that times are the computer's
-    (Unix time); in lockstep they are the device's.
+    `every` is how many records make one telemetry message. Times are Unix times of `clock`; without
+    one, in lockstep, they are the device's.
     """
 
     def __init__(
         self,
-        endpoints: Sequence[str],
+        publishers: Sequence[TelemetryEnd],
         layout: RecordLayout,
         every: int,
-        *,
-        wall_clock: bool,
-        keys: ServerKeys | None = None,
+        clock: Clock | None,
     ) -> None:
         self._layout, self._every = layout, max(1, every)
-        self._clock = "real_time_ns" if wall_clock else "time_s"
-        self.publishers: list[Publisher] = []
-        try:
-            for endpoint in endpoints:
-                self.publishers.append(Publisher(endpoint, keys))
-        except BaseException:
-            self.close()
-            raise
+        self._clock = clock
+        self.publishers = publishers
 
     @property
     def endpoints(self) -> list[str]:
@@ -75,15 +67,12 @@ class Broadcast:
         """Publish an event under its own name."""
         self._send(name.encode(), pack_telemetry(timestamp, content))
 
-    def timestamp(self, record: np.void) -> float:
-        """Seconds on the clock that telemetry uses."""
-        value = record[self._clock]
-        return float(value) * 1e-9 if self._clock == "real_time_ns" else float(value)
-
-    def close(self) -> None:
-        """Close the endpoints."""
-        for publisher in self.publishers:
-            publisher.close()
+    def timestamp(self, record: np.void | None) -> float:
+        """Seconds on the clock that telemetry uses: of a record, or without one the present time."""
+        if self._clock is None:
+            return 0.0 if record is None else float(record["time_s"])
+        stamp_ns = 0 if record is None else int(record["real_time_ns"])
+        return 1e-9 * (stamp_ns or self._clock.unix_ns())
 
     def _send(self, topic: bytes, payload: bytes) -> None:
         for publisher in self.publishers:

@@ -12,17 +12,17 @@ from typing import Any, Generic, TypeVar, cast
 from linkwork.controller.gateway.history import Requester
 from linkwork.protocol.codes import RequestCode
 from linkwork.protocol.errors import RequestError, role_refusal
+from linkwork.protocol.gateway_ends import RequestEnd
 from linkwork.protocol.request_messages import pack_error, pack_response
 from linkwork.protocol.request_table import REQUESTS
 from linkwork.protocol.requests import RequestFrame
-from linkwork.protocol.sockets import RequestServer
 
 
 @dataclass(eq=False)
 class Call:
     """A request and the way back to who asked. It is answered once; what comes later is dropped."""
 
-    server: RequestServer
+    server: RequestEnd
     peer: bytes
     request: RequestFrame
     key: bytes = b""

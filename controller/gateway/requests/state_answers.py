@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -62,7 +61,7 @@ def status(gateway: Gateway) -> dict[str, Any]:
         "machine": gateway.machine.name,
         "state": gateway.state_name,
         "pace": gateway.options.pace.value,
-        "gateway_pid": os.getpid(),
+        "gateway_pid": gateway.host.processes.pid,
         "loop_pid": gateway.host.pid,
         "planner_pid": gateway.planning.pid,
         "planner_ready": gateway.planning.ready,

@@ -8,7 +8,7 @@ is taken. The end of standard input ends the process.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -112,12 +112,9 @@ def serve(sets: Sets, jobs: int, answers: int, keep: Store, read: Words) -> None
     """Answer the jobs read from one descriptor on another, until either is closed."""
     reader = FrameReader()
     while data := os.read(jobs, _READ_BYTES):
-        reader.feed(data)
         try:
-            while (body := reader.next()) is not None:
-                job = read_job(body)
-                made = answer(sets, job, keep, read) if isinstance(job, PlanJob) else job
-                _write(answers, pack_answer(made))
+            for frame in answers_to(data, reader, sets, keep, read):
+                _write(answers, frame)
         except BadFrame as error:  # the start of the next frame is unknown
             wrong = RequestError(RequestCode.MALFORMED, str(error))
             _write(answers, pack_answer(PlanAnswer(None, wrong)))
@@ -125,6 +122,14 @@ def serve(sets: Sets, jobs: int, answers: int, keep: Store, read: Words) -> None
         except BrokenPipeError:
             return
         give_back()  # a long trajectory takes tens of MB; the planner lives for months
+
+
+def answers_to(data: bytes, reader: FrameReader, sets: Sets, keep: Store, read: Words) -> Iterator[bytes]:
+    """Yield the frames that answer the jobs completed by these bytes. Raises BadFrame."""
+    reader.feed(data)
+    while (body := reader.next()) is not None:
+        job = read_job(body)
+        yield pack_answer(answer(sets, job, keep, read) if isinstance(job, PlanJob) else job)
 
 
 def answer(sets: Sets, job: PlanJob, keep: Store, read: Words) -> PlanAnswer:

@@ -34,7 +34,7 @@ from linkwork.controller.gateway.order_queue import (
 )
 from linkwork.protocol.codes import RequestCode
 from linkwork.protocol.errors import RequestError
-from linkwork.protocol.sockets import RequestServer
+from linkwork.protocol.gateway_ends import RequestEnd
 
 SECOND = 1_000_000_000
 
@@ -156,7 +156,7 @@ def test_a_wait_ends_with_the_first_record_that_meets_it(desk: OrderQueue, effec
     assert not desk.busy
 
 
-ME, YOU = (Requester(cast("RequestServer", None), peer) for peer in (b"me", b"you"))
+ME, YOU = (Requester(cast("RequestEnd", None), peer) for peer in (b"me", b"you"))
 NOT_MET = RequestError(RequestCode.NOT_MET, "late")
 
 

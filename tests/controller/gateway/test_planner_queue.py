@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from linkwork.controller.gateway.child_processes import CommandLines
 from linkwork.controller.gateway.goals.planner_jobs import MOST_CHECKS, MOST_JOBS, Job, Planning
 from linkwork.controller.planning.messages.planner_messages import MachineState
 from linkwork.protocol.codes import RequestCode
+from linkwork.protocol.endpoints import MachineEndpoints
 from linkwork.protocol.errors import RequestError
+from linkwork.timing.clock import MonotonicClock
 
 ENDED = RequestError(RequestCode.NO_LOOP, "the controller has ended")
 
@@ -19,7 +23,8 @@ class WaitingJobs:
 
     def __init__(self) -> None:
         self.answered: list[str] = []
-        self.planning = Planning(["sleep", "60"])
+        seat = MachineEndpoints(Path("nowhere"))
+        self.planning = Planning(CommandLines(seat, [], ["sleep", "60"]), MonotonicClock())
 
     def submit(self, name: str, method: str) -> None:
         slot = -1 if method in ("check", "speed") else 0

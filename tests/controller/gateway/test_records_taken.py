@@ -22,7 +22,7 @@ from linkwork.controller.gateway.records.flight_record import (
 )
 from linkwork.controller.gateway.records.log_segment import LogSource
 from linkwork.controller.gateway.records.loop_statistics import LoopStatistics
-from linkwork.protocol.sockets import Subscriber
+from linkwork.protocol.sockets import Publisher, Subscriber
 from linkwork.protocol.telemetry import read_telemetry
 
 Records = Callable[..., NDArray[np.float64]]
@@ -56,9 +56,8 @@ def test_a_pause_of_lockstep_time_is_no_period(layout: RecordLayout, records: Re
 
 @pytest.fixture
 def broadcast(tmp_path: Path, layout: RecordLayout) -> Iterator[Broadcast]:
-    made = Broadcast([f"ipc://{tmp_path}/t"], layout, 10, wall_clock=False)
-    yield made
-    made.close()
+    with Publisher(f"ipc://{tmp_path}/t") as publisher:
+        yield Broadcast([publisher], layout, 10, None)
 
 
 def listening(broadcast: Broadcast) -> Subscriber:

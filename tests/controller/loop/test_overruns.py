@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from linkwork.controller.loop.overruns import OverrunEvidence, OverrunMonitor, PhaseClock, TickPhase, cause_of
 from linkwork.protocol.codes import OverrunCause
+from linkwork.timing.clock import MonotonicClock
 
 PERIOD_NS = 1_000_000
 BUSY = "import time\nuntil = time.monotonic() + 30\nwhile time.monotonic() < until: pass"
@@ -25,7 +26,7 @@ DURATION = st.integers(0, 10**8).map(float)
 
 @given(st.lists(st.tuples(st.sampled_from(list(TickPhase)), st.integers(0, 2)), min_size=1, max_size=60))
 def test_phases_add_up_to_the_time_between_two_commands(marks: list[tuple[TickPhase, int]]) -> None:
-    clock = PhaseClock()
+    clock = PhaseClock(MonotonicClock())
     before = clock.mark(TickPhase.SEND)
     clock.clear()
     for phase, rounds in marks:
@@ -67,7 +68,7 @@ class Periods:
     """Ticks of one thread under a monitor, some of which do something slow."""
 
     def __init__(self) -> None:
-        self.clock, self.monitor = PhaseClock(), OverrunMonitor(PERIOD_NS)
+        self.clock, self.monitor = PhaseClock(MonotonicClock()), OverrunMonitor(PERIOD_NS)
         for _ in range(50):
             self.tick(lambda: None)
 
