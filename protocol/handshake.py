@@ -7,7 +7,6 @@ messages (`protocol.link`) each is one MessagePack map in one frame whose field 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgpack
@@ -153,12 +152,7 @@ class Bye(Message):
 
 Handshake = Hello | Welcome | Refuse | Bye
 M = TypeVar("M", bound=Message)
-_KINDS: dict[str, Callable[[Any], Hello | Welcome | Refuse | Bye]] = {
-    "hello": Hello.model_validate,
-    "welcome": Welcome.model_validate,
-    "refuse": Refuse.model_validate,
-    "bye": Bye.model_validate,
-}
+_KINDS: dict[str, type[Handshake]] = {"hello": Hello, "welcome": Welcome, "refuse": Refuse, "bye": Bye}
 
 
 def _empty(message: Message, *names: str) -> set[str]:
@@ -179,15 +173,21 @@ def read_handshake(data: bytes) -> Handshake:
     """
     content = read_map(data)
     kind = content.get("type")
-    validate = _KINDS.get(kind) if isinstance(kind, str) else None
-    if validate is None:
+    model = _KINDS.get(kind) if isinstance(kind, str) else None
+    if model is None:
         raise ProtocolError(f"`type` must be one of {', '.join(_KINDS)}, found {excerpt(kind)}", "type")
+    return read_as(model, content)
+
+
+def read_as(model: type[M], content: dict[str, Any]) -> M:
+    """The message in a map. Raises ProtocolError naming the field."""
     try:
-        return validate(content)
+        return model.model_validate(content)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
         field = ".".join(cut(str(part), 80) for part in first["loc"])
-        raise ProtocolError(f"{content['type']}: `{field}`: {first['msg'].lower()}", field) from None
+        kind = model.model_fields["type"].default
+        raise ProtocolError(f"{kind}: `{field}`: {first['msg'].lower()}", field) from None
 
 
 def peer_version(data: bytes) -> tuple[int, int]:

@@ -9,14 +9,14 @@ only, where a tick has to be reported even though its message was dropped.
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from linkwork.protocol.codes import NAME_LENGTH, PROTOCOL_VERSION
-from linkwork.protocol.decoding import cut, excerpt
+from linkwork.protocol.decoding import excerpt
 from linkwork.protocol.errors import ProtocolError
-from linkwork.protocol.handshake import Integer, Message, Text
+from linkwork.protocol.handshake import Integer, Message, Text, read_as
 from linkwork.protocol.link import read_map
 
 MOST_INJECTED, MOST_INJECT_BYTES = 100, 64 * 1024
@@ -131,12 +131,9 @@ class LostMessage(Message):
     seq: Integer
 
 
-M = TypeVar("M", bound=Message)
-
-
 def read_inject(data: bytes) -> Inject:
     """The inject in these bytes. Raises ProtocolError naming the field."""
-    return _validated(Inject, read_map(data))
+    return read_as(Inject, read_map(data))
 
 
 def inject_too_long(data: bytes) -> str:
@@ -156,7 +153,7 @@ def read_lost(data: bytes) -> LostMessage | None:
     """The message, when these bytes are a `lost`; None when they are something else, or unreadable."""
     try:
         content = read_map(data)
-        return _validated(LostMessage, content) if content.get("type") == "lost" else None
+        return read_as(LostMessage, content) if content.get("type") == "lost" else None
     except ProtocolError:
         return None
 
@@ -166,17 +163,7 @@ def read_answer(data: bytes) -> Injected | InjectRefused:
     content = read_map(data)
     kind = content.get("type")
     if kind == "injected":
-        return _validated(Injected, content)
+        return read_as(Injected, content)
     if kind == "refuse":
-        return _validated(InjectRefused, content)
+        return read_as(InjectRefused, content)
     raise ProtocolError(f"`type` must be injected or refuse, found {excerpt(kind)}", "type")
-
-
-def _validated(model: type[M], content: dict[str, Any]) -> M:
-    try:
-        return model.model_validate(content)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False)[0]
-        field = ".".join(cut(str(part), 80) for part in first["loc"])
-        kind = model.model_fields["type"].default
-        raise ProtocolError(f"{kind}: `{field}`: {first['msg'].lower()}", field) from None

@@ -59,7 +59,7 @@ def read_values(
         if name not in angles and key in keys:
             name, factor = aliases.get(keys[key].name, keys[key].name), keys[key].factor
         if name not in angles:
-            allowed, remedy = choices(key, angles, speeds=speeds)
+            allowed, remedy = choices(key, {each: unit for each, unit in keys.items() if unit.name in angles})
             raise Misuse(
                 f"{key!r} is not a coordinate of {machine}; there are {listed(angles, MOST_LISTED)}; "
                 f"with a unit: {allowed}" + (f"; {remedy}?" if remedy else "")

@@ -349,7 +349,7 @@ def named_poses(
         for key, value in values.items():
             name = aliases.get(known[key].name, known[key].name) if key in known else ""
             if not name or name in made:
-                allowed, remedy = choices(key, angles, speeds=False)
+                allowed, remedy = choices(key, keys_of(angles, speeds=False))
                 text = f"{name} is given twice" if name else f"{key} is no coordinate with a unit"
                 problem = document.problem(
                     ("poses", pose, key), text, of_key=True, found=key, allowed=allowed, remedy=remedy

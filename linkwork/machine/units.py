@@ -38,17 +38,14 @@ def keys_of(coordinates: Mapping[str, bool], *, speeds: bool) -> dict[str, UnitK
     return keys
 
 
-def choices(word: str, coordinates: Mapping[str, bool], *, speeds: bool) -> tuple[str, str]:
-    """Return what may be written instead of an unknown name with a unit, and the likeliest."""
-    whole = keys_of(coordinates, speeds=speeds)
-    owner = max(
-        (name for name in coordinates if word == name or word.startswith(name + "_")), key=len, default=None
-    )
-    if owner is not None:
-        own = list(keys_of({owner: coordinates[owner]}, speeds=speeds))
+def choices(word: str, keys: Mapping[str, UnitKey]) -> tuple[str, str]:
+    """Return which of the keys may be written instead of an unknown one, and the likeliest."""
+    names = {each.name for each in keys.values() if f"{word}_".startswith(f"{each.name}_")}
+    if owner := max(names, key=len, default=""):
+        own = [key for key, each in keys.items() if each.name == owner]
         return ", ".join(own), f"write {own[0]}"
-    meant = nearest(word, whole)
-    return listed(whole, MOST_LISTED), f"write {meant}" if meant else ""
+    meant = nearest(word, keys)
+    return listed(keys, MOST_LISTED), f"write {meant}" if meant else ""
 
 
 def parse_assignment(text: str, machine: Machine) -> tuple[int, float]:
@@ -100,7 +97,7 @@ def _parsed(
     known = aliases.get(key, key)
     quantity = keys.get(key) or (UnitKey(known, False, 1.0) if known in angles else None)
     if quantity is None:
-        raise _refusal(text, "no coordinate has this name and unit", key, *_allowed(key, angles, keys))
+        raise _refusal(text, "no coordinate has this name and unit", key, *choices(key, keys))
     try:
         value = float(number)
     except ValueError:
@@ -110,17 +107,6 @@ def _parsed(
             text, "this is not a finite number", number, "a number", f"write, for example, {example}"
         )
     return aliases.get(quantity.name, quantity.name), value * quantity.factor
-
-
-def _allowed(word: str, angles: Mapping[str, bool], keys: Mapping[str, UnitKey]) -> tuple[str, str]:
-    """Return the allowed keys in place of an unknown one, and the likeliest of them."""
-    owners = [name for name in angles if word == name or word.startswith(name + "_")]
-    if owners:
-        owner = max(owners, key=len)
-        own = [key for key, each in keys.items() if each.name == owner]
-        return ", ".join(own), f"write {own[0]}"
-    likely = nearest(word, keys)
-    return listed(keys, MOST_LISTED), f"write {likely}" if likely else ""
 
 
 def _example(angles: Mapping[str, bool]) -> str:

@@ -15,6 +15,7 @@ from linkwork.machine.checks.unknown_names import unknown
 from linkwork.machine.problems import MachineError, Problem
 from linkwork.machine.sections.contacts import ContactSpec
 from linkwork.machine.sections.file import MachineFile
+from linkwork.machine.sections.force_elements import SpringSpec
 from linkwork.machine.sections.stops import DofStop
 from linkwork.machine.yaml_document import Document
 from linkwork.multibody.contact.compliance import DAMPER, RUBBING, SPRING, JointStop
@@ -210,6 +211,11 @@ Key = tuple[str, float]
 Side = tuple[tuple[str, ...], float, tuple[Key, Key, Key], float]
 
 
+def _keys(section: type[SpringSpec | DofStop], angle: bool) -> tuple[str, str]:
+    """Return the keys of stiffness and damping."""
+    return section.stiffness.keys(angle)[0], section.damping.keys(angle)[0]
+
+
 def springs(mechanism: Mechanism, q: Floats) -> Iterator[Side]:
     """Yield the same for each spring; its stiffness is that at q (nq)."""
     inverse = mobility(mechanism, q) if mechanism.elements else np.zeros((0, 0))
@@ -220,15 +226,16 @@ def springs(mechanism: Mechanism, q: Floats) -> Iterator[Side]:
         if isinstance(spring.line, OnJoint):
             k = mechanism.joint_index(spring.line.dof)
             row[k], x = 1.0, float(q[k])
-            units = ("N_m_rad", "N_m_s") if mechanism.joint_is_angle[k] else ("N_m", "N_s_m")
+            angle = bool(mechanism.joint_is_angle[k])
         else:
             ends = (spring.line.a, spring.line.b)
             a, b = (point_position(mechanism, point, q) for point in ends)
-            x, units = float(np.linalg.norm(b - a)), ("N_m", "N_s_m")
+            x, angle = float(np.linalg.norm(b - a)), False
             first, second = (point_jacobian(mechanism, point, q)[3:] for point in ends)
             row = (b - a) / max(x, 1e-12) @ (second - first)
         now = spring.stiffness + 3.0 * spring.progressive * (x - spring.rest) ** 2
-        keys = (f"stiffness_{units[0]}", now), (f"damping_{units[1]}", spring.damping), ("", 1.0)
+        first, second = _keys(SpringSpec, angle)
+        keys = (first, now), (second, spring.damping), ("", 1.0)
         yield ("springs", spring.name), max(float(row @ inverse @ row), 1e-300), keys, 0.0
 
 
@@ -242,10 +249,7 @@ def sides(mechanism: Mechanism, q: Floats) -> Iterator[Side]:
         owner, _, dof = stop.dof.partition(".")
         place = ("joints", owner, "stop", *([dof] if dof else []))
         k = mechanism.joint_index(stop.dof)
-        angle = mechanism.joint_is_angle[k]
-        first, second = (
-            ("stiffness_N_m_rad", "damping_N_m_s") if angle else ("stiffness_N_m", "damping_N_s_m")
-        )
+        first, second = _keys(DofStop, bool(mechanism.joint_is_angle[k]))
         keys = (first, stop.stiffness), (second, stop.damping), ("", 1.0)
         yield place, max(float(inverse[k, k]), 1e-300), keys, 0.0
     for c in mechanism.contacts:

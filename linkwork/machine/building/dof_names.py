@@ -89,11 +89,6 @@ def initial_keys(file: MachineFile) -> dict[str, UnitKey]:
     return keys
 
 
-def initial_names(file: MachineFile) -> dict[str, bool]:
-    """Return the names that `initial` may have, without their units."""
-    return {q.name: key.endswith(("rad", "deg", "deg_s", "rad_s")) for key, q in initial_keys(file).items()}
-
-
 def _named(joint: str, dof: str) -> str:
     return f"{joint}.{dof}" if dof else joint
 

@@ -13,7 +13,6 @@ from linkwork.machine.building.dof_names import (
     coordinates_of_force,
     degrees_of_freedom,
     initial_keys,
-    initial_names,
     joint_limits,
     of_orientation,
     owned,
@@ -213,7 +212,8 @@ def _known_once(
     key = at[1]
     quantity = known.get(key)
     if quantity is None:
-        allowed, remedy = choices(key, initial_names(file), speeds=at[0] == "initial")
+        fitting = {text: each for text, each in known.items() if at[0] == "initial" or not each.is_speed}
+        allowed, remedy = choices(key, fitting)
         message = "no joint has this name and unit"
         yield document.problem(at, message, of_key=True, found=key, allowed=allowed, remedy=remedy)
         return
