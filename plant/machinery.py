@@ -14,7 +14,7 @@ class MachineryFailed(Exception):
 
 
 class Machinery(Protocol):
-    """A machine, moved on period by period: `plant.simulator.Simulator` or `plant.hardware.Hardware`.
+    """A machine, moved on period by period: `Simulator` or `Hardware`.
 
     A tick is: `latch` (where a command is fresh), `sense`, then `integrate`. The efforts that `latch` is
     given act from the `sense` of the same tick until that of a later one. All numbers are those of the device
@@ -110,7 +110,7 @@ class Machinery(Protocol):
         """Apply the latched command, and measure. Raises MachineryFailed.
 
         Returns what happened by signals since the last call: switches, as `switch` returns them, and what
-        grippers did (`plant.handling`).
+        grippers did (`plant.scene.handling`).
         """
         ...
 

@@ -1,7 +1,7 @@
 """Bounds on the efforts of redundant motors: the small quadratic program behind the closed formula.
 
 With more motors than degrees of freedom many efforts make the same motion. The nearest to the pre-load is
-tried first (`controller.laws.motor_allocation`); only where that is beyond a motor's limit the program here
+tried first (motor_allocation.py); only where that is beyond a motor's limit the program here
 is asked, in x = effort / limit:
 
     min Σ p (x − x_p)²          with G x = f,  |x| ≤ 1                    the whole motion, if possible

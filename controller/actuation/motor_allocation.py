@@ -33,7 +33,7 @@ from linkwork.multibody.workspace import Model, Workspace
 LEVERAGE, SHARE, FREE = range(3)
 """Outputs of `drive`: σ; α, or `BEYOND`; and the degrees of freedom at this pose."""
 BEYOND = -1.0
-"""The least effort is beyond a motor's limit, but others may make the same motion: `allocation` looks."""
+"""The least effort is beyond a motor's limit, but others may make the motion: see `RedundantMotors`."""
 _NEVER_SINGULAR = 1e-12
 
 
@@ -225,6 +225,6 @@ def drive(
 
     motor: joints with motors; most, preload (motors; N m or N); weight (motors): W's diagonal, the squares of
     the scales; coast (nv): the acceleration without motion of the goal's coordinates; scratch: `words`; told:
-    `LEVERAGE`, `SHARE`, `FREE`. After `BEYOND` scratch holds what `allocation` needs.
+    `LEVERAGE`, `SHARE`, `FREE`. After `BEYOND` scratch holds what `RedundantMotors` needs.
     """
     drive_here(m, w, motor, most, weight, preload, u, coast, scratch, force, told)

@@ -1,4 +1,4 @@
-"""Redundant motors: build the program of `allocation` from the scratch numbers that `drive` leaves."""
+"""Redundant motors: build the program of `effort_program` from the scratch numbers that `drive` leaves."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ class Quality:
     (rank.py: two steps of inverse iteration on the factor of the one decision on the rank); 0 where a row is
     lost to a branch pose. `sigma_motors` is the law's, 1 on a machine whose joints all have motors.
     `constraint_force` (rows) holds the multipliers, N or N m. `group`, `suspect`, `error` and `error_limit`
-    as of `redundancy.Redundancy`.
+    as of `RedundantSensors`.
     """
 
     def __init__(self, rows: int) -> None:

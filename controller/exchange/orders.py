@@ -105,7 +105,7 @@ class Order:
     """Header of every order.
 
     at_tick: the tick at which it takes effect, or NOW. authority: the loop's motion authority
-    (`controller.records`) under which the order was accepted, 0 if it is not bound to one. An order that ends
+    (records.py) under which the order was accepted, 0 if it is not bound to one. An order that ends
     the authority carries the number of the next one. The gateway's queue gives the numbers.
     """
 
@@ -579,7 +579,7 @@ MOST_STREAMED = ARGUMENTS - 3
 
 @dataclass(frozen=True, slots=True)
 class StartStream(Order):
-    """Follow set-points that come in while the machine moves (`controller.set_points`).
+    """Follow set-points that come in while the machine moves (set_points.py).
 
     coordinates: indices of a full independent set; the first `streamed` have set-points, the others hold.
     first: number of its first set-point. interval_s: announced interval between set-points. delay_s: delay of

@@ -257,7 +257,7 @@ class Shared:
     def read_records(self, since: int, most: int = RING_RECORDS) -> tuple[NDArray[np.float64], int, int]:
         """Records from number `since` on, copied: (words, number of the first, records lost to overwriting).
 
-        Records have `record_words` words each; view them with the layout's dtype. At most `most` of them.
+        Each is a row of words; view them with the layout's dtype. At most `most` of them.
         """
         head = self.head
         first = max(since, head - RING_RECORDS + 1, 0) if head - since >= RING_RECORDS else since

@@ -35,7 +35,7 @@ from linkwork.multibody.tree.rotations import wrapped
 
 
 def lag(omega: float, zeta: float, period_s: float) -> float:
-    """c, for a command that acts over one period. `loop.limits.limit_effort` makes use of it."""
+    """c, for a command that acts over one period. `limit_effort` makes use of it."""
     return zeta * omega * period_s + (omega * period_s) ** 2 / 8.0
 
 

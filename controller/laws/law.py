@@ -43,7 +43,7 @@ class Reference:
 class LawReport:
     """Diagnostics of a machine's laws in a tick, beside the force. All laws share one; each tick resets it.
 
-    `leverage`: the smallest singular value of the motors' map (`laws.motor_conditioning`), 1 where every
+    `leverage`: the smallest singular value of the motors' map (`motor_conditioning`), 1 where every
     joint has its motor. `share`: how much of the wanted acceleration the motors can give, 1 when all of it;
     0 when they cannot even hold the present load. `programs`: quadratic programs
     that were solved to bound the efforts.

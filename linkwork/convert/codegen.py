@@ -190,7 +190,7 @@ def _axes(mechanism: Mechanism, w: Workspace) -> Floats:
 def _effort(
     program: GeneratedProgram, w: Workspace, goal: Floats, rate: Floats, acceleration: Floats
 ) -> Floats:
-    """The law's efforts, in its own equations (controller/laws/closed_chain.py) and far from any limit."""
+    """The law's efforts, in its own equations (controller/laws/pidc.py) and far from any limit."""
     drive, mechanism = program.drive, program.model.mechanism
     assert drive is not None
     rows, columns = (np.array(scale) for scale in program.scales())

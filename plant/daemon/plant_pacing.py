@@ -1,9 +1,9 @@
 """When the plant ticks: by its own clock (device), on commands (host), or with no clock (lockstep).
 
-Each pace begins with the state of the tick at which its session entered, and repeats: wait, `take`, `sense`,
-`speak`, `step`. So the motion of a period is computed while the controller computes its command, in all
-paces alike. A pace ends when its session is replaced or no longer needs it; `alone` covers the time
-without a session.
+Each pace begins with the state of the tick at which its session entered, and repeats: wait, `apply_commands`,
+`sense`, `send_state`, `step`. So the motion of a period is computed while the controller computes its
+command, in all paces alike. A pace ends when its session is replaced or no longer needs it; `alone` covers
+the time without a session.
 """
 
 from __future__ import annotations

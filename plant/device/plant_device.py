@@ -1,8 +1,8 @@
 """The plant behind the device link: applies received commands to the machine and sends its measurements.
 
-A tick is four calls, in every pace: `take` (the fresh command takes effect, or the watchdog counts), `sense`
-(the command is applied, the sensors are read), `speak` (the state is sent), `step` (one period of motion with
-the latched command). The paces (`plant.plant_pacing`) decide when.
+A tick is four calls, in every pace: `apply_commands` (the fresh command takes effect, or the watchdog
+counts), `sense` (the command is applied, the sensors are read), `send_state` (the state is sent), `step` (one
+period of motion with the latched command). The paces (plant_pacing.py) decide when.
 """
 
 from __future__ import annotations

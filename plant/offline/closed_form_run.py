@@ -14,7 +14,7 @@ from linkwork.plant.offline.run_kernels import look
 
 
 class ClosedFormSteps:
-    """Steps of a workspace by closed forms, called as the kernels of offline_kernels.py are."""
+    """Steps of a workspace by closed forms, called as the kernels of run_kernels.py are."""
 
     stopped: str = ""
 

@@ -43,7 +43,7 @@ INTEGRATORS: Final = (*METHODS, *ADAPTIVE)
 class Steps(Protocol):
     """Advance a workspace by `count` steps of dt, writing the state after each to a row; return those finite.
 
-    `method` is that of `plant.plant_state`, `figures` those of offline_kernels.py. `switches`: changes of
+    `method` is that of `step.METHODS`, `figures` those of run_kernels.py. `switches`: changes of
     independent coordinates, None where there are none to choose. `stopped`: why fewer steps were made, if
     that is known.
     """

@@ -75,7 +75,7 @@ def _normalise(m: Model, q: Floats) -> None:
 
 
 class ReferenceSteps:
-    """Samples of a workspace's motion by scipy, called as the kernels of offline_kernels.py are."""
+    """Samples of a workspace's motion by scipy, called as the kernels of run_kernels.py are."""
 
     switches: int | None = None
     stopped: str = ""

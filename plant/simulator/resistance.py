@@ -4,7 +4,7 @@ Friction of a brake jumps where its speed changes sign, which costs every integr
 taken in parts. During a part every brake keeps the mode of the part's beginning:
 
 - it slips: the constant force -b sign(v) acts, until v comes to zero;
-- it sticks: the velocity is held at zero (`multibody.steps.sticking`), until that takes more than b.
+- it sticks: the velocity is held at zero (`multibody.dynamics.sticking`), until that takes more than b.
 
 A damping motor is a damper -d v below its limit and a constant force beyond it. A part ends where one of
 these changes; that time is found by the rule of false position, as in `multibody.steps.touch_search`. Between

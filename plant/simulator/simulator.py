@@ -51,7 +51,7 @@ class Simulator:
     Views into its memory, none of them to be written from outside: `q` (nq), `v` (nv, true state),
     `measured` (of the present state, see `linkwork.protocol.link.Measurements`), `joint_effort` (nv, the
     motors' effort at every joint in the last period), `travel` (nv, distance since the last fresh command).
-    `state` has the plant's own numbers. `tick` counts periods; `mode` is the acting mode (`plant.stepping`);
+    `state` has the plant's own numbers. `tick` counts periods; `mode` is the acting mode (stepping.py);
     `fastest` is the largest speed of a joint. `work` is the mechanism's workspace. `seed` decides the
     sensors' noise.
     """

@@ -29,7 +29,7 @@ class ForceVerdict:
 
 
 class Pressing:
-    """The forces of the goal under way, over the control that presses. `estimate`: as in `Course`."""
+    """The forces of the goal under way, over the control that presses. `estimate`: as in `MotionExecutor`."""
 
     def __init__(self, machine: Machine, estimate: Workspace) -> None:
         self.control = ForceControl(machine, estimate)

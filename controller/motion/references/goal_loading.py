@@ -19,7 +19,7 @@ SLICE_BYTES = 64 * 1024
 
 
 class Inbox(Protocol):
-    """Source of orders: `controller.order_socket.OrderInbox`, or a queue in one process."""
+    """Source of orders: `OrderInbox`, or a queue in one process."""
 
     lifeline: int | None
     """A lifeline that came with an order, as a file descriptor."""

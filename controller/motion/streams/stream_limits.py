@@ -120,7 +120,7 @@ def orientation(g: StreamStep, basis: Matrix) -> float:
 
 @part
 def signs(g: StreamStep) -> tuple[float, float]:
-    """After `find_pose`: `TURN` and `DRIVE` at this pose, for a basis oriented as `origin`.
+    """After `_find_pose`: `TURN` and `DRIVE` at this pose, for a basis oriented as `origin`.
 
     Destroys `square`.
     """

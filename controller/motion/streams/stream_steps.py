@@ -137,7 +137,7 @@ def _add_rows(rows: Matrix, shares: Floats, x: Floats) -> None:
 
 @part
 def _set_rates(g: StreamStep) -> None:
-    """After `find_pose`: v in w for the coordinates' rates in z."""
+    """After `_find_pose`: v in w for the coordinates' rates in z."""
     lu_apply(g.held, g.pivots, g.z)
     _combine(g.basis, g.z, g.w.v)
 

@@ -32,7 +32,7 @@ class Efforts:
 
     `least` (n × nv): the smallest efforts that make the motion. `shared`: the bounded quantities, `limit` by
     column; each motor's effort or, where motors are redundant, the shares of the combined effort limits
-    (`controller.planning.zonotope`). `rate_limit` (nv): of the motors at each joint, 0 without one. Rates are
+    (zonotope.py). `rate_limit` (nv): of the motors at each joint, 0 without one. Rates are
     those of the efforts that the loop gives: it knows bounds of efforts when it chooses among those of
     redundant motors, and bounds of their rates only afterwards.
     """

@@ -81,7 +81,7 @@ def _perpendicular(rows: Floats) -> Floats:
 class ZonotopeEfforts:
     """The efforts that the loop would give along a walk: those nearest to the file's pre-load.
 
-    Within the limits wherever any are, see `controller.laws.effort_program`. maps: as of `directions`.
+    Within the limits wherever any are, see effort_program.py. maps: as of `directions`.
     """
 
     def __init__(self, machine: Machine, maps: Floats) -> None:

@@ -53,7 +53,7 @@ class Admitted:
     `limits`: quantity → name → {value, limit, unit, used, time_s}, the most of everything that has a limit;
     `effort_peaks`: motor → {value (signed), limit, unit, used, sample, time_s} at the path's own speed;
     `singularities`: `goal`, `closures`, `motors` → {smallest, sample, time_s[, limit]} or None, see
-    `controller.planning.singularity_margin`; `singularity`: the same as its `goal`.
+    `singularities`; `singularity`: the same as its `goal`.
     """
 
     path: Path

@@ -55,7 +55,7 @@ class Walk:
     `ends_at_branch`: whether branches of the closures meet at the path's end. `hold` (n): a lower bound of
     the smallest singular value of the scaled Jacobian. `closures` (n): smallest singular value of the
     closures' scaled rows, of their ordinary size; `leverage` (n): that of the motors' map
-    (`laws.motor_conditioning`); both None without closures.
+    (motor_conditioning.py); both None without closures.
     `reached`: samples that could be reached, n when all of them.
     """
 

@@ -199,7 +199,7 @@ def leverage(machine: Machine) -> float:
     """Return the smallest singular value of the motors' share in the admitted motions, where it starts.
 
     The motions are orthonormal in scaled units; 0 where one of them is out of reach of all motors. It is that
-    of `controller.laws.motor_conditioning`, `JOINTS_A_MOTOR` included.
+    of motor_conditioning.py, `JOINTS_A_MOTOR` included.
     """
     ways = admitted(machine.mechanism, machine.initial_q)
     driven = sorted({motor.index for motor in machine.motors})

@@ -1,6 +1,6 @@
 """Joints of several degrees of freedom, of the section `joints`: one class for each `type`.
 
-Each has the joint's name, a dot, and its own: `ankle.turn`, `ankle.slide`.
+Each has the joint's name, a dot, and its own: "ankle.turn", "ankle.slide".
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
     class Saturate(Section):
         limit = Quantity("at", EFFORT, "Largest effort", ge=0)
 
-A file writes `at_N_m` or `at_N`, code reads `entry.limit`, N m or N. The section gets one field for each of
+A file writes "at_N_m" or "at_N", code reads `entry.limit`, N m or N. The section gets one field for each of
 these keys: pydantic checks type, sign and range of what the file says, and the JSON schema lists it. A file
 may give one of the keys only.
 

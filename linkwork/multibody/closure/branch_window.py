@@ -91,7 +91,7 @@ def lost_directions(m: Model, w: Workspace, rank: int, first: int) -> int:
 def span_admitted(m: Model, w: Workspace, rank: int, first: int) -> None:
     """Orthonormal rows that span the velocities admitted by the first directions of the QR, scaled.
 
-    They are left at `span_start`. `rank` is that of the QR, with as many exchanges of columns; where the
+    They are left in `span`. `rank` is that of the QR, with as many exchanges of columns; where the
     factors are in fronts, `first` is the rank.
     """
     n = m.nv

@@ -1,7 +1,7 @@
 """Velocities that brakes hold at zero, beside the constraints: unit rows on the velocities that A admits.
 
 `stuck` in the workspace marks them, `stuck_count` is their number. With Λ a basis of the velocities
-that the constraints admit (constrained.py) and E the rows of the stuck ones, every motion x with A x = b
+that the constraints admit (motion_basis.py) and E the rows of the stuck ones, every motion x with A x = b
 becomes
 
     x + Λ z,   E (x + Λ z) = 0,   and the basis Λ N with E Λ N = 0

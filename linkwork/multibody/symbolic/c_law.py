@@ -1,6 +1,6 @@
 """The control law in C, as patterns: names between dollar signs are filled in for each machine.
 
-The equations are those of controller/laws/closed_chain.py. With Λ spanning the velocities that A admits and
+The equations are those of controller/laws/pidc.py. With Λ spanning the velocities that A admits and
 A x = b, u = x + Λ z meets the goal coordinates, J Λ z = task - J x, and the motors' efforts
 
     τ = W B' Λ (Λ' B W B' Λ)⁻¹ Λ' (M u + h - friction)

@@ -1,4 +1,4 @@
-"""A program in C99: one header, one source file, math.h as the only dependency, no allocation, no
+"""A program in C99: one header, one source file, <math.h> as the only dependency, no allocation, no
 recursion."""
 
 from __future__ import annotations

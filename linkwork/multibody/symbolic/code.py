@@ -1,4 +1,4 @@
-"""Expressions as source text of C or Python: only sums, products, quotients and functions of math.h."""
+"""Expressions as source text of C or Python: only sums, products, quotients and functions of <math.h>."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class CodeLanguage:
     names: Mapping[Expression, str] = field(default_factory=dict)
 
     def function(self, name: str) -> str:
-        """The name of a function of math.h in this language."""
+        """The name of a function of <math.h> in this language."""
         return self.call.format(name)
 
     def text(self, expression: Expression) -> str:
@@ -38,7 +38,7 @@ def python(names: Mapping[Expression, str]) -> CodeLanguage:
 
 
 def c(names: Mapping[Expression, str], *, single: bool = False) -> CodeLanguage:
-    """C with math.h, in doubles or in floats."""
+    """C with <math.h>, in doubles or in floats."""
     return CodeLanguage("{}f" if single else "{}", "{}F" if single else "{}", names)
 
 

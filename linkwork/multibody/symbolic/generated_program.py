@@ -73,7 +73,7 @@ class GeneratedProgram:
         return counts
 
     def scales(self) -> tuple[list[float], list[float]]:
-        """Scale factors of the rows and columns of A (kernels/parameters.py)."""
+        """Scale factors of the rows and columns of A (`linkwork/multibody/parameters.py`)."""
         model = self.model.mechanism.model
         return model.row_scale.tolist(), model.column_scale.tolist()
 

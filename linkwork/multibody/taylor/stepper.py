@@ -84,7 +84,7 @@ class TaylorStepper:
     velocity, body axes). `effort` (nf): motors along the joints' axes, on b, N m or N, held until changed.
     `coordinate`, `rate` (nf): angles and slides read from the state after each step. Results of the last
     step: `acceleration`, `angular_acceleration` (nb × 3, world), `pivot_ratio`. Order of degrees of freedom:
-    `model.dof_names`.
+    `MaximalModel.dof_names`.
     """
 
     def __init__(

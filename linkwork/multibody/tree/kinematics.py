@@ -3,9 +3,9 @@
 Every joint turns its link about, and moves it along, the z axis of its frame in fixed proportion: the
 elementary joint of Kwatny & Blankenship 1995 with the unit twist (turn z; travel z). Link frames are chosen
 so that the axis is z. A ball is three links: the first takes its pose from a quaternion, the others are axes
-of the turned body (tree.py). Twists are (angular; linear), in world axes, and the linear part is the velocity
-of the link's material at one common reference point, the first link's origin where it is at this instant. So
-twists add up without any transformation.
+of the turned body (link_tree.py). Twists are (angular; linear), in world axes. The linear part is the
+velocity of the link's material at one common reference point, the first link's origin where it is at this
+instant. So twists add up without any transformation.
 """
 
 import math
