@@ -185,7 +185,7 @@ def _say_degrees_of_freedom(found: dict[str, Any]) -> None:
     for motion in found["idle"]:
         share = ", ".join(f"{part + 0.0:.3g}" for part in np.round(motion["direction"], 6))
         say(
-            f"    {motion['joint']}: idle motion ({share}) of its degrees of freedom, damped by "
+            f"    {motion['joint']}: idle degree of freedom ({share}), damped by "
             f"{motion['damping']:.2g} (N m s or N s/m) in the plant, held in the controller's model"
         )
     decision = found["rank_decision"]

@@ -95,7 +95,7 @@ def test_a_joint_that_a_motor_drives_has_no_idle_motion(tmp_path: Path) -> None:
         loaded(tmp_path, data)
     problem = error.value.problems[0]
     assert problem.key == "joints.motor_1.idle"
-    assert "no idle motion" in problem.message
+    assert "no idle degree of freedom" in problem.message
 
 
 def test_a_balanced_wheel_without_a_motor_is_idle_and_one_out_of_balance_is_not(tmp_path: Path) -> None:

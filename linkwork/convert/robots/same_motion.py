@@ -52,7 +52,7 @@ def _difference(source: RobotModel, robot: RobotModel, machine: Machine, seed: i
     size = max([1e-3, *(float(np.abs(each.pose.at).max()) for each in source.joints.values())])
     literal = with_any_inertias(source)
     one = _Placed(literal, built(MachineWriter(literal).text()), common, size)
-    # the controller's model holds idle motions
+    # the controller's model holds idle degrees of freedom
     plain = mechanism_of(machine.source_text) if machine.assembly.idle else machine.mechanism
     other = _Placed(robot, plain, common, size)
     rng = np.random.default_rng(seed)

@@ -24,7 +24,7 @@ from linkwork.multibody.model import Joint
 def idle_motions(
     file: MachineFile, mechanism: Mechanism, document: Document, q: Floats, v: Floats
 ) -> tuple[IdleMotion, ...]:
-    """Return the idle motions of a machine near its initial pose q (nq), with the rows that hold them there.
+    """Return the idle degrees of freedom near a machine's initial pose q (nq), with the rows that hold them.
 
     A joint with `idle: true` may have any motion that moves no motor, sensor or task coordinate; one with
     `idle: false` or a given speed v (nv) has none. Raises MachineError for `idle: true` without one.
@@ -38,7 +38,7 @@ def idle_motions(
 
 
 def with_idle(mechanism: Mechanism, motions: Sequence[IdleMotion], *, held: bool) -> Mechanism:
-    """Return the mechanism with light damping in its idle motions, and the rows that hold them, on or off."""
+    """Return the mechanism with damped idle degrees of freedom, and the rows that hold them, on or off."""
     if not motions:
         return mechanism
     return mechanism.changed(
@@ -48,6 +48,6 @@ def with_idle(mechanism: Mechanism, motions: Sequence[IdleMotion], *, held: bool
 
 
 def with_idle_damping(joint: Joint, motions: Sequence[IdleMotion]) -> Joint:
-    """Return the joint with the damping of its idle motion, unless it has friction already."""
+    """Return the joint with the damping of its idle degree of freedom, unless it has friction already."""
     own = [motion.damping for motion in motions if motion.joint == joint.name]
     return replace(joint, viscous=own[-1]) if own and not (joint.viscous or joint.coulomb) else joint

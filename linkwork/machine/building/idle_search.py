@@ -1,4 +1,4 @@
-"""Search for idle motions (idle_motions.py) in the initial pose and beside it."""
+"""Search for idle degrees of freedom (idle_motions.py) in the initial pose and beside it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _DECAY_S = 1.0
 def search(
     file: MachineFile, mechanism: Mechanism, document: Document, q: Floats, v: Floats
 ) -> Iterator[IdleMotion]:
-    """Yield the idle motions near q (nq) and v (nv), see `idle_motions`; one of this pose alone is none."""
+    """Yield the idle degrees of freedom near q (nq) and v (nv); one of this pose alone is none."""
     declared = [name for name, spec in file.joints.items() if spec.idle]
     driven = _rows_of(mechanism, [*file.motors, *file.sensors])
     if not declared and not _null(driven, _admitted(mechanism, q)).shape[1]:
@@ -119,7 +119,7 @@ def _moving_at_start(file: MachineFile, mechanism: Mechanism, v: Floats) -> list
 def _declared(
     mechanism: Mechanism, document: Document, names: Sequence[str], ways: Floats, q: Floats
 ) -> Iterator[IdleMotion]:
-    """Yield the idle motions of the joints with `idle: true`."""
+    """Yield the idle degrees of freedom of the joints with `idle: true`."""
     problems = []
     for name in names:
         own = _own(mechanism, name)
@@ -132,8 +132,8 @@ def _declared(
             problems.append(
                 document.problem(
                     ("joints", name, "idle"),
-                    "this joint has no idle motion: what it can move, a motor drives, a sensor measures, "
-                    "a task coordinate names or a closure holds",
+                    "this joint has no idle degree of freedom: what it can move, a motor drives, a sensor "
+                    "measures, a task coordinate names or a closure holds",
                     remedy="remove idle",
                 )
             )
@@ -144,7 +144,7 @@ def _declared(
 def _undeclared(
     mechanism: Mechanism, refused: Sequence[str], poses: Sequence[Floats], allowed: Sequence[Floats]
 ) -> Iterator[IdleMotion]:
-    """Yield the idle motions that the file does not declare: those that keep all centres of mass at rest."""
+    """Yield the undeclared idle degrees of freedom: those that keep all centres of mass at rest."""
     still = _rows_of(mechanism, [mechanism.joint_names[k] for name in refused for k in _own(mechanism, name)])
     free = [
         _null(np.vstack([_moved(mechanism, pose), still]), ways)
@@ -163,7 +163,7 @@ def _undeclared(
 
 
 def _held(mechanism: Mechanism, name: str, ways: Floats, q: Floats) -> Iterator[tuple[IdleMotion, Floats]]:
-    """Yield the idle motions in `ways` (nv × k) that turn a joint, each with the gradient (nv) of its row."""
+    """Yield the idle degrees of freedom in `ways` (nv × k) that turn a joint, with gradients (nv) of rows."""
 
     own = _own(mechanism, name)
     turned, sizes, motions = np.linalg.svd(ways[own], full_matrices=False)

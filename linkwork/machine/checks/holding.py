@@ -60,9 +60,9 @@ def unheld_joints(machine: Machine) -> list[str]:
     """Return the joints that gravity and springs move at the initial pose and that no motor can hold.
 
     These are the joints of the motion ẋ = N N' h, where N has the admitted motions that leave all motors at
-    rest. Of idle motions only those of floating bases count: the others matter to nothing.
+    rest. Of idle degrees of freedom only those of floating bases count: the others matter to nothing.
     """
-    mechanism, q = machine.plant_mechanism, machine.initial_q  # idle motions are not held there
+    mechanism, q = machine.plant_mechanism, machine.initial_q  # idle degrees of freedom are not held there
     if machine.dof == 0 or {motor.index for motor in machine.motors} == set(range(mechanism.nv)):
         return []
 
