@@ -46,6 +46,8 @@ class Builtin:
 
     def __getattr__(self, name: str) -> Any:
         """Return a constant of `math` or numpy, or the function of this name."""
+        if name.startswith("__"):  # Python asks every object for some of these
+            raise AttributeError(name)
         constant = getattr(math, name, None) if self.name in ("math", "np") else None
         return constant if isinstance(constant, float) else Builtin(f"{self.name}.{name}")
 
