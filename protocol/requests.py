@@ -23,6 +23,7 @@ from linkwork.protocol.decoding import NotDecodable, cut, decode, excerpt
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.request_table import REQUESTS
 from linkwork.protocol.trajectory import (
+    FreeMotionParams,
     Name,
     NotNegative,
     Number,
@@ -86,7 +87,7 @@ class ConfirmBranchParams(TimedParams):
     shows. Positions not named are sought near those that it shows."""
 
 
-class MoveParams(TimedParams):
+class MoveParams(TimedParams, FreeMotionParams):
     """A jerk-limited move to rest at a target."""
 
     target: Targets
@@ -113,7 +114,7 @@ class AppendParams(TimedParams):
     trajectory: Trajectory
 
 
-class CheckParams(OwnedParams):
+class CheckParams(OwnedParams, FreeMotionParams):
     """A trajectory, or a move, to judge only."""
 
     trajectory: Trajectory | None = None

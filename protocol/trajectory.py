@@ -192,7 +192,20 @@ class FrameRange(ValidatedRequest):
     """How long after its planning the goal may begin. Default: 0.25 s."""
 
 
-class Trajectory(ValidatedRequest):
+class FreeMotionParams(ValidatedRequest):
+    """Treatment of motions that the named coordinates leave free."""
+
+    rest: Literal["hold", "least", "damp"] = "hold"
+    """`hold`: other coordinates are held, so that all motions are determined; `least`: the motors do not
+    drive them (least constraint); `damp`: their speed decays.
+    """
+    metric: Literal["mass", "motors"] | Annotated[dict[Name, dict[Name, Number]], Field(max_length=256)] = (
+        "mass"
+    )
+    """Of `least` and `damp`: the mass matrix; the motors' efforts; or a symmetric matrix by joint."""
+
+
+class Trajectory(FreeMotionParams):
     """A motion in named coordinates: `points`, or a `curve`; or `force` alone. Made by `read_trajectory`.
 
     When the first way-point's time is above 0, the motion begins at time 0 where the machine is.

@@ -14,12 +14,14 @@ parameter.
     n + 1             knots (s)
     (n + 1) rows k    θ (rad or m), θ' (per s), and θ'' (per s²) when rows is 3
     further words     the force part, if there is one (goal_force_part.py); then the action part, if there is
-                      one (goal_action_part.py); then the frame part, if there is one (goal_frame_part.py)
+                      one (goal_action_part.py); then the frame part, if there is one (goal_frame_part.py);
+                      then the task part, if there is one (goal_task_part.py)
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +30,10 @@ from linkwork.arrays import Floats
 from linkwork.controller.exchange.goal_action_part import ActionPart
 from linkwork.controller.exchange.goal_force_part import ForcePart
 from linkwork.controller.exchange.goal_frame_part import FramePart
+from linkwork.controller.exchange.goal_task_part import ONE_LEVEL, TaskPart
 from linkwork.multibody.kernels.compiling import kernel, part
 
+_Part = TypeVar("_Part", ForcePart, ActionPart, FramePart, TaskPart)
 VERSION = 1
 HEADER = 16
 (
@@ -46,7 +50,8 @@ HEADER = 16
     _FORCES,
     _ACTIONS,
     _FRAME,
-) = range(13)
+    _TASK,
+) = range(14)
 CUBIC, QUINTIC = 2, 3
 SHORTEST_PIECE_S = 1e-5
 """Below this the differences between a piece's ends would drown in round-off."""
@@ -74,12 +79,14 @@ def pack_block(
     forces: ForcePart | None = None,
     actions: ActionPart | None = None,
     frame: FramePart | None = None,
+    task: TaskPart = ONE_LEVEL,
 ) -> Floats:
     """The block's words.
 
     knots: n + 1 values of s, from 0 on, increasing. values: (n + 1) × rows × k, rows 2 or 3. stopping: 3 × w,
     see the layout. full_speed: where the path runs at its own speed, without lead-in and lead-out; default:
     everywhere. forces: those of the goal. actions: what it does beside moving. frame: its moving frame.
+    task: what its rows leave free.
     """
     rows, count = values.shape[1], len(coordinates)
     windows = stopping.shape[1]
@@ -87,14 +94,15 @@ def pack_block(
     further = forces.words() if forces is not None else np.empty(0)
     acting = actions.words() if actions is not None else np.empty(0)
     moved = frame.words() if frame is not None else np.empty(0)
-    more = len(further) + len(acting) + len(moved)
+    tasked = task.words() if task is not ONE_LEVEL else np.empty(0)
+    more = len(further) + len(acting) + len(moved) + len(tasked)
     words = np.zeros(block_words(count, rows, pieces, windows) + more)
     first, last = full_speed or (0.0, float(knots[-1]))
-    words[:13] = (
+    words[:14] = (
         VERSION, len(words), count, rows, pieces, windows, knots[-1], first, last, goal_time_s, len(further),
-        len(acting), len(moved),
+        len(acting), len(moved), len(tasked),
     )  # fmt: skip
-    tables = [stopping.ravel(), knots, values.ravel(), further, acting, moved]
+    tables = [stopping.ravel(), knots, values.ravel(), further, acting, moved, tasked]
     words[HEADER:] = np.concatenate([coordinates, path_tolerance, goal_tolerance, *tables])
     return words
 
@@ -180,7 +188,8 @@ class GoalBlock:
 
     `coordinates`: int64 indices into the mechanism's coordinates. `path_tolerance`, `goal_tolerance`: rad or
     m. `goal_time_s`: how long after the end the goal tolerances may take. `full_speed`: (from, to) in s.
-    `forces`, `actions`, `frame`: the goal's force part, action part and frame part, None without one.
+    `forces`, `actions`, `frame`: the goal's force part, action part and frame part, None without one;
+    `task`: its task part.
     """
 
     def __init__(self, words: Floats) -> None:
@@ -192,8 +201,8 @@ class GoalBlock:
         k, rows, pieces, windows = (int(words[i]) for i in (_COORDINATES, _ROWS, _PIECES, _WINDOWS))
         if k < 0 or rows not in (CUBIC, QUINTIC) or pieces < 1 or windows < 1:
             raise BlockError(f"{k} coordinates, {rows} rows, {pieces} pieces, {windows} windows")
-        further, acting, moved = (int(words[i]) for i in (_FORCES, _ACTIONS, _FRAME))
-        more = further + acting + moved
+        further, acting, moved, tasked = (int(words[i]) for i in (_FORCES, _ACTIONS, _FRAME, _TASK))
+        more = further + acting + moved + tasked
         if not block_words(k, rows, pieces, windows) + more == words[_WORDS] == len(words):
             raise BlockError(f"the header says {words[_WORDS]:g} words, there are {len(words)}")
         self.words = words
@@ -212,11 +221,15 @@ class GoalBlock:
         at += 3 * k
         self._tables: Floats = words[at : at + 3 * windows].reshape(3, windows)
         self._per_s = windows / self.duration_s
-        end = len(words) - moved
-        self.frame = _frame(words[end:], k) if moved else None
-        self.actions = _actions(words[end - acting : end]) if acting else None
-        end -= acting
-        self.forces = _forces(words[end - further : end]) if further else None
+        ends = len(words) - np.cumsum([0, tasked, moved, acting, further])
+        self.task = _part(TaskPart, words[ends[1] : ends[0]]) or ONE_LEVEL
+        self.frame = _part(FramePart, words[ends[2] : ends[1]])
+        self.actions = _part(ActionPart, words[ends[3] : ends[2]])
+        self.forces = _part(ForcePart, words[ends[4] : ends[3]])
+        if self.frame is not None and len(self.frame.gains) != k:
+            raise BlockError(f"the frame part is for {len(self.frame.gains)} coordinates, the goal has {k}")
+        if tasked and len(self.task.levels) not in (0, k):
+            raise BlockError(f"the task part is for {len(self.task.levels)} coordinates, the goal has {k}")
         self.knots: Floats = words[at + 3 * windows : at + 3 * windows + pieces + 1]
 
     def evaluate(self, s: float, theta: Floats, d1: Floats, d2: Floats) -> None:
@@ -241,25 +254,9 @@ class GoalBlock:
         return int(min(max(s * self._per_s, 0.0), last))
 
 
-def _forces(words: Floats) -> ForcePart:
+def _part(part: type[_Part], words: Floats) -> _Part | None:
+    """Read a part of a block, None where it has no words. Raises BlockError."""
     try:
-        return ForcePart.from_words(words)
+        return part.from_words(words) if len(words) else None
     except ValueError as error:
         raise BlockError(str(error)) from None
-
-
-def _actions(words: Floats) -> ActionPart:
-    try:
-        return ActionPart.from_words(words)
-    except ValueError as error:
-        raise BlockError(str(error)) from None
-
-
-def _frame(words: Floats, coordinates: int) -> FramePart:
-    try:
-        part = FramePart.from_words(words)
-    except ValueError as error:
-        raise BlockError(str(error)) from None
-    if len(part.gains) != coordinates:
-        raise BlockError(f"the frame part is for {len(part.gains)} coordinates, the goal has {coordinates}")
-    return part

@@ -36,17 +36,17 @@ from linkwork.controller.laws.feedback import PositionFeedback, wanted_accelerat
 from linkwork.controller.laws.force_reference import ForceReference, Grip
 from linkwork.controller.laws.law import Reference
 from linkwork.controller.laws.law_motors import Motors
-from linkwork.controller.laws.pidc import SINGULAR, task_motion, task_rows
+from linkwork.controller.laws.pidc import GoalRows, along, smallest_of, take_rows, want
 from linkwork.machine import Machine
 from linkwork.machine.sections.force_settings import ForceRow
 from linkwork.multibody import Workspace
+from linkwork.multibody.coordinate_scales import scales
 from linkwork.multibody.dynamics.motion_basis import evaluate_shortest
+from linkwork.multibody.dynamics.task_motion import follow_levels, task_for
 from linkwork.multibody.kernels.compiling import block, kernel, part
 from linkwork.multibody.kernels.layout import RANK
 from linkwork.multibody.kernels.structs import Struct
-from linkwork.multibody.kernels.views import copy, fill
-from linkwork.multibody.linalg.linear import lu_apply, lu_factor
-from linkwork.multibody.workspace import Model
+from linkwork.multibody.kernels.views import fill
 
 LEAST_LEVERAGE = 1e-7
 """Square of the smallest over the largest singular value of the motors' map; below it no force is applied."""
@@ -55,14 +55,13 @@ DEPENDENT = 1e-9
 
 
 class PressedMotion(Struct):
-    """The model, the workspace, the forces of the machine, and scratch.
+    """The rows of goal coordinates and gaps, the forces of the machine, and scratch.
 
     gaps: their coordinates (-1: no contact); contacts: their numbers; constraint_rows: rows of A (-1: none);
-    the others: `ForceReference`. chosen, pivots (k); room: two vectors (nv), two (k) and a matrix (k × k).
+    the others: `ForceReference`. room: two vectors (nv) and one (k).
     """
 
-    m: Model
-    w: Workspace
+    rows: GoalRows
     gaps: Annotated[Integers, "forces"]
     contacts: Annotated[Integers, "forces"]
     constraint_rows: Annotated[Integers, "forces"]
@@ -71,15 +70,13 @@ class PressedMotion(Struct):
     push: Annotated[Floats, "forces"]
     damping: Annotated[Floats, "forces"]
     gap: Annotated[Floats, "forces"]
-    chosen: Integers
-    pivots: Integers
     room: Floats
 
 
 @part
 def _pressed_force(given: PressedMotion, speed: Floats, force: Floats) -> None:
     """force (nv) := the generalized force of what is pressed, where contacts slide at `speed` (nv)."""
-    m, w, grip, gaps = given.m, given.w, given.grip, given.gaps
+    m, w, grip, gaps = given.rows.m, given.rows.w, given.grip, given.gaps
     fill(force, 0.0)
     for f in range(len(grip)):
         if grip[f] != Grip.PRESS:
@@ -111,30 +108,30 @@ def press_and_move(
     """After `evaluate_motion`: force (nv) = M u + h - friction - u_F, on all joints, see above.
 
     index, theta, velocity, acceleration: the `Reference`; wraps (nc): coordinates that wrap; omega (rad/s)
-    and zeta also hold gaps. Returns the smallest pivot ratio; 0 where goal coordinates and gaps are not as
-    many as degrees of freedom. Below a ratio of `SINGULAR` the force is unchanged.
+    and zeta also hold gaps. Returns the smallest singular value of the rows; 0 where goal coordinates and
+    gaps do not determine the motion, and the force is unchanged then.
     """
-    m, w, room, grip, gaps = given.m, given.w, given.room, given.grip, given.gaps
-    nv, k, count = m.nv, len(given.chosen), len(index)
-    if nv - int(w.ranking[RANK]) != k or count > k:
+    rows, room, grip, gaps = given.rows, given.room, given.grip, given.gaps
+    m, w, t = rows.m, rows.w, rows.task
+    nv, k, count = m.nv, t.k, len(index)
+    free = nv - int(w.ranking[RANK])
+    if count > k:
         return 0.0
-    motions, tasks = block(room, 0, 2, nv), block(room, 2 * nv, 2, k)
-    u, speed, task, z = motions[0], motions[1], tasks[0], tasks[1]
-    rows = block(room, 2 * nv + 2 * k, k, k)
+    u, speed, task = block(room, 0, 1, nv)[0], block(room, nv, 1, nv)[0], block(room, 2 * nv, 1, k)[0]
     wanted_acceleration(
         w.theta, w.J, w.Jdv, w.v, wraps, index,
         theta, velocity, acceleration, omega, zeta, task[:count],
     )  # fmt: skip
-    fill(z, 0.0)
+    fill(t.wanted, 0.0)
     for i in range(count):
-        given.chosen[i], z[i] = index[i], velocity[i]
+        rows.index[i], t.wanted[i] = index[i], rows.scale[index[i]] * velocity[i]
     for f in range(len(grip)):
         if grip[f] == Grip.FREE or gaps[f] < 0:
             continue
         if count == k:
             return 0.0
         row = gaps[f]
-        given.chosen[count], task[count] = row, -w.Jdv[row]
+        rows.index[count], task[count] = row, -w.Jdv[row]
         if grip[f] == Grip.HOLD_GAP:
             rate = 0.0
             for j in range(nv):
@@ -143,24 +140,23 @@ def press_and_move(
         count += 1
     if count != k:
         return 0.0
-    task_rows(w, given.chosen, k, rows)
-    ratio: float = lu_factor(rows, given.pivots)
-    if ratio < SINGULAR:
-        return ratio
-    lu_apply(rows, given.pivots, z)
+    take_rows(rows, free)
+    if follow_levels(t, free) > 0:
+        return 0.0
     for c in range(nv):
         speed[c] = 0.0
-        for j in range(k):
-            speed[c] += w.basis[j, c] * z[j]
-    copy(task, z)
-    task_motion(m, w, given.chosen, rows, given.pivots, z, u)
+        for j in range(free):
+            speed[c] += w.basis[j, c] * t.motion[j]
+    want(rows, task)
+    follow_levels(t, free)
+    along(rows, free, u)
     _pressed_force(given, speed, force)
     for i in range(nv):
         total = w.h[i] - w.friction[i] - force[i]
         for j in range(nv):
             total += w.M[i, j] * u[j]
         force[i] = total
-    return ratio
+    return smallest_of(t)
 
 
 def opened_basis(work: Workspace, on: Floats, rows: list[ForceRow]) -> Floats:
@@ -217,8 +213,9 @@ class Hybrid(PositionFeedback):
         self._gaps = np.array([row.gap for row in rows], np.int64)
         self._contacts = np.array([row.index for row in rows], np.int64)
         self._constraint_rows = np.array([row.row for row in rows], np.int64)
-        self._chosen, self._pivots = np.zeros((2, k), np.int64)
-        self._room = np.zeros(2 * nv + 2 * k + k * k)
+        self._chosen, self._task = np.zeros(k, np.int64), task_for(nv, [0] * k)
+        self._scale = scales(machine.mechanism, range(len(machine.mechanism.coordinate_names)))[0]
+        self._room = np.zeros(2 * nv + k)
         self._ahead: Workspace | None = None
         self._forces: ForceReference | None = None
         """What `_given` is for."""
@@ -227,15 +224,18 @@ class Hybrid(PositionFeedback):
         self._on = self._released.on.copy()
 
     def __call__(self, ahead: Workspace, reference: Reference, force: Floats) -> float:
-        """Write the force (nv; N m or N) for motion and pressed forces; return the pivot ratio."""
+        """Write the force (nv; N m or N) for motion and pressed forces; return the smallest singular value of
+        the rows, or less.
+        """
         forces = reference.forces
         if ahead is not self._ahead or forces is not self._forces:
             self._ahead, self._forces = ahead, forces
+            rows = GoalRows(m=ahead.model, w=ahead, task=self._task, index=self._chosen, scale=self._scale)
             self._given = PressedMotion(
-                m=ahead.model, w=ahead, gaps=self._gaps, contacts=self._contacts,
+                rows=rows, gaps=self._gaps, contacts=self._contacts,
                 constraint_rows=self._constraint_rows, grip=forces.grip, wanted=forces.wanted,
                 push=forces.push, damping=forces.damping, gap=forces.gap,
-                chosen=self._chosen, pivots=self._pivots, room=self._room,
+                room=self._room,
             )  # fmt: skip
         constrained = ahead.model.n_rows > 0
         needed = self._needed if constrained else force
@@ -243,7 +243,7 @@ class Hybrid(PositionFeedback):
             self._given, reference.index, reference.theta, reference.velocity, reference.acceleration,
             self._wraps, self._omega, self._zeta, needed,
         )  # fmt: skip
-        if not constrained or ratio < SINGULAR:
+        if not constrained or ratio == 0.0:
             return ratio
         return min(ratio, self._by_motors(ahead, needed, force))
 

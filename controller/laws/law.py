@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.arrays import Floats
+from linkwork.controller.exchange.goal_task_part import HOLD, ONE_LEVEL, TaskPart
 from linkwork.controller.laws.force_reference import ForceReference
 from linkwork.multibody import Workspace
 
@@ -18,6 +19,7 @@ class Reference:
     """Reference for the goal coordinates `index`: position, velocity, acceleration (k each; rad or m, and per
     s, s²).
 
+    `task`: how these coordinates share the motion; `rest`: what motions do that they leave free, now.
     `forces`: the force reference, for laws that control forces.
     """
 
@@ -26,6 +28,8 @@ class Reference:
     velocity: Floats
     acceleration: Floats
     forces: ForceReference = field(default_factory=lambda: ForceReference.sized(0))
+    task: TaskPart = ONE_LEVEL
+    rest: int = HOLD
 
     def fit(self, index: NDArray[np.int64]) -> None:
         """Use these coordinates (k), with arrays of the same length."""

@@ -1,13 +1,15 @@
-"""Projected inverse dynamics in independent coordinates θ (Aghili 2005).
+"""Projected inverse dynamics in goal coordinates θ (Aghili 2005).
 
 The law asks for the acceleration u that the constraints A v = 0 admit, A u = b, and with which the error of
 the goal coordinates obeys ë + 2 ζ ω ė + ω² e = 0:
 
     J u = t,     t = θ̈_d + 2 ζ ω (θ̇_d − J v) + ω² (θ_d − θ) − J̇ v,          J = ∂θ/∂q.
 
-With Λ (nv × degrees of freedom) spanning the admitted velocities and A x = b it is u = x + Λ z with
-J Λ z = t − J x. `motor_allocation` maps it to the motors, Λ' f = Λ' (h + M u − friction); joints without a
-motor get exactly zero force. Without constraints Λ is the identity, x is zero, and f = h + M u − friction.
+With Λ (nv × degrees of freedom) spanning the admitted velocities and A x = b it is u = x + Λ a with
+J Λ a = t − J x. `task_motion` finds a for any number of rows J, also fewer or more than degrees of freedom,
+and `free_motion` says what happens in directions that they leave free. `motor_allocation` maps u to the
+motors, Λ' f = Λ' (h + M u − friction); joints without a motor get exactly zero force. Without constraints Λ
+is the identity, x is zero, and f = h + M u − friction.
 """
 
 from __future__ import annotations
@@ -16,132 +18,147 @@ from typing import Annotated
 
 import numpy as np
 
-from linkwork.arrays import Flags, Floats, Integers, Matrix
+from linkwork.arrays import Flags, Floats, Integers
 from linkwork.controller.actuation.motor_allocation import drive
+from linkwork.controller.exchange.goal_task_part import HOLD, TaskPart
 from linkwork.controller.laws.feedback import PositionFeedback, wanted_acceleration
+from linkwork.controller.laws.free_motion import free_reference
 from linkwork.controller.laws.law import Reference
 from linkwork.controller.laws.law_motors import Motors
 from linkwork.machine import Machine
 from linkwork.multibody import Workspace
+from linkwork.multibody.coordinate_scales import scales
+from linkwork.multibody.dynamics.task_motion import TaskRows, follow_levels, settle, task_for
 from linkwork.multibody.kernels.compiling import block, kernel, part
 from linkwork.multibody.kernels.layout import RANK
 from linkwork.multibody.kernels.structs import Struct
-from linkwork.multibody.linalg.linear import lu_apply, lu_factor, products
+from linkwork.multibody.linalg.linear import products
 from linkwork.multibody.workspace import Model
 
-SINGULAR = 1e-12
-"""Pivot ratio of J Λ below which no acceleration is computed."""
 
+class GoalRows(Struct):
+    """Rows of goal coordinates at a state: the task that they are, and its units.
 
-@part
-def task_rows(w: Workspace, index: Integers, free: int, rows: Matrix) -> None:
-    """rows (k × free) := J Λ, for the goal coordinates `index` (k)."""
-    for i in range(len(index)):
-        products(w.J[index[i]], w.basis[:free], rows[i])
-
-
-@part
-def task_motion(
-    m: Model, w: Workspace, index: Integers, rows: Matrix, pivots: Integers, z: Floats, u: Floats
-) -> None:
-    """u (nv) := x + Λ z with J u = task, which z (k) holds on entry; rows, pivots: J Λ, factored."""
-    k = len(index)
-    for i in range(k):
-        for c in range(m.nv):
-            z[i] -= w.J[index[i], c] * w.vdot[c]
-    lu_apply(rows, pivots, z)
-    for c in range(m.nv):
-        u[c] = w.vdot[c]
-        for j in range(k):
-            u[c] += w.basis[j, c] * z[j]
-
-
-@kernel
-def task_acceleration(
-    m: Model,
-    w: Workspace,
-    index: Integers,
-    task: Floats,
-    rows: Matrix,
-    pivots: Integers,
-    z: Floats,
-    u: Floats,
-    coast: Floats,
-) -> float:
-    """After `evaluate_motion`: u (nv) with A u = b and J u = task on the rows `index`; coast, with −J̇ v.
-
-    task (k), scratch rows (k × k), pivots and z (k). Returns the smallest pivot ratio of J Λ; 0 where there
-    are not as many goal coordinates as degrees of freedom at this pose. Below a ratio of `SINGULAR` the
-    outputs are unchanged.
-    """
-    k = len(index)
-    if m.nv - int(w.ranking[RANK]) != k:
-        return 0.0
-    task_rows(w, index, k, rows)
-    ratio: float = lu_factor(rows, pivots)
-    if ratio < SINGULAR:
-        return ratio
-    for i in range(k):
-        z[i] = -w.Jdv[index[i]]
-    task_motion(m, w, index, rows, pivots, z, coast)
-    for i in range(k):
-        z[i] = task[i]
-    task_motion(m, w, index, rows, pivots, z, u)
-    return ratio
-
-
-class MotionDrive(Struct):
-    """The model, the workspace, the arrays of `drive`, and scratch.
-
-    pivots (k); room: two vectors (nv), two (k) and a matrix (k × k).
+    task (k rows, nv); index (k): coordinates; scale (nc): of each coordinate, a length over the machine's.
     """
 
     m: Model
     w: Workspace
+    task: TaskRows
+    index: Integers
+    scale: Floats
+
+
+@part
+def take_rows(rows: GoalRows, free: int) -> None:
+    """The task's rows := J Λ, scaled, with `free` columns."""
+    w, t = rows.w, rows.task
+    for i in range(t.k):
+        products(w.J[rows.index[i]], w.basis[:free], t.rows[i])
+        for j in range(free):
+            t.rows[i, j] *= rows.scale[rows.index[i]]
+
+
+@part
+def want(rows: GoalRows, acceleration: Floats) -> None:
+    """The task's wanted values := acceleration (k) − J x, scaled."""
+    w, t = rows.w, rows.task
+    for i in range(t.k):
+        row = rows.index[i]
+        t.wanted[i] = acceleration[i]
+        for c in range(rows.m.nv):
+            t.wanted[i] -= w.J[row, c] * w.vdot[c]
+        t.wanted[i] *= rows.scale[row]
+
+
+@part
+def along(rows: GoalRows, free: int, u: Floats) -> None:
+    """u (nv) := x + Λ a, for the a (free) that the task has found."""
+    w, t = rows.w, rows.task
+    for c in range(rows.m.nv):
+        u[c] = w.vdot[c]
+        for j in range(free):
+            u[c] += w.basis[j, c] * t.motion[j]
+
+
+@part
+def smallest_of(t: TaskRows) -> float:
+    """Return the smallest singular value, about, of any level."""
+    smallest = 1.0
+    for level in range(t.n):
+        smallest = min(smallest, t.smallest[level])
+    return smallest
+
+
+class MotionDrive(Struct):
+    """The rows of the goal, the arrays of `drive`, and scratch.
+
+    full (nv × nv): the goal's metric; room: two vectors (nv), one (k), and that of `free_reference`.
+    """
+
+    rows: GoalRows
     motor: Annotated[Integers, "motors"]
     most: Annotated[Floats, "motors"]
     weight: Annotated[Floats, "motors"]
     preload: Annotated[Floats, "motors"]
     scratch: Floats
     told: Floats
-    pivots: Integers
+    full: Annotated[Floats, "nv, nv"]
     room: Floats
 
 
 @kernel
 def inverse_dynamics(
     given: MotionDrive,
-    index: Integers,
     theta: Floats,
     velocity: Floats,
     acceleration: Floats,
     wraps: Flags,
     omega: float,
     zeta: float,
+    rest: int,
+    metric: int,
+    damping: float,
     force: Floats,
 ) -> float:
-    """After `evaluate_motion`: `wanted_acceleration`, `task_acceleration` and `drive`, one after the other.
+    """After `evaluate_motion`: `wanted_acceleration`, the motion of the rows, and `drive`.
 
-    index, theta, velocity, acceleration (k): the `Reference`; wraps (nc): coordinates
-    that wrap; omega in rad/s. Returns the smallest pivot ratio of J Λ; force (nv; N m or N) is written if it
-    is at least `SINGULAR`.
+    theta, velocity, acceleration (k): the `Reference`; wraps (nc): coordinates that wrap; omega in rad/s;
+    rest, metric, damping: of the directions that the rows leave free, see `free_reference`. Returns the
+    smallest singular value of the rows, about; 0 where nothing decides on a direction, and force (nv; N m or
+    N) is unchanged then.
     """
-    m, w, room = given.m, given.w, given.room
-    nv, k = m.nv, len(index)
-    accelerations, tasks = block(room, 0, 2, nv), block(room, 2 * nv, 2, k)
-    u, coast, task, z = accelerations[0], accelerations[1], tasks[0], tasks[1]
-    rows = block(room, 2 * nv + 2 * k, k, k)
+    rows, room = given.rows, given.room
+    m, w, t = rows.m, rows.w, rows.task
+    nv, k = m.nv, t.k
+    free = nv - int(w.ranking[RANK])
+    u, coast = block(room, 0, 1, nv)[0], block(room, nv, 1, nv)[0]
+    task, scratch = block(room, 2 * nv, 1, k)[0], block(room, 2 * nv + k, 1, 2 * nv * nv + nv)[0]
+    take_rows(rows, free)
+    for i in range(k):
+        task[i] = -w.Jdv[rows.index[i]]
+    want(rows, task)
+    left = follow_levels(t, free)
+    if left > 0:
+        if rest == HOLD:
+            return 0.0
+        free_reference(m, w, t, free, rest, metric, damping, given.motor, given.weight, given.full, scratch)
+        settle(t, free, left)
+    along(rows, free, coast)
     wanted_acceleration(
-        w.theta, w.J, w.Jdv, w.v, wraps, index,
+        w.theta, w.J, w.Jdv, w.v, wraps, rows.index,
         theta, velocity, acceleration, omega, zeta, task,
     )  # fmt: skip
-    ratio: float = task_acceleration(m, w, index, task, rows, given.pivots, z, u, coast)
-    if ratio >= SINGULAR:
-        drive(
-            m, w, given.motor, given.most, given.weight, given.preload,
-            u, coast, given.scratch, force, given.told,
-        )  # fmt: skip
-    return ratio
+    want(rows, task)
+    left = follow_levels(t, free)
+    if left > 0:
+        settle(t, free, left)
+    along(rows, free, u)
+    drive(
+        m, w, given.motor, given.most, given.weight, given.preload,
+        u, coast, given.scratch, force, given.told,
+    )  # fmt: skip
+    return smallest_of(t)
 
 
 class ProjectedInverseDynamics(PositionFeedback):
@@ -149,32 +166,42 @@ class ProjectedInverseDynamics(PositionFeedback):
 
     def __init__(self, machine: Machine, motors: Motors) -> None:
         super().__init__(machine)
-        self._motors = motors
-        nv, k = machine.mechanism.nv, machine.dof
-        room = np.zeros(2 * nv + 2 * k + k * k)
-        self._pivots, self._room = np.zeros(k, np.int64), room
-        self._ahead: Workspace | None = None
-        """The workspace that `_given` is for."""
+        self._motors, self._none = motors, np.zeros((machine.mechanism.nv,) * 2)
+        self._scale = scales(machine.mechanism, range(len(machine.mechanism.coordinate_names)))[0]
+        self._given: MotionDrive | None = None
+        self._for: tuple[Workspace | None, Integers | None, TaskPart | None] = (None, None, None)
+        """The workspace, the coordinates and the task that `_given` is for."""
 
     def __call__(self, ahead: Workspace, reference: Reference, force: Floats) -> float:
-        """Write the generalized force (nv; N m or N) that the motors should apply; return the pivot ratio."""
-        motors = self._motors
-        if len(reference.index) != motors.dof:
-            return 0.0
-        if ahead is not self._ahead:
-            self._ahead = ahead
-            self._given = MotionDrive(
-                m=ahead.model, w=ahead, motor=motors.index, most=motors.most, weight=motors.weight,
-                preload=motors.preload, scratch=motors.scratch, told=motors.told,
-                pivots=self._pivots, room=self._room,
-            )  # fmt: skip
-        ratio: float = inverse_dynamics(
-            self._given, reference.index, reference.theta, reference.velocity, reference.acceleration,
-            self._wraps, self._omega, self._zeta, force,
+        """Write the generalized force (nv; N m or N) that the motors should apply.
+
+        Returns the smallest singular value of the goal's rows, in common units.
+        """
+        motors, part, (work, index, known) = self._motors, reference.task, self._for
+        given = self._given
+        if given is None or ahead is not work or reference.index is not index or part is not known:
+            given = self._given = self._fit(ahead, reference)
+        least: float = inverse_dynamics(
+            given, reference.theta, reference.velocity, reference.acceleration,
+            self._wraps, self._omega, self._zeta, reference.rest, part.metric, part.damping_per_s, force,
         )  # fmt: skip
-        if ratio >= SINGULAR:
+        if least > 0.0:
             motors.report_allocation(force)
-        return ratio
+        return least
+
+    def _fit(self, ahead: Workspace, reference: Reference) -> MotionDrive:
+        """Return the law's arguments for the rows of a reference."""
+        motors, part, index, nv = self._motors, reference.task, reference.index, len(ahead.v)
+        levels = part.levels if len(part.levels) == len(index) else np.zeros(len(index), np.int64)
+        rows = GoalRows(
+            m=ahead.model, w=ahead, task=task_for(nv, levels.tolist()), index=index, scale=self._scale
+        )
+        self._for = ahead, reference.index, part
+        return MotionDrive(
+            rows=rows, motor=motors.index, most=motors.most, weight=motors.weight, preload=motors.preload,
+            scratch=motors.scratch, told=motors.told, full=part.full if part.full.size else self._none,
+            room=np.zeros(3 * nv + len(index) + 2 * nv * nv),
+        )  # fmt: skip
 
     def tune(self, omega: float, zeta: float) -> None:
         """Set the bandwidth (rad/s) and the damping ratio of the error dynamics."""

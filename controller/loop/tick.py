@@ -155,6 +155,7 @@ class ActiveLaw:
         reference, report = self._reference, self.report
         if reference.index is not motion.index:
             reference.fit(motion.index)
+        reference.task, reference.rest = motion.task, motion.rest
         motion.evaluate(AHEAD * self._period_s, reference.theta, reference.velocity, reference.acceleration)
         report.leverage = report.share = 1.0
         report.programs = 0

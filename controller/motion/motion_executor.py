@@ -13,6 +13,7 @@ from linkwork.controller.estimation.frame_tracker import FrameTrackers
 from linkwork.controller.estimation.limit_monitor import LimitMonitor
 from linkwork.controller.exchange.goal_block import BlockError, GoalBlock
 from linkwork.controller.exchange.goal_force_part import ForcePart
+from linkwork.controller.exchange.goal_task_part import HOLD, ONE_LEVEL
 from linkwork.controller.exchange.orders import (
     ChooseLaw,
     Finish,
@@ -220,7 +221,7 @@ class MotionExecutor:
     def _check_goal(self, goal: Follow) -> bool:
         if goal.stopping:
             self.pressing.keep_from_falling()
-            if goal.resting:
+            if goal.resting and self._free_motions_rest(goal):
                 met = self.goal_state.code == ResultCode.SUCCESSFUL
                 self._end(GoalStatus.SUCCEEDED if met else GoalStatus.ENDED, self.goal_state.code)
             return True
@@ -283,6 +284,8 @@ class MotionExecutor:
         if self.goal_state.status is not GoalStatus.SETTLING:
             self.goal_state.status, self.goal_state.settling_since_s = GoalStatus.SETTLING, self._time_s
         late = self._time_s - self.goal_state.settling_since_s > goal.block.goal_time_s
+        if not self._free_motions_rest(goal):
+            return
         moved = not self._violates(goal, goal.block.goal_tolerance, tell=late)
         off = self.pressing.off_at_end(goal)
         if moved and off is None:
@@ -292,6 +295,14 @@ class MotionExecutor:
             self._end(GoalStatus.ENDED, ResultCode.FORCE_TOLERANCE_VIOLATED)
         elif late:
             self._end(GoalStatus.ENDED, ResultCode.GOAL_TOLERANCE_VIOLATED)
+
+    def _free_motions_rest(self, goal: Follow) -> bool:
+        """Whether motions that a resting goal leaves free have come to rest, or have been damped for long."""
+        if goal.task.rest == HOLD:
+            return True
+        if goal.rests_since_s is None:
+            goal.rests_since_s = self._time_s
+        return self._watch.at_rest(self._v) or self._time_s - goal.rests_since_s > LONGEST_DAMPING_S
 
     def _violates(self, goal: Follow, tolerance: Floats, *, tell: bool = True) -> bool:
         error = self._error
@@ -346,7 +357,7 @@ class MotionExecutor:
 
     def _hold(self) -> None:
         """Hold the reference's position in its coordinates; pressed contacts stay pressed."""
-        if self.pressing.gone:
+        if self.pressing.gone or self.motion.task.rest != HOLD:
             self.hold_here()
             return
         self._evaluate()
@@ -450,7 +461,7 @@ class MotionExecutor:
         except BlockError:
             return  # refused when its time comes
         goal.leaves_s = begin.s
-        if np.array_equal(block.coordinates, goal.index):
+        if np.array_equal(block.coordinates, goal.index) and block.task is goal.task is ONE_LEVEL:
             goal.following = Following(block, begin.s, begin.rate)
 
     def forget_following(self) -> None:

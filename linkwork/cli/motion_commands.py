@@ -37,6 +37,8 @@ def move(options: MoveOptions) -> int:
             speed=options.speed,
             wait=False,
             until_force=guard,
+            rest=options.rest,
+            metric=options.metric,
             replace=options.replace,
             at_tick=options.at_tick,
         )

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from linkwork.arrays import Floats
 from linkwork.controller.exchange.goal_block import GoalBlock, evaluate
+from linkwork.controller.exchange.goal_task_part import DAMP, HOLD, ONE_LEVEL, TaskPart
 from linkwork.controller.motion.references.path_rate import PathRate
 from linkwork.controller.motion.references.time_scaling import TimeScaling
 from linkwork.multibody.kernels.compiling import kernel
@@ -40,11 +41,13 @@ class GoalStatus(IntEnum):
 class ReferenceMotion(Protocol):
     """A reference for the coordinates `index` (indices into the mechanism's coordinates).
 
-    follows: whether it is that of a goal or a stream, for which the machine must be homed.
+    follows: whether it is that of a goal or a stream, for which the machine must be homed. task: how
+    these coordinates share the motion.
     """
 
     index: NDArray[np.int64]
     follows: bool
+    task: TaskPart
 
     def advance(self, time_s: float) -> None:
         """Move to the device time of this tick."""
@@ -57,6 +60,11 @@ class ReferenceMotion(Protocol):
         ...
 
     @property
+    def rest(self) -> int:
+        """Treatment of motions that the coordinates leave free: a code of `goal_task_part`."""
+        ...
+
+    @property
     def resting(self) -> bool:
         """Whether the reference stands still from here on."""
         ...
@@ -66,6 +74,7 @@ class Hold:
     """A reference at rest."""
 
     resting, follows = True, False
+    task, rest = ONE_LEVEL, HOLD
 
     def __init__(self, index: NDArray[np.int64], theta: Floats) -> None:
         self.index = index
@@ -116,6 +125,9 @@ class Follow:
     def __init__(self, goal_id: int, block: GoalBlock, time_s: float, speed: float) -> None:
         self.goal_id, self.block = goal_id, block
         self.index = block.coordinates
+        self.task = block.task
+        self.rests_since_s: float | None = None
+        """Device time since when its rows rest and the motions that they leave free are damped."""
         self.speed, self.own = speed, 1.0
         self.path = PathRate(time_s, 0.0)
         self.path.start(time_s, speed)
@@ -152,7 +164,7 @@ class Follow:
 
     def wait_in(self, hold: Hold) -> None:
         """Keep the reference that was held before, until `begin`."""
-        self._until, self.index = hold, hold.index
+        self._until, self.index, self.task = hold, hold.index, hold.task
         self.path.start(self.path.time_s, 0.0)
 
     @property
@@ -167,7 +179,7 @@ class Follow:
 
     def begin(self, time_s: float) -> None:
         """Set out after `wait_in`."""
-        self._until, self.index = None, self.block.coordinates
+        self._until, self.index, self.task = None, self.block.coordinates, self.block.task
         self.path.start(time_s, 0.0 if self.paused else self.speed)
 
     def touch(self, kept: NDArray[np.int64]) -> None:
@@ -241,6 +253,12 @@ class Follow:
         s, now, _ = self.path.here()
         limits = self.block.stop_limits(s) if rate < now else self.block.go_limits(s)
         self.path.aim(rate, *limits)
+
+    @property
+    def rest(self) -> int:
+        """Treatment of motions that the rows leave free: they are damped where the rows come to rest."""
+        stands = self.stopping or self.paused or self.arrived
+        return DAMP if stands and self.task.rest != HOLD else self.task.rest
 
     @property
     def on_its_way(self) -> bool:

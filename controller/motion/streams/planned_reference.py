@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.arrays import Floats
+from linkwork.controller.exchange.goal_task_part import HOLD, ONE_LEVEL
 from linkwork.controller.motion.streams.stream_limiter import StreamLimiter
 from linkwork.controller.motion.streams.stream_playback import between
 
@@ -28,6 +29,7 @@ class PlannedReference(ABC):
     """
 
     follows = False
+    task, rest = ONE_LEVEL, HOLD
 
     def __init__(self, limiter: StreamLimiter) -> None:
         self.limiter = limiter

@@ -17,6 +17,7 @@ import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.controller.exchange.goal_force_part import ForcePart
+from linkwork.controller.exchange.goal_task_part import LEAST, ONE_LEVEL
 from linkwork.controller.planning.checks.effort_check import Efforts
 from linkwork.controller.planning.checks.kinematic_check import SLOWEST, LimitCheck, demands, rate
 from linkwork.controller.planning.checks.load_check import bearing_demands, touched
@@ -40,6 +41,10 @@ from linkwork.protocol.errors import RequestError
 
 SAFELY = 1.005
 """On top of a stretch: samples of the stretched path lie elsewhere and may see slightly more."""
+
+
+MOST_TRIES = 4
+"""Times that a goal which leaves motions free is slowed down: their speed may have other causes."""
 
 
 @dataclass(frozen=True)
@@ -148,14 +153,16 @@ def _regions(machine: Machine, walked: Walk) -> Iterable[LimitCheck]:
 
 
 def _admit(machine: Machine, path: Path, start: Start, may_stretch: bool, since: float) -> Admitted:
-    stretched = 1.0
+    stretched, tries = 1.0, 0
     while True:
         found = walk_through(machine, path, start, since)
         worst = found.worst
         if worst.stretch == 1.0:
             break
-        if not may_stretch or stretched * worst.stretch > SLOWEST:
-            _refuse_demand(found.walk, worst)
+        tries += 1
+        slower_helps = path.task is ONE_LEVEL or tries <= MOST_TRIES
+        if not (may_stretch and slower_helps) or stretched * worst.stretch > SLOWEST:
+            _refuse_demand(found, worst)
         stretched *= worst.stretch * SAFELY
         since *= worst.stretch * SAFELY
         path = path.stretched(worst.stretch * SAFELY)
@@ -201,7 +208,9 @@ def _check_poses(machine: Machine, path: Path, walked: Walk) -> Closest:
     if own == machine.mechanism.nv and set(path.coordinates) == set(range(own)):
         return None
     sample = int(np.argmin(walked.hold))
-    value = smallest_singular_value(machine.mechanism, path.coordinates, walked.q[sample])
+    value = float(walked.hold[sample])
+    if path.task is ONE_LEVEL:
+        value = smallest_singular_value(machine.mechanism, path.coordinates, walked.q[sample])
     if value < SINGULAR_BELOW:
         names = ", ".join(machine.mechanism.coordinate_names[index] for index in path.coordinates)
         text = (
@@ -253,9 +262,12 @@ def _told(machine: Machine, path: Path, walked: Walk, sample: int) -> str:
     return ", ".join(f"{name} = {at:.6g} {unit[machine.coordinates[k].is_angle]}" for k, (name, at) in values)
 
 
-def _refuse_demand(walked: Walk, worst: LimitCheck) -> NoReturn:
+def _refuse_demand(found: Walked, worst: LimitCheck) -> NoReturn:
+    walked = found.walk
     smallest = worst.stretch * SAFELY if math.isfinite(worst.stretch) else None
     remedy = f"stretch its time by at least {smallest:.4g}" if smallest else "a slower motion does not help"
+    if found.path.task.rest == LEAST:
+        remedy += "; motions that the coordinates leave free are not driven: damp them by `rest: damp`"
     text = (
         f"{worst.name} would need {worst.quantity} {worst.value:.6g} {worst.unit} at"
         f" {walked.s[worst.sample]:.3f} s (sample {worst.sample}), {worst.limit:.6g} {worst.unit} is allowed;"

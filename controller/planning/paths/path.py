@@ -11,6 +11,7 @@ from linkwork.controller.exchange.goal_action_part import ActionPart
 from linkwork.controller.exchange.goal_block import SHORTEST_PIECE_S, GoalBlock, evaluate, pack_block, places
 from linkwork.controller.exchange.goal_force_part import ForcePart
 from linkwork.controller.exchange.goal_frame_part import FramePart
+from linkwork.controller.exchange.goal_task_part import ONE_LEVEL, TaskPart
 from linkwork.machine import Machine
 from linkwork.protocol.trajectory import ToleranceParams
 
@@ -34,6 +35,8 @@ class Path:
     actions: ActionPart | None = None
     frame: FramePart | None = None
     """The moving frame in which a part of the path is."""
+    task: TaskPart = ONE_LEVEL
+    """How the coordinates share the motion, and what they leave free."""
 
     @property
     def duration_s(self) -> float:
@@ -75,6 +78,7 @@ class Path:
             block.forces,
             actions=block.actions,
             frame=block.frame,
+            task=block.task,
         )
 
     def evaluate(self, s: float) -> Floats:
@@ -135,4 +139,5 @@ class Path:
             forces=self.forces,
             actions=self.actions,
             frame=self.frame,
+            task=self.task,
         )

@@ -12,6 +12,7 @@ import numpy as np
 from linkwork.arrays import Floats
 from linkwork.controller.exchange.goal_block import CUBIC, QUINTIC, block_words, check_block
 from linkwork.controller.exchange.goal_frame_part import FramePart
+from linkwork.controller.exchange.goal_task_part import ONE_LEVEL, TaskPart
 from linkwork.controller.exchange.orders import After, Fresh, GoalBegin, Retime, Splice
 from linkwork.controller.exchange.shared_memory import SLOT_BYTES
 from linkwork.controller.planning.checks.stopping import MOST_WINDOWS
@@ -33,7 +34,8 @@ from linkwork.controller.planning.goals.frame_goals import (
     with_frame,
 )
 from linkwork.controller.planning.goals.goal_in_motion import GoalInMotion
-from linkwork.controller.planning.goals.goal_set import complete, index_of
+from linkwork.controller.planning.goals.goal_set import index_of
+from linkwork.controller.planning.goals.goal_tasks import refuse_with_free_motions, rows_of
 from linkwork.controller.planning.goals.path_actions import Actions, PlannedActions
 from linkwork.controller.planning.goals.retiming import Retimed, retime, rewalk
 from linkwork.controller.planning.goals.verdict import verdict
@@ -130,6 +132,11 @@ def plan(
             raise RequestError(RequestCode.WRONG_STATE, "there is no active goal to speed up")
         return _retimed(machine, retime(model, machine, running), running.goal, keep_speed=False)
     if running is not None:
+        if running.path.task is not ONE_LEVEL:
+            text = (
+                "the active goal leaves motions free, so that its way ahead is not known: wait until it has"
+            )
+            raise RequestError(RequestCode.BUSY, f"{text} ended, or cancel it")
         start, begin = _junction(machine, model, running)
     if isinstance(model, MoveParams):
         admitted, given = _move(model, machine, start), Trajectory()
@@ -245,14 +252,14 @@ def judge(params: object, machine: Machine, start: Start) -> dict[str, Any]:
 
 def _move_to_check(params: CheckParams, machine: Machine, start: Start) -> Path:
     """The path of a move as it would be admitted, or as it would have been refused."""
-    asked = MoveParams(target=params.target, speed=params.speed)
+    asked = MoveParams(target=params.target, speed=params.speed, rest=params.rest, metric=params.metric)
     try:
         return _move(asked, machine, start).path
     except RequestError as error:
         if error.code != ResultCode.INFEASIBLE:
             raise
-    present, target = _ends_of_move(asked, machine, start)
-    return path_to(machine, present, target, 1.0 / params.speed)
+    present, target, task = _ends_of_move(asked, machine, start)
+    return replace(path_to(machine, present, target, 1.0 / params.speed), task=task)
 
 
 def _judged_in_frame(
@@ -278,10 +285,10 @@ def _move(params: MoveParams, machine: Machine, start: Start) -> Admitted:
 
     A move that begins in motion cannot be stretched as a whole: its limits are lowered until it is admitted.
     """
-    present, target = _ends_of_move(params, machine, start)
+    present, target, task = _ends_of_move(params, machine, start)
     if present.moving:
         return _move_on(machine, present, target, 1.0 / params.speed, start)
-    path = path_to(machine, present, target)
+    path = replace(path_to(machine, present, target), task=task)
     guard = guard_of(machine, params.until_force, path.coordinates, start, ("until_force",))
     admitted = admit(machine, replace(path, forces=guard), start, may_stretch=True, where=("target",))
     if params.speed == 1.0:
@@ -290,11 +297,13 @@ def _move(params: MoveParams, machine: Machine, start: Start) -> Admitted:
     return admit(machine, slower, start, may_stretch=True, where=("target",))
 
 
-def _ends_of_move(params: MoveParams, machine: Machine, start: Start) -> tuple[Present, Floats]:
-    """Begin of a move, and its target (k)."""
+def _ends_of_move(params: MoveParams, machine: Machine, start: Start) -> tuple[Present, Floats, TaskPart]:
+    """Begin of a move, its target (k), and what its coordinates leave free."""
     named = [index_of(machine, name, ("target", name)) for name in params.target]
-    present = start.present(machine, complete(machine, named, start, ("target",)))
-    return present, _with(present, named, params.target.values())
+    chosen, task = rows_of(params, machine, named, start, ("target",))
+    refuse_with_free_motions(task, {"until_force": params.until_force}, ())
+    present = start.present(machine, chosen)
+    return present, _with(present, named, params.target.values()), task
 
 
 def _move_on(machine: Machine, present: Present, target: Floats, slower: float, start: Start) -> Admitted:
@@ -330,8 +339,10 @@ def _trajectory(trajectory: Trajectory, machine: Machine, start: Start) -> Path:
     named = [index_of(machine, name, (*where, at)) for at, name in enumerate(trajectory.coordinates)]
     forces = forces_of(trajectory, machine)
     gaps: tuple[int, ...] = ()
+    task = ONE_LEVEL
     if forces is None:
-        chosen = complete(machine, named, start, where)
+        chosen, task = rows_of(trajectory, machine, named, start, where)
+        refuse_with_free_motions(task, {"guard": trajectory.guard}, where[:1])
     else:
         chosen, gaps = complete_pressed(machine, named, forces, start, where)
     forces = guard_of(machine, trajectory.guard, chosen, start, ("trajectory", "guard"), forces)
@@ -341,8 +352,9 @@ def _trajectory(trajectory: Trajectory, machine: Machine, start: Start) -> Path:
     trajectory, frame = in_world(machine, trajectory, named, start)
     path = _through(trajectory, machine, present, named)
     if frame is not None:
+        refuse_with_free_motions(task, {"in": frame}, where[:1])
         path = with_frame(path, frame, named)
-    return replace(path, forces=forces, gaps=len(gaps))
+    return replace(path, forces=forces, gaps=len(gaps), task=task)
 
 
 def _through(trajectory: Trajectory, machine: Machine, present: Present, named: Sequence[int]) -> Path:

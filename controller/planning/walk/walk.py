@@ -22,12 +22,13 @@ from numpy.typing import NDArray
 
 from linkwork.arrays import Floats, Integers
 from linkwork.controller.planning.paths.path import Path
-from linkwork.controller.planning.walk.walk_samples import walk_samples
+from linkwork.controller.planning.walk.walk_samples import WalkedTask, room_for, walk_samples
 from linkwork.machine import Machine
 from linkwork.multibody import Workspace
 from linkwork.multibody.closure.rank import admitted, factor
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.coordinate_scales import scales
+from linkwork.multibody.dynamics.task_motion import task_for
 from linkwork.multibody.dynamics.tree_dynamics import dynamics
 from linkwork.multibody.kernels.layout import LOST, RANK, SMALLEST
 from linkwork.multibody.tree.kinematics import kinematics
@@ -121,19 +122,23 @@ def walk(machine: Machine, path: Path, q: Floats, time_s: float = 0.0) -> Walk:
     mechanism = machine.mechanism
     words = path.pack(machine, np.ones((3, 1)), {}, None)
     piece, offset = samples(path.knots)
-    chosen = np.array(path.coordinates, np.int64)
-    k, nv, count = len(chosen), mechanism.nv, len(piece)
-    workspace = machine.workspace()
+    k, nv, count, dof = len(path.coordinates), mechanism.nv, len(piece), machine.dof
+    workspace, task = machine.workspace(), path.task
+    levels = task.levels.tolist() if len(task.levels) else [0] * k
     workspace.q[:], workspace.clock[0] = q, time_s
     rows, columns = scales(mechanism, path.coordinates)
-    wraps = np.array(mechanism.coordinate_wraps)[chosen]
+    chosen = np.array(path.coordinates, np.int64)
     motor = np.array([motor.index for motor in machine.motors], np.int64)
-    weight = machine.effort_weights
+    given = WalkedTask(
+        task=task_for(nv, levels), dof=dof, chosen=chosen, rows=rows, columns=columns,
+        wraps=np.array(mechanism.coordinate_wraps)[chosen], motor=motor, weight=machine.effort_weights,
+        full=task.full if task.full.size else np.zeros((nv, nv)), room=np.zeros(room_for(dof, k, len(motor))),
+    )  # fmt: skip
     joints, goal = np.zeros((count, 5 * nv)), np.zeros((count, 4 * k + 3))
     maps = np.zeros((count, len(motor) * nv))
     poses = np.zeros((count, mechanism.nq))
     reached: int = walk_samples(
-        *workspace.arguments, words, piece, offset, chosen, wraps, rows, columns, motor, weight,
+        *workspace.arguments, words, piece, offset, given, task.rest, task.metric, task.damping_per_s,
         poses, joints, goal, maps,
     )  # fmt: skip
     q1, q2, inertia, rest, motion = map(np.ascontiguousarray, np.split(joints, 5, axis=1))

@@ -8,20 +8,28 @@ there they are carried on from the sample before.
 
 from __future__ import annotations
 
+import math
+from typing import Annotated
+
 import numpy as np
 
 from linkwork.arrays import Flags, Floats, Integers, Matrix
 from linkwork.controller.actuation.motor_allocation import motor_map
 from linkwork.controller.actuation.motor_conditioning import leverage
 from linkwork.controller.exchange.goal_block import hermite, places
+from linkwork.controller.exchange.goal_task_part import DAMP, HOLD, MASS
+from linkwork.controller.laws.free_motion import free_reference
 from linkwork.multibody.closure.rank import admitted, factor, particular, scaled_right_side
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.dynamics.motion_basis import evaluate_shortest
 from linkwork.multibody.dynamics.projection import position_residual
-from linkwork.multibody.kernels.compiling import block, kernel
+from linkwork.multibody.dynamics.task_motion import TaskRows, follow_levels, settle
+from linkwork.multibody.kernels.compiling import block, kernel, part
 from linkwork.multibody.kernels.layout import LOST, RANK, SMALLEST
+from linkwork.multibody.kernels.structs import Struct
 from linkwork.multibody.kernels.views import copy, fill
-from linkwork.multibody.linalg.linear import cholesky, cholesky_solve, lu_apply, lu_factor, products
+from linkwork.multibody.linalg.linear import products
+from linkwork.multibody.linalg.orthogonal import complete, minimum_norm, pivoted_qr
 from linkwork.multibody.linalg.vectors import squared
 from linkwork.multibody.tree.coordinates import coordinates
 from linkwork.multibody.tree.kinematics import kinematics
@@ -31,10 +39,35 @@ from linkwork.multibody.workspace import Model, Workspace
 NEWTON_STEPS = 40
 LONGEST_STEP = 0.5
 """Longest Newton step, rad or machine lengths."""
+ROW_LOST = 1e-9
+"""Length, in common units, below which a row of the goal depends on the others."""
 CLOSE = 1e-9
 """Scaled residual below which one more Newton step reaches round-off."""
 OPEN_AT_A_BRANCH = 1e-6
 """Scaled residual that may stay where branches meet: the lost row cannot be corrected there."""
+
+
+class WalkedTask(Struct):
+    """A goal of k rows for `walk_samples`, on a machine with `dof` degrees of freedom.
+
+    `rows` and `columns` scale rows and velocities to common units; `full`: the goal's own metric.
+    """
+
+    task: TaskRows
+    dof: int
+    chosen: Annotated[Integers, "k"]
+    wraps: Annotated[Flags, "k"]
+    rows: Annotated[Floats, "k"]
+    columns: Annotated[Floats, "nv"]
+    motor: Annotated[Integers, "motors"]
+    weight: Floats
+    full: Annotated[Floats, "nv, nv"]
+    room: Floats
+
+
+def room_for(dof: int, k: int, motors: int) -> int:
+    """Return the length of `WalkedTask.room` for k rows."""
+    return max(dof * (3 * dof + motors + 1), k * dof + 4 * k + dof)
 
 
 @kernel  # fmt: skip
@@ -44,12 +77,10 @@ def walk_samples(
     words: Floats,
     piece: Integers,
     offset: Floats,
-    chosen: Integers,
-    wraps: Flags,
-    rows: Floats,
-    columns: Floats,
-    motor: Integers,
-    weight: Floats,
+    given: WalkedTask,
+    rest: int,
+    metric: int,
+    damping: float,
     poses: Matrix,
     joints: Matrix,
     goals: Matrix,
@@ -59,19 +90,17 @@ def walk_samples(
     reached.
 
     poses: q (nq); joints: q', q'', inertia, rest, motion (nv each); goals: θ to θ''' (k each), hold,
-    closures, leverage; maps: see `Walk.motors`. words: the goal block; piece, offset (n): the samples; w
-    holds the pose to begin from.
+    closures, leverage; maps: see `Walk.motors`. words: the goal block; piece, offset (n): the samples;
+    rest, metric, damping: what the goal's rows leave free, see `free_reference`. w holds the pose to begin
+    from.
     """
-    nv, k = m.nv, len(chosen)
+    nv, k = m.nv, given.task.k
     _, order, _, knots, values = places(words)
     stride = order * k
-    held, pivots, z, rates = np.empty((k, k)), np.empty(k, np.int64), np.empty(k), np.empty((nv, k))
-    square, share = np.empty(k * k), np.empty(k)
-    ahead, levers = np.empty(nv), np.empty(k * (3 * k + len(motor) + 1))
-    before = 0.0
-    began = w.clock[0]
+    ahead = np.empty(nv)
+    before, began = 0.0, w.clock[0]
     for n in range(len(piece)):
-        at, goal = joints[n], goals[n]
+        at, goal, last = joints[n], goals[n], max(n - 1, 0)
         start = words[knots + piece[n]]
         length = words[knots + piece[n] + 1] - start
         for i in range(k):
@@ -86,64 +115,21 @@ def walk_samples(
                 ahead[j] = joints[n - 1, j] + 0.5 * ds * joints[n - 1, nv + j]
             move(m, w.q, ahead, ds)
         fill(w.v, 0.0)
-        if not reach(m, w, goal[:k], chosen, wraps, rows, columns):
+        if not reach(m, w, given, goal[:k]):
             return n
-        evaluate_shortest(m, w)
-        determined = nv - int(w.ranking[RANK]) == k
-        if not determined and n == 0:
-            return n
-        basis = w.basis[:k]
-        goal[4 * k + 1] = 0.0 if w.ranking[LOST] > 0.0 else w.ranking[SMALLEST]
         for j in range(len(w.q)):
             poses[n, j] = w.q[j]
         for j in range(nv):
-            at[3 * nv + j] = w.h[j]
-        if determined:
-            for i in range(k):
-                products(w.J[chosen[i]], basis, held[i])
-            if not lu_factor(held, pivots) > 1e-14:
-                return n
-            total = 0.0
-            for c in range(k):
-                for i in range(k):
-                    z[i] = 1.0 if i == c else 0.0
-                lu_apply(held, pivots, z)
-                for j in range(nv):
-                    rates[j, c] = 0.0
-                    for i in range(k):
-                        rates[j, c] += basis[i, j] * z[i]
-                    total += squared(rates[j, c] / (columns[j] * rows[c]))
-            goal[4 * k] = 1.0 / np.sqrt(total)
+            ahead[j] = joints[last, j] + ds * joints[last, nv + j]
+        motors = block(maps[n], 0, len(given.motor), nv)
+        state = _sample(m, w, given, rest, metric, damping, ahead, goal, at, motors)
+        if state == SINGULAR or (state == UNDETERMINED and n == 0):
+            return n
+        if state == UNDETERMINED:
+            goal[4 * k], goal[4 * k + 2] = goals[last, 4 * k], goals[last, 4 * k + 2]
             for j in range(nv):
-                w.v[j] = 0.0
-                for c in range(k):
-                    w.v[j] += rates[j, c] * goal[k + c]
-        else:
-            goal[4 * k] = goals[n - 1, 4 * k]
-            for j in range(nv):
-                w.v[j] = joints[n - 1, j] + ds * joints[n - 1, nv + j]
-        evaluate_shortest(m, w)
-        if determined and nv - int(w.ranking[RANK]) == k:
-            for i in range(k):
-                z[i] = goal[2 * k + i] - w.Jdv[chosen[i]]
-                for c in range(nv):
-                    z[i] -= w.J[chosen[i], c] * w.vdot[c]
-                products(w.J[chosen[i]], basis, held[i])
-            if not lu_factor(held, pivots) > 1e-14:
-                return n
-            lu_apply(held, pivots, z)
-            for j in range(nv):
-                at[nv + j] = w.vdot[j]
-                for i in range(k):
-                    at[nv + j] += basis[i, j] * z[i]
-            if m.n_rows > 0:  # else each motor moves its joint alone
-                goal[4 * k + 2] = leverage(basis, m.column_scale, motor, levers)
-                motor_map(basis, motor, weight, square, share, block(maps[n], 0, len(motor), nv))
-        else:
-            goal[4 * k + 2] = goals[n - 1, 4 * k + 2] if n > 0 else 0.0
-            for j in range(nv):
-                at[nv + j] = joints[max(n - 1, 0), nv + j]
-            copy(maps[max(n - 1, 0)], maps[n])
+                at[nv + j] = joints[last, nv + j]
+            copy(maps[last], maps[n])
         for j in range(nv):
             inertia, motion = 0.0, w.h[j] - at[3 * nv + j]
             for c in range(nv):
@@ -153,18 +139,130 @@ def walk_samples(
     return len(piece)
 
 
-@kernel
-def reach(
-    m: Model, w: Workspace, goal: Floats, chosen: Integers, wraps: Flags, rows: Floats, columns: Floats
+DETERMINED, UNDETERMINED, SINGULAR = range(3)
+"""Of a sample: its motion follows from the goal; it is carried on, at a branch; the goal's rows lost rank."""
+
+
+@part
+def _sample(
+    m: Model,
+    w: Workspace,
+    given: WalkedTask,
+    rest: int,
+    metric: int,
+    damping: float,
+    ahead: Floats,
+    goal: Floats,
+    at: Floats,
+    motors: Matrix,
 ) -> int:
+    """After `reach`: velocity in `v`, and q'', rest, hold, closures, leverage and motors' map of the sample.
+
+    ahead (nv): the velocity that the sample before leads to.
+    """
+    t, nv, k = given.task, m.nv, given.task.k
+    evaluate_shortest(m, w)
+    goal[4 * k + 1] = 0.0 if w.ranking[LOST] > 0.0 else w.ranking[SMALLEST]
+    for j in range(nv):
+        at[3 * nv + j] = w.h[j]
+    f = given.dof
+    determined = nv - int(w.ranking[RANK]) == f
+    if determined:
+        _scaled_rows(w, given, f)
+        goal[4 * k] = _size_of_inverse(m, w, given)
+        for i in range(k):
+            t.wanted[i] = given.rows[i] * goal[k + i]
+        free = follow_levels(t, f)
+        if rest == HOLD and free > 0:
+            return SINGULAR
+        if free > 0:
+            fill(w.vdot, 0.0)
+            copy(ahead, w.v)
+            free_reference(m, w, t, f, DAMP, MASS, -1.0, given.motor, given.weight, given.full, given.room)
+            settle(t, f, free)
+        for j in range(nv):
+            w.v[j] = 0.0
+            for i in range(f):
+                w.v[j] += w.basis[i, j] * t.motion[i]
+    else:
+        copy(ahead, w.v)
+    evaluate_shortest(m, w)
+    if not determined or nv - int(w.ranking[RANK]) != f:
+        return UNDETERMINED
+    _scaled_rows(w, given, f)
+    for i in range(k):
+        row = given.chosen[i]
+        t.wanted[i] = goal[2 * k + i] - w.Jdv[row]
+        for c in range(nv):
+            t.wanted[i] -= w.J[row, c] * w.vdot[c]
+        t.wanted[i] *= given.rows[i]
+    free = follow_levels(t, f)
+    if rest == HOLD and free > 0:
+        return SINGULAR
+    if free > 0:
+        free_reference(m, w, t, f, rest, metric, damping, given.motor, given.weight, given.full, given.room)
+        settle(t, f, free)
+    for j in range(nv):
+        at[nv + j] = w.vdot[j]
+        for i in range(f):
+            at[nv + j] += w.basis[i, j] * t.motion[i]
+    if m.n_rows > 0:  # else each motor moves its joint alone
+        basis = w.basis[:f]
+        goal[4 * k + 2] = leverage(basis, m.column_scale, given.motor, given.room)
+        square, share = block(given.room, 0, 1, f * f)[0], block(given.room, f * f, 1, f)[0]
+        motor_map(basis, given.motor, given.weight, square, share, motors)
+    return DETERMINED
+
+
+@part
+def _scaled_rows(w: Workspace, given: WalkedTask, f: int) -> None:
+    """Write the goal's rows on f admitted motions, scaled, to the task."""
+    t = given.task
+    for i in range(t.k):
+        products(w.J[given.chosen[i]], w.basis[:f], t.rows[i])
+        for j in range(f):
+            t.rows[i, j] *= given.rows[i]
+
+
+@part
+def _size_of_inverse(m: Model, w: Workspace, given: WalkedTask) -> float:
+    """Return a lower bound of the smallest singular value of the goal's rows, in common units.
+
+    It is one over the Frobenius norm of a right inverse; rows that depend on each other count as one.
+    """
+    t, nv = given.task, m.nv
+    f, k = given.dof, t.k
+    least = min(k, f)
+    rows, vectors = block(given.room, 0, k, f), k * f
+    exchanges, left = block(given.room, vectors, 1, least)[0], block(given.room, vectors + k, 1, least)[0]
+    right, unit = block(given.room, vectors + 2 * k, 1, least)[0], block(given.room, vectors + 3 * k, 1, k)[0]
+    z = block(given.room, vectors + 4 * k, 1, f)[0]
+    for i in range(k):
+        for j in range(f):
+            rows[i, j] = t.rows[i, j]
+    rank = pivoted_qr(rows, exchanges, left, ROW_LOST)
+    complete(rows, right, rank)
+    total = 0.0
+    for c in range(k):
+        fill(unit, 0.0)
+        unit[c] = 1.0
+        minimum_norm(rows, exchanges, left, right, rank, unit, z)
+        for j in range(nv):
+            rate = 0.0
+            for i in range(f):
+                rate += w.basis[i, j] * z[i]
+            total += squared(rate / given.columns[j])
+    return 1.0 / math.sqrt(total) if total > 0.0 else math.inf
+
+
+@kernel
+def reach(m: Model, w: Workspace, given: WalkedTask, goal: Floats) -> int:
     """Newton's method from q in w to the pose that meets the constraints and the goal (k); 1 when it is
     there.
 
-    Each step is the shortest (in the basis) that the linearised equations ask for.
+    Each step is the shortest (in the basis) that the linearised equations ask for, level by level.
     """
-    nv, k = m.nv, len(goal)
-    z, held = np.empty(k), np.empty((k, k))
-    along = np.empty((k, nv))
+    t, nv = given.task, m.nv
     for _ in range(NEWTON_STEPS):
         kinematics(m, w)
         constraint_rows(m, w)
@@ -176,33 +274,38 @@ def reach(
         scaled_right_side(m, w, -1.0, w.phi)
         particular(m, w, w.right_side, w.shift)
         admitted(m, w)
-        free = nv - int(w.ranking[RANK])
-        basis = w.basis[:free]
-        for i in range(k):
-            z[i] = goal[i] - w.theta[chosen[i]]
-            if wraps[i]:
-                z[i] = wrapped(z[i])
-            size = max(size, abs(rows[i] * z[i]))
+        f = nv - int(w.ranking[RANK])
+        _scaled_rows(w, given, f)
+        for i in range(t.k):
+            row = given.chosen[i]
+            error = goal[i] - w.theta[row]
+            if given.wraps[i]:
+                error = wrapped(error)
+            size = max(size, abs(given.rows[i] * error))
             for c in range(nv):
-                z[i] -= w.J[chosen[i], c] * w.shift[c]
-            fill(along[i], 0.0)
-            products(w.J[chosen[i]], basis, along[i])
-        for i in range(k):
-            products(along[i], along, held[i])
-        if not cholesky(held, held) > 1e-26:
-            return 0
-        cholesky_solve(held, z)
-        for j in range(free):
-            share = 0.0
-            for i in range(k):
-                share += along[i, j] * z[i]
+                error -= w.J[row, c] * w.shift[c]
+            t.wanted[i] = given.rows[i] * error
+        _shortest(t, f)
+        for j in range(f):
             for c in range(nv):
-                w.shift[c] += basis[j, c] * share
+                w.shift[c] += w.basis[j, c] * t.motion[j]
         longest = 0.0
         for j in range(nv):
-            longest = max(longest, abs(w.shift[j] / columns[j]))
+            longest = max(longest, abs(w.shift[j] / given.columns[j]))
         shorten = 1.0 if longest <= LONGEST_STEP else LONGEST_STEP / longest
         move(m, w.q, w.shift, shorten)
         if size < CLOSE and shorten == 1.0:
             return 1
     return 0
+
+
+@part
+def _shortest(t: TaskRows, f: int) -> None:
+    """The task's shortest motion (f) that follows its rows."""
+    free = follow_levels(t, f)
+    if free > 0:
+        fill(t.pull, 0.0)
+        for i in range(f):
+            fill(t.metric[i], 0.0)
+            t.metric[i, i] = 1.0
+        settle(t, f, free)

@@ -74,6 +74,10 @@ class MoveOptions(ConnectionOptions):
     until_force: str | None = option(
         "Guarded move: stop at contact, then press with this force (N).", "[CONTACT=]N"
     )
+    rest: Literal["hold", "least", "damp"] = option(
+        "What other motions do: held, not driven (least constraint), or damped.", default="hold"
+    )
+    metric: Literal["mass", "motors"] = option("Metric of least constraint.", default="mass")
     no_wait: bool = flag("Do not wait for the goal to end.")
     replace: bool = flag("Replace the active goal, without stopping.")
     at_tick: int | None = option("Device tick at which it takes effect. Default: at once.", least=0)

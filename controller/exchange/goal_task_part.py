@@ -1,0 +1,67 @@
+"""The task part of a goal, as words behind its path: priorities of its rows, and what they leave free.
+
+word 0            version
+word 1            what happens to motions that the rows leave free: `HOLD`, `LEAST` or `DAMP`
+word 2            metric of these motions: `MASS`, `MOTORS` or `FULL`
+word 3            rate at which they are damped (1/s)
+word 4            number of joint velocities n of the full metric, 0 without one
+k                 level of each row, from 0 on and not decreasing; lower levels go first
+n × n             the full metric
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.arrays import Floats
+
+HOLD, LEAST, DAMP = range(3)
+"""What free motions do: rows hold them; the motors do not drive them; their speed decays."""
+MASS, MOTORS, FULL = range(3)
+"""The metric of least constraint: of the kinetic energy, of the efforts, or a full matrix."""
+DAMPING_PER_S = 10.0
+"""Rate at which speeds of free motions decay where the goal does not say another."""
+VERSION = 1
+_HEADER = 5
+
+
+@dataclass(frozen=True, eq=False)
+class TaskPart:
+    """Priorities of the rows of a goal, and what they leave free; see above.
+
+    `levels` (k): none where all rows are of one level.
+    `full` (nv × nv; empty without): a metric by joint velocities.
+    """
+
+    rest: int = HOLD
+    metric: int = MASS
+    damping_per_s: float = DAMPING_PER_S
+    levels: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    full: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+
+    def words(self) -> Floats:
+        """Return the part as a flat array, to be read by `from_words`."""
+        head = (VERSION, self.rest, self.metric, self.damping_per_s, len(self.full))
+        return np.concatenate([head, self.levels, self.full.ravel()])
+
+    @classmethod
+    def from_words(cls, words: Floats) -> TaskPart:
+        """Read a flat array. Raises ValueError for one that is no task part of this version."""
+        if len(words) < _HEADER or words[0] != VERSION:
+            raise ValueError("the words are no task part of this version")
+        rest, metric, size = (int(words[i]) for i in (1, 2, 4))
+        count = len(words) - _HEADER - size * size
+        if rest not in (HOLD, LEAST, DAMP) or metric not in (MASS, MOTORS, FULL) or count < 0:
+            raise ValueError(f"rest {rest}, metric {metric}, {len(words)} words")
+        levels = words[_HEADER : _HEADER + count].astype(np.int64)
+        if np.any(np.diff(levels) < 0) or (metric == FULL) != (size > 0):
+            raise ValueError("the levels decrease, or the full metric is missing")
+        full = words[_HEADER + count :].reshape(size, size).copy()
+        return cls(rest, metric, float(words[3]), levels, full)
+
+
+ONE_LEVEL = TaskPart()
+"""The rows of a goal that determine the motion."""

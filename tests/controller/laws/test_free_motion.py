@@ -1,0 +1,100 @@
+"""The law with fewer rows than degrees of freedom, against the principle of Gauss by dense algebra."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from linkwork.arrays import Floats
+from linkwork.controller.exchange.goal_task_part import DAMP, FULL, LEAST, MASS, MOTORS, TaskPart
+from linkwork.controller.laws import Reference, laws_of
+from linkwork.machine import Machine, load
+from linkwork.multibody import Workspace
+from linkwork.multibody.assembly.assembly import assemble
+from linkwork.multibody.dynamics.motion_basis import evaluate_motion
+from linkwork.multibody.formulations.acceleration import acceleration
+from linkwork.protocol.laws import LawKind
+
+MACHINES = ("scara", "arm_6dof", "five_bar", "five_bar_redundant", "delta", "platform_3rrs")
+
+
+def random_state(machine: Machine, rng: np.random.Generator) -> Workspace:
+    """A moving state near the initial pose, on the closures."""
+    mechanism, work = machine.mechanism, machine.workspace()
+    q, v = machine.initial_q + 0.05 * rng.normal(size=mechanism.nq), rng.normal(size=mechanism.nv)
+    if machine.is_constrained:
+        state = assemble(mechanism, q, v)
+        q, v = state.q, state.v
+    work.q[:], work.v[:] = q, v
+    evaluate_motion(*work.arguments)
+    return work
+
+
+def law_acceleration(
+    machine: Machine, work: Workspace, rows: Floats, part: TaskPart, wanted: Floats
+) -> tuple[Floats, Floats]:
+    """v̇ and effort of the law that follows rows with these second derivatives, without feedback."""
+    law = laws_of(machine)[LawKind.PIDC]
+    law.tune(1e-9, 1.0)
+    reference = Reference.sized(len(rows))
+    reference.fit(rows)
+    reference.theta[:], reference.velocity[:] = work.theta[rows], work.J[rows] @ work.v
+    reference.acceleration[:], reference.task, reference.rest = wanted, part, part.rest
+    force = np.zeros(machine.mechanism.nv)
+    assert law(work, reference, force) > 0.0
+    return acceleration(machine.mechanism, work.q, work.v, force).vdot, force
+
+
+def least(metric: Floats, toward: Floats, rows: Floats, values: Floats) -> Floats:
+    """The x with rows x = values (which may depend on each other) that is nearest to `toward`."""
+    root = np.linalg.cholesky(metric)
+    scaled = np.linalg.solve(root, rows.T).T
+    return toward + np.linalg.solve(root.T, np.linalg.pinv(scaled, rcond=1e-9) @ (values - rows @ toward))
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("name", MACHINES)
+def test_rows_are_followed_and_the_rest_is_least(name, seed):
+    rng = np.random.default_rng(seed)
+    machine = load(name)
+    for motor in machine.motors:
+        object.__setattr__(motor, "max_effort", 1e9)
+    work = random_state(machine, rng)
+    nv, own = machine.mechanism.nv, machine.mechanism.coordinate_names.index(machine.goal_coordinates[0])
+    rows = np.array(sorted({own, int(rng.integers(0, machine.joint_coordinates))}))[: machine.dof - 1 or 1]
+    wanted = rng.normal(size=len(rows))
+    root = rng.normal(size=(nv, nv))
+    full = root @ root.T + np.eye(nv)
+    free = acceleration(machine.mechanism, work.q, work.v, np.zeros(nv)).vdot
+    stacked = np.vstack([work.A, work.J[rows]]) if len(work.A) else work.J[rows]
+    values = np.concatenate([work.b, wanted - work.Jdv[rows]]) if len(work.A) else wanted - work.Jdv[rows]
+    scale = max(1.0, float(np.abs(free).max()))
+    for part, metric in ((TaskPart(LEAST, MASS), work.M), (TaskPart(LEAST, FULL, full=full), full)):
+        found, _ = law_acceleration(machine, work, rows, part, wanted)
+        assert found == pytest.approx(least(metric, free, stacked, values), abs=1e-8 * scale)
+    toward = -10.0 * work.v
+    found, _ = law_acceleration(machine, work, rows, TaskPart(DAMP, MASS), wanted)
+    assert found == pytest.approx(least(work.M, toward, stacked, values), abs=1e-8 * scale)
+
+
+@pytest.mark.parametrize("name", ["scara", "five_bar", "delta", "five_bar_redundant"])
+def test_no_other_motion_along_the_rows_takes_less_effort(name):
+    rng = np.random.default_rng(3)
+    machine = load(name)
+    for motor in machine.motors:
+        object.__setattr__(motor, "max_effort", 1e9)
+    work = random_state(machine, rng)
+    rows = np.array([machine.mechanism.coordinate_names.index(machine.goal_coordinates[0])])
+    wanted, weight = np.array([0.7]), machine.effort_weights
+    index = [motor.index for motor in machine.motors]
+
+    def size(part: TaskPart) -> float:
+        _, force = law_acceleration(machine, work, rows, part, wanted)
+        return float(np.sum(force[index] ** 2 / weight))
+
+    smallest = size(TaskPart(LEAST, MOTORS))
+    assert smallest <= size(TaskPart(LEAST, MASS)) * (1.0 + 1e-12)
+    for _ in range(10):
+        root = rng.normal(size=(machine.mechanism.nv,) * 2)
+        part = TaskPart(LEAST, FULL, full=root @ root.T + np.eye(machine.mechanism.nv))
+        assert smallest <= size(part) * (1.0 + 1e-12)
