@@ -234,8 +234,8 @@ def springs(mechanism: Mechanism, q: Floats) -> Iterator[Side]:
             first, second = (point_jacobian(mechanism, point, q)[3:] for point in ends)
             row = (b - a) / max(x, 1e-12) @ (second - first)
         now = spring.stiffness + 3.0 * spring.progressive * (x - spring.rest) ** 2
-        first, second = _keys(SpringSpec, angle)
-        keys = (first, now), (second, spring.damping), ("", 1.0)
+        stiffness, damping = _keys(SpringSpec, angle)
+        keys = (stiffness, now), (damping, spring.damping), ("", 1.0)
         yield ("springs", spring.name), max(float(row @ inverse @ row), 1e-300), keys, 0.0
 
 
