@@ -1,8 +1,9 @@
 """Orders of the gateway to the loop: one frozen record for each kind, one small datagram each.
 
 A datagram has 264 bytes, little endian: nine signed 64-bit integers (id, kind, at_tick, slot, length,
-generation, checksum, goal, authority) and 24 doubles (arguments). Each kind uses some of these places; its
-`layout` says which. The log keeps orders by the same places, so a place keeps its meaning in later versions.
+generation, checksum, goal, authority) and 24 doubles (arguments). Each kind uses some of these places: a
+field that is annotated with a `Word` is that integer, and the others are arguments in their order, those of
+any length last. The log keeps orders by the same places, so a place keeps its meaning in later versions.
 
 Anything large (the coefficients of a goal) is in shared memory; the order names its slot, length and
 checksum. The loop accepts at most one order per tick, and writes the outcome to the record of that tick
@@ -12,25 +13,36 @@ checksum. The loop accepts at most one order per tick, and writes the outcome to
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from enum import IntEnum
-from typing import Any, ClassVar, Self
+from itertools import islice
+from typing import Annotated, Any, ClassVar, Final, NamedTuple, get_args, get_origin, get_type_hints
 
 from linkwork.protocol.codes import ResultCode
 
 NOW = -1
-ORDER_BYTES = 264
 ARGUMENTS = 24
 """Doubles at the end of a datagram."""
-_HEADER = struct.Struct("<3q40xq")
-"""id, kind, at_tick, …, authority."""
+_INTEGERS, _DOUBLES = struct.Struct("<9q"), struct.Struct(f"<{ARGUMENTS}d")
+ORDER_BYTES = _INTEGERS.size + _DOUBLES.size
 _HEADER_FIELDS = 3
-_NUMBERS_AT = 24
-"""Byte at which the layout of a kind begins: behind id, kind and at_tick."""
-_AUTHORITY_AT, _ARGUMENTS_AT = 64, 72
-_WORD = struct.Struct("<q")
 MOST_PAIRS = ARGUMENTS // 2
 """Pairs of a number and a value that fit into the arguments."""
+
+
+class Word(IntEnum):
+    """Integers of a datagram behind id, kind and at_tick. Of a field with many values, one is their count."""
+
+    SLOT = 0
+    LENGTH = 1
+    GENERATION = 2
+    CHECKSUM = 3
+    GOAL = 4
+
+
+NO_PLACE: Final = "no part of the datagram"
+"""Annotation of a field that stays in its process."""
 
 
 class AuthorityEnd(IntEnum):
@@ -117,8 +129,6 @@ class Order:
     """Number of the kind in datagrams."""
     name: ClassVar[str]
     """Name of the kind in the log. A request of the same name is this order."""
-    layout: ClassVar[struct.Struct] = struct.Struct("<48x")
-    """Places of `numbers` in the datagram, from slot on; `x` skips bytes."""
     moves: ClassVar[bool] = False
     """Sets the machine in motion, or makes it able to move."""
     ends_authority: ClassVar[bool] = False
@@ -139,27 +149,23 @@ class Order:
         """
         return self.moves or (self.at_tick != NOW and not self.needs_no_lease)
 
-    def numbers(self) -> tuple[float, ...]:
-        """Values of the order after its header, in the order of `layout`: by default all its fields."""
-        return tuple(getattr(self, each.name) for each in fields(self)[_HEADER_FIELDS:])
-
-    @classmethod
-    def read(cls, numbers: tuple[Any, ...], number: int, at_tick: int, authority: int) -> Self:
-        """The order with these `numbers`. Raises ValueError or OverflowError if they make no such order."""
-        return cls(*numbers, id=number, at_tick=at_tick, authority=authority)
-
-    @property
-    def argument_count(self) -> int:
-        """Doubles of the datagram that the order uses."""
-        return (self.layout.size - _ARGUMENTS_AT + _NUMBERS_AT) // 8
+    def places(self) -> tuple[list[int], list[float]]:
+        """Return the integers of the datagram by `Word`, and the arguments that the order uses."""
+        words, arguments = [0] * len(Word), []
+        for name, _, places, is_argument in _FIELDS[type(self)]:
+            value = getattr(self, name)
+            for word in places:
+                words[word] = len(value) if is_argument else int(value)
+            if is_argument:
+                arguments += _numbers_of(value)
+        return words, arguments
 
     def pack(self) -> bytes:
         """The datagram."""
-        data = bytearray(ORDER_BYTES)
-        self.layout.pack_into(data, _NUMBERS_AT, *self.numbers())
-        _WORD.pack_into(data, _AUTHORITY_AT, self.authority)
-        struct.pack_into("<3q", data, 0, self.id, self.kind, self.at_tick)
-        return bytes(data)
+        words, arguments = self.places()
+        padding = [0.0] * (ARGUMENTS - len(arguments))
+        head = _INTEGERS.pack(self.id, self.kind, self.at_tick, *words, self.authority)
+        return head + _DOUBLES.pack(*arguments, *padding)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +210,32 @@ GoalBegin = Fresh | After | Splice | Retime
 """How a goal begins."""
 
 
+def _numbers_of_begin(begin: GoalBegin) -> list[float]:
+    """Return the way to begin and its values; whether a speed is kept is last, and left out if not."""
+    match begin:
+        case Splice(before, s, rate, result):
+            return [1.0, before, s, rate, result]
+        case After(before):
+            return [2.0, before, 0.0, 0.0, 0.0]
+        case Retime(before, speed, keep_speed):
+            return [3.0, before, 0.0, speed, 0.0, *[1.0] * keep_speed]
+    return [0.0] * 5
+
+
+def _begin_of(
+    way: float, before: float, s: float, rate: float, result: float, keep_speed: float
+) -> GoalBegin:
+    """Return how a goal begins by these numbers; an unknown way is read as Fresh."""
+    match int(way):
+        case 1:
+            return Splice(int(before), s, rate, ResultCode(int(result)))
+        case 2:
+            return After(int(before))
+        case 3:
+            return Retime(int(before), rate, keep_speed != 0.0)
+    return Fresh()
+
+
 @dataclass(frozen=True, slots=True)
 class Enable(Order):
     """Release the brakes and hold."""
@@ -226,49 +258,16 @@ class StartGoal(Order):
     checksum: CRC-32 of the block. speed: fraction of the goal's own speed, 0 … 1.
     """
 
-    slot: int
-    words: int
-    checksum: int
-    goal: int
+    slot: Annotated[int, Word.SLOT]
+    words: Annotated[int, Word.LENGTH]
+    checksum: Annotated[int, Word.CHECKSUM]
+    goal: Annotated[int, Word.GENERATION, Word.GOAL]
     begin: GoalBegin = Fresh()
     speed: float = 1.0
-    verified: bool = False
-    """Whether the loop found that the block agrees with its checksum; no part of the datagram."""
+    verified: Annotated[bool, NO_PLACE] = False
+    """Whether the loop found that the block agrees with its checksum."""
 
     kind, name, moves = 3, "goal", True
-    layout = struct.Struct("<5q8x7d")
-
-    def numbers(self) -> tuple[float, ...]:
-        """Slot, words, goal (as generation), checksum and goal; speed, then how it begins."""
-        place = (self.slot, self.words, self.goal, self.checksum, self.goal, self.speed)
-        match self.begin:
-            case Fresh():
-                return (*place, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-            case Splice(before, s, rate, result):
-                return (*place, 1.0, before, s, rate, result, 0.0)
-            case After(before):
-                return (*place, 2.0, before, 0.0, 0.0, 0.0, 0.0)
-            case Retime(before, speed, keep_speed):
-                return (*place, 3.0, before, 0.0, speed, 0.0, keep_speed)
-
-    @classmethod
-    def read(cls, numbers: tuple[Any, ...], number: int, at_tick: int, authority: int) -> StartGoal:
-        """Return the order with these numbers of a datagram; an unknown way to begin is read as Fresh."""
-        slot, words, _, checksum, goal, speed, way, before, s, rate, result, keep_speed = numbers
-        begin: GoalBegin = Fresh()
-        match int(way):
-            case 1:
-                begin = Splice(int(before), s, rate, ResultCode(int(result)))
-            case 2:
-                begin = After(int(before))
-            case 3:
-                begin = Retime(int(before), rate, keep_speed != 0.0)
-        return cls(slot, words, checksum, goal, begin, speed, id=number, at_tick=at_tick, authority=authority)
-
-    @property
-    def argument_count(self) -> int:
-        """As `Order`; whether a speed is kept is the last argument, and left out if not."""
-        return 7 if isinstance(self.begin, Retime) and self.begin.keep_speed else 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,28 +286,11 @@ class CancelGoal(Order):
     reason, None: CANCELLED. waiting: number of the order to drop, 0: none.
     """
 
-    goal: int = 0
+    goal: Annotated[int, Word.GOAL] = 0
     cause: ResultCode | None = None
-    waiting: int = 0
+    waiting: Annotated[int, Word.SLOT] = 0
 
     kind, name, precedes_goals = 5, "cancel", True
-    layout = struct.Struct("<q24xq8xd")
-
-    def numbers(self) -> tuple[float, ...]:
-        """The order to drop, goal, and the cause or 0."""
-        return self.waiting, self.goal, self.cause or 0.0
-
-    @classmethod
-    def read(cls, numbers: tuple[Any, ...], number: int, at_tick: int, authority: int) -> CancelGoal:
-        """Return the order with these numbers of a datagram."""
-        waiting, goal, cause = numbers
-        why = ResultCode(int(cause)) if cause else None
-        return cls(goal, why, waiting, id=number, at_tick=at_tick, authority=authority)
-
-    @property
-    def argument_count(self) -> int:
-        """As `Order`; without a cause there is none."""
-        return int(self.cause is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,33 +314,13 @@ class SetSpeed(Order):
     fraction: float
 
     kind, name, moves = 8, "speed", True
-    layout = struct.Struct("<48xd")
 
 
 @dataclass(frozen=True, slots=True)
 class _PairsOrder(Order):
     """An order of at most MOST_PAIRS pairs of a number and a value."""
 
-    pairs: tuple[tuple[int, float], ...]
-
-    layout = struct.Struct(f"<8xq32x{ARGUMENTS}d")
-
-    def numbers(self) -> tuple[float, ...]:
-        """The count of pairs, then pair by pair."""
-        flat = [value for pair in self.pairs for value in pair]
-        return (len(self.pairs), *flat, *[0.0] * (ARGUMENTS - len(flat)))
-
-    @classmethod
-    def read(cls, numbers: tuple[Any, ...], number: int, at_tick: int, authority: int) -> Self:
-        """Return the order with these numbers of a datagram."""
-        count = min(max(numbers[0], 0), MOST_PAIRS)
-        pairs = tuple((int(numbers[i]), numbers[i + 1]) for i in range(1, 2 * count, 2))
-        return cls(pairs, id=number, at_tick=at_tick, authority=authority)
-
-    @property
-    def argument_count(self) -> int:
-        """As `Order`."""
-        return 2 * len(self.pairs)
+    pairs: Annotated[tuple[tuple[int, float], ...], Word.LENGTH]
 
 
 @dataclass(frozen=True, slots=True)
@@ -394,20 +356,18 @@ class Reset(Order):
 class AdvanceTime(Order):
     """Run lockstep time for a number of ticks."""
 
-    ticks: int
+    ticks: Annotated[int, Word.LENGTH]
 
     kind, name = 13, "advance"
-    layout = struct.Struct("<8xq32x")
 
 
 @dataclass(frozen=True, slots=True)
 class ChooseLaw(Order):
     """Select another law at rest, by its number (`protocol.laws.LawKind`)."""
 
-    law: int
+    law: Annotated[int, Word.LENGTH]
 
     kind, name, moves = 14, "law", True
-    layout = struct.Struct("<8xq32x")
 
 
 @dataclass(frozen=True, slots=True)
@@ -418,26 +378,10 @@ class Adopt(Order):
 
 
 @dataclass(frozen=True, slots=True)
-class _FlaggedOrder(Order):
-    """An order that is milder without its flag."""
-
-    at_once: bool = False
-
-    layout = struct.Struct("<8xq32x")
-
-    def numbers(self) -> tuple[float, ...]:
-        """The flag."""
-        return (self.at_once,)
-
-    @classmethod
-    def read(cls, numbers: tuple[Any, ...], number: int, at_tick: int, authority: int) -> Self:
-        """Return the order with these numbers of a datagram."""
-        return cls(numbers[0] != 0, id=number, at_tick=at_tick, authority=authority)
-
-
-@dataclass(frozen=True, slots=True)
-class Shutdown(_FlaggedOrder):
+class Shutdown(Order):
     """Stop on the path, disable, say bye to the plant, leave. at_once: brake instead of stopping."""
+
+    at_once: Annotated[bool, Word.LENGTH] = False
 
     kind, name = 16, "shutdown"
     ends_authority = needs_no_lease = precedes_goals = overtakes = True
@@ -488,21 +432,10 @@ class ReportDifference(Order):
     which: int
     value: float
     limit: float
-    fault: bool = False
+    fault: Annotated[bool, Word.LENGTH] = False
 
     kind, name = 35, "difference"
     needs_no_lease = precedes_goals = overtakes = True
-    layout = struct.Struct("<8xq32x3d")
-
-    def numbers(self) -> tuple[float, ...]:
-        """The flag, which, value, limit."""
-        return self.fault, self.which, self.value, self.limit
-
-    @classmethod
-    def read(cls, numbers: tuple[Any, ...], number: int, at_tick: int, authority: int) -> ReportDifference:
-        """Return the order with these numbers of a datagram."""
-        fault, which, value, limit = numbers
-        return cls(int(which), value, limit, fault != 0, id=number, at_tick=at_tick, authority=authority)
 
 
 @dataclass(frozen=True, slots=True)
@@ -513,7 +446,6 @@ class SetGains(Order):
     damping_ratio: float
 
     kind, name = 40, "gain"
-    layout = struct.Struct("<48x2d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -530,19 +462,6 @@ class SetPayload(Order):
     inertia_kg_m2: tuple[float, float, float, float, float, float] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
     kind, name = 41, "payload"
-    layout = struct.Struct("<48x11d")
-
-    def numbers(self) -> tuple[float, ...]:
-        """Point, mass, centre of mass and moments."""
-        return (self.point, self.mass_kg, *self.com_m, *self.inertia_kg_m2)
-
-    @classmethod
-    def read(cls, numbers: tuple[Any, ...], number: int, at_tick: int, authority: int) -> SetPayload:
-        """Return the order with these numbers of a datagram."""
-        point, mass, *load = numbers
-        x, y, z, xx, xy, xz, yy, yz, zz = load
-        com, moments = (x, y, z), (xx, xy, xz, yy, yz, zz)
-        return cls(int(point), mass, com, moments, id=number, at_tick=at_tick, authority=authority)
 
 
 @dataclass(frozen=True, slots=True)
@@ -553,17 +472,6 @@ class SwitchConstraint(Order):
     on: bool
 
     kind, name, moves = 42, "switch", True
-    layout = struct.Struct("<48x2d")
-
-    @classmethod
-    def read(cls, numbers: tuple[Any, ...], number: int, at_tick: int, authority: int) -> SwitchConstraint:
-        """Return the order with these numbers of a datagram."""
-        constraint, on = numbers
-        return cls(int(constraint), on != 0.0, id=number, at_tick=at_tick, authority=authority)
-
-    def numbers(self) -> tuple[float, ...]:
-        """Constraint, on."""
-        return self.constraint, self.on
 
 
 @dataclass(frozen=True, slots=True)
@@ -586,37 +494,15 @@ class StartStream(Order):
     the playback. ends: end it when set-points are missing, and do not wait for more.
     """
 
-    goal: int
-    coordinates: tuple[int, ...]
-    streamed: int
-    first: int
+    goal: Annotated[int, Word.GOAL]
+    coordinates: Annotated[tuple[int, ...], Word.LENGTH]
+    streamed: Annotated[int, Word.SLOT]
+    first: Annotated[int, Word.GENERATION]
     interval_s: float
     delay_s: float
     ends: bool = False
 
     kind, name, moves = 60, "stream", True
-    layout = struct.Struct(f"<3q8xq8x{ARGUMENTS}d")
-
-    def numbers(self) -> tuple[float, ...]:
-        """Streamed, count, first, goal; interval, delay, ends, the coordinates."""
-        padding = [0.0] * (MOST_STREAMED - len(self.coordinates))
-        head = (self.streamed, len(self.coordinates), self.first, self.goal)
-        return (*head, self.interval_s, self.delay_s, self.ends, *self.coordinates, *padding)
-
-    @classmethod
-    def read(cls, numbers: tuple[Any, ...], number: int, at_tick: int, authority: int) -> StartStream:
-        """Return the order with these numbers of a datagram."""
-        streamed, count, first, goal, interval_s, delay_s, ends, *rest = numbers
-        coordinates = tuple(int(each) for each in rest[: min(max(count, 0), MOST_STREAMED)])
-        return cls(
-            goal, coordinates, streamed, first, interval_s, delay_s, ends != 0.0,
-            id=number, at_tick=at_tick, authority=authority,
-        )  # fmt: skip
-
-    @property
-    def argument_count(self) -> int:
-        """As `Order`."""
-        return 3 + len(self.coordinates)
 
 
 @dataclass(frozen=True, slots=True)
@@ -637,15 +523,71 @@ _BY_KIND = {order.kind: order for order in ORDERS}
 BY_NAME = {order.name: order for order in ORDERS}
 
 
+class _Field(NamedTuple):
+    """A field in a datagram: the integers that are it, or count its values, which are arguments then."""
+
+    name: str
+    kind: Any
+    words: tuple[Word, ...]
+    is_argument: bool
+
+
+def _fields_of(order: type[Order]) -> list[_Field]:
+    """Return the fields of an order, those with any number of arguments last."""
+    hints = get_type_hints(order, include_extras=True)
+    fixed, variable = [], []
+    for each in fields(order)[_HEADER_FIELDS:]:
+        hint = hints[each.name]
+        kind, *words = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+        if kind == GoalBegin or Ellipsis in get_args(kind):
+            variable.append(_Field(each.name, kind, tuple(words), True))
+        elif NO_PLACE not in words:
+            fixed.append(_Field(each.name, kind, tuple(words), not words))
+    return fixed + variable
+
+
+def _numbers_of(value: Any) -> list[float]:
+    """Return the arguments that keep a value."""
+    if isinstance(value, tuple):
+        return [number for each in value for number in _numbers_of(each)]
+    if isinstance(value, GoalBegin):
+        return _numbers_of_begin(value)
+    return [] if value is None else [float(value)]
+
+
+def _value_of(kind: Any, count: int, numbers: Iterator[float]) -> Any:
+    """Read a value of a type from arguments; count: of a tuple with any number of items.
+
+    Of an enumeration, 0 is None.
+    """
+    items = get_args(kind)
+    if kind == GoalBegin:
+        return _begin_of(*islice(numbers, 6))
+    if get_origin(kind) is tuple:
+        items = items[:1] * min(count, ARGUMENTS) if Ellipsis in items else items
+        return tuple([_value_of(item, 0, numbers) for item in items])
+    number = next(numbers)
+    if kind in (int, float, bool):
+        return kind(number)
+    return items[0](int(number)) if number else None
+
+
+_FIELDS = {order: _fields_of(order) for order in ORDERS}
+
+
 def read_order(data: bytes) -> Order:
     """The order in a datagram. Raises ValueError when it is none."""
     if len(data) != ORDER_BYTES:
         raise ValueError(f"an order has {ORDER_BYTES} bytes, found {len(data)}")
-    number, kind, at_tick, authority = _HEADER.unpack_from(data)
+    number, kind, at_tick, *words, authority = _INTEGERS.unpack_from(data)
     found = _BY_KIND.get(kind)
     if found is None:
         raise ValueError(f"there is no order of kind {kind}")
+    numbers, values = iter(_DOUBLES.unpack_from(data, _INTEGERS.size)), {}
     try:
-        return found.read(found.layout.unpack_from(data, _NUMBERS_AT), number, at_tick, authority)
-    except OverflowError as error:
-        raise ValueError(f"{found.name}: {error}") from None
+        for name, kind, places, is_argument in _FIELDS[found]:
+            word = words[places[-1]] if places else 0
+            values[name] = _value_of(kind, word, numbers) if is_argument else kind(word)
+    except (OverflowError, StopIteration) as error:
+        raise ValueError(f"{found.name}: {error or 'its values do not fit'}") from None
+    return found(**values, id=number, at_tick=at_tick, authority=authority)

@@ -81,7 +81,7 @@ def order_event(order: Order, record: np.void) -> dict[str, Any]:
     `outcome`: None of an order that waits; it ends with the event `order.end`.
     """
     ends = order.id == int(record["order_id"])
-    _, _, _, slot, length, generation, checksum, goal, _, *arguments = _DATAGRAM.unpack(order.pack())
+    (slot, length, generation, checksum, goal), arguments = order.places()
     return {
         "tick": int(record["tick"]),
         "time_s": float(record["time_s"]),
@@ -93,7 +93,7 @@ def order_event(order: Order, record: np.void) -> dict[str, Any]:
         "generation": generation,
         "checksum": checksum,
         "goal": goal,
-        "arguments": arguments[: order.argument_count],
+        "arguments": arguments,
         "authority": order.authority,
         "outcome": OrderOutcome(int(record["order_outcome"])).name if ends else None,
     }
