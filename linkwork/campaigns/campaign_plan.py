@@ -27,7 +27,7 @@ from linkwork.machine import Machine, MachineError, Problem
 from linkwork.machine.checks.unknown_names import unknown
 from linkwork.machine.loading import machine_in, plant_mechanism_with
 from linkwork.machine.machine_patches import as_yaml, merged, place_of, replaced
-from linkwork.machine.problems import Place
+from linkwork.machine.problems import Place, refuse
 from linkwork.machine.yaml_document import Document, parse_yaml
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.trajectory import read_trajectory
@@ -243,8 +243,7 @@ def _check_parameters(file: CampaignFile, document: Document, machine: Machine) 
                         allowed=str(missing.args[0]),
                     )
                 )
-    if problems:
-        raise MachineError(problems)
+    refuse(problems)
 
 
 def keys_of(keys: str | Sequence[str] | None) -> tuple[str, ...]:
@@ -331,8 +330,7 @@ def _check_target(target: Mapping[str, float], document: Document, place: Place,
             allowed = f"{low:.6g} to {high:.6g} {unit}"
             text = "this position is beyond the limits"
             problems.append(document.problem((*place, name), text, found=found, allowed=allowed))
-    if problems:
-        raise MachineError(problems)
+    refuse(problems)
 
 
 def _check_variants(
@@ -355,8 +353,7 @@ def _check_variants(
                     remedy="put this variant in another campaign",
                 )
             )
-    if problems:
-        raise MachineError(problems)
+    refuse(problems)
 
 
 def _check_figures(file: CampaignFile, document: Document, figures: Mapping[str, str]) -> None:
@@ -368,8 +365,7 @@ def _check_figures(file: CampaignFile, document: Document, figures: Mapping[str,
         for place, name in asked
         if name not in figures
     ]
-    if problems:
-        raise MachineError(problems)
+    refuse(problems)
 
 
 def _design(file: CampaignFile, document: Document) -> Design:

@@ -17,7 +17,6 @@ from linkwork.machine.alias_text import without_aliases
 from linkwork.machine.building import mechanism_builder as building
 from linkwork.machine.building.contact_parameters import check_steps, with_compliance
 from linkwork.machine.building.dof_names import coordinates, degrees_of_freedom
-from linkwork.machine.building.driver_settings import effort_scales, preloads
 from linkwork.machine.building.idle_motions import idle_motions, with_idle
 from linkwork.machine.building.initial_state import (
     branch_warnings,
@@ -37,17 +36,19 @@ from linkwork.machine.checks.holding import holding_warnings
 from linkwork.machine.checks.rank_gap import rank_warnings
 from linkwork.machine.checks.references import check_references
 from linkwork.machine.checks.schema_validation import validate
+from linkwork.machine.checks.setting_checks import check_motor_settings
 from linkwork.machine.description import LoadLimit, Machine
 from linkwork.machine.fingerprints import fingerprint
 from linkwork.machine.frames import MovingFrame
 from linkwork.machine.nearest_name import nearest
-from linkwork.machine.problems import MachineError, Problem
+from linkwork.machine.problems import MachineError, Problem, refuse
 from linkwork.machine.repeats import expanded, parse_machine
 from linkwork.machine.sections.bounds import Region
 from linkwork.machine.sections.fields import NAME_PATTERN
 from linkwork.machine.sections.file import MachineFile
 from linkwork.machine.sections.force_settings import bears, row_unit
 from linkwork.machine.sections.frame_section import PARALLEL
+from linkwork.machine.sections.settings import PreloadLimit
 from linkwork.machine.units import choices, keys_of, with_aliases
 from linkwork.machine.visuals import VisualShape
 from linkwork.machine.yaml_document import Document, read_yaml
@@ -90,7 +91,8 @@ def machine_in(document: Document, plant_set: Sequence[str] = (), *, offline: bo
     switchable = tuple(name for name, spec in file.constraints.items() if spec.switchable)
     signals = tuple(signal.at(name) for name, signal in file.signals.items())
     goals = goal_coordinates(file, mechanism, document, q, assembly.dof)
-    file.twin.check_goals(goals, document)
+    refuse(check_motor_settings(file, document, assembly.dof, goals))
+    controller, no_preload = file.controller, PreloadLimit.model_construct(effort=0.0, most=0.0)
     return Machine(
         name=file.name,
         about=file.about,
@@ -106,11 +108,11 @@ def machine_in(document: Document, plant_set: Sequence[str] = (), *, offline: bo
         initial_q=q,
         initial_v=v,
         goal_coordinates=goals,
-        tolerances=tuple(file.controller.tolerances.of(name) for name in coordinates(file)),
-        preload=preloads(file, document, assembly.dof),
-        effort_scale=effort_scales(file, document, assembly.dof),
+        tolerances=tuple(controller.tolerances.of(name) for name in coordinates(file)),
+        preload=tuple(controller.preload.get(name, no_preload) for name in file.motors),
+        effort_scale=tuple(controller.effort_scale.get(each.joint, each.max_effort) for each in motors),
         plant=file.plant,
-        controller=file.controller,
+        controller=controller,
         driver=file.driver,
         twin=file.twin,
         model_hash=fingerprint(building.physics(file)),
@@ -125,7 +127,7 @@ def machine_in(document: Document, plant_set: Sequence[str] = (), *, offline: bo
         assembly=assembly,
         closed_form=file.closed_form,
         regions=building.placed(file.workspace, file.points),
-        payloads=building.placed(file.controller.payloads, file.points),
+        payloads=building.placed(controller.payloads, file.points),
         plant_set=tuple(plant_set),
         switchable=switchable,
         closed_when=tuple(file.constraints[name].closed_when for name in switchable),
@@ -328,8 +330,7 @@ def load_limits(file: MachineFile, mechanism: Mechanism, document: Document) -> 
                 problems.append(document.problem(place, message, of_key=True, remedy=remedy))
                 continue
             limits.append(LoadLimit(constraint.name, tuple(own), is_force, most, spec.on_exceed == "fault"))
-    if problems:
-        raise MachineError(problems)
+    refuse(problems)
     return tuple(limits)
 
 

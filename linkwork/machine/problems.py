@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -53,6 +53,13 @@ class MachineError(Exception):
     def __reduce__(self) -> tuple[type[MachineError], tuple[tuple[Problem, ...]]]:
         """Let the error cross a process boundary whole."""
         return type(self), (self.problems,)
+
+
+def refuse(problems: Iterable[Problem]) -> None:
+    """Raise MachineError with the problems, where there are any."""
+    found = list(problems)
+    if found:
+        raise MachineError(found)
 
 
 def dotted(path: Sequence[str | int]) -> str:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from linkwork.arrays import Floats, Integers
-from linkwork.machine import Machine, MachineError
+from linkwork.machine import Machine
+from linkwork.machine.problems import refuse
 from linkwork.machine.sections.drivers import DriverMotor, DriverSensor, channels
 from linkwork.plant.drivers.driver import Description, Reading
 
@@ -111,5 +112,4 @@ def _refuse_misfits(
         if wanted > count:
             message = f"{name} has only {count} {kind} signals" if count else f"{name} has no {kind} signals"
             misfit(("signals",), message, f"{wanted} {kind}s", str(count or "none"))
-    if problems:
-        raise MachineError(problems)
+    refuse(problems)

@@ -12,7 +12,7 @@ from pydantic import Discriminator, Field, Tag
 from linkwork.machine import Machine
 from linkwork.machine.checks.schema_validation import validate
 from linkwork.machine.nearest_name import meant
-from linkwork.machine.problems import MachineError, Problem, shown
+from linkwork.machine.problems import MachineError, Problem, refuse, shown
 from linkwork.machine.sections.fields import Count, Section, entry
 from linkwork.machine.sections.json_schema import for_editors
 from linkwork.machine.yaml_document import Document, read_yaml
@@ -112,8 +112,7 @@ def check_timeline(
     Raises MachineError with every problem, Impossible where the only ones are that the machine cannot.
     """
     problems = _of_no_kind(document)
-    if problems:
-        raise MachineError(problems)
+    refuse(problems)
     file = validate(TimeLineFile, document.data, document)
     if isinstance(file, list):
         raise MachineError(file)
@@ -142,8 +141,7 @@ def check_timeline(
         problems += check.problems
         if check.built is not None:
             built[index] = check.built
-    if problems:
-        raise MachineError(problems)
+    refuse(problems)
     if cannot:
         raise Impossible(cannot)
     return TimeLine(file.seed, tuple(entries), tuple(names), built)

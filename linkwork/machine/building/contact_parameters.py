@@ -12,7 +12,7 @@ from linkwork.arrays import Floats
 from linkwork.machine.building.dof_names import joint_limits, owned
 from linkwork.machine.building.initial_assembly import admitted_velocities
 from linkwork.machine.checks.unknown_names import unknown
-from linkwork.machine.problems import MachineError, Problem
+from linkwork.machine.problems import MachineError, Problem, refuse
 from linkwork.machine.sections.contacts import ContactSpec
 from linkwork.machine.sections.file import MachineFile
 from linkwork.machine.sections.force_elements import SpringSpec
@@ -143,8 +143,7 @@ def check_steps(
             remedy="write adaptive_rk4",
         )
         problems.append(blind)
-    if problems:
-        raise MachineError(problems)
+    refuse(problems)
 
 
 def refuse_long_steps(machine: Machine, step: float) -> None:

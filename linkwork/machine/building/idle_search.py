@@ -11,7 +11,7 @@ from linkwork.machine.building.dof_names import initial_keys
 from linkwork.machine.building.initial_assembly import admitted, neighbours
 from linkwork.machine.building.kept_values import Ball, HeldRows, balls
 from linkwork.machine.description import IdleMotion
-from linkwork.machine.problems import MachineError
+from linkwork.machine.problems import refuse
 from linkwork.machine.sections.file import MachineFile
 from linkwork.machine.yaml_document import Document
 from linkwork.multibody.constraints import Constraint, CoordinateConstraint, Frame
@@ -137,8 +137,7 @@ def _declared(
                     remedy="remove idle",
                 )
             )
-    if problems:
-        raise MachineError(problems)
+    refuse(problems)
 
 
 def _undeclared(

@@ -14,7 +14,7 @@ from linkwork.machine.building.dof_names import degrees_of_freedom, initial_keys
 from linkwork.machine.building.initial_assembly import SpeedsOfNoBranch, ValueNotKept, assembled
 from linkwork.machine.building.kept_values import balls, values_of, way_between
 from linkwork.machine.description import Assembly, Unkept
-from linkwork.machine.problems import MachineError, Problem
+from linkwork.machine.problems import MachineError, Problem, refuse
 from linkwork.machine.sections.file import MachineFile
 from linkwork.machine.sections.orientation import rotation_of
 from linkwork.machine.units import UnitKey
@@ -67,8 +67,7 @@ def initial_state(
         q, v, found = _assembled(file, mechanism, document, q, v, near)
         found = replace(found, unkept=tuple(_unkept(file, mechanism, given_q, q, found.kept)))
         problems = list(_changed_speeds(file, mechanism, document, given_v, v))
-        if problems:
-            raise MachineError(problems)
+        refuse(problems)
         _check_limits(file, document, q)
     q.setflags(write=False)
     v.setflags(write=False)
@@ -266,5 +265,4 @@ def _check_limits(file: MachineFile, document: Document, q: Floats) -> None:
                     remedy=f"give initial values of another branch, say, for {name}, or move the limits",
                 )
             )
-    if problems:
-        raise MachineError(problems)
+    refuse(problems)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linkwork.machine.nearest_name import nearest
-from linkwork.machine.problems import MachineError, Place, Problem, dotted, shown
+from linkwork.machine.problems import MachineError, Place, Problem, dotted, refuse, shown
 from linkwork.machine.sections.fields import Section
 from linkwork.machine.sections.file import MachineFile
 from linkwork.machine.sections.force_elements import SpringSpec
@@ -81,8 +81,7 @@ def settings_of(file: MachineFile, plant_set: Sequence[str]) -> list[Override]:
             problems.append(
                 Problem(ON_COMMAND_LINE, None, None, key, "this value cannot be read", shown(value))
             )
-    if problems:
-        raise MachineError(problems)
+    refuse(problems)
     return settings
 
 
@@ -102,8 +101,7 @@ def apply_settings(file: MachineFile, settings: Sequence[Override], document: Do
         value = _new_value(_get(model, place), setting, document, problems)
         if value is not None:
             put(data, place, value)
-    if problems:
-        raise MachineError(problems)
+    refuse(problems)
     return data
 
 

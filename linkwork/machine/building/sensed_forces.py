@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from linkwork.machine.checks.unknown_names import unknown
-from linkwork.machine.problems import MachineError, Problem
+from linkwork.machine.problems import Problem, refuse
 from linkwork.machine.sections.file import MachineFile
 from linkwork.machine.sections.force_sensors import AXES, ForceSensor, ForceSensorSpec
 from linkwork.machine.sections.force_settings import bears, row_unit
@@ -55,8 +55,7 @@ def force_sensors(file: MachineFile, mechanism: Mechanism, document: Document) -
             )
         )
         first += len(components)
-    if problems:
-        raise MachineError(problems)
+    refuse(problems)
     return tuple(made)
 
 

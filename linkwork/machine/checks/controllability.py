@@ -13,7 +13,7 @@ from linkwork.machine.checks.force_stability import unstable
 from linkwork.machine.checks.rank_gap import short_closures
 from linkwork.machine.description import Machine
 from linkwork.machine.nearest_name import listed
-from linkwork.machine.problems import REFUSES, MachineError, Problem
+from linkwork.machine.problems import REFUSES, Problem, refuse
 from linkwork.machine.sections.motors import Motor
 from linkwork.machine.sections.sensors import Sensor
 from linkwork.multibody.constraints import ExpressionConstraint, RollingConstraint, VelocityConstraint
@@ -46,8 +46,7 @@ class ControlRefusal(NamedTuple):
 def for_controller(machine: Machine) -> Machine:
     """Return the machine if the controller can run it. Raises MachineError with every reason against it."""
     problems = refusal_problems(machine)
-    if problems:
-        raise MachineError(problems)
+    refuse(problems)
     return machine
 
 

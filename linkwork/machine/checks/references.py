@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from linkwork.machine.building.bound_sections import check_bounds
 from linkwork.machine.building.contact_parameters import check_contacts
 from linkwork.machine.building.dof_names import (
     balls,
@@ -17,10 +16,10 @@ from linkwork.machine.building.dof_names import (
     of_orientation,
     owned,
 )
-from linkwork.machine.building.driver_settings import check_driver
 from linkwork.machine.building.sensed_forces import check_force_sensors
 from linkwork.machine.checks.alias_names import check_aliases
 from linkwork.machine.checks.constraint_references import WORLD, check_constraints, check_coordinate
+from linkwork.machine.checks.setting_checks import check_bounds, check_driver, check_settings
 from linkwork.machine.checks.signal_names import check_signals, condition_problems
 from linkwork.machine.checks.unknown_names import unknown
 from linkwork.machine.nearest_name import nearest
@@ -29,7 +28,6 @@ from linkwork.machine.sections.file import MachineFile
 from linkwork.machine.sections.force_elements import AppliedForceSpec, SpringSpec
 from linkwork.machine.sections.formulas import unreadable, within
 from linkwork.machine.sections.quantity import given_keys, keys_of
-from linkwork.machine.sections.tolerances import check_tolerances
 from linkwork.machine.units import UnitKey, choices
 from linkwork.machine.yaml_document import Document
 from linkwork.multibody.expressions import ExpressionError
@@ -49,8 +47,8 @@ def check_references(file: MachineFile, document: Document) -> list[Problem]:
         _orientations,
         _names,
         _initial,
-        _settings,
-        _driver,
+        check_settings,
+        check_driver,
         check_bounds,
         check_signals,
         check_scene,
@@ -58,10 +56,6 @@ def check_references(file: MachineFile, document: Document) -> list[Problem]:
     )
     problems = [problem for rule in rules for problem in rule(file, document)]
     return sorted(problems, key=lambda problem: (problem.line or 0, problem.column or 0))
-
-
-def _driver(file: MachineFile, document: Document) -> Iterator[Problem]:
-    yield from check_driver(file, document, degrees_of_freedom(file))
 
 
 def _tree(file: MachineFile, document: Document) -> Iterator[Problem]:
@@ -237,39 +231,6 @@ def _within_limits(
         found, allowed = f"{file.initial[key]:g}", f"{low / f:g} to {high / f:g}"
         message = "the machine would start outside the limits of the joint"
         yield document.problem(("initial", key), message, found=found, allowed=allowed)
-
-
-def _settings(file: MachineFile, document: Document) -> Iterator[Problem]:
-    period, plant_period = file.controller.period_s, file.plant.period_s
-    if period is not None and period != plant_period:
-        allowed, remedy = f"the plant's, {plant_period:g}", "leave it out of one of the two sections"
-        message = "plant and controller must have the same period"
-        yield document.problem(
-            ("controller", "period_s"), message, found=f"{period:g}", allowed=allowed, remedy=remedy
-        )
-    moving, known = degrees_of_freedom(file), list(coordinates(file))
-    goals = file.controller.goal_coordinates
-    at = ("controller", "goal_coordinates")
-    for index, name in enumerate(goals or ()):
-        if name not in known:
-            yield unknown(document, (*at, index), name, "coordinate", known)
-        elif goals is not None and name in goals[:index]:
-            yield document.problem(
-                (*at, index), "this coordinate is given twice", found=name, remedy="keep one"
-            )
-    if goals is not None and not file.constraints and len(goals) != len(moving):
-        found, allowed = (
-            f"{len(goals)} coordinates",
-            f"{len(moving)}, one for each degree of freedom of the machine",
-        )
-        yield document.problem(
-            at, "these coordinates do not determine the motion", found=found, allowed=allowed
-        )
-    for name in file.controller.tolerances.coordinates:
-        if name not in known:
-            place = ("controller", "tolerances", "coordinates", name)
-            yield unknown(document, place, name, "coordinate", known, of_key=True)
-    yield from check_tolerances(file.controller.tolerances, known, document)
 
 
 def check_scene(file: MachineFile, document: Document) -> Iterator[Problem]:

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-
-from linkwork.machine.problems import Problem
 from linkwork.machine.sections.constraint_base import CoordinateName
 from linkwork.machine.sections.fields import Number, Section, entry
-from linkwork.machine.yaml_document import Document
 
 FOLLOWING_PER_PATH = 10.0
 """The largest following error, in path tolerances, where a file gives none."""
@@ -54,19 +50,3 @@ class Tolerances(Section):
         """Return the tolerances with the coordinate's own in their place."""
         own = self.coordinates.get(name, CoordinateTolerances())
         return self.with_values(**own.model_dump(exclude_none=True))
-
-
-def check_tolerances(spec: Tolerances, known: Collection[str], document: Document) -> Iterator[Problem]:
-    """Yield the settings that would brake a machine that is within its path tolerance."""
-    place = ("controller", "tolerances")
-    for name in (None, *(name for name in spec.coordinates if name in known)):
-        own = spec if name is None else spec.coordinates[name]
-        here = place if name is None else (*place, "coordinates", name)
-        tolerance = spec.of(name or "")
-        if (own.path or own.following) and tolerance.following_limit < tolerance.path:
-            key, other = ("following", "above") if own.following else ("path", "below")
-            bound = tolerance.path if own.following else tolerance.following_limit
-            yield document.problem(
-                (*here, key), "the machine would be braked while it is within its path tolerance",
-                found=f"{getattr(own, key):g}", allowed=f"{bound:g} or {other}",
-            )  # fmt: skip

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from linkwork.machine.checks.unknown_names import unknown
-from linkwork.machine.problems import MachineError
 from linkwork.machine.sections.constraint_base import CoordinateName
 from linkwork.machine.sections.fields import Number, Section, Switch, entry
 from linkwork.machine.sections.quantity import Quantity, one_unit
-from linkwork.machine.yaml_document import Document
 
 
 class TwinSettings(Section):
@@ -43,13 +39,3 @@ class TwinSettings(Section):
         "Reaction: report it, also stop the machine on its path, or brake with the fault MODEL_DIFFERENCE",
         default="tell",
     )
-
-    def check_goals(self, goals: Sequence[str], document: Document) -> None:
-        """Raise MachineError where a threshold is of no goal coordinate."""
-        unknowns = [
-            unknown(document, ("twin", "efforts", name), name, "goal coordinate", goals, of_key=True)
-            for name in self.efforts
-            if name not in goals
-        ]
-        if unknowns:
-            raise MachineError(unknowns)
