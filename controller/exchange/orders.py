@@ -551,7 +551,7 @@ def _numbers_of(value: Any) -> list[float]:
     if isinstance(value, tuple):
         return [number for each in value for number in _numbers_of(each)]
     if isinstance(value, GoalBegin):
-        return _numbers_of_begin(value)
+        return [float(number) for number in _numbers_of_begin(value)]
     return [] if value is None else [float(value)]
 
 

@@ -22,6 +22,7 @@ def test_an_order_is_logged_by_its_places_and_comes_back(order: Order, places: P
     _, *words, arguments = places
     assert [event[name] for name in ("slot", "length", "generation", "checksum", "goal")] == words
     assert event["arguments"] == list(arguments)
+    assert all(type(each) is float for each in event["arguments"]), "as every version has written them"
     assert order_of(event) == order
 
 
