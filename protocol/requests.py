@@ -23,12 +23,12 @@ from linkwork.protocol.decoding import NotDecodable, cut, decode, excerpt
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.request_table import REQUESTS
 from linkwork.protocol.trajectory import (
-    FreeMotionParams,
     Name,
     NotNegative,
     Number,
     Positive,
     SignalValue,
+    TaskParams,
     Trajectory,
     read_trajectory,
 )
@@ -87,7 +87,7 @@ class ConfirmBranchParams(TimedParams):
     shows. Positions not named are sought near those that it shows."""
 
 
-class MoveParams(TimedParams, FreeMotionParams):
+class MoveParams(TimedParams, TaskParams):
     """A jerk-limited move to rest at a target."""
 
     target: Targets
@@ -114,7 +114,7 @@ class AppendParams(TimedParams):
     trajectory: Trajectory
 
 
-class CheckParams(OwnedParams, FreeMotionParams):
+class CheckParams(OwnedParams, TaskParams):
     """A trajectory, or a move, to judge only."""
 
     trajectory: Trajectory | None = None

@@ -192,8 +192,22 @@ class FrameRange(ValidatedRequest):
     """How long after its planning the goal may begin. Default: 0.25 s."""
 
 
-class FreeMotionParams(ValidatedRequest):
-    """Treatment of motions that the named coordinates leave free."""
+class Priority(ValidatedRequest):
+    """Levels of coordinates: each is followed as far as those before it allow."""
+
+    priority: Annotated[
+        list[Annotated[list[Name], Field(min_length=1, max_length=MOST_COORDINATES)]],
+        Field(min_length=1, max_length=16),
+    ]
+
+
+class TaskParams(ValidatedRequest):
+    """Share of the named coordinates in the motion, and treatment of motions that they leave free."""
+
+    conflict: Literal["refuse", "least_squares"] | Priority = "refuse"
+    """Coordinates that contradict each other: refuse the goal, miss each of them as little as possible, or
+    follow the first levels and give up what contradicts them.
+    """
 
     rest: Literal["hold", "least", "damp"] = "hold"
     """`hold`: other coordinates are held, so that all motions are determined; `least`: the motors do not
@@ -205,7 +219,7 @@ class FreeMotionParams(ValidatedRequest):
     """Of `least` and `damp`: the mass matrix; the motors' efforts; or a symmetric matrix by joint."""
 
 
-class Trajectory(FreeMotionParams):
+class Trajectory(TaskParams):
     """A motion in named coordinates: `points`, or a `curve`; or `force` alone. Made by `read_trajectory`.
 
     When the first way-point's time is above 0, the motion begins at time 0 where the machine is.

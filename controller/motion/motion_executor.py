@@ -357,7 +357,7 @@ class MotionExecutor:
 
     def _hold(self) -> None:
         """Hold the reference's position in its coordinates; pressed contacts stay pressed."""
-        if self.pressing.gone or self.motion.task.rest != HOLD:
+        if self.pressing.gone or self.motion.task is not ONE_LEVEL:
             self.hold_here()
             return
         self._evaluate()

@@ -37,6 +37,7 @@ def move(options: MoveOptions) -> int:
             speed=options.speed,
             wait=False,
             until_force=guard,
+            conflict=options.conflict,
             rest=options.rest,
             metric=options.metric,
             replace=options.replace,

@@ -259,6 +259,7 @@ class Robot:
         speed: float = 1.0,
         at_tick: int | None = None,
         until_force: Mapping[str, float] | None = None,
+        conflict: str | Mapping[str, Sequence[Sequence[str]]] = "refuse",
         rest: str = "hold",
         metric: str | Mapping[str, Mapping[str, float]] = "mass",
         replace: bool = False,
@@ -268,7 +269,9 @@ class Robot:
 
         speed: fraction of the velocity limits. wait: until it has ended. at_tick: device tick at which it
         begins. until_force: contact and force (N), `{"table": 5.0}`: the move ends where the contact is felt,
-        which is then pressed so hard; it fails where the way ends without. rest: what motions do that the
+        which is then pressed so hard; it fails where the way ends without. conflict: what yields where
+        coordinates contradict each other: `refuse`, `least_squares` or `{"priority": [["x"], ["left"]]}`.
+        rest: what motions do that the
         coordinates leave free: `hold`, `least` (the motors do not drive them) or `damp`; metric of `least`:
         `mass`, `motors`, or a symmetric matrix by joint. replace: take over from the goal
         under way, without stopping. Raises RequestError when refused, GoalFailed when it was waited for and
@@ -276,8 +279,7 @@ class Robot:
         """
         targets = {**(target or {}), **coordinates}
         asked = {"target": targets, "speed": float(speed), "at_tick": at_tick, "replace": replace or None}
-        if (rest, metric) != ("hold", "mass"):
-            asked |= {"rest": rest, "metric": metric}
+        asked |= _shares(conflict, rest, metric)
         goal = self._goal("move", PLAN_S, **asked, until_force=dict(until_force) if until_force else None)
         if wait:
             goal.wait()
@@ -322,21 +324,22 @@ class Robot:
         *,
         target: Mapping[str, float] | None = None,
         speed: float = 1.0,
+        conflict: str | Mapping[str, Sequence[Sequence[str]]] = "refuse",
         rest: str = "hold",
         metric: str | Mapping[str, Mapping[str, float]] = "mass",
         poses: int = 0,
     ) -> Checked:
         """Return whether a trajectory would be accepted: `feasible`, and if not, all violations.
 
-        target, speed, rest, metric: of a move, in place of a trajectory. poses: most poses along the path in
-        the answer, up to 500, to draw it. Raises RequestError for one that cannot be judged, as `send` would.
+        target, speed, conflict, rest, metric: of a move, in place of a trajectory. poses: most poses along
+        the path in the answer, up to 500, to draw it. Raises RequestError for one that cannot be judged, as `send` would.
         """
         asked: dict[str, Any] = {"poses": poses or None}
         if trajectory is not None:
             asked["trajectory"] = _plain(trajectory)
         if target is not None:
             asked |= {"target": {name: float(at) for name, at in target.items()}, "speed": float(speed)}
-            asked |= {"rest": rest, "metric": metric} if (rest, metric) != ("hold", "mass") else {}
+            asked |= _shares(conflict, rest, metric)
         return cast(Checked, self.request("check", timeout_s=PLAN_S, **asked))
 
     def path(self) -> PathResult:
@@ -610,6 +613,13 @@ def _method(method: str, request: Request) -> Callable[..., Any]:
 for _name, _request in REQUESTS.items():
     if not hasattr(Robot, _name) and _name not in ("acquire", "release"):  # entering and leaving do these
         setattr(Robot, _name, _method(_name, _request))
+
+
+def _shares(conflict: Any, rest: str, metric: Any) -> dict[str, Any]:
+    """Return those of the parameters that are not the default."""
+    given = {"conflict": conflict, "rest": rest, "metric": metric}
+    default = {"conflict": "refuse", "rest": "hold", "metric": "mass"}
+    return {name: value for name, value in given.items() if value != default[name]}
 
 
 def _plain(trajectory: Trajectory | Mapping[str, Any]) -> dict[str, Any]:

@@ -98,10 +98,11 @@ def what_is_stretched(mechanism: Mechanism, chosen: Sequence[int], q: Floats) ->
 
 def independent(mechanism: Mechanism, chosen: Sequence[int], q: Floats) -> bool:
     """Whether the coordinates are independent in general: at q (nq), or at one of a few other poses."""
-    return any(_rank(mechanism, chosen, pose) == len(chosen) for pose in _poses(mechanism, q))
+    return any(rank_of(mechanism, chosen, pose) == len(chosen) for pose in _poses(mechanism, q))
 
 
-def _rank(mechanism: Mechanism, chosen: Sequence[int], q: Floats) -> int:
+def rank_of(mechanism: Mechanism, chosen: Sequence[int], q: Floats) -> int:
+    """Return how many of the coordinates are independent at q (nq)."""
     jacobian = np.nan_to_num(scaled_jacobian(mechanism, chosen, q))
     return int(np.count_nonzero(np.linalg.svd(jacobian, compute_uv=False) > DEPENDENT_BELOW))
 

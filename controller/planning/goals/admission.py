@@ -29,6 +29,7 @@ from linkwork.controller.planning.checks.singularity import (
 )
 from linkwork.controller.planning.checks.workspace_check import region_demands
 from linkwork.controller.planning.goals.force_goals import approach_limit
+from linkwork.controller.planning.goals.goal_tasks import check_agreement
 from linkwork.controller.planning.messages.planner_start import Start
 from linkwork.controller.planning.paths.path import Path
 from linkwork.controller.planning.walk.released_walk import opened
@@ -203,6 +204,7 @@ def _check_poses(machine: Machine, path: Path, walked: Walk) -> Closest:
         _refuse(
             text, walked, sample, {"quantity": "branch", "position": where, "coordinate": next(iter(where))}
         )
+    check_agreement(machine, path, walked)
     _check_leverage(machine, path, walked)
     own = machine.joint_coordinates
     if own == machine.mechanism.nv and set(path.coordinates) == set(range(own)):

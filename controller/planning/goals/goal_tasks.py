@@ -1,9 +1,10 @@
-"""Goals whose rows leave motions free: what is done with these, and what such a goal cannot be."""
+"""Goals of fewer, more or dependent coordinates: their levels, and motions that they leave free."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 import numpy as np
 
@@ -11,53 +12,137 @@ from linkwork.arrays import Floats
 from linkwork.controller.exchange.goal_task_part import (
     DAMP,
     FULL,
+    HOLD,
     LEAST,
     MASS,
     MOTORS,
     ONE_LEVEL,
     TaskPart,
 )
-from linkwork.controller.planning.checks.singularity import independent
+from linkwork.controller.planning.checks.singularity import dependent, rank_of
 from linkwork.controller.planning.goals.goal_set import complete
 from linkwork.controller.planning.messages.planner_start import Start
+from linkwork.controller.planning.paths.path import Path
+from linkwork.controller.planning.walk.walk import Walk
 from linkwork.machine import Machine
 from linkwork.machine.nearest_name import MOST_LISTED, listed, nearest
 from linkwork.multibody.coordinate_scales import scales
 from linkwork.protocol.codes import RequestCode, ResultCode
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.laws import LawKind
-from linkwork.protocol.trajectory import FreeMotionParams
+from linkwork.protocol.trajectory import Priority, TaskParams
 
 Where = Sequence[str | int]
+RESTS: Final = {"hold": HOLD, "least": LEAST, "damp": DAMP}
+NOT_BOUNDED: Final = 1e6
+"""Tolerance of coordinates that only hold as far as others allow, rad or m."""
+
+
+@dataclass(frozen=True)
+class GoalTask:
+    """The coordinates of a goal, those of a higher priority first, and how they share the motion.
+
+    `held`: how many, the last ones, only hold as far as the others allow. `yields`: whether coordinates that
+    contradict each other may be missed.
+    """
+
+    chosen: tuple[int, ...]
+    task: TaskPart = ONE_LEVEL
+    held: int = 0
+    yields: bool = False
+
+    def shared(self, path: Path) -> Path:
+        """The path with these rows' share."""
+        return replace(path, task=self.task, held=self.held, yields=self.yields)
 
 
 def rows_of(
-    given: FreeMotionParams, machine: Machine, named: Sequence[int], start: Start, where: Where
-) -> tuple[tuple[int, ...], TaskPart]:
-    """The coordinates of a goal, and what is done with motions that they leave free.
+    given: TaskParams, machine: Machine, named: Sequence[int], start: Start, where: Where
+) -> GoalTask:
+    """The rows of a goal that names these coordinates.
 
-    where: place of the coordinates' names. Raises RequestError: INVALID_COORDINATES as `complete`,
-    INVALID_GOAL for a metric that is none, UNSUPPORTED with another law than `pidc`.
+    where: place of the coordinates' names. Raises RequestError: INVALID_COORDINATES as `complete`, and for
+    levels that do not name each coordinate once; INVALID_GOAL for a metric that is none; UNSUPPORTED with
+    another law than `pidc`.
     """
-    part_of = tuple(where[:-1])
-    if given.rest == "hold":
-        if given.metric != "mass":
-            text = "`metric` chooses among free motions, and `rest: hold` leaves none: give `rest: least`"
-            raise RequestError(ResultCode.INVALID_GOAL, text, (*part_of, "metric"))
-        return complete(machine, named, start, where), ONE_LEVEL
-    chosen = tuple(named)
-    if len(chosen) == machine.dof and independent(machine.mechanism, chosen, start.q):
-        return complete(machine, named, start, where), ONE_LEVEL
-    if len(chosen) > machine.dof or not independent(machine.mechanism, chosen, start.q):
-        complete(machine, named, start, where)  # refuses them
+    mechanism, part_of = machine.mechanism, tuple(where[:-1])
+    if given.rest == "hold" and given.metric != "mass":
+        text = "`metric` chooses among free motions, and `rest: hold` leaves none: give `rest: least`"
+        raise RequestError(ResultCode.INVALID_GOAL, text, (*part_of, "metric"))
+    levels = _levels(given.conflict, machine, named, (*part_of, "conflict"))
+    rank = rank_of(mechanism, named, start.q)
+    if rank == len(named) and (given.rest == "hold" or rank == machine.dof):
+        return GoalTask(complete(machine, named, start, where))
     if machine.controller.law != LawKind.PIDC.label:
-        text = f"rest: {given.rest} takes the law pidc, this machine's is {machine.controller.law}"
+        text = f"such a goal takes the law pidc, this machine's is {machine.controller.law}"
         raise RequestError(RequestCode.UNSUPPORTED, text, (*part_of, "rest"))
-    rest = LEAST if given.rest == "least" else DAMP
-    if isinstance(given.metric, str):
-        return chosen, TaskPart(rest, MASS if given.metric == "mass" else MOTORS)
-    full = _full_metric(machine, given.metric, (*part_of, "metric"))
-    return chosen, TaskPart(rest, FULL, full=full)
+    order = sorted(range(len(named)), key=lambda i: (levels[i], i))
+    chosen, held = [named[i] for i in order], []
+    numbers = [levels[i] for i in order]
+    metric, full = MASS, np.zeros((0, 0))
+    if given.rest == "hold":
+        held = [i for i in machine.home_coordinates if i not in chosen] if rank < machine.dof else []
+        numbers += [numbers[-1] + 1] * len(held)
+    elif isinstance(given.metric, str):
+        metric = MASS if given.metric == "mass" else MOTORS
+    else:
+        metric, full = FULL, _full_metric(machine, given.metric, (*part_of, "metric"))
+    task = TaskPart(RESTS[given.rest], metric, levels=np.array(numbers, np.int64), full=full)
+    return GoalTask((*chosen, *held), task, len(held), given.conflict != "refuse")
+
+
+def _levels(conflict: str | Priority, machine: Machine, named: Sequence[int], where: Where) -> list[int]:
+    """Return the level of each named coordinate. Raises RequestError (INVALID_COORDINATES)."""
+    if isinstance(conflict, str):
+        return [0] * len(named)
+    names = [machine.mechanism.coordinate_names[i] for i in named]
+    found: dict[str, int] = {}
+    for level, group in enumerate(conflict.priority):
+        for name in group:
+            if name not in names or name in found:
+                wrong = "is in two levels" if name in found else f"is not among {', '.join(names)}"
+                text = f"{name} {wrong}: each coordinate of the goal belongs to one level"
+                raise RequestError(ResultCode.INVALID_COORDINATES, text, (*where, "priority", level))
+            found[name] = level
+    missing = [name for name in names if name not in found]
+    if missing:
+        text = f"{', '.join(missing)} belong to no level: name each coordinate of the goal in one"
+        raise RequestError(ResultCode.INVALID_COORDINATES, text, (*where, "priority"))
+    return [found[name] for name in names]
+
+
+def check_agreement(machine: Machine, path: Path, walked: Walk) -> None:
+    """Refuse coordinates that contradict each other. Raises RequestError (INFEASIBLE) with the worst one."""
+    if path.task is ONE_LEVEL or path.yields:
+        return
+    count = len(path.coordinates) - path.held
+    allowed = np.array([machine.tolerances[i].start for i in path.coordinates[:count]])
+    over = np.abs(walked.missed[:, :count]) / allowed
+    sample, place = np.unravel_index(int(np.argmax(over)), over.shape)
+    if over[sample, place] <= 1.0:
+        return
+    names = [machine.mechanism.coordinate_names[i] for i in path.coordinates[:count]]
+    tied = dependent(machine.mechanism, path.coordinates[:count], walked.q[sample])
+    said = [machine.mechanism.coordinate_names[i] for i in tied] or names
+    value, unit = float(walked.missed[sample, place]), machine.coordinates[path.coordinates[place]].unit
+    text = (
+        f"{', '.join(said)} contradict each other at {walked.s[sample]:.3f} s (sample {sample}):"
+        f" {names[place]} is missed by {value:.4g} {unit}, {allowed[place]:g} {unit} is allowed. Leave one of"
+        " them out, or say by `conflict` which of them yield"
+    )
+    data = {"quantity": "contradiction", "coordinate": names[place], "value": value, "unit": unit}
+    more = {"limit": float(allowed[place]), "contradict": said, "min_time_stretch": None}
+    place_of = {"sample": int(sample), "time_s": float(walked.s[sample]), "piece": int(walked.piece[sample])}
+    raise RequestError(ResultCode.INFEASIBLE, text, (), {**data, **more, **place_of})
+
+
+def missed_by(path: Path, walked: Walk) -> Floats:
+    """Return how far each coordinate (k; rad or m) is given up along the walk; held ones without a bound."""
+    if path.task is ONE_LEVEL:
+        return np.zeros(len(path.coordinates))
+    most = np.asarray(np.abs(walked.missed).max(axis=0))
+    most[len(most) - path.held :] = NOT_BOUNDED
+    return most
 
 
 def _full_metric(machine: Machine, given: Mapping[str, Mapping[str, float]], where: Where) -> Floats:
@@ -90,9 +175,9 @@ def _full_metric(machine: Machine, given: Mapping[str, Mapping[str, float]], whe
     return full
 
 
-def refuse_with_free_motions(task: TaskPart, others: Mapping[str, Any], where: Where) -> None:
-    """Raise RequestError (INVALID_GOAL) where a goal that leaves motions free has one of these parts."""
+def refuse_beside(rows: GoalTask, others: Mapping[str, Any], where: Where) -> None:
+    """Raise RequestError (INVALID_GOAL) where a goal has these parts and shares its motion among rows."""
     given = [name for name, part in others.items() if part]
-    if task is not ONE_LEVEL and given:
-        text = f"`{given[0]}` needs a goal that determines all motions: leave `rest` out"
-        raise RequestError(ResultCode.INVALID_GOAL, text, (*where, "rest"))
+    if rows.task is not ONE_LEVEL and given:
+        text = f"`{given[0]}` needs a goal of as many independent coordinates as degrees of freedom"
+        raise RequestError(ResultCode.INVALID_GOAL, text, (*where, given[0]))

@@ -37,6 +37,10 @@ class Path:
     """The moving frame in which a part of the path is."""
     task: TaskPart = ONE_LEVEL
     """How the coordinates share the motion, and what they leave free."""
+    held: int = 0
+    """How many of the coordinates, the last ones, only hold as far as the others allow."""
+    yields: bool = False
+    """Whether coordinates that contradict each other may be missed."""
 
     @property
     def duration_s(self) -> float:
@@ -118,11 +122,17 @@ class Path:
         )  # fmt: skip
 
     def pack(
-        self, machine: Machine, stopping: Floats, given: dict[str, ToleranceParams], goal_time_s: float | None
+        self,
+        machine: Machine,
+        stopping: Floats,
+        given: dict[str, ToleranceParams],
+        goal_time_s: float | None,
+        missed: Floats | float = 0.0,
     ) -> Floats:
         """Return the block, a flat array; tolerances not given are the machine file's.
 
-        stopping (3 × windows): see `stopping_tables`.
+        stopping (3 × windows): see `stopping_tables`. missed (k; rad or m): how far coordinates are given up,
+        which the tolerances are wider by.
         """
         names = [machine.mechanism.coordinate_names[i] for i in self.coordinates]
         own = [machine.tolerances[i] for i in self.coordinates]
@@ -131,8 +141,8 @@ class Path:
             self.coordinates,
             self.knots,
             self.values,
-            path_tolerance=[want.path or have.path for want, have in zip(asked, own, strict=True)],
-            goal_tolerance=[want.goal or have.goal for want, have in zip(asked, own, strict=True)],
+            path_tolerance=missed + np.array([w.path or h.path for w, h in zip(asked, own, strict=True)]),
+            goal_tolerance=missed + np.array([w.goal or h.goal for w, h in zip(asked, own, strict=True)]),
             goal_time_s=machine.controller.tolerances.goal_time_s if goal_time_s is None else goal_time_s,
             stopping=stopping,
             full_speed=self.full_speed,

@@ -12,7 +12,7 @@ import numpy as np
 from linkwork.arrays import Floats
 from linkwork.controller.exchange.goal_block import CUBIC, QUINTIC, block_words, check_block
 from linkwork.controller.exchange.goal_frame_part import FramePart
-from linkwork.controller.exchange.goal_task_part import ONE_LEVEL, TaskPart
+from linkwork.controller.exchange.goal_task_part import ONE_LEVEL
 from linkwork.controller.exchange.orders import After, Fresh, GoalBegin, Retime, Splice
 from linkwork.controller.exchange.shared_memory import SLOT_BYTES
 from linkwork.controller.planning.checks.stopping import MOST_WINDOWS
@@ -35,7 +35,7 @@ from linkwork.controller.planning.goals.frame_goals import (
 )
 from linkwork.controller.planning.goals.goal_in_motion import GoalInMotion
 from linkwork.controller.planning.goals.goal_set import index_of
-from linkwork.controller.planning.goals.goal_tasks import refuse_with_free_motions, rows_of
+from linkwork.controller.planning.goals.goal_tasks import GoalTask, missed_by, refuse_beside, rows_of
 from linkwork.controller.planning.goals.path_actions import Actions, PlannedActions
 from linkwork.controller.planning.goals.retiming import Retimed, retime, rewalk
 from linkwork.controller.planning.goals.verdict import verdict
@@ -133,10 +133,8 @@ def plan(
         return _retimed(machine, retime(model, machine, running), running.goal, keep_speed=False)
     if running is not None:
         if running.path.task is not ONE_LEVEL:
-            text = (
-                "the active goal leaves motions free, so that its way ahead is not known: wait until it has"
-            )
-            raise RequestError(RequestCode.BUSY, f"{text} ended, or cancel it")
+            text = "the active goal's motion does not follow from its path alone: wait until it has ended, or"
+            raise RequestError(RequestCode.BUSY, f"{text} cancel it")
         start, begin = _junction(machine, model, running)
     if isinstance(model, MoveParams):
         admitted, given = _move(model, machine, start), Trajectory()
@@ -151,7 +149,12 @@ def plan(
         path, acting = replace(path, actions=planned.part), planned.as_map(path.duration_s)
         report = report | {"events": planned.events}
     path = path.followed()
-    words = path.pack(machine, admitted.stopping, given.tolerances, given.goal_time_s)
+    missed = missed_by(path, admitted.walk)
+    if path.yields:
+        names = [machine.mechanism.coordinate_names[i] for i in path.coordinates]
+        shown = len(names) - path.held
+        report |= {"given_up": dict(zip(names[:shown], missed[:shown].tolist(), strict=True))}
+    words = path.pack(machine, admitted.stopping, given.tolerances, given.goal_time_s, missed)
     poses = poses_along(admitted.walk, GOAL_POSES)
     return _plan(machine, words, path, report, begin=begin, q=start.q, actions=acting, poses=poses)
 
@@ -253,13 +256,14 @@ def judge(params: object, machine: Machine, start: Start) -> dict[str, Any]:
 def _move_to_check(params: CheckParams, machine: Machine, start: Start) -> Path:
     """The path of a move as it would be admitted, or as it would have been refused."""
     asked = MoveParams(target=params.target, speed=params.speed, rest=params.rest, metric=params.metric)
+    asked = asked.model_copy(update={"conflict": params.conflict})
     try:
         return _move(asked, machine, start).path
     except RequestError as error:
         if error.code != ResultCode.INFEASIBLE:
             raise
-    present, target, task = _ends_of_move(asked, machine, start)
-    return replace(path_to(machine, present, target, 1.0 / params.speed), task=task)
+    present, target, rows = _ends_of_move(asked, machine, start)
+    return rows.shared(path_to(machine, present, target, 1.0 / params.speed))
 
 
 def _judged_in_frame(
@@ -285,10 +289,10 @@ def _move(params: MoveParams, machine: Machine, start: Start) -> Admitted:
 
     A move that begins in motion cannot be stretched as a whole: its limits are lowered until it is admitted.
     """
-    present, target, task = _ends_of_move(params, machine, start)
+    present, target, rows = _ends_of_move(params, machine, start)
     if present.moving:
         return _move_on(machine, present, target, 1.0 / params.speed, start)
-    path = replace(path_to(machine, present, target), task=task)
+    path = rows.shared(path_to(machine, present, target))
     guard = guard_of(machine, params.until_force, path.coordinates, start, ("until_force",))
     admitted = admit(machine, replace(path, forces=guard), start, may_stretch=True, where=("target",))
     if params.speed == 1.0:
@@ -297,13 +301,13 @@ def _move(params: MoveParams, machine: Machine, start: Start) -> Admitted:
     return admit(machine, slower, start, may_stretch=True, where=("target",))
 
 
-def _ends_of_move(params: MoveParams, machine: Machine, start: Start) -> tuple[Present, Floats, TaskPart]:
-    """Begin of a move, its target (k), and what its coordinates leave free."""
+def _ends_of_move(params: MoveParams, machine: Machine, start: Start) -> tuple[Present, Floats, GoalTask]:
+    """Begin of a move, its target (k), and how its coordinates share the motion."""
     named = [index_of(machine, name, ("target", name)) for name in params.target]
-    chosen, task = rows_of(params, machine, named, start, ("target",))
-    refuse_with_free_motions(task, {"until_force": params.until_force}, ())
-    present = start.present(machine, chosen)
-    return present, _with(present, named, params.target.values()), task
+    rows = rows_of(params, machine, named, start, ("target",))
+    refuse_beside(rows, {"until_force": params.until_force}, ())
+    present = start.present(machine, rows.chosen)
+    return present, _with(present, named, params.target.values()), rows
 
 
 def _move_on(machine: Machine, present: Present, target: Floats, slower: float, start: Start) -> Admitted:
@@ -339,10 +343,11 @@ def _trajectory(trajectory: Trajectory, machine: Machine, start: Start) -> Path:
     named = [index_of(machine, name, (*where, at)) for at, name in enumerate(trajectory.coordinates)]
     forces = forces_of(trajectory, machine)
     gaps: tuple[int, ...] = ()
-    task = ONE_LEVEL
+    rows = GoalTask(())
     if forces is None:
-        chosen, task = rows_of(trajectory, machine, named, start, where)
-        refuse_with_free_motions(task, {"guard": trajectory.guard}, where[:1])
+        rows = rows_of(trajectory, machine, named, start, where)
+        refuse_beside(rows, {"guard": trajectory.guard}, where[:1])
+        chosen = rows.chosen
     else:
         chosen, gaps = complete_pressed(machine, named, forces, start, where)
     forces = guard_of(machine, trajectory.guard, chosen, start, ("trajectory", "guard"), forces)
@@ -352,9 +357,9 @@ def _trajectory(trajectory: Trajectory, machine: Machine, start: Start) -> Path:
     trajectory, frame = in_world(machine, trajectory, named, start)
     path = _through(trajectory, machine, present, named)
     if frame is not None:
-        refuse_with_free_motions(task, {"in": frame}, where[:1])
+        refuse_beside(rows, {"in": frame}, where[:1])
         path = with_frame(path, frame, named)
-    return replace(path, forces=forces, gaps=len(gaps), task=task)
+    return replace(rows.shared(path), forces=forces, gaps=len(gaps))
 
 
 def _through(trajectory: Trajectory, machine: Machine, present: Present, named: Sequence[int]) -> Path:

@@ -14,7 +14,7 @@ depend on time are taken at the times of this walk.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -57,6 +57,7 @@ class Walk:
     the smallest singular value of the scaled Jacobian. `closures` (n): smallest singular value of the
     closures' scaled rows, of their ordinary size; `leverage` (n): that of the motors' map
     (motor_conditioning.py); both None without closures.
+    `missed` (n × k): by how much the goal coordinates are missed, where they contradict each other.
     `reached`: samples that could be reached, n when all of them.
     """
 
@@ -80,6 +81,7 @@ class Walk:
     ends_at_branch: bool = False
     closures: Floats | None = None
     leverage: Floats | None = None
+    missed: Floats = field(default_factory=lambda: np.zeros((0, 0)))
 
     def since(self, s: float) -> Walk:
         """The samples from the last one before s on."""
@@ -87,10 +89,10 @@ class Walk:
         if first == 0:
             return self
         changed: dict[str, Any] = {"reached": self.reached - first}
-        for field in fields(self):
-            value = getattr(self, field.name)
+        for each in fields(self):
+            value = getattr(self, each.name)
             if isinstance(value, np.ndarray):
-                changed[field.name] = value[first:]
+                changed[each.name] = value[first:]
         return replace(self, **changed)
 
     @property
@@ -134,7 +136,7 @@ def walk(machine: Machine, path: Path, q: Floats, time_s: float = 0.0) -> Walk:
         wraps=np.array(mechanism.coordinate_wraps)[chosen], motor=motor, weight=machine.effort_weights,
         full=task.full if task.full.size else np.zeros((nv, nv)), room=np.zeros(room_for(dof, k, len(motor))),
     )  # fmt: skip
-    joints, goal = np.zeros((count, 5 * nv)), np.zeros((count, 4 * k + 3))
+    joints, goal = np.zeros((count, 5 * nv)), np.zeros((count, 5 * k + 3))
     maps = np.zeros((count, len(motor) * nv))
     poses = np.zeros((count, mechanism.nq))
     reached: int = walk_samples(
@@ -143,7 +145,7 @@ def walk(machine: Machine, path: Path, q: Floats, time_s: float = 0.0) -> Walk:
     )  # fmt: skip
     q1, q2, inertia, rest, motion = map(np.ascontiguousarray, np.split(joints, 5, axis=1))
     d0, d1, d2, d3 = map(np.ascontiguousarray, np.split(goal[:, : 4 * k], 4, axis=1))
-    hold, closures, motors = goal[:, 4 * k :].T.copy()
+    hold, closures, motors = goal[:, 4 * k : 4 * k + 3].T.copy()
     closed = machine.is_constrained
     walked = Walk(
         path.knots[piece] + offset, piece, poses,
@@ -152,6 +154,7 @@ def walk(machine: Machine, path: Path, q: Floats, time_s: float = 0.0) -> Walk:
         ends_at_branch=_branches_meet(workspace, poses[reached - 1]) if closed and reached else False,
         closures=closures if machine.assembly.ordinary_rank else None,
         leverage=motors if closed else None,
+        missed=np.ascontiguousarray(goal[:, 4 * k + 3 :]),
     )  # fmt: skip
     return _with_drag(machine, walked, time_s) if mechanism.elements else walked
 

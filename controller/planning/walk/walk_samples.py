@@ -90,9 +90,9 @@ def walk_samples(
     reached.
 
     poses: q (nq); joints: q', q'', inertia, rest, motion (nv each); goals: θ to θ''' (k each), hold,
-    closures, leverage; maps: see `Walk.motors`. words: the goal block; piece, offset (n): the samples;
-    rest, metric, damping: what the goal's rows leave free, see `free_reference`. w holds the pose to begin
-    from.
+    closures, leverage, what θ misses (k); maps: see `Walk.motors`. words: the goal block; piece, offset (n):
+    the samples; rest, metric, damping: what the goal's rows leave free, see `free_reference`. w holds the
+    pose to begin from.
     """
     nv, k = m.nv, given.task.k
     _, order, _, knots, values = places(words)
@@ -162,6 +162,9 @@ def _sample(
     """
     t, nv, k = given.task, m.nv, given.task.k
     evaluate_shortest(m, w)
+    for i in range(k):
+        off = goal[i] - w.theta[given.chosen[i]]
+        goal[4 * k + 3 + i] = wrapped(off) if given.wraps[i] else off
     goal[4 * k + 1] = 0.0 if w.ranking[LOST] > 0.0 else w.ranking[SMALLEST]
     for j in range(nv):
         at[3 * nv + j] = w.h[j]
@@ -294,9 +297,18 @@ def reach(m: Model, w: Workspace, given: WalkedTask, goal: Floats) -> int:
             longest = max(longest, abs(w.shift[j] / given.columns[j]))
         shorten = 1.0 if longest <= LONGEST_STEP else LONGEST_STEP / longest
         move(m, w.q, w.shift, shorten)
-        if size < CLOSE and shorten == 1.0:
+        if shorten == 1.0 and (size < CLOSE or (longest < CLOSE and _dependent(t))):
             return 1
     return 0
+
+
+@part
+def _dependent(t: TaskRows) -> bool:
+    """Whether rows depend on each other, so that they may contradict each other."""
+    independent = 0
+    for level in range(t.n):
+        independent += t.rank[level]
+    return independent < t.k
 
 
 @part

@@ -74,6 +74,10 @@ class MoveOptions(ConnectionOptions):
     until_force: str | None = option(
         "Guarded move: stop at contact, then press with this force (N).", "[CONTACT=]N"
     )
+    conflict: Literal["refuse", "least_squares"] = option(
+        "Coordinates that contradict each other: refuse them, or miss each as little as possible.",
+        default="refuse",
+    )
     rest: Literal["hold", "least", "damp"] = option(
         "What other motions do: held, not driven (least constraint), or damped.", default="hold"
     )

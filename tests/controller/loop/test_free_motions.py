@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from linkwork.controller.motion.references.reference import GoalStatus
+from linkwork.controller.planning.messages.planner_start import Start
+from linkwork.controller.planning.paths.path import Path
+from linkwork.controller.planning.process.planner import plan
+from linkwork.controller.planning.walk.walk import walk
 from linkwork.machine import load
 from linkwork.protocol.codes import ResultCode
+from linkwork.protocol.errors import RequestError
 from tests.controller.loop.goals_in_process import Planned
 from tests.controller.loop.in_process import InProcess, Sample
 
@@ -40,3 +47,81 @@ def test_a_move_of_one_row_reaches_it_and_ends_at_rest(machine, by, rest):
     assert samples[-1]["goal_code"] == ResultCode.SUCCESSFUL
     assert np.abs(rig.controller._now.v).max() < 1e-2
     assert not any(sample["fault"] for sample in samples)
+
+
+def five_bar_rows(by_left: float = 0.0) -> dict[str, Any]:
+    """Way-points of the tool and of a motor that agree, or whose motor is this much off (rad) at the end."""
+    machine = load("five_bar")
+    start = Start.at_pose(machine, machine.initial_q)
+    names = machine.mechanism.coordinate_names
+    x, y = (float(start.theta[names.index(name)]) for name in ("x", "y"))
+    along = plan("move", {"target": {"x": x + 0.03, "y": y + 0.01}, "speed": 0.5}, machine, start)
+    path = Path.of_block(along.words)
+    walked = walk(machine, path, start.q)
+    every = np.unique(np.searchsorted(walked.s, np.linspace(0.0, walked.s[-1], 15)))
+    rows = np.column_stack([walked.d0[every], walked.q[every, names.index("left")]])
+    rows[:, 2] += by_left * (walked.s[every] / walked.s[-1]) ** 3
+    points = [
+        {"time_from_start_s": 2.0 * float(s), "positions": row.tolist()}
+        for s, row in zip(walked.s[every], rows, strict=True)
+    ]
+    return {"coordinates": ["x", "y", "left"], "points": points}
+
+
+def followed(trajectory: dict[str, Any]) -> tuple[InProcess, list[Sample]]:
+    rig = InProcess(load("five_bar"))
+    rig.enable()
+    planned = Planned(rig)
+    first = planned.order(planned.plan("send", trajectory=trajectory))
+    samples = [first, *rig.until(lambda sample: sample["goal_status"] in ENDED)]
+    assert samples[-1]["goal_code"] == ResultCode.SUCCESSFUL
+    return rig, samples
+
+
+def error_of(rig: InProcess, samples: list[Sample], name: str) -> float:
+    column = rig.machine.mechanism.coordinate_names.index(name)
+    off = [float(sample["reference"][column] - sample["coordinate"][column]) for sample in samples[:-3]]
+    return float(np.nanmax(np.abs(off)))
+
+
+def test_rows_that_depend_on_each_other_and_agree_are_followed():
+    rig, samples = followed(five_bar_rows())
+    for name in ("x", "y", "left"):
+        assert error_of(rig, samples, name) < 2e-5
+
+
+def test_rows_that_contradict_are_refused_by_name_or_yield_by_priority():
+    with pytest.raises(RequestError, match=r"x, y, left contradict .* is missed by .* allowed"):
+        followed(five_bar_rows(by_left=0.05))
+    alone = {**five_bar_rows(), "conflict": {"priority": [["x", "y"], ["left"]]}}
+    yields = {**five_bar_rows(by_left=0.05), "conflict": {"priority": [["x", "y"], ["left"]]}}
+    rig, agreeing = followed(alone)
+    _, contradicting = followed(yields)
+    for name in ("x", "y"):
+        assert error_of(rig, contradicting, name) < error_of(rig, agreeing, name) + 1e-9
+    assert error_of(rig, contradicting, "left") == pytest.approx(0.05, abs=1e-3)
+    rig, shared = followed({**yields, "conflict": "least_squares"})
+    assert all(1e-4 < error_of(rig, shared, name) < 0.05 for name in ("x", "left"))
+
+
+def test_levels_name_each_coordinate_once():
+    for levels, said in (([["x", "y"]], "left belong"), ([["x", "y"], ["left", "x"]], "x is in two levels")):
+        with pytest.raises(RequestError, match=said):
+            followed({**five_bar_rows(), "conflict": {"priority": levels}})
+
+
+def test_what_gravity_moves_is_refused_by_name_and_can_be_damped():
+    rig = InProcess(load("scara"))
+    rig.enable()
+    planned, here = Planned(rig), rig.controller._now.theta
+    x = float(here[rig.machine.mechanism.coordinate_names.index("x")])
+    with pytest.raises(
+        RequestError, match=r"lift would need position .* not driven: damp them by `rest: damp`"
+    ):
+        planned.plan("move", target={"x": x + 0.02}, rest="least")
+    with pytest.raises(RequestError, match="`rest: hold` leaves none"):
+        planned.plan("move", target={"x": x + 0.02}, metric="motors")
+    metric = {name: {name: 1.0} for name in ("shoulder", "wrist", "lift")} | {"elbow": {"elbow": -1.0}}
+    with pytest.raises(RequestError, match="positive definite"):
+        planned.plan("move", target={"x": x + 0.02}, rest="damp", metric=metric)
+    moved("scara", by={"x": 0.02}, rest="damp")
