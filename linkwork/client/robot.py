@@ -332,7 +332,8 @@ class Robot:
         """Return whether a trajectory would be accepted: `feasible`, and if not, all violations.
 
         target, speed, conflict, rest, metric: of a move, in place of a trajectory. poses: most poses along
-        the path in the answer, up to 500, to draw it. Raises RequestError for one that cannot be judged, as `send` would.
+        the path in the answer, up to 500, to draw it. Raises RequestError for one that cannot be judged, as
+        `send` would.
         """
         asked: dict[str, Any] = {"poses": poses or None}
         if trajectory is not None:
