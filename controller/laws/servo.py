@@ -53,8 +53,7 @@ class Servo(PositionFeedback):
 def _size_of_rows(machine: Machine) -> float:
     """The largest row of B = A M^(-1/2) at the initial pose."""
     mechanism = machine.mechanism
-    work = mechanism.workspace()
-    work.q[:] = machine.initial_q
+    work = mechanism.workspace(machine.initial_q)
     dynamics(*work.arguments)
     coordinates(*work.arguments)
     rows = np.linalg.solve(np.linalg.cholesky(work.M), work.J.T)

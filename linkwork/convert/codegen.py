@@ -153,8 +153,7 @@ def _state(machine: Machine, mechanism: Mechanism, rng: np.random.Generator) -> 
 
 
 def _evaluated(mechanism: Mechanism, q: Floats, v: Floats) -> Workspace:
-    w = mechanism.workspace()
-    w.q[:], w.v[:] = q, v
+    w = mechanism.workspace(q, v)
     dynamics(*w.arguments)
     coordinates(*w.arguments)
     constraint_rows(*w.arguments)

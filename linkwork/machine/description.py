@@ -198,8 +198,7 @@ class Machine(Brief):
 
     def workspace(self) -> Workspace:
         """Return a new workspace of the controller's model in the initial state, put together."""
-        work = self.mechanism.workspace()
-        work.q[:], work.v[:] = self.initial_q, self.initial_v
+        work = self.mechanism.workspace(self.initial_q, self.initial_v)
         work.ranking[ORDINARY] = self.assembly.ordinary_rank
         return work
 

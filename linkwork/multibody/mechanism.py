@@ -187,9 +187,14 @@ class Mechanism(Brief):
         """Length of a direction of the scaled rows (1: ordinary) below which it counts as round-off."""
         return float(self.model.rank_tolerance[0])
 
-    def workspace(self) -> Workspace:
-        """A fresh state and scratch memory for the kernels, at q = 0 and at rest."""
-        return Workspace(self.model)
+    def workspace(self, q: Floats | None = None, v: Floats | None = None) -> Workspace:
+        """A fresh state and scratch memory for the kernels, at q (nq; none: 0) and v (nv; none: at rest)."""
+        work = Workspace(self.model)
+        if q is not None:
+            work.q[:] = q
+        if v is not None:
+            work.v[:] = v
+        return work
 
     def joint_index(self, name: str) -> int:
         """Place of a degree of freedom in v and of its coordinate in q. Raises ModelError."""

@@ -31,8 +31,7 @@ def scaled_jacobian(mechanism: Mechanism, chosen: Sequence[int], q: Floats) -> F
     """k × dof, free of units: the rates of these coordinates at q, along the motions that the
     constraints admit.
     """
-    workspace = mechanism.workspace()
-    workspace.q[:] = q
+    workspace = mechanism.workspace(q)
     kinematics(*workspace.arguments)
     coordinates(*workspace.arguments)
     rows, columns = scales(mechanism, chosen)
@@ -74,8 +73,7 @@ def what_is_stretched(mechanism: Mechanism, chosen: Sequence[int], q: Floats) ->
     that direction: Aᵀ λ = -Jᵀ u.
     """
     lost = np.linalg.svd(np.nan_to_num(scaled_jacobian(mechanism, chosen, q)))[0][:, -1]
-    workspace = mechanism.workspace()
-    workspace.q[:] = q
+    workspace = mechanism.workspace(q)
     kinematics(*workspace.arguments)
     coordinates(*workspace.arguments)
     rows, columns = scales(mechanism, chosen)

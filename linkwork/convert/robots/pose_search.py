@@ -158,8 +158,7 @@ def _closed_by_parts(mechanism: Mechanism, first: Floats, reach: Floats, seed: i
     )
 
     def drawn(q: Floats, again: npt.NDArray[np.bool_]) -> Floats:
-        work = mechanism.workspace()
-        work.q[:] = q
+        work = mechanism.workspace(q)
         way = np.where(again, rng.uniform(low, high) - q[:nv], 0.0)
         move_by(work.model, work.q, way, 1.0)
         return work.q.copy()
@@ -186,8 +185,7 @@ def _closed_by_parts(mechanism: Mechanism, first: Floats, reach: Floats, seed: i
 
 def _together(mechanism: Mechanism, q: Floats) -> npt.NDArray[np.bool_]:
     """Return nv × nv whether a row of the closures has both velocities, in a pose q (nq) without symmetry."""
-    work = mechanism.workspace()
-    work.q[:] = q
+    work = mechanism.workspace(q)
     dynamics(*work.arguments)
     constraint_rows(*work.arguments)
     has = (np.abs(work.A) > _NO_SHARE).astype(float)
@@ -240,8 +238,7 @@ def _closed_within(mechanism: Mechanism, pose: Floats, reach: Floats) -> tuple[A
 
 
 def _closed(mechanism: Mechanism, pose: Floats) -> AssembledState:
-    work = mechanism.workspace()
-    work.q[:] = pose
+    work = mechanism.workspace(pose)
     return assemble_workspace(mechanism, work)
 
 

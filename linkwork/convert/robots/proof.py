@@ -279,8 +279,7 @@ class _OwnModel:
         )
 
     def _poses_differ(self, q: Floats, poses: dict[str, Any]) -> float:
-        work = self._posed.workspace()
-        work.q[:] = q
+        work = self._posed.workspace(q)
         kinematics(*work.arguments)
         worst = 0.0
         for number, name in enumerate(self._bodies):

@@ -306,8 +306,7 @@ def _held(
 ) -> AssembledState:
     """Return the state near q with these values kept; an error names the mechanism's own rows."""
     wider = keeping(mechanism, kept, values)
-    work = wider.workspace()
-    work.q[:] = q
+    work = wider.workspace(q)
     try:
         return assemble_workspace(wider, work, tolerance)
     except AssemblyError as error:
@@ -381,8 +380,7 @@ def _driven(mechanism: Mechanism, q: Floats, terms: Workspace) -> Floats:
 
 
 def _terms(mechanism: Mechanism, q: Floats, positions: bool = False) -> Workspace:
-    work = mechanism.workspace()
-    work.q[:] = q
+    work = mechanism.workspace(q)
     work.level[0] = float(positions)
     dynamics(*work.arguments)
     constraint_rows(*work.arguments)

@@ -115,8 +115,7 @@ def continuum_of(mechanism: Mechanism, q: Floats) -> list[str]:
     names, found = mechanism.joint_names, list[str]()
     columns = mechanism.model.column_scale
     for way in (*ways.T, *-ways.T):
-        work = mechanism.workspace()
-        work.q[:] = q
+        work = mechanism.workspace(q)
         move_by(mechanism.model, work.q, columns * way, _FAR)
         ahead = places.at(work.q)
         with suppress(AssemblyError):
@@ -180,8 +179,7 @@ class _Held:
         Raises AssemblyError.
         """
         mechanism = self._mechanism
-        work = mechanism.workspace()
-        work.q[:] = start
+        work = mechanism.workspace(start)
         for name, value in self._at.items():
             work.q[mechanism.joint_index(name)] = value
             work.target[mechanism.target_index(f"held {name}"), 0] = value
@@ -194,8 +192,7 @@ def hinge_senses(mechanism: Mechanism, q: Floats) -> Floats:
 
     The rows of such a hinge vanish also where one of its bodies is turned over, which is another machine.
     """
-    work = mechanism.workspace()
-    work.q[:] = q
+    work = mechanism.workspace(q)
     kinematics(*work.arguments)
     axes = work.axes.reshape(-1, 3, 3)
     frames = work.model.frame_axes.reshape(-1, 2, 3, 3)
@@ -224,8 +221,7 @@ def _independent_parts(
         return []
     from scipy.sparse.csgraph import connected_components
 
-    work = mechanism.workspace()
-    work.q[:] = q
+    work = mechanism.workspace(q)
     beside = np.random.default_rng(0).uniform(-0.1, 0.1, mechanism.nv)  # in the pose itself terms may vanish
     move_by(work.model, work.q, beside, 1.0)
     kinematics(*work.arguments)

@@ -148,8 +148,7 @@ def _rank(mechanism: Mechanism, constraints: Sequence[Constraint], q: Floats) ->
 def _rows(mechanism: Mechanism, constraints: Sequence[Constraint], q: Floats) -> Floats:
     """The scaled rows of these constraints at q."""
     own = mechanism.changed(constraints=constraints)
-    w = own.workspace()
-    w.q[:] = q
+    w = own.workspace(q)
     kinematics(*w.arguments)
     constraint_rows(*w.arguments)
     rows = own.model.row_scale
