@@ -44,6 +44,7 @@ SAFELY = 1.005
 """On top of a stretch: samples of the stretched path lie elsewhere and may see slightly more."""
 
 
+UNDRIVEN = "motions that the coordinates leave free are not driven: damp them by `rest: damp`"
 MOST_TRIES = 4
 """Times that a goal which leaves motions free is slowed down: their speed may have other causes."""
 
@@ -192,6 +193,8 @@ def _check_poses(machine: Machine, path: Path, walked: Walk) -> Closest:
         where, at = _position(machine, path, walked, sample), _told(machine, path, walked, sample)
         text = f"the machine cannot reach {at} at {walked.s[sample]:.3f} s (sample {sample})"
         text += f": {what_is_stretched(machine.mechanism, path.coordinates, walked.q[max(sample - 1, 0)])}"
+        if path.task.rest == LEAST:
+            text += f"; {UNDRIVEN}"
         data: dict[str, Any] = {"quantity": "reach", "position": where, "coordinate": next(iter(where))}
         _refuse(text, walked, sample, data)
     if walked.ends_at_branch:
@@ -269,7 +272,7 @@ def _refuse_demand(found: Walked, worst: LimitCheck) -> NoReturn:
     smallest = worst.stretch * SAFELY if math.isfinite(worst.stretch) else None
     remedy = f"stretch its time by at least {smallest:.4g}" if smallest else "a slower motion does not help"
     if found.path.task.rest == LEAST:
-        remedy += "; motions that the coordinates leave free are not driven: damp them by `rest: damp`"
+        remedy += f"; {UNDRIVEN}"
     text = (
         f"{worst.name} would need {worst.quantity} {worst.value:.6g} {worst.unit} at"
         f" {walked.s[worst.sample]:.3f} s (sample {worst.sample}), {worst.limit:.6g} {worst.unit} is allowed;"

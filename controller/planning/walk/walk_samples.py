@@ -37,6 +37,8 @@ from linkwork.multibody.tree.rotations import move, wrapped
 from linkwork.multibody.workspace import Model, Workspace
 
 NEWTON_STEPS = 40
+TOO_FAST = 1e4
+"""Speed of a joint at which a walk ends, rad/s or lengths of the machine per s."""
 LONGEST_STEP = 0.5
 """Longest Newton step, rad or machine lengths."""
 ROW_LOST = 1e-9
@@ -125,6 +127,9 @@ def walk_samples(
         state = _sample(m, w, given, rest, metric, damping, ahead, goal, at, motors)
         if state == SINGULAR or (state == UNDETERMINED and n == 0):
             return n
+        for j in range(nv):
+            if not abs(w.v[j]) < TOO_FAST * given.columns[j]:  # free motions that nothing stops
+                return n
         if state == UNDETERMINED:
             goal[4 * k], goal[4 * k + 2] = goals[last, 4 * k], goals[last, 4 * k + 2]
             for j in range(nv):
