@@ -69,7 +69,9 @@ class GatewayOptions(ControllerOptions):
         return state_dir() / "logs" if self.no_log or self.log is None else self.log
 
     def loop_arguments(self, seat: Path, plant: str, owner: str) -> list[str]:
-        """The loop's command line."""
+        """Return the command line of the loop. seat: its runtime folder; plant: endpoint; owner: of the
+        plant.
+        """
         keys = (self.keys, self.plant_key) if self.keys and self.plant_key else (None, None)
         options = LoopOptions(
             config=self.config, law=self.law, seat=seat, plant=plant, pace=self.pace, owner=owner,

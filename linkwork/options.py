@@ -51,13 +51,21 @@ def option(
     least: float | None = None, most: float | None = None, panel: str = OPTIONS, default_text: str = "",
     hidden: bool = False,
 ) -> Any:  # fmt: skip
-    """Describe an option. flags: default: the field's name after two dashes."""
+    """Describe an option of a command.
+
+    about: its help. metavar: placeholder of its value. flags: its words; default: the field's name after two
+    dashes. least, most: bounds of a number, inclusive. panel: of the help. default_text: shown in place of
+    the default. hidden: leave it out of the help.
+    """
     described = ParameterText(about, metavar, flags, least, most, panel, default_text, hidden)
     return field(default=MISSING if required else default, metadata={_TEXT: described})
 
 
 def flag(about: str, *flags: str, default: bool = False, hidden: bool = False) -> Any:
-    """Describe an option without a value; "--yes/--no" has a word for either value."""
+    """Describe an option without a value. about: its help; hidden: leave it out of the help.
+
+    flags: its words; "--yes/--no" has one for either value.
+    """
     return option(about, "", *flags, default=default, hidden=hidden)
 
 
@@ -70,7 +78,10 @@ def argument(
     metavar: str, about: str = "", *, default: Any = MISSING, least: float | None = None,
     most: float | None = None,
 ) -> Any:  # fmt: skip
-    """Describe an argument, which is required unless it has a default."""
+    """Describe an argument, which is required unless it has a default.
+
+    metavar: its name in the usage. about: its help. least, most: bounds of a number, inclusive.
+    """
     described = ParameterText(about, metavar, None, least, most, "Arguments", "", False)
     return field(default=default, metadata={_TEXT: described})
 

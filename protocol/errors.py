@@ -100,7 +100,10 @@ class Taken(EndpointError):
 
 
 def role_refusal(what: str, held: Role | None, needed: Role) -> str:
-    """Return the refusal for a key without the required role, and how to get it."""
+    """Return the refusal of `what` for a key without the needed role, and how to get the role.
+
+    held: the key's role, None of an unknown key.
+    """
     has = (
         "the key of this client is not allowed any longer" if held is None else f"this key has `{held.word}`"
     )

@@ -62,5 +62,5 @@ class Waiting(Protocol):
         ...
 
     def wait(self, timeout_ms: float = -1) -> list[Any]:
-        """Return those that are ready; none after the time-out."""
+        """Return the sockets and files that are ready to read; none after timeout_ms (-1: without limit)."""
         ...

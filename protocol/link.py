@@ -328,9 +328,10 @@ class CommandCodec:
         closed: int = -1,
         outputs: Floats | None = None,
     ) -> bytes:
-        """Return the bytes of one command; effort (motors; N m or N), other fields as in CommandMessage.
+        """Return the bytes of one command.
 
-        outputs (outputs): of a machine with output signals, the values wanted; None: all stay as they are.
+        session, seq, mode, closed: as in CommandMessage. effort (motors): N m or N. outputs (outputs): the
+        values wanted of a machine with output signals; None: all stay as they are.
         """
         if closed >= 0 or self.outputs:
             return self._pack_more((session, seq, mode), effort, closed, outputs)

@@ -41,8 +41,9 @@ class RequestClient:
     def request(self, method: str, params: Mapping[str, Any] | None = None, timeout_s: float = 5.0) -> Any:
         """Send a request, and return the result.
 
-        Raises RequestError when refused; NobodyThere when no process is connected or no answer comes in time.
-        After a time-out the server may still have acted: ask `state`.
+        method: its name; params: its parameters as plain data, see protocol/requests.py. Raises RequestError
+        when refused; NobodyThere when no process is connected or no answer comes within timeout_s. After a
+        time-out the server may still have acted: ask `state`.
         """
         deadline = time.monotonic() + timeout_s
         self._last_id = self._last_id % (2**32 - 1) + 1

@@ -58,7 +58,11 @@ class FrameTrackers:
         self.all = tuple(FrameTracker(frame, period_s) for frame in machine.frames)
 
     def update(self, inputs: Floats, elapsed_s: float, *, fresh: bool, connected: bool) -> None:
-        """Move all on by a tick. inputs (inputs): values of the machine's input signals."""
+        """Move all frames on by a tick of elapsed_s.
+
+        inputs (inputs): values of the machine's input signals; fresh: whether they are of this tick;
+        connected: whether the plant is.
+        """
         for tracker in self.all:
             if connected:
                 tracker.update(float(inputs[tracker.frame.input]), elapsed_s, fresh=fresh)

@@ -200,7 +200,11 @@ class LimitMonitor:
     def violation(
         self, index: NDArray[np.int64], reference: Floats, theta: Floats, tolerance: Floats, error: Floats
     ) -> int:
-        """See `worst_violation`, for this machine's wrapping coordinates."""
+        """Return the place in `index` (k) of the worst tolerance violation, −1 for none.
+
+        reference (k), theta (coordinates): rad or m; wrapping coordinates are compared the short way round.
+        tolerance: rad or m, 0 for none. error receives the errors. Shapes as of `worst_violation`.
+        """
         worst: int = worst_violation(index, reference, theta, self._wraps, tolerance, error)
         return worst
 

@@ -202,6 +202,9 @@ def foresee(given: Prediction, sent: Floats, stands: bool, period: float, beyond
 
 @kernel
 def predict(m: Model, now: Workspace, motor: Integers, sent: Floats, felt: Floats, seconds: float) -> None:
-    """Advance `now` by a time (s) under the efforts sent and the measured contact forces (nv)."""
+    """Advance `now` by `seconds` under the efforts sent (motors; N m or N) to the joints `motor`.
+
+    felt (nv): measured contact forces, N m or N.
+    """
     act(now, motor, sent, felt)
     rk4(m, now, seconds)

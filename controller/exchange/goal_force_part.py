@@ -42,14 +42,21 @@ class ForcePart:
 
     @classmethod
     def constant(cls, rows: Sequence[int], forces: Sequence[float], tolerance: Sequence[float]) -> ForcePart:
-        """Forces that stay the same."""
+        """Return forces that stay the same along the path.
+
+        rows, forces, tolerance (one entry for each contact or force coordinate): its row, the wanted force,
+        and the largest error of the force, N or N m.
+        """
         bounds = np.array(tolerance, np.float64)
         values = np.array(forces, np.float64).reshape(-1, 1)
         none = np.zeros(0, np.int64)
         return cls(False, np.array(rows, np.int64), bounds, bounds, np.zeros(1), values, none)
 
     def guarded(self, row: int, force: float, tolerance: float, kept: Sequence[int]) -> ForcePart:
-        """Return these forces and, before them, a guard that keeps these coordinates."""
+        """Return these forces, preceded by the guard of a contact that may be touched.
+
+        row: the contact's; force, tolerance: N. kept: coordinates that continue after the touch (dof − 1).
+        """
         values = np.vstack([np.full((1, len(self.times_s)), force), self.values])
         return ForcePart(
             True,

@@ -83,9 +83,10 @@ class Shared:
     def create(
         cls, path: Path, layout: RecordLayout, config_hash: str, *, lockstep: bool, pid: int | None = None
     ) -> Shared:
-        """Create the file; replaces an existing one. pid: of the loop, by default this process.
+        """Create the shared file of gateway and loop; an existing one is replaced.
 
-        Raises OSError when there is no room for it.
+        layout: of the records. config_hash: of the machine file. lockstep: whether time is stepped. pid: of
+        the loop, by default this process. Raises OSError when there is no room for it.
         """
         path.unlink(missing_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)

@@ -321,7 +321,10 @@ class Gateway:
         self.publish("goal.result", dict(result), self.memory.owner_of(goal))
 
     def publish(self, name: str, content: Mapping[str, Any], requester: Requester | None = None) -> None:
-        """An event, to all who listen and to the one it concerns."""
+        """Publish an event to all subscribers, and to the requester that it concerns.
+
+        name, content: of the event, plain data (protocol/README.md).
+        """
         self.broadcast.event(name, self.broadcast.timestamp(self.latest), content)
         if requester is not None:
             requester.server.send(requester.peer, pack_notification(name, content))

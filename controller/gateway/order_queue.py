@@ -270,7 +270,11 @@ class OrderQueue:
         late: RequestError,
         leased: bool = False,
     ) -> None:
-        """Call back with the first notable record that meets the condition, or with `late`."""
+        """Call `then` with the first notable record that meets the condition, or with the error `late`.
+
+        now_ns: present time of the monotonic clock; timeout_s: None waits without limit. leased: end the wait
+        with the lease.
+        """
         deadline = None if timeout_s is None else now_ns + round(1e9 * timeout_s)
         self._waits.append(_Wait(condition, then, deadline, late, leased))
 
@@ -302,9 +306,11 @@ class OrderQueue:
         timeout_s: float,
         late: RequestError,
     ) -> None:
-        """Call back with the first record of all that meets a condition on numbers, or with `late`.
+        """Call `then` with the first record that meets a condition on numbers, or with the error `late`.
 
-        It is watched until the connection of its requester ends (`drop`).
+        rows: yields which of some records meet it; size: numbers of a record that it reads. The condition is
+        watched until it is met, for timeout_s from now_ns (monotonic clock) on, or until the connection of
+        its requester ends (`drop`).
         """
         deadline = now_ns + round(1e9 * timeout_s)
         self._watches.append(_Watch(rows, size, requester, then, deadline, late))

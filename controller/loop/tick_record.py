@@ -45,8 +45,10 @@ def publish(
 ) -> None:
     """Write the record's channels from `q_measured` to `temperature` in their order, but not `law_effort`.
 
-    q_measured, v_measured (sensors); effort, device_effort, temperature (motors).
-    reference and velocity (k) go to the coordinates `index`; the others are NaN.
+    out: the record's words for these channels. estimate: the workspace with q, v and coordinates. q_measured,
+    v_measured (sensors; rad or m, per second); effort, device_effort (motors; N m or N), temperature (motors;
+    °C). reference and velocity (k) go to the coordinates `index`; the others are NaN. moving: whether a
+    reference exists.
     """
     q, v, theta = estimate.q, estimate.v, estimate.theta
     at = _append(q_measured, out, 0)

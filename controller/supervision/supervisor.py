@@ -201,7 +201,11 @@ class Supervisor:
             self._try_clear(inputs)
 
     def raise_fault(self, code: FaultCode, index: int = -1, value: float = 0.0, limit: float = 0.0) -> None:
-        """Latch a fault (the first cause stays) and brake. In an emergency stop the stop stays."""
+        """Latch a fault (the first cause stays) and brake. In an emergency stop the stop stays.
+
+        index: of the joint, sensor or other part that the code is about, -1 for none. value, limit: what was
+        measured and allowed, in the code's unit.
+        """
         if self.fault.code is FaultCode.NONE:
             self.fault = Fault(code, index, value, limit, self._tick)
         if self.state is not State.FAULT:

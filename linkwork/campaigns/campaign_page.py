@@ -44,10 +44,10 @@ def write_page(
     folder: Path,
     tuning: Mapping[str, Any] | None = None,
 ) -> Path:
-    """Write the report, whole or not at all; return its path.
+    """Write the report of a campaign to its folder, whole or not at all; return its path. Raises OSError.
 
-    told: provenance. tuning: rows of `settings` and `margins`, and a `chart`, which are shown first.
-    Raises OSError.
+    table: results of all runs; found: their analysis. told: provenance. tuning: rows of `settings` and
+    `margins`, and a `chart`, which are shown first.
     """
     return write_whole(folder / FILE, campaign_page(plan, table, found, told, tuning))
 
@@ -59,7 +59,7 @@ def campaign_page(
     told: Mapping[str, Any],
     tuning: Mapping[str, Any] | None = None,
 ) -> str:
-    """Return the whole file."""
+    """Return the report of a campaign as one HTML file; arguments as of `write_page`."""
     variant, trajectory = table.texts("variant"), table.texts("trajectory")
     pairs = [(each.variant, each.trajectory) for each in found.groups]
     groups = [

@@ -92,7 +92,10 @@ class LocalWorkers:
 
 
 def carry_out_on(cluster: Cluster, recipe: RunRecipe, tasks: Iterable[RunTask], record: Record) -> None:
-    """Carry out runs on a cluster, which replaces its workers itself. Raises WorkersEnded."""
+    """Carry out runs on a cluster, which replaces its workers itself. Raises WorkersEnded.
+
+    tasks: the runs of `recipe`; record: called with each run's line of results.
+    """
     _on(cluster.executor, recipe, iter(tasks), cluster.threads, record, _plain_failures)
 
 

@@ -21,7 +21,10 @@ ROWS: Final = 5_000
 
 
 def write_table(plan: CampaignPlan, store: ResultStore, folder: Path) -> Path:
-    """Write the table of all runs; a file that is there is replaced when the new one is whole."""
+    """Write the table of all runs to `folder`; return its path. An older one is replaced when it is whole.
+
+    store: results of the runs.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -68,7 +71,10 @@ def _row(plan: CampaignPlan, store: ResultStore, run: int) -> dict[str, Any]:
 
 
 def passed(plan: CampaignPlan, result: str, figures: dict[str, float | None]) -> bool:
-    """Whether a run succeeded and meets every requirement."""
+    """Return whether a run succeeded and meets every requirement of its campaign.
+
+    result: the run's. figures: its figures of merit by name, None where a run has none.
+    """
     return result == SUCCESSFUL and all(
         (value := figures[name]) is not None and value <= limit
         for name, limit in plan.file.requirements.items()

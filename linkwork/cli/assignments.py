@@ -44,7 +44,11 @@ def read_values(
     *,
     speeds: bool = False,
 ) -> dict[str, float]:
-    """The same for coordinates of a machine that are known by name, or by alias: whether each is an angle."""
+    """Return values by name from texts like "shoulder_deg=30", in rad or m (speeds: per second).
+
+    machine: its name, for messages. angles: whether each coordinate is an angle; aliases: other names of
+    coordinates. Raises Misuse.
+    """
     whole = keys_of(with_aliases(angles, aliases), speeds=speeds)
     keys = {key: found for key, found in whole.items() if found.is_speed == speeds}
     found: dict[str, float] = {}

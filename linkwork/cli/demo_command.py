@@ -108,7 +108,7 @@ def files_of(name: str, demo: Demo, seconds: float | None = None, speed: float =
 
 
 def write_files(folder: Path, texts: Mapping[str, str]) -> list[Path]:
-    """Write them there; the folder is made where there is none."""
+    """Write texts by file name to a folder, which is made where there is none; return the paths."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")

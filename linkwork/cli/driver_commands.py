@@ -49,7 +49,10 @@ def show(finding: Finding, *, as_json: bool) -> Finding:
 
 
 def sum_up(found: list[Finding], about: dict[str, Any], *, as_json: bool) -> int:
-    """Print the end of a check, and return the exit status."""
+    """Print the end of a check, and return the exit status.
+
+    found: results of its exercises. about: keys that --json adds.
+    """
     failed = sum(finding.verdict == "failed" for finding in found)
     if as_json:
         rows = [{"name": each.name, "verdict": str(each.verdict), "text": each.text} for each in found]

@@ -177,7 +177,7 @@ def text_chart(
 
 
 def time_axis(begin_s: float, end_s: float, width: int = 100) -> str:
-    """The line below charts: the first and last time, s."""
+    """Return the line below a chart of `width` columns, with its first and last time (s)."""
     first, last = f"{begin_s:+.3f} s", f"{end_s:+.3f} s"
     return " " * (_LABEL + 1) + first + last.rjust(max(width - _LABEL - 2 - len(first), len(last) + 1))
 

@@ -138,7 +138,10 @@ def _say_import(found: Imported, rows: list[ImportFinding], target: Path) -> Non
 def import_page(
     found: Imported, model: dict[str, Any], rows: list[ImportFinding], provenance: dict[str, Any]
 ) -> str:
-    """Return the whole file."""
+    """Return the report of an import as one HTML file.
+
+    model: as `linkwork model --json` prints it. rows: findings. provenance: where and how the import ran.
+    """
     return render(
         "import.html",
         title=f"Import of {found.machine.name}",

@@ -66,8 +66,9 @@ def watch_telemetry(
     show_all: bool = False,
     units: Mapping[str, str | None] | None = None,
 ) -> dict[str, Any]:
-    """Show telemetry until Ctrl-C or for the given time; return the last sample, empty without any.
+    """Show telemetry until Ctrl-C or for `seconds`; return the last sample, empty without any.
 
+    client: asks whether a silent controller is there. endpoint, keys: of the telemetry. show: draw the table.
     homing: how the device found its zeros, in words; show_all: passive joints too, however many there are.
     units: rad or m of coordinates; of the signals, None of a digital one.
 
@@ -130,7 +131,11 @@ def view(
     *,
     show_all: bool = False,
 ) -> Group:
-    """Return one sample as a table: joints and task coordinates with reference and effort."""
+    """Return one sample as a table: joints and task coordinates with reference and effort.
+
+    homing: how the device found its zeros, in words. units: rad or m by coordinate, None of digital signals.
+    show_all: passive joints too.
+    """
     joints, efforts = sample["q"], sample["effort"]
     followed = {name for name, wanted in sample["reference"].items() if math.isfinite(wanted)}
     hidden = passive_joints(list(joints), {*efforts, *followed}, show_all=show_all)

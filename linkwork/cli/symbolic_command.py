@@ -63,7 +63,10 @@ _ROUND_OFF = 1e-12
 def linear(
     machine: Machine, where: str, coordinates: Sequence[str], out: Path | None, *, as_json: bool
 ) -> None:
-    """Derive, write and print the linear model."""
+    """Derive the linear model about the pose `where`, write it to `out`, and print it. Raises Misuse.
+
+    coordinates: independent ones that are the states; () chooses them.
+    """
     model = linear_model(machine, where, coordinates)
     try:
         if out is not None:

@@ -490,7 +490,11 @@ class Robot:
         damping_ratio: float | None = None,
         at_tick: int | None = None,
     ) -> RequestEffect:
-        """Change the gains of the error dynamics, within `controller.gain_bounds` of the machine file."""
+        """Change the gains of the error dynamics, within `controller.gain_bounds` of the machine file.
+
+        bandwidth_rad_s: ω; damping_ratio: ζ; None keeps the present one. at_tick: when it takes effect, None:
+        at once. Raises RequestError.
+        """
         given = {"bandwidth_rad_s": bandwidth_rad_s, "damping_ratio": damping_ratio, "at_tick": at_tick}
         return self._effect("set_gain", **given)
 

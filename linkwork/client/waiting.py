@@ -54,9 +54,9 @@ def reach(client: RequestClient, say: Say | None) -> None:
 
 
 def patiently(endpoint: str, method: str, ask: Callable[[], Any], say: Say | None) -> Any:
-    """Send a request, and repeat it while the answer is that loop or plant are still starting.
+    """Send a request by `ask`, and repeat it while the answer is that loop or plant are still starting.
 
-    Raises the error of the last try.
+    endpoint, method: name the request in remarks, which `say` shows. Raises the error of the last try.
     """
     if method not in WAITED_FOR:
         return ask()

@@ -199,7 +199,11 @@ class DerivedResult:
 
 
 def joint_results(model: SymbolicModel) -> list[DerivedResult]:
-    """X, H and Γ of every joint that has degrees of freedom, in the order of the file."""
+    """Return X, H and Γ of each joint with degrees of freedom, in the order of the file.
+
+    X: pose of the child's frame in the parent's. H: columns that give the twist from β, in the child's axes.
+    Γ: map from β to coordinate rates, left out where it is 1.
+    """
     places = Places.from_joints(model.mechanism.joints)
     moving = [joint for joint in model.mechanism.joints if joint.kind != "fixed"]
     return [each for joint in moving for each in _of_joint(model, joint, places)]

@@ -60,7 +60,11 @@ def move(
     text: str, target: Mapping[str, float], share: float = 0.15, speed: float = GENTLY, until: str = "",
     force_N: float = 0.0,
 ) -> DemoStep:  # fmt: skip
-    """A jerk-limited move to rest at `target` (rad or m by coordinate), or until a contact has this force."""
+    """Return a step with a jerk-limited move to rest at `target` (rad or m by coordinate).
+
+    text: what the step does. share: of the progress bar, relative to other steps. speed: fraction of the
+    limits. until, force_N: a contact, and the force at which the move ends.
+    """
     command = " ".join(["linkwork move", *(f"{name}={value:.9g}" for name, value in target.items())])
     command += f" --speed {speed:g}" if speed < 1.0 else ""
     more: dict[str, Any] = {"speed": speed}
@@ -72,7 +76,11 @@ def move(
 def follow(
     text: str, trajectory: Mapping[str, Any], measured: MeasuredPart | None = None, share: float = 0.7
 ) -> DemoStep:
-    """A trajectory in the form of a file for `linkwork send`. The machine must rest at its begin."""
+    """Return a step that follows a trajectory in the form of a file for `linkwork send`.
+
+    text: what the step does. measured: the part that figures and picture are about. share: of the progress
+    bar, relative to other steps. The machine must rest at its begin.
+    """
     return DemoStep(text, share, lambda at: at.robot.send(trajectory), measured, trajectory=trajectory)
 
 

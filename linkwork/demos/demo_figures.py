@@ -59,9 +59,11 @@ def recorded(
     ticks: Ticks,
     reached: Sequence[tuple[DemoStep, int]],
 ) -> DemoRun:
-    """The recording of a demo: `reached` are the measured steps that were begun, with their goals' numbers.
+    """Return the recording of a demo.
 
-    Raises ValueError when none was, or a tick of one is missing in the log.
+    seconds: measured length. units: rad or m by coordinate. ticks: the whole log. reached: the measured steps
+    that were begun, with their goals' numbers. Raises ValueError when none was, or a tick of one is missing
+    in the log.
     """
     parts = []
     for step, goal in reached:

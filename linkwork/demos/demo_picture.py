@@ -112,7 +112,7 @@ class DemoPicture:
     same_time: bool = True
 
     def write(self, recording: DemoRun, path: Path, title: str) -> None:
-        """Write it as PNG."""
+        """Write the picture of a recording as PNG."""
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
 

@@ -114,7 +114,10 @@ def press_caption(recording: DemoRun, contact: str) -> str:
 
 
 def force(add: Callable[..., Any], recording: DemoRun, contact: str) -> None:
-    """Draw the force from touch to release."""
+    """Draw wanted and measured force of a contact over time, from touch to release.
+
+    add: makes a panel of the picture.
+    """
     axes, forces = add(), forces_of(recording, contact)
     axes.plot(forces.time_s, forces.sensed, color=HUES[0], linewidth=2.4, alpha=0.45, label="force")
     axes.plot(forces.time_s, forces.wanted, color=ACCENT, linewidth=1.1, label="wanted")

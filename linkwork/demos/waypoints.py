@@ -38,7 +38,11 @@ def circle(
     center_m: Sequence[float], radius_m: float, rate_rad_s: float, seconds: float, ramp_s: float,
     of: Sequence[str] = (), **more: Any,
 ) -> dict[str, Any]:  # fmt: skip
-    """A circle in the plane of two coordinates, or a helix: with `pitch_speed_m_s`. Further keys follow."""
+    """Return a trajectory along a circle in the plane of the coordinates `of`, or along a helix without them.
+
+    center_m, radius_m, rate_rad_s, seconds: of the curve. ramp_s: time in which it is entered and left. more:
+    `pitch_speed_m_s`, and further keys of the trajectory.
+    """
     shape = {"center_m": [*center_m], "radius_m": radius_m, "rate_rad_s": rate_rad_s}
     if "pitch_speed_m_s" in more:
         shape["pitch_speed_m_s"] = more.pop("pitch_speed_m_s")

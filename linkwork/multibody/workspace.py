@@ -143,7 +143,7 @@ class Model(Struct):
                 value.flags.writeable = False
 
     def changed(self, values: Mapping[str, Floats]) -> Model:
-        """Return the same with other `values` (n each, as many as the field has) of some parameters."""
+        """Return this model with other values (n each, as many as the field has) of some parameters."""
         made = self.with_parameters(writable=True)
         for name, array in values.items():
             field = getattr(made, name)

@@ -55,11 +55,12 @@ def animate(
     parts: Mapping[str, Floats] | None = None,
     progress: Callable[[float], None] = lambda _: None,
 ) -> int:
-    """Write the machine moving through q (n × nq) at time_s (n); return the number of frames.
+    """Write the machine moving through q (n × nq) at time_s (n) as a GIF or MP4; return the number of frames.
 
-    parts: the centres (n × 3, m) of loose parts of its scene, by name.
+    fps: frames per second; speed: of the playback, 1 is real time. parts: the centres (n × 3, m) of loose
+    parts of its scene, by name. progress: called with the share that is drawn.
 
-    Raises ValueError for a name that does not end in .gif or .mp4, for MP4 where there is no ffmpeg, and as
+    Raises ValueError for a path that does not end in .gif or .mp4, for MP4 where there is no ffmpeg, and as
     `frames_of`; OSError where the file cannot be written.
     """
     if path.suffix.lower() not in FORMATS:

@@ -25,7 +25,7 @@ def save_figure(figure: Figure, path: Path, title: str, caption: str) -> None:
 
 
 def dress(axes: Axes, label: str, *, legend: bool = True, x: str = "", y: str = "") -> None:
-    """Title, grid and legend of one panel, and the names of its axes."""
+    """Set title, grid, legend and names of the axes (x, y) of one panel."""
     axes.set_title(label, loc="left", fontsize=10, color=INK)
     axes.set_xlabel(x, color=INK, fontsize=9)
     axes.set_ylabel(y, color=INK, fontsize=9)

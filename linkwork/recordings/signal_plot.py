@@ -71,7 +71,7 @@ class SignalPanel:
     bands: bool = False
 
     def displayed(self) -> SignalPanel:
-        """Return it in the units of people, ° and mm."""
+        """Return the panel in the units that people read: degrees and millimetres."""
         name, _, unit = self.title.partition(" / ")
         if unit not in SHOWN_IN:
             return self

@@ -174,7 +174,11 @@ class Chart:
         self._names.append(label)
 
     def interval(self, label: str, value: float, low: float, high: float, hue: int = 1) -> None:
-        """Add a value between the ends of its interval as a row; none is drawn for NaN. Zero is marked."""
+        """Add a value between the ends of its interval as a row; none is drawn for NaN. Zero is marked.
+
+        label: of the row. low, high: ends of the interval, in the unit of the axis. hue: number of its
+        colour.
+        """
         self._axes.set_xmargin(0.06)
         self._axes.axvline(0.0, color=_QUIET, linewidth=_THIN)
         for ends, width in ((low, high), _LINE), ((value, value), 5.0):
@@ -196,7 +200,7 @@ class Chart:
     @cached_property
     @_style()
     def svg(self) -> Markup:
-        """The drawing as an element of HTML, without identifiers and references."""
+        """Return the drawing as an SVG element for an HTML page, without identifiers that could repeat there."""
         from matplotlib.backends.backend_svg import FigureCanvasSVG
 
         self._end_axes()

@@ -132,7 +132,7 @@ def _number(found: dict[str, Any]) -> Number:
 
 
 def finite(value: Any) -> Any:
-    """Return the same data with null for numbers that JSON does not have, and plain lists and maps."""
+    """Return data as plain lists and maps, with null for numbers that JSON does not have."""
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
     if isinstance(value, Mapping):

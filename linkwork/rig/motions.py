@@ -88,7 +88,10 @@ class Motions:
 
     @property
     def beyond_a_limit(self) -> tuple[str, float]:
-        """A goal coordinate, and a position beyond its limit (or the joints' own). Raises NoMotion."""
+        """Return a goal coordinate, and a position 0.1 rad or m beyond its limit.
+
+        Raises NoMotion where no coordinate has limits.
+        """
         for name in self.coordinates:
             low, high = self._limits[name].position
             if math.isfinite(high) or math.isfinite(low):
@@ -170,7 +173,7 @@ class Motions:
 
 
 def slower(trajectory: Trajectory, speed: float) -> Trajectory:
-    """Return the same way at `speed` times the speed: a way-point with velocities has them scaled too."""
+    """Return a trajectory along the same path at `speed` (0 to 1) times its speed, velocities included."""
     points = []
     for point in trajectory["points"]:
         scaled = dict(point) | {"time_from_start_s": point["time_from_start_s"] / speed}

@@ -42,7 +42,7 @@ def pytest_load_initial_conftests(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """The marker, and an empty collection."""
+    """Declare the marker `rig`, and begin an empty collection of results; with --rig-out it is written there."""
     config.addinivalue_line("markers", MARKER)
     config.stash[COLLECTION] = Collection()
     folder = config.getoption("rig_out")

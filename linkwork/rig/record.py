@@ -282,7 +282,10 @@ class RigRecord(Brief, Happened):
         assert judged.holds, f"{bound!r}, at most {limit:g} is allowed"
 
     def noted(self, name: str, value: float, unit: str) -> MeasuredValue:
-        """A number of a test's own for the report, with the limit that it is compared with, if any."""
+        """Return a number of a test's own, which the report shows with the limit that it is compared with.
+
+        name, value, unit: as in the report.
+        """
         return self._measured(name, value, unit).note()
 
     # -- time --------------------------------------------------------------------------------------------

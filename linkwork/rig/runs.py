@@ -33,7 +33,11 @@ def run(
     settle_s: float,
     title: str,
 ) -> RigRecord:
-    """Follow a goal to its end and record it, see `RigUnderTest.run`. A map with "target" is a move.
+    """Follow a goal to its end and record it, see `RigUnderTest.run`.
+
+    goal: a trajectory, its file, or a map with "target" for a move; None records the machine as it is.
+    during: called while it runs. inject: faults. settle_s: time that is recorded afterwards. title: of the
+    record in the report.
 
     In real time with the rig's own simulated plant, a run that ends because this computer stalled is repeated
     a few times, with a note: it is no finding about the machine.

@@ -142,7 +142,11 @@ def capture_every(
     ended: Callable[[float], bool],
     said: Callable[[str], None],
 ) -> None:
-    """Capture at a fixed interval (s) until `ended(seconds to wait)`, which waits, returns True."""
+    """Capture the robot's pose every every_s seconds, until `ended` returns True.
+
+    lesson: receives the poses. ended(s): waits for this time, or until the user ends the lesson. said: shows
+    how many points there are.
+    """
     begun = time.monotonic()
     while True:
         if lesson.capture(robot.state, time.monotonic() - begun):

@@ -297,7 +297,10 @@ def _introduce(device: PlantDevice, obtained: Obtained, events: Events) -> None:
 
 
 def serve(device: PlantDevice, ending: DaemonEnd, events: Events) -> ExitCode:
-    """Run one pace after another until the daemon is asked to end, or its machine has failed."""
+    """Run one pace after another until the daemon is asked to end, or its machine has failed.
+
+    ending: tells whether it was asked to end. events: receives sessions and faults. Returns the exit status.
+    """
     paces = device.seat.terms.paces
     uncontrolled = not device.machinery.runs_by_itself and bool(refusals(device.machine))
     try:
@@ -322,9 +325,10 @@ def serve(device: PlantDevice, ending: DaemonEnd, events: Events) -> ExitCode:
 
 
 def find_home(hardware: Hardware, ending: EndRequested, events: Events) -> bool:
-    """Run the procedure in real time; False when the daemon is to end meanwhile.
+    """Run the driver's homing procedure in real time; False when the daemon is to end meanwhile.
 
-    Raises DriverFailed when the device reports a fault, or does not find its zero in time.
+    ending: whether it is to end. events: receives progress. Raises DriverFailed when the device reports a
+    fault, or does not find its zero in time.
     """
     timeout_s, period_s = hardware.machine.driver.homing_timeout_s, hardware.machine.plant.period_s
     events.say("homing", f"{hardware.description.name} searches for its zero for up to {timeout_s:g} s")

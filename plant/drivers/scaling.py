@@ -41,8 +41,10 @@ class Scaling:
     def from_device(
         self, reading: Reading, q: Floats, v: Floats, effort: Floats, temperature: Floats
     ) -> None:
-        """Write positions and velocities (sensors; 0 where none are sent), efforts and °C (motors), in the
-        file's order.
+        """Write a device's report to q, v, effort and temperature, in the machine file's order and units.
+
+        q, v (sensors): rad or m, and per second, 0 where none are sent. effort (motors): N m or N;
+        temperature (motors): °C.
         """
         np.multiply(reading.position[self._sensor_at], self._per_count, out=q)
         q += self._zero

@@ -47,8 +47,9 @@ def refined(
 ) -> Motion:
     """Return the motion with an error of at most `accuracy`, see `Motion.error`.
 
-    held: whether efforts are held over a sample, so that samples must become denser too. Raises ValueError
-    for an accuracy out of bounds, and AccuracyNotReached.
+    simulated: makes the motion with a step. method: the integrator; duration_s, dt (s), every: length, first
+    step, and steps from sample to sample. held: whether efforts are held over a sample, so that samples must
+    become denser too. Raises ValueError for an accuracy out of bounds, and AccuracyNotReached.
     """
     if not LEAST_ACCURACY <= accuracy < 1.0:
         raise ValueError(f"the accuracy must be between {LEAST_ACCURACY:g} and 1, not {accuracy}")

@@ -98,7 +98,11 @@ def refuse_switches(switches: Sequence[Switch], formulation: str) -> None:
 def perform(
     mechanism: Mechanism, work: Workspace, event: Switch, time_s: float, figures: NDArray[np.float64]
 ) -> SwitchedAt:
-    """Switch now, and account for it in the figures (a flat array). Raises ValueError where it is refused."""
+    """Switch a constraint in `work` at time_s; return what happened. Raises ValueError where it is refused.
+
+    event: the constraint, and whether it is switched on. figures (a flat array): energies and errors of the
+    run, which account for the loss.
+    """
     q = work.q.copy()
     try:
         done = switch(mechanism, work, event.constraint, event.action != "off", hold=event.action == "hold")

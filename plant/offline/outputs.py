@@ -70,7 +70,7 @@ class ReactionHistory(Brief):
         return {name: self._of(k) for k, name in enumerate(self.names)}
 
     def undetermined(self) -> ReactionHistory:
-        """Return the same with forces that are not numbers."""
+        """Return this history with NaN for all forces."""
         none = [np.full_like(each, np.nan) for each in (self.force_N, self.moment_N_m, self.effort)]
         return replace(self, force_N=none[0], moment_N_m=none[1], effort=none[2])
 
@@ -105,7 +105,7 @@ class ConstraintEfforts(Brief):
     effort: Floats
 
     def undetermined(self) -> ConstraintEfforts:
-        """Return the same with efforts that are not numbers."""
+        """Return these efforts with NaN for all values."""
         return replace(self, effort=np.full_like(self.effort, np.nan))
 
     def summary(self) -> dict[str, dict[str, object]]:

@@ -61,7 +61,11 @@ class GoalQueue:
         self._goals.pop(goal, None)
 
     def retime(self, goal: int, slot: int, words: int, duration_s: float, own: float) -> None:
-        """The loop follows it by another block."""
+        """Note that the loop follows a goal by another block.
+
+        slot, words: of the block in shared memory. duration_s: of its path. own: the speed that it has at
+        fraction 1.
+        """
         known = self._goals.get(goal)
         if known is not None:
             self._goals[goal] = replace(known, slot=slot, words=words, duration_s=duration_s, own=own)
@@ -90,9 +94,10 @@ class GoalQueue:
 def junction(
     handed: Handed, record: np.void | None, ahead_s: float, at_tick: int | None, period_s: float
 ) -> GoalBefore:
-    """The goal before a new one, for the planner.
+    """Return the goal before a new one, for the planner.
 
-    ahead_s: how far ahead the new one takes over, if not at a tick.
+    handed: its entry; record: of the newest tick. at_tick: when the new goal takes over; None: ahead_s from
+    now.
     """
     goal, slot, words, own = handed.goal, handed.slot, handed.words, handed.own
     if record is None or not handed.begun or int(record["goal_id"]) != handed.goal:

@@ -114,7 +114,11 @@ class Planning:
         slot: int = -1,
         requester: Requester | None = None,
     ) -> PendingResult[PlanResult]:
-        """Queue a job, and await its result; without room for it, its slot is free. Raises RequestError."""
+        """Queue a job of the planner, and await its result. Raises RequestError.
+
+        method, params: the request, encoded. start: returns the state of the machine when the job is sent.
+        slot: shared memory of the goal's block, -1 for none; where the queue is full the slot is freed.
+        """
         awaited: PendingResult[PlanResult] = PendingResult()
         try:
             self.submit(Job(method, params, start, awaited, slot, requester=requester))

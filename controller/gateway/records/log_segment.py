@@ -238,7 +238,10 @@ class Segment:
             return True
 
     def flush(self, *, close_chunk: bool) -> None:
-        """Flush complete chunks to the system; with `close_chunk` everything."""
+        """Hand complete chunks of the log to the operating system.
+
+        close_chunk: end the chunk that is being filled, too, so that the file has all that was logged.
+        """
         if close_chunk:
             self._end_idle()
             self._writer.flush()  # type: ignore[no-untyped-call]

@@ -53,7 +53,7 @@ def limits_named(bits: int) -> list[str]:
 
 
 def limits_told(bits: int) -> str:
-    """Return these limits as text, '' without a limit."""
+    """Return the limits of `Limited` in `bits` as text, '' without a limit."""
     return "; ".join(text for flag, text in _LIMITED.items() if bits & flag)
 
 
@@ -409,7 +409,7 @@ class Messages:
 
 
 def plain(value: Any) -> Any:
-    """Return the same data with None in place of numbers that are not finite."""
+    """Return plain data with None in place of numbers that are not finite."""
     if isinstance(value, dict):
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

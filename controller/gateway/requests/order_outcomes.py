@@ -29,7 +29,10 @@ from linkwork.protocol.laws import REST_LAW_NAMES
 
 
 def effect_map(method: str, effect: OrderEffect, text: str = "") -> dict[str, Any]:
-    """The answer of a request that an order carried out."""
+    """Return the answer of a request that an order carried out: tick, state and text.
+
+    method: of the request. effect: the order's outcome and record. text: added to the answer.
+    """
     nothing = effect.outcome is OrderOutcome.NOTHING_TO_DO
     return {
         "tick": int(effect.record["tick"]),
@@ -48,7 +51,11 @@ def assumed(machine: Machine) -> str:
 
 
 def refusal(method: str, effect: OrderEffect, wording: Messages, link_text: str) -> RequestError:
-    """Why an order was refused, from its record."""
+    """Return the error that says why an order was refused, from the record of the tick that refused it.
+
+    method: of the request. wording: texts of this machine. link_text: what is wrong with the link to the
+    plant.
+    """
     record, state = effect.record, State(int(effect.record["state"]))
     match effect.outcome:
         case OrderOutcome.REFUSED_STATE if not int(record["connected"]) and state is not State.ESTOP:
@@ -135,7 +142,10 @@ def _cancelled(code: ResultCode) -> str:
 
 
 def wrong_state(method: str, record: np.void, wording: Messages) -> RequestError:
-    """Return the refusal of a request that the present state does not allow."""
+    """Return the refusal of a request that the present state does not allow.
+
+    method: of the request. record: of the newest tick. wording: texts of this machine.
+    """
     state, phase = State(int(record["state"])), Phase(int(record["phase"]))
     name, hint = state.name.lower(), _HINTS.get(state, "")
     if state is State.FAULT:

@@ -58,7 +58,11 @@ class FollowInFrame(Follow):
         return track.known and least - slack <= moved <= most + slack
 
     def evaluate(self, ahead_s: float, theta: Floats, velocity: Floats, acceleration: Floats) -> None:
-        """Write the goal's motion (k each), with the weighted motion of the frame added."""
+        """Write the goal's motion (k each; rad or m, per s, per s²) `ahead_s` from now, frame included.
+
+        The motion of the frame counts by its weight, which rises and falls where the goal enters and leaves
+        the frame.
+        """
         super().evaluate(ahead_s, theta, velocity, acceleration)
         s, rate, change = self.path.rate_at(ahead_s) if ahead_s else self.path.here()
         w, w1, w2 = self._part.weight(s)

@@ -53,7 +53,11 @@ class WaitingGoals:
         return True
 
     def decided(self, goal: Follow | None, last: int, status: int, period_s: float) -> StartGoal | None:
-        """The first order that need not wait any longer, whether it may begin or not."""
+        """Return the first order that need not wait any longer; None without any. It may still be refused.
+
+        goal: the one under way. last, status: number of the newest goal and its GoalStatus. period_s: of a
+        tick.
+        """
         for order in self.waiting:
             begin = order.begin
             if not isinstance(begin, After | Splice) or self.has(begin.before):

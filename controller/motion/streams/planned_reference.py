@@ -69,7 +69,7 @@ class PlannedReference(ABC):
             self.limiter.step(follows=self.aim())
 
     def evaluate(self, ahead_s: float, theta: Floats, velocity: Floats, acceleration: Floats) -> None:
-        """Write the planned motion (k each) `ahead_s` later, at most two periods."""
+        """Write the planned motion (k each; rad or m, per s, per s²) `ahead_s` later, at most two periods."""
         if ahead_s <= 0.0:
             out = self._near[0]
         else:

@@ -188,9 +188,10 @@ def turn_limit(g: StreamStep, seconds: float) -> int:
 
 @part
 def region_limit(g: StreamStep, here: Floats, first: bool) -> int:
-    """The same for the points of the section `workspace`.
+    """Return the point of the section `workspace` beyond its region or speed, as HeldBack; 0 for none.
 
-    here (m × 4): overshoots and square of the speed at the present pose.
+    here (m × 4): overshoots and square of the speed at the present pose. first: try the limits of the motion,
+    not those of a stop.
     """
     w = g.w
     if len(g.points) == 0:

@@ -103,7 +103,10 @@ def target_at(points: Matrix, last: int, count: int, stamp: float, out: Matrix) 
 
 @kernel
 def between(start: Matrix, end: Matrix, period: float, t: float, out: Matrix) -> None:
-    """Write the quintic from one state (k × 3: position, velocity, acceleration) to another, t after it."""
+    """Write the quintic from one state to another, t seconds after the first, to `out`.
+
+    start, end, out (k × 3): position, velocity, acceleration; period (s): from start to end.
+    """
     h = period
     x = t / h
     for i in range(len(out)):

@@ -157,10 +157,10 @@ class Efforts:
         return speed
 
     def stopping(self, duration_s: float) -> Floats:
-        """Return the block's table of stopping limits (3 × windows), see `stopping_tables`.
+        """Return the block's table of stopping limits (3 × windows; 1/s, 1/s, 1/s²), see `stopping_tables`.
 
-        The limits are those of efforts and the joints' own acceleration and jerk limits. A stop adds at most
-        the acceleration limit of each joint to the path's own demand.
+        duration_s: of the path. The limits are those of efforts and the joints' own acceleration and jerk
+        limits. A stop adds at most the acceleration limit of each joint to the path's own demand.
         """
         walk, joints = self._walk, self._machine.joints
         speed = np.maximum(np.abs(walk.q1), 1e-12)

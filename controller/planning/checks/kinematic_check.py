@@ -118,7 +118,10 @@ def share_of_range(value: float, low: float, high: float, sign: float) -> float:
 
 
 def rate(quantity: str, name: str, unit: str, values: Floats, limit: float, power: int) -> LimitCheck:
-    """Return the demand of a rate `values` (samples) that grows with this power of the speed."""
+    """Return the demand of a rate `values` (samples) that grows with this power of the speed.
+
+    quantity, name, unit: of the demand in reports. limit: in this unit.
+    """
     sample = int(np.argmax(np.abs(values)))
     value = float(values[sample])
     used = abs(value) / limit

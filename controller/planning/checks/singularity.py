@@ -54,7 +54,7 @@ def smallest_singular_value(mechanism: Mechanism, chosen: Sequence[int], q: Floa
 
 
 def dependent(mechanism: Mechanism, chosen: Sequence[int], q: Floats) -> list[int]:
-    """Return those of the coordinates whose rates at q (nq) depend on each other.
+    """Return the coordinates (of `chosen`) whose rates at q (nq) depend on each other.
 
     Empty where they are independent. A coordinate without a rate at q depends on none and is returned.
     """

@@ -130,7 +130,11 @@ class Actions:
         self._in_frame = any(point.frame is not None for point in trajectory.points or ())
 
     def planned(self, begin: GoalBegin) -> PlannedActions:
-        """Check all of them. Raises RequestError with the field that is wrong, and what is allowed."""
+        """Check events, followers, condition and captures of a trajectory, and return them as planned.
+
+        begin: the machine where the goal begins. Raises RequestError with the field that is wrong, and what
+        is allowed.
+        """
         given = self._given
         followers, speeds = self._followers(given.follow)
         rows, numbers, report = self._events(given.events, begin)

@@ -48,7 +48,7 @@ class Path:
         return float(self.knots[-1])
 
     def stretched(self, factor: float) -> Path:
-        """Return the same path, `factor` times as slow everywhere."""
+        """Return this path, `factor` times as slow everywhere."""
         scale = factor ** -np.arange(self.values.shape[1], dtype=np.float64)
         first, last = self.full_speed
         return replace(
@@ -104,7 +104,7 @@ class Path:
         return replace(self, knots=knots - first, values=values[:, :rows], full_speed=(0.0, last - first))
 
     def backwards(self) -> Path:
-        """Return the same path in the opposite direction."""
+        """Return this path in the opposite direction."""
         signs = (-1.0) ** np.arange(self.values.shape[1])
         knots = self.duration_s - self.knots[::-1]
         first, last = self.full_speed

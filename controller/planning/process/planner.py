@@ -174,7 +174,10 @@ def _warnings(machine: Machine, given: Trajectory) -> dict[str, list[str]]:
 def actions_of(
     machine: Machine, given: Trajectory, path: Path, walk: Walk, begin: GoalBegin
 ) -> PlannedActions:
-    """Plan what a trajectory does beside moving. Raises RequestError."""
+    """Plan what a trajectory does beside moving: events, followers, condition, captures. Raises RequestError.
+
+    given: the trajectory as requested; path, walk: as admitted; begin: where the goal begins.
+    """
     points = given.points
     times = np.zeros(0) if points is None else path.knots[len(path.knots) - len(points) :]
     return Actions(machine, given, walk, times).planned(begin)

@@ -125,7 +125,10 @@ def serve(sets: Sets, jobs: int, answers: int, keep: Store, read: Words) -> None
 
 
 def answers_to(data: bytes, reader: FrameReader, sets: Sets, keep: Store, read: Words) -> Iterator[bytes]:
-    """Yield the frames that answer the jobs completed by these bytes. Raises BadFrame."""
+    """Yield the frames that answer the jobs completed by these bytes. Raises BadFrame.
+
+    data: bytes from the pipe; reader: keeps incomplete frames. sets, keep, read: as of `answer`.
+    """
     reader.feed(data)
     while (body := reader.next()) is not None:
         job = read_job(body)
@@ -133,7 +136,11 @@ def answers_to(data: bytes, reader: FrameReader, sets: Sets, keep: Store, read: 
 
 
 def answer(sets: Sets, job: PlanJob, keep: Store, read: Words) -> PlanAnswer:
-    """The answer to one job, for the machine under the constraints that hold."""
+    """Return the answer to one job, for the machine under the constraints that hold.
+
+    sets: the machine under each set of constraints. keep: writes a goal block to a slot; read: returns a
+    slot's words.
+    """
     try:
         with np.errstate(over="raise", invalid="raise", divide="raise"):
             return PlanAnswer(job.id, _result(sets, job, keep, read))

@@ -32,7 +32,11 @@ class LinkShapes:
         pose: FramePose,
         rgba: Sequence[float] | None = None,
     ) -> None:
-        """Add a box, cylinder, capsule or sphere; sizes (m) as of `machine.visuals.VisualShape`."""
+        """Add a shape to a link. kind: box, cylinder, capsule or sphere; others are left out with a remark.
+
+        sizes (m): as of `machine.visuals.VisualShape`. pose: of the shape in the link's frame. rgba: its
+        colour, 0 to 1.
+        """
         if kind not in _SIZES or len(sizes) != _SIZES[kind] or not min(sizes) > 0.0:
             self.leave_out(f"of type {kind}" if kind not in _SIZES else "without a size")
             return
@@ -46,7 +50,10 @@ class LinkShapes:
         pose: FramePose,
         rgba: Sequence[float] | None = None,
     ) -> None:
-        """Add a mesh: its URI or path; where there is no such file, or in another format, it is left out."""
+        """Add a mesh to a link; one without a file, or in an unknown format, is left out with a remark.
+
+        where: its URI or path. scale (3). pose: of the mesh in the link's frame, m. rgba: its colour, 0 to 1.
+        """
         try:
             path = self._packages.resolved(where, "", 0) if isinstance(where, str) else where
             path = self._packages.within(path, "", 0)
@@ -112,7 +119,10 @@ class PackagePaths:
         raise ImportProblem(source, line, text, "name its folder with --package NAME=DIR")
 
     def resolved(self, uri: str, source: str, line: int) -> Path:
-        """Return the path of package://NAME/…, model://NAME/… or file:///…, or of one relative to `home`."""
+        """Return the path of package://NAME/…, model://NAME/… or file:///…, or of one relative to `home`.
+
+        source, line: where the URI stands, for errors. Raises ImportProblem.
+        """
         scheme, found, rest = uri.partition("://")
         if not found or scheme == "file":
             return self.within(self.home / (rest or uri), source, line)

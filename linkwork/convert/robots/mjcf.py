@@ -42,7 +42,11 @@ _FOLDERS = {"mesh": "meshdir", "hfield": "meshdir", "skin": "meshdir", "texture"
 def read_mjcf(
     main: XmlElement, packages: PackagePaths, seconds: float = SECONDS, *, as_tree: bool = False
 ) -> RobotModel:
-    """Read a robot, without `connect` and `weld` with `as_tree`. Raises ImportProblem."""
+    """Read a robot from MJCF, as MuJoCo compiles it in a child process. Raises ImportProblem.
+
+    packages: where meshes are. seconds: time that compiling may take. as_tree: leave `connect` and `weld`
+    out.
+    """
     path = Path(main.file)
     lines = _checked_lines(main, packages)
     try:

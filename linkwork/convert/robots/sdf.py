@@ -150,7 +150,10 @@ def read_sdf(root: XmlElement, packages: PackagePaths, *, as_tree: bool = False)
 
 
 def add_closing_joints(robot: RobotModel, root: XmlElement, packages: PackagePaths) -> None:
-    """Add the joints of SDF that close loops of another tree, as <gazebo> of a URDF has them."""
+    """Add the joints of SDF that close loops to a tree of another format, as <gazebo> of a URDF has them.
+
+    robot: receives them. root: the element with <gazebo>. packages: where included models are.
+    """
     reader = _Reader(root, packages, (1, 6))  # of Gazebo, with `use_parent_model_frame`
     reader.close_tree(robot, root.all("gazebo/joint"))
 

@@ -92,7 +92,10 @@ _LOOPS: dict[str, ClosureType] = {
 
 
 def read_urdf(root: XmlElement, packages: PackagePaths, *, as_tree: bool = False) -> RobotModel:
-    """Read a robot, without closures with `as_tree`. Raises ImportProblem with file and line."""
+    """Read a robot from URDF. Raises ImportProblem with file and line.
+
+    root: the element <robot>. packages: where meshes are. as_tree: leave closures out.
+    """
     links = [_link(element) for element in root.all("link")]
     remarks = _add_shapes(root, packages, links)
     elements = [each for each in root if each.tag in ("joint", "drake:joint")]

@@ -132,7 +132,11 @@ def assemble(
 def assemble_workspace(
     mechanism: Mechanism, w: Workspace, tolerance: float = 1e-12, most: int = 100
 ) -> AssembledState:
-    """Assemble a workspace in place, with its state, targets and switches; its ordinary rank is set."""
+    """Assemble a workspace in place, with its state, targets and switches; its ordinary rank is set.
+
+    tolerance: largest scaled residual |Φ| of an assembled pose (typical lengths or rad); most: iterations.
+    Raises AssemblyError.
+    """
     w.ranking[:] = 0.0
     iterations = _close(mechanism, w, tolerance, most)
     w.ranking[:] = 0.0

@@ -95,7 +95,10 @@ def accelerate(
     formulation: Formulation = "projected",
     gamma: float | None = None,
 ) -> Acceleration:
-    """Compute `acceleration` in place for state, effort, targets and switches of a workspace."""
+    """Compute `acceleration` in place for state, effort, targets and switches of a workspace.
+
+    formulation, gamma, errors: as of `acceleration`.
+    """
     w.choice[0] = FORMULATIONS.get(formulation, 0)
     constrained_forward_dynamics(*w.arguments)
     if formulation in ("lagrange", "kkt"):

@@ -57,7 +57,10 @@ def reflect_back(factored: Matrix, reflected: Floats, rank: int, b: Floats) -> N
 
 @part
 def exchange_back(exchanges: Floats, rank: int, x: Floats) -> None:
-    """x := P x, for x (n)."""
+    """x := P x, for x (n): undo the exchanges of columns of a pivoted QR.
+
+    exchanges (n): in step k column k was exchanged with column exchanges[k]; rank: number of steps.
+    """
     for k in range(rank - 1, -1, -1):
         best = int(exchanges[k])
         x[k], x[best] = x[best], x[k]

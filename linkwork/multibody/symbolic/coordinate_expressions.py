@@ -47,7 +47,10 @@ def place_frame(placed: PlacedFormula, tree: SymbolicTree, axes: Rotation, motio
 
 
 def axis_rates(tree: SymbolicTree, axis: Triple, motion: WorldMotion) -> tuple[Triple, Triple]:
-    """ω × a and ω̇ × a + ω × (ω × a)."""
+    """Return the first and second time derivative of a body-fixed axis a: ω × a and ω̇ × a + ω × (ω × a).
+
+    axis: a in world axes. motion: ω and ω̇ of the body, world axes.
+    """
     tape = tree.tape
     first = tape.cross(motion.turning, axis)
     return first, tape.add(tape.cross(motion.turning_rate, axis), tape.cross(motion.turning, first))

@@ -121,7 +121,10 @@ def program_of(model: SymbolicModel, name: str, about: str, drive: Drive | None 
 
 
 def function(model: SymbolicModel, name: str, about: str, parts: list[NamedResult]) -> Function:
-    """A function that computes these parts, with the definitions that they rest on."""
+    """Return a function that computes some results, with the definitions that they rest on.
+
+    name, about: of the function in the generated file. parts: the results, in the order of its outputs.
+    """
     results = [entry for part in parts for entry in part.entries]
     definitions = model.tape.needed(results)
     seen: set[Expression] = set()

@@ -81,9 +81,10 @@ def count(tests: Sequence[TestFindings]) -> Counts:
 
 
 def machine_report(machine: Machine, label: str, collected: Collected, problem: str = "") -> MachineReport:
-    """Result of a session with one machine, without evidence from its logs.
+    """Return the result of a session with one machine, without evidence from its logs.
 
-    Tests that were chosen but not done are `not run`.
+    label: the machine in the report. collected: verdicts of its tests; those that were chosen but not done
+    are `not run`. problem: why the session ended early.
     """
     problem = without_paths(problem)
     done = {test.node for test in collected.tests}

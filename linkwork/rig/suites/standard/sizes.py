@@ -28,7 +28,10 @@ BEGINS_AT = 0.3
 
 
 def struck(rig: RigUnderTest, entry: dict[str, Any], settle_s: float = 0.3) -> RigRecord:
-    """Run the machine's fast motion with a fault that begins at BEGINS_AT of it."""
+    """Return the record of the machine's fast motion with a fault that begins at BEGINS_AT of it.
+
+    entry: the fault, as in a timeline. settle_s: time that is recorded after the motion.
+    """
     motion = rig.motions.fast
     begin_s = BEGINS_AT * duration_s(motion)
     return rig.run(motion, inject={**entry, "after_s": begin_s}, settle_s=settle_s)
