@@ -52,11 +52,7 @@ class Machinery(Protocol):
 
     @property
     def homing(self) -> dict[str, Any] | None:
-        """Homing of the machine, for the welcome; None for a simulated one.
-
-        `by`: device, here or procedure (the file's `driver.homing`); `zero`: sensor → where the joint is (rad
-        or m) as the device's sensor reads 0.
-        """
+        """How the machine was homed, for the welcome; None for a simulated one."""
         ...
 
     @property

@@ -36,10 +36,7 @@ class NotDecodable(ValueError):
 
 
 def decode(data: bytes | memoryview, *, most_list: int = MOST_ITEMS, most_map: int = MOST_ITEMS) -> Any:
-    """The one value in these bytes: plain data, with text as keys of maps. Raises NotDecodable.
-
-    Of a key that is given twice the last value is used. Extension types are refused.
-    """
+    """Return the one value in these bytes: plain data, with text as keys of maps. Raises NotDecodable."""
     try:
         # Lists, not tuples: a hostile header that claims a long list then costs address space, not memory.
         content = msgpack.unpackb(data, max_array_len=most_list, max_map_len=most_map, max_ext_len=0)

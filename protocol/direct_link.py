@@ -28,7 +28,7 @@ class ControllerEnd(Protocol):
         ...
 
     def receive_until(self, deadline_ns: int) -> bytes | None:
-        """As `receive`, waiting until this time of CLOCK_MONOTONIC."""
+        """Receive as `receive` does, waiting until this time of CLOCK_MONOTONIC (ns)."""
         ...
 
     def receive_latest(self, most: int = LATEST_DRAIN) -> tuple[bytes | None, int]:
@@ -70,7 +70,7 @@ class PlantEnd(Protocol):
         ...
 
     def receive_until(self, deadline_ns: int) -> tuple[bytes, bytes] | None:
-        """As `receive`, waiting until this time of CLOCK_MONOTONIC."""
+        """Receive as `receive` does, waiting until this time of CLOCK_MONOTONIC (ns)."""
         ...
 
 

@@ -145,7 +145,7 @@ def check_path(path: Path) -> Path:
 
 
 def ipc_path(endpoint: str) -> Path | None:
-    """The path of an ipc endpoint; None for tcp and abstract names. Raises EndpointError for no endpoint."""
+    """Return the path of an ipc endpoint; None for tcp and abstract names. Raises EndpointError."""
     name = endpoint.removeprefix("ipc://")
     if name == endpoint:
         found = re.fullmatch(_TCP, endpoint)

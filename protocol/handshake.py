@@ -39,7 +39,7 @@ class Message(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
 
     def pack(self) -> bytes:
-        """The frame."""
+        """Return the message as the bytes of one frame."""
         packed: bytes = msgpack.packb(self.model_dump(mode="json"))
         return packed
 
@@ -65,7 +65,7 @@ class Hello(Message):
     """Optional parts of this protocol that the controller uses; left out where there are none."""
 
     def pack(self) -> bytes:
-        """The frame."""
+        """Return the greeting as the bytes of one frame."""
         packed: bytes = msgpack.packb(self.model_dump(mode="json", exclude=_empty(self, "features")))
         return packed
 
@@ -124,7 +124,7 @@ class Welcome(Message):
     """Optional parts of this protocol that the plant carries."""
 
     def pack(self) -> bytes:
-        """The frame."""
+        """Return the welcome as the bytes of one frame."""
         absent = _empty(self, "homing", "simulation", "features")
         packed: bytes = msgpack.packb(self.model_dump(mode="json", exclude=absent))
         return packed

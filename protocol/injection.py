@@ -150,7 +150,7 @@ def inject_id(data: bytes) -> int:
 
 
 def read_lost(data: bytes) -> LostMessage | None:
-    """The message, when these bytes are a `lost`; None when they are something else, or unreadable."""
+    """Return the message `lost` in these bytes; None when they are something else, or unreadable."""
     try:
         content = read_map(data)
         return read_as(LostMessage, content) if content.get("type") == "lost" else None

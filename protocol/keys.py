@@ -47,7 +47,7 @@ class AllowedKeys:
         self._known: tuple[_Signature, dict[bytes, Role]] = ((), {})
 
     def role_of(self, key: bytes) -> Role | None:
-        """The role of this public key; None where it may not connect."""
+        """Return the role of a public key; None where it may not connect."""
         signature, roles = self._known
         found = _signature(self._folder)
         if found != signature:

@@ -124,7 +124,7 @@ class LawKind(IntEnum):
 
     @property
     def label(self) -> str:
-        """Its name in files, requests and logs."""
+        """Name of the law in files, requests and logs."""
         return self.name.lower()
 
 

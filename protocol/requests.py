@@ -398,7 +398,7 @@ def _decoded_or_refused(method: str, raw: bytes | memoryview) -> object:
 
 
 def check_params(method: str, content: object, aliases: Mapping[str, str] = NO_ALIASES) -> Any:
-    """As `read_params`, from plain data instead of bytes."""
+    """Return the parameters of a request from plain data, checked as `read_params` checks bytes."""
     request = REQUESTS[method]
     if content is None:
         content = {}

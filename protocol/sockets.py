@@ -405,7 +405,7 @@ class DeviceClient(_Dealer):
         self._ended = False
 
     def close(self, flush_ms: int = 0) -> None:
-        """As every socket; the monitor of the connection closes first."""
+        """Close the socket, and first the monitor of its connection."""
         if not self.socket.closed:
             self.socket.disable_monitor()
             self._ends.close(linger=0)
@@ -475,7 +475,7 @@ class Publisher(_Socket):
             self._topics.add(beginning)
 
     def send(self, topic: bytes, payload: bytes) -> None:
-        """Publishes one message of exactly two frames."""
+        """Publish one message of exactly two frames: topic and payload."""
         self._send_frame(topic, _SNDMORE | _NOBLOCK)
         self._send_frame(payload, _NOBLOCK)
 

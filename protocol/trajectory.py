@@ -97,14 +97,14 @@ class Curve(ValidatedRequest):
 
     @property
     def shape(self) -> LineCurve | Circle | Helix:
-        """The one curve that is given."""
+        """Return the one curve that is given: a line, a circle or a helix."""
         found = self.line or self.circle or self.helix
         assert found is not None, "read_trajectory has made sure"
         return found
 
     @property
     def leaves_plane(self) -> bool:
-        """Whether it moves along the third axis."""
+        """Whether the curve moves along the third axis."""
         shape = self.shape
         if isinstance(shape, LineCurve):
             return shape.from_m[2] != shape.to_m[2]
@@ -260,7 +260,7 @@ class Trajectory(TaskParams):
 
     @property
     def acts(self) -> bool:
-        """Whether it does more than move."""
+        """Whether the trajectory does more than move: events, followers, captures or a condition."""
         return bool(self.events or self.capture or self.follow or self.until)
 
 

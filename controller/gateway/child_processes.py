@@ -20,7 +20,7 @@ class LoopProcess(Protocol):
 
     @property
     def pid(self) -> int:
-        """Process id."""
+        """Process id of the loop."""
         ...
 
     @property
@@ -30,7 +30,7 @@ class LoopProcess(Protocol):
 
     @property
     def alive(self) -> bool:
-        """Whether it still runs."""
+        """Whether the loop still runs."""
         ...
 
     @property
@@ -43,7 +43,7 @@ class LoopProcess(Protocol):
         ...
 
     def kill(self) -> None:
-        """End it without asking."""
+        """Kill the loop process."""
         ...
 
     def close(self) -> None:
@@ -58,12 +58,12 @@ class PlannerProcess(Protocol):
 
     @property
     def pid(self) -> int:
-        """Process id."""
+        """Process id of the planner."""
         ...
 
     @property
     def alive(self) -> bool:
-        """Whether it still answers."""
+        """Whether the planner still answers."""
         ...
 
     def fileno(self) -> int:
@@ -79,7 +79,7 @@ class PlannerProcess(Protocol):
         ...
 
     def close(self) -> None:
-        """End it."""
+        """End the planner."""
         ...
 
 

@@ -89,7 +89,7 @@ class LoopHost:
         return self._process is None or self._process.wait(timeout_s)
 
     def kill(self) -> None:
-        """End it without asking; the plant's watchdog brakes the machine."""
+        """Kill the loop process; the plant's watchdog brakes the machine."""
         if self._process is not None:
             self._process.kill()
 

@@ -202,7 +202,10 @@ def tick_of(
     layout: RecordLayout,
     slot: Callable[[int], NDArray[np.float64]],
 ) -> Tick | SwitchingTick:
-    """The tick of a machine: one that publishes more than usual where the machine file asks for it."""
+    """Return the tick of a machine: a `PublishingTick` where the machine file asks for reactions.
+
+    layout: of its records. slot: gives a goal slot's words.
+    """
     build = Tick
     if machine.controller.publish:
         build = PublishingTick
@@ -226,7 +229,7 @@ class LossWindow:
         return self._count / len(self._lost)
 
     def clear(self) -> None:
-        """Forgets."""
+        """Forget all periods."""
         self._lost[:] = bytes(len(self._lost))
         self._count = 0
 

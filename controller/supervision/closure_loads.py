@@ -59,7 +59,7 @@ class BearingLoads:
         return self.worst >= 0
 
     def fault(self) -> tuple[FaultCode, int, float, float] | None:
-        """The fault of what `look` found; None where such a load only limits the motion."""
+        """Return the fault of the load that `look` found; None where such a load only limits the motion."""
         if self.worst < 0 or not self._faults[self.worst]:
             return None
         at = self.worst

@@ -51,7 +51,7 @@ class OutputSignals:
             self._device_tick = inputs.device_tick
 
     def act(self, goal: Follow | None) -> None:
-        """Set what the goal under way sets in this tick, after the orders; None without a goal."""
+        """Set the outputs that the goal under way (None: no goal) sets in this tick, after the orders."""
         if self.path.act(goal):
             self._settling = SETTLES_TICKS
 

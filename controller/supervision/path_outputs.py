@@ -86,7 +86,7 @@ class PathOutputs:
         self._followers: list[SpeedOutput] = []
 
     def act(self, goal: Follow | None) -> bool:
-        """Set the outputs of this tick by the goal under way, None without one; whether one changed."""
+        """Set the outputs of this tick by the goal under way, if any; return whether one changed."""
         changed = False
         if goal is not self._goal:
             changed = self._change(goal)

@@ -130,7 +130,7 @@ class WitnessedSimulator(Simulator):
         self.truth: Floats = np.zeros((RING_RECORDS, len(self.q)))
 
     def integrate(self, periods: int = 1) -> None:
-        """As the simulator's own."""
+        """Advance as the simulator does, and keep the true positions of each period."""
         for _ in range(periods):
             self.truth[self.tick % RING_RECORDS] = self.q
             super().integrate()
@@ -173,7 +173,7 @@ class InProcessRun:
         self._script = self._orders()
 
     def run(self) -> RunEnd:
-        """Carry it out; call it once. Never raises for what the machine does."""
+        """Carry out the run; call this once. Never raises for what the machine does."""
         try:
             with suppress(_RunOver):
                 take_turns(self._loop, self._end)

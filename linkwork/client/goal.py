@@ -104,7 +104,7 @@ class Goal:
         return self._result
 
     def cancel(self) -> None:
-        """End it by a stop on its path; `wait` then raises GoalFailed with CANCELLED."""
+        """End the goal by a stop on its path; `wait` then raises GoalFailed with CANCELLED."""
         self.robot.request("cancel", goal=self.number)
 
     def apply_event(self, event: str, params: Mapping[str, Any]) -> None:

@@ -200,7 +200,7 @@ class Chart:
     @cached_property
     @_style()
     def svg(self) -> Markup:
-        """Return the drawing as an SVG element for an HTML page, without identifiers that could repeat there."""
+        """Return the drawing as an SVG element for an HTML page, without identifiers and references."""
         from matplotlib.backends.backend_svg import FigureCanvasSVG
 
         self._end_axes()

@@ -15,7 +15,10 @@ _PARTS = ("linkwork", "numpy", "pyzmq", "pytest")
 
 
 def provenance(words: Sequence[str], seconds: float) -> dict[str, Any]:
-    """As plain data. words: the command line, with paths without folders. seconds: its duration."""
+    """Return how and where a report was made, as plain data.
+
+    words: the command line, with paths without folders. seconds: its duration.
+    """
     return {
         "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "took_s": round(seconds, 1),

@@ -48,7 +48,7 @@ class FaultDetection:
 
     @property
     def came(self) -> bool:
-        """Whether one of the codes was latched."""
+        """Whether one of the expected codes was latched."""
         watchdog = any(one["braked_after_ticks"] is not None for one in self._record.kills)
         names = [name for _, name in self._record.incidents] + ["DEVICE_WATCHDOG"] * watchdog
         return any(name in self._names for name in names)

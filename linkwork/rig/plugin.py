@@ -42,7 +42,7 @@ def pytest_load_initial_conftests(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the marker `rig`, and begin an empty collection of results; with --rig-out it is written there."""
+    """Declare the marker `rig`, and begin a collection of results; with --rig-out it has a file."""
     config.addinivalue_line("markers", MARKER)
     config.stash[COLLECTION] = Collection()
     folder = config.getoption("rig_out")
@@ -62,7 +62,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Machines one after the other, so that each has to be started only once."""
+    """Order tests by machine, so that each machine has to be started only once."""
     order: dict[str, int] = {}
     for item in items:
         order.setdefault(_machine_of(item), len(order))
@@ -71,7 +71,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """The plan."""
+    """Keep the plan: the tests that were chosen."""
     if COLLECTING in session.config.stash:
         session.config.stash[COLLECTING].plan([item.nodeid for item in session.items if is_rig_test(item)])
 

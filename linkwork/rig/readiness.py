@@ -39,7 +39,7 @@ class HomePose:
 
     @classmethod
     def of(cls, machine: Machine, state: StateResult) -> Self:
-        """Take them from a state."""
+        """Return the pose of a state: positions of goal coordinates (rad or m), and outputs."""
         positions = {**state["q"], **state["coordinates"]}
         coordinates = {name: positions[name] for name in machine.goal_coordinates}
         outputs = {each.name: state["signals"][each.name] for each in machine.outputs}

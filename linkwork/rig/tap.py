@@ -186,7 +186,7 @@ class TruthTap:
         return newest[0] * self._period_s > time_s and max(speeds, default=0.0) <= AT_REST
 
     def truth(self, machine: Machine, first: int, last: int | None) -> PlantTruth | None:
-        """The plant's ticks from `first` to `last` (None: the newest); None where none are there."""
+        """Return the plant's ticks from `first` to `last` (None: the newest); None where there are none."""
         if not self._rows:
             return None
         rows = np.concatenate(self._rows)

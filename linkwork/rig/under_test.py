@@ -153,7 +153,7 @@ class RigUnderTest:
 
     @cached_property
     def holds_effort(self) -> bool:
-        """Whether it needs effort to rest at home."""
+        """Whether the machine needs effort to rest at home."""
         self.ready()
         self.pass_time(0.01)
         return any(abs(effort) > 1e-6 for effort in self.state["effort"].values())

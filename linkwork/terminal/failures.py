@@ -56,8 +56,10 @@ def run(main: Callable[[], Any], *, as_json: bool) -> int:
 
 
 def explain(error: Exception) -> tuple[int, dict[str, Any]]:
-    """The exit status of an error and its message as plain data. Reraises unknown exceptions, which are
-    defects."""
+    """Return the exit status of an error, and its message as plain data.
+
+    Reraises unknown exceptions, which are defects.
+    """
     from linkwork.protocol.errors import EndpointError, NobodyThere, RequestError, Taken
 
     match error:

@@ -35,19 +35,19 @@ def _console() -> Console:
 
 
 def emit(content: Mapping[str, Any]) -> None:
-    """The one JSON object of a command with --json. Numbers that JSON does not have become null."""
+    """Print the one JSON object of a command with --json. Numbers that JSON does not have become null."""
     sys.stdout.write(json.dumps(_finite(content), ensure_ascii=False) + "\n")
     sys.stdout.flush()
 
 
 def say(text: str) -> None:
-    """A line of a command's answer, plain, on standard output."""
+    """Print a line of a command's answer on standard output."""
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
 
 
 def show(content: Table) -> None:
-    """A table that is part of a command's answer, on standard output."""
+    """Print a table that is part of a command's answer on standard output."""
     from rich.console import Console
 
     Console(highlight=False, soft_wrap=True).print(content)
@@ -67,7 +67,7 @@ def complain(text: str) -> None:
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    """A plain table; the first column is text, the others are numbers."""
+    """Return a plain table; the first column is text, the others are numbers."""
     from rich.table import Table
 
     made = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
@@ -79,7 +79,7 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> 
 
 
 def number(value: float | None) -> str:
-    """A number for people: six significant digits, 0 for round-off, a dash where there is none."""
+    """Return a number as people read it: six significant digits, 0 for round-off, a dash for none."""
     if value is None or not math.isfinite(value):
         return "–"
     return f"{rounded(value):.6g}"
@@ -97,7 +97,7 @@ def _finite(value: Any) -> Any:
 
 @contextmanager
 def goal_bar(console: Console, what: str) -> Iterator[Callable[..., None]]:
-    """A bar for one goal, where standard error is a terminal; call the result with 0 … 1 and a text."""
+    """Show a bar for one goal, where standard error is a terminal; call the result with 0 … 1 and a text."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"))
@@ -108,9 +108,10 @@ def goal_bar(console: Console, what: str) -> Iterator[Callable[..., None]]:
 
 @contextmanager
 def run_bar(console: Console, what: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar for many runs with an estimate of the end; call the result with the numbers done and of all.
+    """Show a bar for many runs, with an estimate of the end.
 
-    Where standard error is no terminal there is a line for each tenth.
+    Call the result with the numbers done and of all. Where standard error is no terminal there is a line for
+    each tenth.
     """
     from rich.progress import (
         BarColumn,

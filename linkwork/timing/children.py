@@ -91,7 +91,7 @@ class Process:
 
     @property
     def alive(self) -> bool:
-        """Whether it still runs."""
+        """Whether the process still runs."""
         return not self._poll.poll(0)
 
     def wait(self, timeout_s: float) -> bool:
@@ -104,7 +104,7 @@ class Process:
             signal.pidfd_send_signal(self.pidfd, number)
 
     def kill(self) -> None:
-        """End it without asking."""
+        """Kill the process."""
         self.send_signal(signal.SIGKILL)
 
     def close(self) -> None:

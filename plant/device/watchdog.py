@@ -76,7 +76,7 @@ class Watchdog:
         return not self.tripped and tick - self.last_fresh_tick >= self._allowance
 
     def trip(self, tick: int, cause: str, owner: str) -> Trip:
-        """Latches. The caller starts the action at this tick."""
+        """Latch the trip. The caller starts the action at this tick."""
         self.tripped = True
         self.last_trip = Trip(tick, tick * self._period_s, self.last_fresh_tick, self.action, cause, owner)
         return self.last_trip

@@ -65,7 +65,7 @@ class DriverCheck:
             judged("", lambda: driver.stop() or "")
 
     def exchange(self, mode: Mode = Mode.BRAKE, effort: np.ndarray[Any, Any] | None = None) -> bool:
-        """One `write` and one `read`; whether a sample came."""
+        """Make one `write` and one `read`; return whether a sample came."""
         motors = self.description.motors
         began = time.perf_counter()
         command = Command(np.zeros(motors) if effort is None else effort, mode)

@@ -163,7 +163,7 @@ class Driver(Protocol):
         ...
 
     def start(self) -> None:
-        """Connects. The device is braked after this. May take seconds. Raises DriverFailed."""
+        """Connect to the device, which is braked afterwards. May take seconds. Raises DriverFailed."""
         ...
 
     def write(self, command: Command) -> None:

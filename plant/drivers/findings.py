@@ -50,7 +50,7 @@ Exercise = tuple[str, Callable[[], str], bool]
 
 
 def examined(exercises: Iterable[Exercise]) -> Iterator[Finding]:
-    """Do one exercise after the other, up to the first needed one that fails."""
+    """Yield the results of exercises, one after the other, up to the first needed one that fails."""
     for name, exercise, needed in exercises:
         finding = judged(name, exercise)
         yield finding

@@ -197,7 +197,7 @@ class Hardware:
         return ()
 
     def home(self) -> bool:
-        """One period of the driver's own procedure; whether it is done. Raises DriverFailed."""
+        """Make a period of the driver's homing procedure; return whether it is done. Raises DriverFailed."""
         driver = self.driver
         if not isinstance(driver, Homes):
             raise DriverFailed(

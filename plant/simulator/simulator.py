@@ -241,7 +241,7 @@ class Simulator:
 
     @property
     def resting(self) -> bool:
-        """Whether it is braked and exactly at rest, so that time has no effect."""
+        """Whether the machine is braked and exactly at rest, so that time has no effect."""
         parts = self._handling is None or self._handling.resting
         return self.mode == BRAKE and self.fastest == 0.0 and parts
 
@@ -345,7 +345,7 @@ class RecordedSimulator(Simulator):
         self._file.write(json.dumps(head).encode() + b"\n")
 
     def integrate(self, periods: int = 1) -> None:
-        """As the simulator's own; every period is a row."""
+        """Advance as the simulator does, and keep each period as a row."""
         for _ in range(periods):
             self._row[0] = self.tick
             self._of_q[:], self._of_v[:] = self.q, self.v

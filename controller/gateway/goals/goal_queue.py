@@ -51,13 +51,13 @@ class GoalQueue:
             del self._goals[next(iter(self._goals))]
 
     def begin(self, goal: int) -> None:
-        """The loop has taken it: those before it are over."""
+        """Note that the loop has begun a goal: those before it are over."""
         self._goals = {number: known for number, known in self._goals.items() if number >= goal}
         if goal in self._goals:
             self._goals[goal] = replace(self._goals[goal], begun=True)
 
     def drop(self, goal: int) -> None:
-        """The loop has refused it."""
+        """Forget a goal that the loop has refused."""
         self._goals.pop(goal, None)
 
     def retime(self, goal: int, slot: int, words: int, duration_s: float, own: float) -> None:
@@ -75,7 +75,7 @@ class GoalQueue:
         return self._goals.get(goal)
 
     def running(self, record: np.void | None) -> Handed | None:
-        """The goal under way; None where there is none, or where it is not known here."""
+        """Return the goal under way in a record; None where there is none, or where it is not known here."""
         if record is None or int(record["goal_status"]) not in UNDER_WAY:
             return None
         return self._goals.get(int(record["goal_id"]))

@@ -65,7 +65,10 @@ class GoalRequest:
         self._takes_over = call.method in ("append", "speed") or call.request.replace
 
     def steps(self) -> Answering:
-        """Plan it, hand it to the loop, and answer; again where the loop could not take it over in time."""
+        """Plan the goal, hand it to the loop, and answer.
+
+        All is repeated where the loop could not take the goal over in time.
+        """
         gateway, call = self.gateway, self.call
         self._prepare()
         try:

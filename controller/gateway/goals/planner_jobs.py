@@ -42,7 +42,7 @@ class Job:
 
     @property
     def checks(self) -> bool:
-        """Whether it only asks whether a trajectory would be accepted."""
+        """Whether the job only asks whether a trajectory would be accepted."""
         return self.method == "check"
 
 

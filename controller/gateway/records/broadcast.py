@@ -60,7 +60,7 @@ class Broadcast:
         return np.flatnonzero(numbers % self._every == 0)[-MOST_AT_ONCE:]
 
     def sample(self, topic: bytes, timestamp: float, content: Mapping[str, Any]) -> None:
-        """Publish one sample of another topic than telemetry's."""
+        """Publish a sample of a topic other than telemetry's."""
         self._send(topic, pack_telemetry(timestamp, content))
 
     def event(self, name: str, timestamp: float, content: Mapping[str, Any]) -> None:

@@ -44,7 +44,7 @@ class FlightRecorder:
 
     @property
     def busy(self) -> bool:
-        """Whether one is being written."""
+        """Whether a flight record is being written."""
         return self._work is not None
 
     def begin(self, tick: int, words: NDArray[np.float64], cause: dict[str, object]) -> None:

@@ -63,7 +63,7 @@ class Log:
 
     @property
     def path(self) -> Path | None:
-        """The newest segment; None while logging has stopped."""
+        """Path of the newest segment; None while logging has stopped."""
         return self._segment.path if self._segment is not None else None
 
     def take_notices(self) -> list[str]:

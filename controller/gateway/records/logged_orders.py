@@ -42,7 +42,7 @@ class GoalWords:
     words: NDArray[np.float64]
 
     def pack(self) -> bytes:
-        """As CDR, by GOAL_SCHEMA."""
+        """Return the goal as a CDR message of GOAL_SCHEMA."""
         return _HEAD.pack(_CDR_LITTLE_ENDIAN, self.order, self.goal, len(self.words)) + self.words.tobytes()
 
     @classmethod
@@ -63,7 +63,7 @@ class TakenSetPoint:
     point: SetPoint
 
     def pack(self) -> bytes:
-        """As CDR, by SET_POINT_SCHEMA."""
+        """Return the set-point as a CDR message of SET_POINT_SCHEMA."""
         words = self.point.words()
         return struct.pack(f"<4sI{len(words)}d", _CDR_LITTLE_ENDIAN, len(words), *words)
 

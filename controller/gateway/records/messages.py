@@ -198,7 +198,7 @@ class Messages:
         return changes
 
     def switch(self, record: np.void) -> SwitchReport | None:
-        """The constraint switch in a record; None where there is none."""
+        """Return the constraint switch in a record as plain data; None where there is none."""
         told = np.flatnonzero(record["switched"])
         if not len(told):
             return None
@@ -375,7 +375,7 @@ class Messages:
         }
 
     def stream(self, record: np.void) -> StreamStatus | None:
-        """The stream of a record; None without one."""
+        """Return the stream of a record as plain data; None without one."""
         state = StreamState(int(record["stream_state"]))
         if state is StreamState.NONE:
             return None
@@ -388,7 +388,7 @@ class Messages:
         }
 
     def held_back(self, record: np.void) -> StreamLimit | None:
-        """The limit that keeps a stream from its set-points; None where there is none."""
+        """Return the limit that keeps a stream from its set-points as plain data; None for none."""
         limit, index = HeldBack(int(record["stream_held_back"])), int(record["stream_held_index"])
         if limit is HeldBack.NOTHING:
             return None

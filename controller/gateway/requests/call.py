@@ -48,7 +48,7 @@ class Call:
 
     @property
     def requester(self) -> Requester:
-        """Its connection."""
+        """The connection that the request came by."""
         return Requester(self.server, self.peer, self.key)
 
     def params(self) -> Any:
@@ -65,13 +65,13 @@ class Call:
         raise RequestError(RequestCode.NOT_PERMITTED, text, data=data)
 
     def answer(self, result: Mapping[str, Any]) -> None:
-        """Succeeds."""
+        """Answer the request with its result."""
         if not self.answered:
             self.answered = True
             self.server.send(self.peer, pack_response(self.request.msgid, result))
 
     def refuse(self, error: RequestError) -> None:
-        """Fails."""
+        """Answer the request with an error."""
         if not self.answered:
             self.answered = True
             self.server.send(self.peer, pack_error(self.request.msgid, error))

@@ -126,7 +126,10 @@ HANDLERS: dict[str, Callable[[Gateway, Call], Answering]] = {"set_gain": _set_ga
 
 
 def preload_order(gateway: Gateway, call: Call) -> SetPreload:
-    """The order. Raises RequestError: a motor that there is not, or more than the file allows."""
+    """Return the order of a pre-load request.
+
+    Raises RequestError for a motor that does not exist, or more than the machine file allows.
+    """
     machine = gateway.held
     names = [motor.joint for motor in machine.motors]
     if len(names) <= machine.dof:

@@ -71,12 +71,12 @@ class DigitalTwin:
 
     @property
     def ready(self) -> bool:
-        """Whether it compares."""
+        """Whether the twin compares."""
         return self._client is not None and self._client.ready
 
     @property
     def pid(self) -> int | None:
-        """Process id."""
+        """Process id of the twin."""
         return None if self._client is None else self._client.pid
 
     @property
@@ -213,7 +213,7 @@ class TwinClient:
     """One twin process. Once it has ended, `alive` is False and stays so."""
 
     def __init__(self, arguments: Sequence[str], words: Words) -> None:
-        """Start it. Raises OSError when it cannot be started."""
+        """Start the process. arguments: its command line; words: names of its channels. Raises OSError."""
         self._words = words
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
@@ -234,7 +234,7 @@ class TwinClient:
 
     @property
     def pid(self) -> int:
-        """Process id."""
+        """Process id of the twin."""
         return self._child.pid
 
     def fileno(self) -> int:

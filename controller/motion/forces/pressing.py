@@ -64,7 +64,10 @@ class Pressing:
         return LawKind.HYBRID if rows else LawKind.PIDC
 
     def advance(self, motion: ReferenceMotion, time_s: float, *, limited: bool) -> bool:
-        """Control the forces for one tick towards the goal's profile; True when all forces are released."""
+        """Control the forces for one tick towards the goal's profile; True when all forces are released.
+
+        time_s: device time. limited: whether the efforts were limited in the last tick.
+        """
         if isinstance(motion, Follow) and not motion.waiting and not motion.stopping:
             part = motion.block.forces
             if part is not None:
@@ -75,7 +78,10 @@ class Pressing:
         return self.control.released
 
     def check(self, goal: Follow, part: ForcePart, time_s: float) -> ForceVerdict | None:
-        """Verdict on the goal under way; None while there is nothing to do."""
+        """Return the verdict on the forces of the goal under way; None while there is nothing to do.
+
+        part: the goal's forces. time_s: device time.
+        """
         control = self.control
         row = self.keep_from_falling()
         if row >= 0:

@@ -19,6 +19,6 @@ class GoalCondition:
         self._held = False
 
     def begins(self, words: Floats) -> bool:
-        """Whether it holds for a record (its words: flat array), and did not for the one before."""
+        """Whether the condition holds for a record (its words: flat array), and not for the one before."""
         before, self._held = self._held, self._program.holds(words)
         return self._held and not before

@@ -169,12 +169,12 @@ class Follow:
 
     @property
     def waiting(self) -> bool:
-        """Whether it still keeps the reference held before."""
+        """Whether the goal still keeps the reference held before it."""
         return self._until is not None
 
     @property
     def held(self) -> Hold | None:
-        """Its reference while it waits."""
+        """The reference that is kept while the goal waits."""
         return self._until
 
     def begin(self, time_s: float) -> None:
@@ -198,7 +198,7 @@ class Follow:
         self._aim(0.0)
 
     def pause(self) -> None:
-        """As `stop`, but the goal stays."""
+        """Stop on the path as `stop` does; the goal may continue later."""
         self.paused = True
         self._aim(0.0)
 
@@ -229,7 +229,7 @@ class Follow:
 
     @property
     def eased(self) -> bool:
-        """Whether it has not been limited for a while."""
+        """Whether the goal has not been limited for a while."""
         return self._easing.idle
 
     def retime(self, block: GoalBlock, own: float, speed: float) -> None:

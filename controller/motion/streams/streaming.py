@@ -202,5 +202,5 @@ class StreamedReference(PlannedReference):
 
     @property
     def gives_up(self) -> bool:
-        """Whether it has come to rest for want of set-points, and shall end then."""
+        """Whether the stream has come to rest for want of set-points, and is to end then."""
         return self.state is StreamState.STALE and self._order.ends and self.resting

@@ -258,7 +258,10 @@ class ForceTerms:
         return np.asarray(self.rest[:, j] + moving + self.friction(slower, j))
 
     def with_reserve(self, slower: float = 1.0, j: int | slice = ALL) -> Floats:
-        """As `efforts`: largest magnitudes up to that speed, with room to change the rate by AT_LEAST."""
+        """Return the largest magnitudes (n × quantities) up to a speed, as `efforts` does.
+
+        They leave room to change the rate by AT_LEAST.
+        """
         rest, friction = self.rest[:, j], self.friction(slower, j)
         moving = rest + friction + self.motion[:, j] / slower**2
         largest = np.maximum(np.maximum(np.abs(rest), np.abs(rest + friction)), np.abs(moving))

@@ -55,7 +55,7 @@ class Probe:
     # -- hearing -----------------------------------------------------------------------------------------
 
     def receive(self, timeout_s: float) -> Heard | None:
-        """The next message; None when none comes in time."""
+        """Return the next message; None when none comes in time."""
         deadline = time.monotonic() + timeout_s
         while True:
             left = deadline - time.monotonic()

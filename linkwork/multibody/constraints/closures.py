@@ -136,7 +136,7 @@ class DistanceClosure(Closure):
 
     @property
     def rows(self) -> tuple[Row, ...]:
-        """The one row."""
+        """Return the one row of the constraint."""
         return (Row("distance", DISTANCE),)
 
 

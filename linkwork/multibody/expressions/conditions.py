@@ -116,7 +116,7 @@ class ConditionTerm:
 
     @property
     def sides(self) -> Iterator[Node]:
-        """Its two expressions."""
+        """The two expressions that are compared."""
         yield self.left
         yield self.right
 

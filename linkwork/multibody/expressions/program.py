@@ -75,7 +75,7 @@ class Program:
 
     @property
     def reads_motion(self) -> bool:
-        """Whether it reads coordinates or their rates."""
+        """Whether the program reads coordinates or their rates."""
         return any(operation in (COORDINATE, RATE) for operation, *_ in self.instructions)
 
 

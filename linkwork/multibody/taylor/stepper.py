@@ -237,7 +237,7 @@ class TaylorStepper:
         return self._motion.energy()
 
     def reactions(self) -> tuple[Reaction, ...]:
-        """Return the reactions of all joints, as the last step (at its beginning) or `evaluate` found them."""
+        """Return the reactions of all joints, as the last step (at its begin) or `evaluate` found them."""
         joined = (c for c in self.model.connections if c.kind != "fixed")
         return tuple(
             Reaction(c.name, c.b.body, c.a.body, row[6:].copy(), row[:3].copy(), row[3:6].copy())

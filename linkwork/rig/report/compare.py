@@ -36,7 +36,7 @@ class ChangedNumber:
 
 
 def read_report(path: Path) -> dict[str, Any]:
-    """A report.json. Raises NoReport."""
+    """Return the content of a report.json. Raises NoReport."""
     try:
         check_regular(path)
         found = json.loads(path.read_text(encoding="utf-8"))

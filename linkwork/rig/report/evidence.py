@@ -179,7 +179,7 @@ def tracked_by(machine: Machine, test: TestFindings) -> dict[str, float | None]:
 
 
 def followed(machine: Machine, test: TestFindings, span: Span, ticks: Ticks) -> Followed | None:
-    """The reference of a test within these ticks; None without one that the test requested."""
+    """Return the reference of a test within these ticks; None without one that the test requested."""
     names = machine.mechanism.coordinate_names
     limits = tracked_by(machine, test)
     if not limits:

@@ -23,7 +23,7 @@ class Logs:
         self._read: dict[str, Ticks | None] = {}
 
     def whole(self, log: str) -> Ticks | None:
-        """All ticks of a run, from this segment on; None where the log is gone or damaged."""
+        """Return all ticks of a run, from this segment on; None where the log is gone or damaged."""
         if log not in self._read:
             try:
                 recording = read_recording(self._folder / log)
@@ -34,7 +34,7 @@ class Logs:
         return self._read[log]
 
     def span(self, span: Span) -> Ticks | None:
-        """The ticks of a span; None where there are none."""
+        """Return the ticks of a span; None where there are none."""
         ticks = self.whole(span.log)
         if ticks is None:
             return None
