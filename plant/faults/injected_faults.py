@@ -23,8 +23,8 @@ MOST_BEGUN: Final = 20
 class Faults:
     """A plant's faults. `say(event, text, **data)` reports each beginning and end.
 
-    A tick is `begin`, then the plant's own steps, and `look` after the measurement: a condition that holds
-    for the measurement of a tick begins its fault at the next one.
+    A tick is `begin`, then the plant's own steps, and `check_conditions` after the measurement: a condition
+    that holds for the measurement of a tick begins its fault at the next one.
     """
 
     def __init__(self, site: Site, say: Callable[..., None]) -> None:

@@ -216,13 +216,26 @@ class Swap(SensorFault):
         kind = _kind(sensors[self.of])
         return [name for name, each in sensors.items() if _kind(each) == kind and name != self.of]
 
+    def effect(self, site: Site) -> SwappedReadings:
+        """Return the readings of both sensors."""
+        return SwappedReadings(self, site)
+
     def change(self, values: FaultyValues) -> None:
         """The reading of the other sensor, and the other way round; velocities where both measure one."""
-        x, v = self.views(values.site, self.other)
+        assert isinstance(values, SwappedReadings)
+        x, v = values.other
         pairs = [(values.x, x)] + ([(values.v, v)] if len(values.v) == len(v) else [])
         for mine, other in pairs:
             kept = mine.copy()
             mine[:], other[:] = other, kept
+
+
+class SwappedReadings(FaultyValues):
+    """The readings of two sensors: beside those of one, views of the `other`'s."""
+
+    def __init__(self, fault: Swap, site: Site) -> None:
+        super().__init__(fault, site)
+        self.other = fault.views(site, fault.other)
 
 
 class Scale(SensorFault):
