@@ -52,7 +52,7 @@ class Machinery(Protocol):
 
     @property
     def homing(self) -> dict[str, Any] | None:
-        """How the machine was homed, for the welcome; None for a simulated one."""
+        """Homing of the machine, as the welcome gives it; None for a simulated one."""
         ...
 
     @property
