@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import typing
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import jsonschema
 import pytest
@@ -148,6 +149,14 @@ def test_every_kind_says_whether_a_machine_can_do_it() -> None:
     refused = {kind for kind, why in real.items() if why} - {*without_signals}
     assert refused == {"actuator.stick", *(kind for kind in KINDS if kind.startswith("mechanism."))}
     assert not capabilities(load("four_bar"), hardware=False)["mechanism.open"]
+
+
+def test_every_key_that_names_something_is_compared_with_the_machine() -> None:
+    for kind, fault in KINDS.items():
+        named = {key for key in ("of", "other") if key in fault.model_fields}
+        known = {key for key, _ in fault.machine_names()}
+        words = {key for key in named if typing.get_origin(fault.model_fields[key].annotation) is Literal}
+        assert known == named - words, kind
 
 
 def test_the_schema_takes_what_is_good_and_refuses_what_is_not() -> None:
