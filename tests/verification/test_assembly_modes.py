@@ -5,6 +5,7 @@ The planar 3-RPR is that of Innocenti and Parenti-Castelli 1992, with six real a
 equation is then a polynomial of degree 6 in t = tan φ/2. The spatial machine has six legs that meet in pairs
 at the platform: each vertex moves on a circle about the line through its two feet (Nanua, Waldron & Murthy
 1990), and the three sides of the platform give a polynomial of degree 16 in the tangent of half an angle.
+The platform of Dietmaier 1998 has forty real assembly modes, as many as such a platform can have.
 """
 
 import math
@@ -34,6 +35,27 @@ PLATE = np.array([[0.0, 0.0], [SIDES[0], 0.0], [ALONG, np.sqrt(SIDES[2] ** 2 - A
 
 AT = np.radians([-15, 15, 105, 135, 225, 255])
 BASE = 0.6 * np.column_stack([np.cos(AT), np.sin(AT), 0.0 * AT])
+FORTY_FEET = np.array(
+    [
+        [0.0, 0.0, 0.0],
+        [1.107915, 0.0, 0.0],
+        [0.549094, 0.756063, 0.0],
+        [0.735077, -0.223935, 0.525991],
+        [0.514188, -0.526063, -0.368418],
+        [0.590473, 0.094733, -0.205018],
+    ]
+)
+FORTY_TOPS = np.array(
+    [
+        [0.0, 0.0, 0.0],
+        [0.542805, 0.0, 0.0],
+        [0.956919, -0.528915, 0.0],
+        [0.665885, -0.353482, 1.402538],
+        [0.478359, 1.158742, 0.107672],
+        [-0.137087, -0.235121, 0.353913],
+    ]
+)
+FORTY_LEGS = np.array([1.0, 0.645275, 1.086284, 1.503439, 1.281933, 0.771071])
 SPATIAL_LEGS, TRIANGLE = np.array([0.86, 0.92, 0.64, 0.61, 0.82, 0.9]), (0.88, 0.48, 0.64)
 
 
@@ -142,20 +164,20 @@ def spatial_vertices() -> Floats:
     return np.array([[0.0, 0.0, 0.0], [a, 0.0, 0.0], [x, np.sqrt(c * c - x * x), 0.0]])
 
 
-def spatial_machine() -> str:
+def spatial_machine(feet: Floats, tops: Floats, lengths: Floats) -> str:
     thin = "inertia_kg_m2: [0.01, 0.01, 0.01, 0, 0, 0]"
     bodies, joints, closures, motors = "", "", "", ""
     for i in range(6):
         bodies += f"  tube{i}: {{mass_kg: 0.5, {thin}}}\n  rod{i}: {{mass_kg: 0.5, {thin}}}\n"
         joints += (
-            f"  foot{i}: {{type: universal, parent: world, child: tube{i}, at_m: {BASE[i].tolist()}, "
+            f"  foot{i}: {{type: universal, parent: world, child: tube{i}, at_m: {feet[i].tolist()}, "
             f"axis: [1, 0, 0], second_axis: [0, 1, 0]}}\n"
             f"  leg{i}: {{type: prismatic, parent: tube{i}, child: rod{i}, axis: [0, 0, 1]}}\n"
         )
-        place = spatial_vertices()[i // 2].tolist()
+        place = tops[i].tolist()
         closures += f"  top{i}: {{type: point, a: {{body: rod{i}}}, b: {{body: plate, at_m: {place}}}}}\n"
         motors += f"  leg{i}: {{max_force_N: 500, max_speed_m_s: 1, brake_force_N: 500}}\n"
-    legs = ", ".join(f"leg{i}_m: {length}" for i, length in enumerate(SPATIAL_LEGS))
+    legs = ", ".join(f"leg{i}_m: {length}" for i, length in enumerate(lengths))
     return (
         f"name: spatial\nbodies:\n  plate: {{mass_kg: 3, {thin}}}\n{bodies}joints:\n"
         f"  pose: {{type: free, parent: world, child: plate}}\n{joints}constraints:\n{closures}"
@@ -209,7 +231,14 @@ def planar(tmp_path):
 @pytest.fixture
 def spatial(tmp_path):
     path = tmp_path / "spatial.yaml"
-    path.write_text(spatial_machine())
+    path.write_text(spatial_machine(BASE, spatial_vertices()[[0, 0, 1, 1, 2, 2]], SPATIAL_LEGS))
+    return machine.load(path)
+
+
+@pytest.fixture
+def forty(tmp_path):
+    path = tmp_path / "forty.yaml"
+    path.write_text(spatial_machine(FORTY_FEET, FORTY_TOPS, FORTY_LEGS))
     return machine.load(path)
 
 
@@ -277,6 +306,19 @@ def test_the_search_lists_all_eight_modes_of_a_six_legged_machine(spatial):
     found = np.sort([angle_of_first(spatial, mode.q) for mode in listed.modes])
     np.testing.assert_allclose(found, spatial_angles(), atol=1e-7)
     assert min(mode.conditioning for mode in listed.modes) > 0.005
+
+
+def test_short_directions_of_the_rows_hide_no_modes(forty):
+    """Six of the modes have singular values below 1e-4 of the largest, and are not found without these."""
+    listed = assembly_modes(forty, {}, fruitless=60, estimate=True)
+    first = forty.mechanism.joint_index("pose.x")
+    for mode in listed.modes:
+        turn = to_matrix([mode.q[-1], *mode.q[first + 3 : first + 6]])
+        legs = np.linalg.norm(mode.q[first : first + 3] + FORTY_TOPS @ turn.T - FORTY_FEET, axis=1)
+        np.testing.assert_allclose(legs, FORTY_LEGS, atol=1e-8)
+    assert 36 <= len(listed.modes) <= 40
+    assert sum(mode.conditioning < 1e-4 for mode in listed.modes) >= 3
+    assert len(listed.modes) + listed.missing >= 38
 
 
 def test_modes_are_listed_for_other_values_of_the_motors(planar):

@@ -39,8 +39,11 @@ FRUITLESS = 100
 _ITERATIONS = 60
 _CLOSED, _EXACT = 1e-7, 1e-9
 """Scaled residuals at which an iteration ends, and the one that the mode then has."""
-_SHORT = 1e-4
-"""Singular value of the scaled rows below which Newton's step leaves a direction out."""
+_SHORT, _SHORTEST = 1e-4, 1e-7
+"""Singular values of the scaled rows below which Newton's step leaves a direction out, first and last: beside
+the manifold dependent rows look independent, and in some modes independent ones are short."""
+_STALLED, _FINER = 0.5, 0.1
+"""Share of a residual that a step leaves where more directions are needed, and the factor of their limit."""
 _PROBE = 1e-6
 _FARTHEST = 2.0
 """Random positions of slides: up to this many typical lengths from 0, where no limits are given."""
@@ -205,11 +208,13 @@ class _Search:
         work = self._work
         work.q[:] = q
         work.level[0] = 1.0
-        residual = math.inf
+        residual, limit = math.inf, _SHORT
         for _ in range(_ITERATIONS):
-            residual = self._step()
+            before, residual = residual, self._step(limit)
             if residual < _CLOSED:
                 break
+            if residual > _STALLED * before:
+                limit = max(_SHORTEST, _FINER * limit)
         work.level[0] = 0.0
         if residual >= _CLOSED:
             return
@@ -227,8 +232,8 @@ class _Search:
             self._times.append(0)
         self._times[at] += not self._deflated
 
-    def _step(self) -> float:
-        """Make a deflated step; return the largest scaled |Φ| before it."""
+    def _step(self, limit: float) -> float:
+        """Make a deflated step without directions below `limit`; return the largest scaled |Φ| before it."""
         work = self._work
         kinematics(*work.arguments)
         constraint_rows(*work.arguments)
@@ -237,7 +242,7 @@ class _Search:
         if residual < _CLOSED or not np.isfinite(work.A).all():
             return residual if math.isfinite(residual) else math.inf
         scaled = self._rows[:, None] * work.A * self._columns
-        step = self._columns * np.linalg.lstsq(scaled, -phi, rcond=_SHORT)[0]
+        step = self._columns * np.linalg.lstsq(scaled, -phi, rcond=limit)[0]
         step *= self._deflation(work.q, step)
         size = float(np.abs(step / self._columns).max())
         move_by(work.model, work.q, step, min(1.0, LONGEST / max(size, 1e-300)))
