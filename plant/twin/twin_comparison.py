@@ -26,7 +26,7 @@ acts from k + 1 to k + 2.
 def model_of(machine: Machine) -> tuple[Machine, Loads]:
     """A machine whose plant is the controller's model, with its payloads."""
     own = with_own_model(machine)
-    signals = tuple(replace(signal, simulated="") for signal in own.signals)
+    signals = tuple(signal.with_values(simulated="") for signal in own.signals)
     model = replace(own, plant_mechanism=own.mechanism, scene=None, signals=signals)
     return model, Loads(machine.mechanism.model, own.mechanism.model)
 

@@ -11,8 +11,9 @@ import pytest
 from numpy.typing import NDArray
 
 from linkwork.machine import Machine, load, shipped_path
+from linkwork.machine.catalogue import shipped
 from linkwork.plant.simulator.simulator import Simulator
-from linkwork.plant.twin.twin_comparison import TwinComparison
+from linkwork.plant.twin.twin_comparison import TwinComparison, model_of
 from linkwork.protocol.codes import Mode
 from linkwork.protocol.twin_messages import LOAD, Words
 from tests.plant.twin_rows import Pushed, compared, moved, rows_of
@@ -176,3 +177,12 @@ def test_a_wall_that_only_the_plant_knows_is_met_within_twenty_ticks(five_bar: M
     assert touched
     assert len(beyond)
     assert 0 <= said["tick"][beyond[0]] - touched[0] <= 20
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_every_shipped_machine_is_compared_with_the_controllers_model(name: str) -> None:
+    machine = load(name)
+    model, _ = model_of(machine)
+    assert all(signal.simulated == "" for signal in model.signals)
+    assert model.plant_mechanism is model.mechanism
+    TwinComparison(machine)

@@ -28,6 +28,7 @@ from linkwork.protocol.request_messages import pack_error, pack_notification, pa
 from linkwork.protocol.request_table import REQUESTS
 from linkwork.protocol.requests import params_of, read_params, read_request
 from linkwork.protocol.sockets import RequestServer
+from linkwork.protocol.telemetry import TELEMETRY_TOPIC, TWIN_TOPIC
 
 ROOM = Path(protocol.__file__).parent
 PAGE = (ROOM / "README.md").read_text()
@@ -192,3 +193,10 @@ def test_the_table_of_vectors_names_only_known_kinds():
         "request",
     }
     assert all(("content" in row) != ("refused" in row) and row["about"] for row in rows)
+
+
+def test_no_event_has_the_name_of_a_topic_of_samples():
+    topics = {TELEMETRY_TOPIC.decode(), TWIN_TOPIC.decode()}
+    events = set(re.findall(r"^\| `([a-z_.]+)` \|", section("Goals"), re.MULTILINE))
+    assert {"goal.result", "twin.note"} <= events
+    assert not topics & events

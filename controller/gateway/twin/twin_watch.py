@@ -73,7 +73,7 @@ class TwinWatch:
                 if gateway.log is not None:
                     gateway.log.compared(compared)
         for text in self.twin.notes:
-            gateway.aside("twin", {"text": text})
+            gateway.aside("twin.note", {"text": text})
         self.twin.notes.clear()
 
     def publish(self, compared: NDArray[Any]) -> list[tuple[int, str, dict[str, Any]]]:
