@@ -37,8 +37,6 @@ for _kind in KINDS:
 
 def kind_of(data: Any) -> str | None:
     """The kind that an entry's own key names; None where it has no such key."""
-    if isinstance(data, PlantFault):
-        return data.kind
     if not isinstance(data, dict):
         return None
     for name in CLASSES:
