@@ -9,8 +9,7 @@ from linkwork.controller.exchange.records import RecordLayout
 from linkwork.machine import Machine
 from linkwork.machine.alias_text import with_own_names
 from linkwork.machine.nearest_name import nearest
-from linkwork.machine.sections.signal_section import Signal
-from linkwork.machine.signal_values import SignalValueError
+from linkwork.machine.sections.signal_section import Signal, SignalValueError
 from linkwork.multibody.expressions import ExpressionError
 from linkwork.multibody.expressions.conditions import Condition, parse_condition
 from linkwork.protocol.codes import RequestCode

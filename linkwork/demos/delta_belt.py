@@ -26,6 +26,7 @@ from linkwork.demos.demo_figures import (
 )
 from linkwork.demos.demo_picture import DemoPicture, draw_part
 from linkwork.machine import load
+from linkwork.machine.sections.orientation import unit
 from linkwork.protocol.codes import Pace, ResultCode
 from linkwork.protocol.errors import RequestError
 from linkwork.recordings.path_plot import ACCENT, HUES, INK, QUIET, dress
@@ -223,7 +224,8 @@ def from_above(add: Callable[..., Any], recording: DemoRun) -> None:
         shade = "0.9" if plane.speed else "0.96"
         axes.add_patch(Rectangle(corner, 1e3 * length, 1e3 * width, facecolor=shade, edgecolor=QUIET))
     for beam in scene.beams:
-        ends = 1e3 * np.array([beam.at_m, beam.at_m + beam.length_m * beam.along])
+        begin = np.array(beam.at_m)
+        ends = 1e3 * np.array([begin, begin + beam.length_m * unit(beam.along)])
         axes.plot(ends[:, 0], ends[:, 1], color=ACCENT, linewidth=1.2, linestyle=(0, (4, 3)))
     x, y = (1e3 * recording.ticks.column("coordinate", name)[_picking(recording)] for name in "xy")
     axes.plot(x, y, color=HUES[0], linewidth=0.7, alpha=0.5)

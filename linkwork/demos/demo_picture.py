@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from linkwork.arrays import Floats
-    from linkwork.machine.scene import ScenePart
+    from linkwork.machine.sections.scene_section import ScenePart
 
 Panel = Callable[[Callable[..., Any], DemoRun], None]
 """Draws one panel: its first argument makes the axes."""

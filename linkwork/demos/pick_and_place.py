@@ -23,7 +23,7 @@ from linkwork.recordings.path_plot import ACCENT, HUES, INK, dress
 from linkwork.reports.quantities import amount
 
 if TYPE_CHECKING:
-    from linkwork.machine.scene import ScenePart
+    from linkwork.machine.sections.scene_section import ScenePart
 
 MACHINE = "scara_gripper"
 PLACES_M = ((-0.19, 0.29), (-0.12, 0.33), (-0.05, 0.36))

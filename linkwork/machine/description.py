@@ -15,13 +15,13 @@ from linkwork.brief import Brief
 from linkwork.machine.fingerprints import fingerprint
 from linkwork.machine.frames import MovingFrame
 from linkwork.machine.problems import Problem
-from linkwork.machine.scene import Scene
 from linkwork.machine.sections.bounds import PayloadBounds, Region
 from linkwork.machine.sections.drivers import DriverSettings
 from linkwork.machine.sections.force_sensors import ForceSensor
 from linkwork.machine.sections.force_settings import ForceRow, force_rows
 from linkwork.machine.sections.limits import Limits
 from linkwork.machine.sections.motors import Motor
+from linkwork.machine.sections.scene_section import Scene
 from linkwork.machine.sections.sensors import Sensor
 from linkwork.machine.sections.settings import ControllerSettings, PlantSettings, PreloadLimit
 from linkwork.machine.sections.signal_section import Signal

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from linkwork.arrays import Floats
+from linkwork.machine.sections.file import MachineFile
+from linkwork.machine.sections.frame_section import PARALLEL
+from linkwork.multibody.mechanism import Mechanism
 
 TURN = 2.0 * math.pi
 
@@ -58,3 +61,36 @@ class MovingFrame:
     def nearest(self, difference: float) -> float:
         """Return a difference of two displacements; that of a frame that turns without whole turns."""
         return difference if self.center_m is None else math.remainder(difference, TURN)
+
+
+_AXES = {"x": 0, "y": 1, "z": 2}
+
+
+def moving_frames(file: MachineFile, mechanism: Mechanism) -> tuple[MovingFrame, ...]:
+    """Return the frames of the file, in its order."""
+    inputs = [name for name, spec in file.signals.items() if spec.direction == "input"]
+    found = []
+    for name, spec in file.frames.items():
+        x, y, z = axis = spec.axis().tolist()
+        turning = [number for number in range(3) if spec.center() and abs(axis[number]) <= PARALLEL]
+        gains: list[float] = []
+        places: list[tuple[str, int] | None] = []
+        for coordinate in mechanism.coordinate_names:
+            task = file.task.get(coordinate)
+            if task is not None:
+                direction = task.place().get("direction")
+                unit = None if direction is None else np.array(direction) / np.linalg.norm(direction)
+                gains.append(spec.gain(task.axis(), unit))
+                number = _AXES.get(task.axis(), -1)
+                places.append((task.point(), number) if number in turning else None)
+            else:
+                gains.append(0.0 if coordinate in mechanism.joint_names else math.nan)
+                places.append(None)
+        found.append(
+            MovingFrame(
+                name, inputs.index(spec.signal), spec.per_unit, (x, y, z), spec.speed, spec.acceleration,
+                spec.window, spec.bandwidth_rad_s, tuple(gains), spec.center(), tuple(places),
+                tuple(turning),
+            )
+        )  # fmt: skip
+    return tuple(found)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.brief import Brief
@@ -39,7 +36,7 @@ from linkwork.machine.checks.schema_validation import validate
 from linkwork.machine.checks.setting_checks import check_motor_settings
 from linkwork.machine.description import LoadLimit, Machine
 from linkwork.machine.fingerprints import fingerprint
-from linkwork.machine.frames import MovingFrame
+from linkwork.machine.frames import moving_frames
 from linkwork.machine.nearest_name import nearest
 from linkwork.machine.problems import MachineError, Problem, refuse
 from linkwork.machine.repeats import expanded, parse_machine
@@ -47,7 +44,6 @@ from linkwork.machine.sections.bounds import Region
 from linkwork.machine.sections.fields import NAME_PATTERN
 from linkwork.machine.sections.file import MachineFile
 from linkwork.machine.sections.force_settings import bears, row_unit
-from linkwork.machine.sections.frame_section import PARALLEL
 from linkwork.machine.sections.settings import PreloadLimit
 from linkwork.machine.units import choices, keys_of, with_aliases
 from linkwork.machine.visuals import VisualShape
@@ -361,36 +357,3 @@ def named_poses(
     if "home" not in found and goals and set(goals) <= initial.keys():
         found["home"] = {name: initial[name] for name in goals}
     return found
-
-
-_AXES = {"x": 0, "y": 1, "z": 2}
-
-
-def moving_frames(file: MachineFile, mechanism: Mechanism) -> tuple[MovingFrame, ...]:
-    """Return the frames of the file, in its order."""
-    inputs = [name for name, spec in file.signals.items() if spec.direction == "input"]
-    found = []
-    for name, spec in file.frames.items():
-        x, y, z = axis = spec.axis().tolist()
-        turning = [number for number in range(3) if spec.center() and abs(axis[number]) <= PARALLEL]
-        gains: list[float] = []
-        places: list[tuple[str, int] | None] = []
-        for coordinate in mechanism.coordinate_names:
-            task = file.task.get(coordinate)
-            if task is not None:
-                direction = task.place().get("direction")
-                unit = None if direction is None else np.array(direction) / np.linalg.norm(direction)
-                gains.append(spec.gain(task.axis(), unit))
-                number = _AXES.get(task.axis(), -1)
-                places.append((task.point(), number) if number in turning else None)
-            else:
-                gains.append(0.0 if coordinate in mechanism.joint_names else math.nan)
-                places.append(None)
-        found.append(
-            MovingFrame(
-                name, inputs.index(spec.signal), spec.per_unit, (x, y, z), spec.speed, spec.acceleration,
-                spec.window, spec.bandwidth_rad_s, tuple(gains), spec.center(), tuple(places),
-                tuple(turning),
-            )
-        )  # fmt: skip
-    return tuple(found)

@@ -15,7 +15,7 @@ from linkwork.drawing.member_lines import plane_normal
 from linkwork.drawing.model_drawing import draw_lines, draw_shapes, frame
 from linkwork.drawing.skeleton import Skeleton
 from linkwork.machine import Machine
-from linkwork.machine.scene import Scene, ScenePart
+from linkwork.machine.sections.scene_section import Scene, ScenePart
 
 if TYPE_CHECKING:
     from mpl_toolkits.mplot3d.axes3d import Axes3D  # type: ignore[import-untyped]

@@ -14,8 +14,7 @@ from linkwork.arrays import Floats
 from linkwork.machine import Machine
 from linkwork.machine.problems import shown
 from linkwork.machine.sections.fields import Count, Number, entry, one_of
-from linkwork.machine.sections.signal_section import Signal, SignalValue
-from linkwork.machine.signal_values import SignalValueError
+from linkwork.machine.sections.signal_section import Signal, SignalValue, SignalValueError
 from linkwork.plant.faults.fault import FaultCheck, FaultyValues, MachineName, Named, Share, Site, ValueFault
 from linkwork.plant.faults.faulty_machinery import Acting
 

@@ -19,7 +19,8 @@ import numpy as np
 from linkwork.arrays import Floats
 from linkwork.machine import Machine
 from linkwork.machine.payloads import Loads, load_vector
-from linkwork.machine.scene import LightBeam, PartFeeder, SceneGripper, ScenePart
+from linkwork.machine.sections.orientation import unit
+from linkwork.machine.sections.scene_section import LightBeam, PartFeeder, SceneGripper, ScenePart
 from linkwork.multibody import Workspace
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.dynamics.projection import TOLERANCE, correct_position, correct_velocity
@@ -82,7 +83,7 @@ class Handling:
 
     @property
     def quantities(self) -> dict[str, tuple[Floats, int]]:
-        """Arrays (n) and places of the quantities of the scene, by name (`machine.scene`)."""
+        """Arrays (n) and places of the quantities of the scene, by name (`Machine.scene`)."""
         names = self._machine.scene.quantities if self._machine.scene else ()
         listed = len(self._machine.scene.parts) if self._machine.scene else 0
         of_parts = [(part.centre, axis) for part in self.parts[:listed] for axis in range(3)]
@@ -273,7 +274,8 @@ class BeamState:
     """
 
     def __init__(self, beam: LightBeam) -> None:
-        self._beam, self.values = beam, np.zeros(2)
+        self._at, self._along, self._length = np.array(beam.at_m), unit(beam.along), beam.length_m
+        self.values = np.zeros(2)
 
     def measure(self, parts: Sequence[LoosePart], centres: Floats, radii: Floats) -> None:
         """Sample the light barrier. centres (n, 3; m) and radii (n; m): spheres about the parts."""
@@ -282,14 +284,14 @@ class BeamState:
             part = parts[number]
             if self._crosses(part):
                 self.values[0] = 1.0
-                self.values[1] = float((part.centre - self._beam.at_m) @ self._beam.along)
+                self.values[1] = float((part.centre - self._at) @ self._along)
                 return
 
     def _crosses(self, part: LoosePart) -> bool:
         """Whether the line meets the box (slab method, Kay and Kajiya 1986)."""
-        begin = part.axes.T @ (self._beam.at_m - part.centre)
-        along = part.axes.T @ self._beam.along
-        first, last = 0.0, self._beam.length_m
+        begin = part.axes.T @ (self._at - part.centre)
+        along = part.axes.T @ self._along
+        first, last = 0.0, self._length
         for at, rate, half in zip(
             begin.tolist(), along.tolist(), (0.5 * part.part.size_m).tolist(), strict=True
         ):
@@ -302,9 +304,9 @@ class BeamState:
         return first <= last
 
     def _near(self, centres: Floats, radii: Floats) -> list[int]:
-        off = centres - self._beam.at_m
-        way = np.clip(off @ self._beam.along, 0.0, self._beam.length_m)
-        off -= way[:, None] * self._beam.along
+        off = centres - self._at
+        way = np.clip(off @ self._along, 0.0, self._length)
+        off -= way[:, None] * self._along
         found: list[int] = np.flatnonzero(np.einsum("ij,ij->i", off, off) <= radii**2).tolist()
         return found
 

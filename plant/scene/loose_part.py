@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 
 from linkwork.arrays import Floats
-from linkwork.machine.scene import ScenePart, ScenePlane
+from linkwork.machine.sections.scene_section import ScenePart, ScenePlane
 from linkwork.multibody.contact.compliance import Contact, Plane
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import Body, Joint, Point

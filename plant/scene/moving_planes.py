@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from linkwork.arrays import Floats
-from linkwork.machine.scene import ScenePlane
+from linkwork.machine.sections.scene_section import ScenePlane
 from linkwork.multibody.expressions.conditions import parse_named
 
 

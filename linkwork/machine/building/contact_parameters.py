@@ -16,7 +16,7 @@ from linkwork.machine.problems import MachineError, Problem, refuse
 from linkwork.machine.sections.contacts import ContactSpec
 from linkwork.machine.sections.file import MachineFile
 from linkwork.machine.sections.force_elements import SpringSpec
-from linkwork.machine.sections.stops import DofStop
+from linkwork.machine.sections.limits import DofStop
 from linkwork.machine.yaml_document import Document
 from linkwork.multibody.contact.compliance import DAMPER, RUBBING, SPRING, JointStop
 from linkwork.multibody.forces import OnJoint, Spring

@@ -16,7 +16,14 @@ from linkwork.machine.sections.fields import (
     alias,
     entry,
 )
-from linkwork.machine.sections.limits import AngleLimits, LengthLimits
+from linkwork.machine.sections.limits import (
+    ABOUT,
+    AngleLimits,
+    AngleStop,
+    LengthLimits,
+    LengthStop,
+    refuse_without_limits,
+)
 from linkwork.machine.sections.orientation import Orientation, unit
 from linkwork.machine.sections.quantity import (
     DAMPING,
@@ -28,7 +35,6 @@ from linkwork.machine.sections.quantity import (
     Unit,
     without_degrees,
 )
-from linkwork.machine.sections.stops import ABOUT, AngleStop, LengthStop, refuse_without_limits
 
 _PITCH = Dimension((Unit("m_per_rad", "m/rad"), Unit("m_per_turn", "m/turn", divisor=math.tau)), ())
 Friction = tuple[float, float, float, float]

@@ -1,14 +1,18 @@
-"""The limits of a joint or of a task coordinate."""
+"""The limits of a joint or of a task coordinate, and the key `stop`: spring and damper at them."""
 
 from __future__ import annotations
 
 import math
 
+from linkwork.machine.problems import Place
+from linkwork.machine.sections.fields import wrong
 from linkwork.machine.sections.quantity import (
     ACCELERATION,
+    DAMPING,
     JERK,
     POSITION,
     SPEED,
+    STIFFNESS,
     DofSection,
     Quantity,
     RangeQuantity,
@@ -37,3 +41,47 @@ class LengthLimits(Limits):
     """Limits of a length. Keys that are not given are not limited."""
 
     is_angle = False
+
+
+ABOUT = "Stops at the limits of the position: a spring and a damper. Default: no stops"
+
+
+class DofStop(DofSection, common=True):
+    """Stops of a degree of freedom; None where the file gives no stiffness or no damping."""
+
+    stiffness = Quantity(
+        "stiffness",
+        STIFFNESS,
+        "Stiffness. Default: the one at which the joint oscillates at 200 rad/s in the initial pose, or "
+        "slower, at one radian per five steps of the plant",
+        None,
+        gt=0,
+    )
+    damping = Quantity(
+        "damping", DAMPING, "Damping. Default: 0.7 of the critical damping in the initial pose", None, ge=0
+    )
+
+
+class AngleStop(DofStop):
+    """Stops of an angle."""
+
+    is_angle = True
+
+
+class LengthStop(DofStop):
+    """Stops of a length."""
+
+    is_angle = False
+
+
+def refuse_without_limits(stop: DofStop, limits: Limits | None, at: Place) -> None:
+    """Refuse a stop of a joint whose position has no limits."""
+    if limits is None or type(limits).position.given(limits) is None:
+        key = "position_rad or position_deg" if stop.is_angle else "position_m"
+        raise wrong(
+            "a stop needs position limits",
+            "no position limits",
+            f"limits: {{{key}}}",
+            f"add {key.split(' ')[0]} to the joint's limits, or remove stop",
+            at,
+        )

@@ -12,9 +12,8 @@ from pydantic import Field, model_validator
 
 from linkwork.machine.sections.fields import Direction, Number, entry, wrong
 from linkwork.machine.sections.joints import AxisSpec, FrictionSpec, JointSpec
-from linkwork.machine.sections.limits import Limits
+from linkwork.machine.sections.limits import ABOUT, DofStop, Limits
 from linkwork.machine.sections.orientation import unit
-from linkwork.machine.sections.stops import ABOUT, DofStop
 from linkwork.multibody.tree.joint_dof import ball_place
 
 Column = Annotated[list[Number], Field(min_length=6, max_length=6)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
@@ -10,12 +11,12 @@ from pydantic import Field, PlainValidator, WithJsonSchema, model_validator
 
 from linkwork.arrays import Floats
 from linkwork.machine.problems import shown
-from linkwork.machine.scene import LightBeam, PartFeeder, Scene, SceneGripper, ScenePart, ScenePlane
 from linkwork.machine.sections.contacts import PlaneSpec
 from linkwork.machine.sections.fields import (
     Count,
     Direction,
     Name,
+    NamedSection,
     Number,
     Range,
     Section,
@@ -24,6 +25,116 @@ from linkwork.machine.sections.fields import (
     wrong,
 )
 from linkwork.machine.sections.orientation import Orientation, unit
+
+GRIPPER_QUANTITIES = ("gap", "holds")
+"""Quantities of a gripper in conditions and expressions: GRIPPER.gap (m) and GRIPPER.holds (0 or 1)."""
+PART_QUANTITIES = ("x", "y", "z")
+"""Quantities of a part in conditions and expressions: PART.x, .y and .z of its centre (m, world)."""
+BEAM_QUANTITIES = ("broken", "place")
+"""Quantities of a beam: BEAM.broken (0 or 1), BEAM.place of the part that broke it last (m along it)."""
+PLANE_QUANTITIES = ("displacement", "speed")
+"""Quantities of a moving plane: PLANE.displacement since the start (m, rad) and PLANE.speed (per s)."""
+
+
+@dataclass(frozen=True, eq=False)
+class ScenePlane:
+    """A plane through `at_m` (3, world); its unit normal (3) leads to where parts may be.
+
+    along: unit vector (3) in the plane, zeros of a plane that has no direction. speed: expression of signals
+    and time_s for its speed along it (m/s), or, if it `turns`, about its normal through `at_m` (rad/s); '' of
+    a plane that stands. The speed follows with `acceleration` (m/s², rad/s²). size_m: lengths along and
+    across of the rectangle about `at_m` to which it is limited; None: it has no end.
+    """
+
+    name: str
+    at_m: Floats
+    normal: Floats
+    friction: float
+    along: Floats
+    speed: str = ""
+    acceleration: float = np.inf
+    size_m: tuple[float, float] | None = None
+    turns: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class ScenePart:
+    """A homogeneous box: lengths of its edges (3, m), initial centre (3, m, world) and axes (3 × 3)."""
+
+    name: str
+    mass_kg: float
+    size_m: Floats
+    at_m: Floats
+    rotation: Floats
+
+    @property
+    def inertia_kg_m2(self) -> Floats:
+        """Moment of inertia (3 × 3) about its centre, in its axes."""
+        square = self.size_m**2
+        return np.asarray(self.mass_kg / 12.0 * np.diag(square.sum() - square))
+
+
+@dataclass(frozen=True, eq=False)
+class PartFeeder:
+    """Puts parts on a plane, one after the other, at rest on it: `parts` at their mean place, in order.
+
+    every_s: range of the time between two parts; first_s: time of the first one. across_m: range of the place
+    across the plane's direction; turn_rad: range of the rotation about its normal. All ranges are drawn from
+    with equal probability.
+    """
+
+    name: str
+    plane: int
+    parts: tuple[ScenePart, ...]
+    first_s: float
+    every_s: tuple[float, float]
+    across_m: tuple[float, float]
+    turn_rad: tuple[float, float]
+
+
+class LightBeam(NamedSection):
+    """A light barrier: a straight line that parts interrupt; a held part does too."""
+
+    about: str = entry("Description of the light barrier", default="")
+    at_m: Vector3 = entry("Begin of the line, in the world", "m")
+    along: Direction = entry("Its direction, in the world; its length does not matter")
+    length_m: Number = entry("Length of the line", "m", gt=0)
+
+
+class SceneGripper(NamedSection):
+    """A gripper at a point of the machine: it holds a part rigidly, where it lies."""
+
+    about: str = entry("Description of the gripper", default="")
+    point: Name = entry("Its place, by the name in `points`")
+    closed_when: str = entry("Condition of signals under which it is closed", max_length=1000)
+    reach_m: Number = entry(
+        "When it closes, it grips the nearest part, if its point is inside the part or at most this far away",
+        "m",
+        1e-3,
+        ge=0,
+    )
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Planes, parts, grippers, feeders and beams in the order of the file."""
+
+    planes: tuple[ScenePlane, ...]
+    parts: tuple[ScenePart, ...]
+    grippers: tuple[SceneGripper, ...]
+    feeders: tuple[PartFeeder, ...] = ()
+    beams: tuple[LightBeam, ...] = ()
+
+    @property
+    def quantities(self) -> tuple[str, ...]:
+        """The names that conditions and expressions of simulated inputs may use."""
+        of_parts = (f"{part.name}.{axis}" for part in self.parts for axis in PART_QUANTITIES)
+        of_grippers = (f"{each.name}.{what}" for each in self.grippers for what in GRIPPER_QUANTITIES)
+        of_beams = (f"{each.name}.{what}" for each in self.beams for what in BEAM_QUANTITIES)
+        moving = (each for each in self.planes if each.speed)
+        of_planes = (f"{each.name}.{what}" for each in moving for what in PLANE_QUANTITIES)
+        return (*of_parts, *of_grippers, *of_beams, *of_planes)
+
 
 MOST_PARTS = 200
 """Parts of a scene, those of the feeders included."""
@@ -185,29 +296,6 @@ class FeederSpec(Section):
         return PartFeeder(name, number, tuple(parts), self.first_s, every, across, turn)
 
 
-class BeamSpec(Section):
-    """A light barrier: a straight line that parts interrupt; a held part does too."""
-
-    about: str = entry("Description of the light barrier", default="")
-    at_m: Vector3 = entry("Begin of the line, in the world", "m")
-    along: Direction = entry("Its direction, in the world; its length does not matter")
-    length_m: Number = entry("Length of the line", "m", gt=0)
-
-
-class GripperSpec(Section):
-    """A gripper at a point of the machine: it holds a part rigidly, where it lies."""
-
-    about: str = entry("Description of the gripper", default="")
-    point: Name = entry("Its place, by the name in `points`")
-    closed_when: str = entry("Condition of signals under which it is closed", max_length=1000)
-    reach_m: Number = entry(
-        "When it closes, it grips the nearest part, if its point is inside the part or at most this far away",
-        "m",
-        1e-3,
-        ge=0,
-    )
-
-
 class SceneSpec(Section):
     """Surroundings of the simulated machine. Controller and hardware ignore them."""
 
@@ -215,11 +303,15 @@ class SceneSpec(Section):
         "Planes on which parts lie, by name", default={}
     )
     parts: Annotated[dict[Name, PartSpec], Field(max_length=100)] = entry("Loose parts, by name", default={})
-    grippers: Annotated[dict[Name, GripperSpec], Field(max_length=8)] = entry("Grippers, by name", default={})
+    grippers: Annotated[dict[Name, SceneGripper], Field(max_length=8)] = entry(
+        "Grippers, by name", default={}
+    )
     feeders: Annotated[dict[Name, FeederSpec], Field(max_length=4)] = entry(
         "Feeders, which put parts on planes one after the other, by name", default={}
     )
-    beams: Annotated[dict[Name, BeamSpec], Field(max_length=8)] = entry("Light barriers, by name", default={})
+    beams: Annotated[dict[Name, LightBeam], Field(max_length=8)] = entry(
+        "Light barriers, by name", default={}
+    )
 
     @model_validator(mode="after")
     def _lies_on_something(self) -> SceneSpec:
@@ -246,16 +338,10 @@ class SceneSpec(Section):
                 ScenePart(name, spec.mass_kg, np.array(spec.size_m), np.array(spec.at_m), spec.rotation())
                 for name, spec in self.parts.items()
             ),
-            tuple(
-                SceneGripper(name, spec.point, spec.closed_when, spec.reach_m)
-                for name, spec in self.grippers.items()
-            ),
+            tuple(gripper.at(name) for name, gripper in self.grippers.items()),
             tuple(
                 spec.make(name, number[spec.plane], planes[number[spec.plane]])
                 for name, spec in self.feeders.items()
             ),
-            tuple(
-                LightBeam(name, np.array(spec.at_m), unit(spec.along), spec.length_m)
-                for name, spec in self.beams.items()
-            ),
+            tuple(beam.at(name) for name, beam in self.beams.items()),
         )

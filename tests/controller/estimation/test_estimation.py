@@ -10,7 +10,7 @@ from benchmarks.held_effort import double_integrator, sampled
 from benchmarks.tracking import MOVES, tracking_error, with_wrong_masses
 from linkwork.controller.laws.feedback import lag
 from linkwork.machine import load
-from linkwork.machine.sections.estimation import DisturbanceSettings
+from linkwork.machine.sections.settings import DisturbanceSettings
 from tests.controller.loop.in_process import COUNTS, InProcess, with_controller, with_encoders
 
 DISTURBANCE = DisturbanceSettings(bandwidth_rad_s=100.0)
