@@ -15,6 +15,7 @@ from __future__ import annotations
 import mmap
 import os
 from pathlib import Path
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,8 +53,63 @@ class SharedMismatch(Exception):
     """The file is no linkwork memory, or of another version or machine."""
 
 
+class _Text:
+    """A text in the header of the file. whole: one that does not fit is kept as '', others are cut."""
+
+    def __init__(self, at: int, size: int, *, whole: bool = False) -> None:
+        self._at, self._size, self._whole = at, size, whole
+
+    def __get__(self, shared: Shared, _: type[Shared]) -> str:
+        content = shared._map[self._at : self._at + self._size]
+        return bytes(content).rstrip(b"\0").decode(errors="replace")
+
+    def __set__(self, shared: Shared, text: str) -> None:
+        content = text.encode()
+        fits = len(content) <= self._size or not self._whole
+        shared._map[self._at : self._at + self._size] = content[: self._size * fits].ljust(self._size, b"\0")
+
+
+_Kind = TypeVar("_Kind", bound=int)
+
+
+class _Word(Generic[_Kind]):
+    """A whole number, or yes and no, in the header of the file."""
+
+    def __init__(self, place: int, kind: type[_Kind]) -> None:
+        self._place, self._kind = place, kind
+
+    def __get__(self, shared: Shared, _: type[Shared]) -> _Kind:
+        return self._kind(shared._words[self._place])
+
+    def __set__(self, shared: Shared, value: _Kind) -> None:
+        shared._words[self._place] = value
+
+
 class Shared:
     """The mapped file. Use `create` (the loop) or `open` (gateway, planner)."""
+
+    text = _Text(_TEXT_AT, _TEXT_BYTES)
+    """The loop's start-up line: real-time means asked for and obtained."""
+    link_text = _Text(_LINK_TEXT_AT, _LINK_TEXT_BYTES)
+    """State of the device link: which device the loop waits for, or why the plant refused it."""
+    homing = _Text(_HOMING_AT, _HOMING_BYTES, whole=True)
+    """Homing of the device, as JSON; '' where unknown, or too long."""
+    simulation = _Text(_SIMULATION_AT, _SIMULATION_BYTES, whole=True)
+    """Formulation and integrator of a simulated plant, as JSON; '' where unknown."""
+    features = _Text(_FEATURES_AT, _FEATURES_BYTES)
+    """Optional parts of the device link that the plant carries, as JSON; '' where unknown."""
+    loop_pid = _Word(_AT_LOOP_PID, int)
+    """Process id of the loop."""
+    lockstep = _Word(_AT_LOCKSTEP, bool)
+    """Whether the loop runs in lockstep."""
+    head = _Word(_AT_HEAD, int)
+    """Records written since the loop started."""
+    tail = _Word(_AT_TAIL, int)
+    """Records that the gateway has taken and logged."""
+    stands = _Word(_AT_STANDS, bool)
+    """Whether lockstep time is stopped: the loop waits for the next order."""
+    leash = _Word(_AT_LEASH, int)
+    """Ticks that a lockstep loop may be ahead of the gateway; 0: as many as fit into the ring."""
 
     def __init__(self, path: Path, descriptor: int, layout_bytes: int) -> None:
         self.path = path
@@ -140,95 +196,9 @@ class Shared:
         return bytes(self._map[_HASH_AT : _HASH_AT + _HASH_BYTES]).decode().strip()
 
     @property
-    def loop_pid(self) -> int:
-        """Process id of the loop."""
-        return int(self._words[_AT_LOOP_PID])
-
-    @property
-    def lockstep(self) -> bool:
-        """Whether the loop runs in lockstep."""
-        return bool(self._words[_AT_LOCKSTEP])
-
-    @property
-    def text(self) -> str:
-        """The loop's start-up line: real-time means asked for and obtained."""
-        return self._text(_TEXT_AT, _TEXT_BYTES)
-
-    @text.setter
-    def text(self, line: str) -> None:
-        self._set_text(_TEXT_AT, _TEXT_BYTES, line)
-
-    @property
-    def link_text(self) -> str:
-        """State of the device link: which device the loop waits for, or why the plant refused it."""
-        return self._text(_LINK_TEXT_AT, _LINK_TEXT_BYTES)
-
-    @link_text.setter
-    def link_text(self, line: str) -> None:
-        self._set_text(_LINK_TEXT_AT, _LINK_TEXT_BYTES, line)
-
-    @property
-    def homing(self) -> str:
-        """Homing of the device, as JSON; '' where unknown, or too long."""
-        return self._text(_HOMING_AT, _HOMING_BYTES)
-
-    @homing.setter
-    def homing(self, content: str) -> None:
-        fits = len(content.encode()) <= _HOMING_BYTES
-        self._set_text(_HOMING_AT, _HOMING_BYTES, content if fits else "")
-
-    @property
-    def simulation(self) -> str:
-        """Formulation and integrator of a simulated plant, as JSON; '' where unknown."""
-        return self._text(_SIMULATION_AT, _SIMULATION_BYTES)
-
-    @simulation.setter
-    def simulation(self, content: str) -> None:
-        fits = len(content.encode()) <= _SIMULATION_BYTES
-        self._set_text(_SIMULATION_AT, _SIMULATION_BYTES, content if fits else "")
-
-    @property
-    def features(self) -> str:
-        """Optional parts of the device link that the plant carries, as JSON; '' where unknown."""
-        return self._text(_FEATURES_AT, _FEATURES_BYTES)
-
-    @features.setter
-    def features(self, content: str) -> None:
-        self._set_text(_FEATURES_AT, _FEATURES_BYTES, content)
-
-    def _text(self, at: int, size: int) -> str:
-        return bytes(self._map[at : at + size]).rstrip(b"\0").decode(errors="replace")
-
-    def _set_text(self, at: int, size: int, line: str) -> None:
-        self._map[at : at + size] = line.encode()[:size].ljust(size, b"\0")
-
-    @property
-    def head(self) -> int:
-        """Records written since the loop started."""
-        return int(self._words[_AT_HEAD])
-
-    @property
-    def tail(self) -> int:
-        """Records that the gateway has taken and logged."""
-        return int(self._words[_AT_TAIL])
-
-    @tail.setter
-    def tail(self, count: int) -> None:
-        self._words[_AT_TAIL] = count
-
-    @property
-    def stands(self) -> bool:
-        """Whether lockstep time is stopped: the loop waits for the next order."""
-        return bool(self._words[_AT_STANDS])
-
-    @stands.setter
-    def stands(self, waits: bool) -> None:
-        self._words[_AT_STANDS] = int(waits)
-
-    @property
     def progress(self) -> tuple[int, int]:
         """Two numbers of which one grows while the loop runs: records written, and `beat` calls."""
-        return int(self._words[_AT_HEAD]), int(self._words[_AT_BEATS])
+        return self.head, int(self._words[_AT_BEATS])
 
     def beat(self) -> None:
         """The loop's sign of life where it writes no records: it waits for a plant or for an order."""
@@ -243,17 +213,7 @@ class Shared:
     @property
     def full(self) -> bool:
         """Whether the next record would overwrite one not taken yet, or be further ahead than the leash."""
-        most = int(self._words[_AT_LEASH]) or RING_RECORDS - 1
-        return bool(self._words[_AT_HEAD] - self._words[_AT_TAIL] >= most)
-
-    @property
-    def leash(self) -> int:
-        """Ticks that a lockstep loop may be ahead of the gateway; 0: as many as fit into the ring."""
-        return int(self._words[_AT_LEASH])
-
-    @leash.setter
-    def leash(self, ticks: int) -> None:
-        self._words[_AT_LEASH] = ticks
+        return self.head - self.tail >= (self.leash or RING_RECORDS - 1)
 
     def read_records(self, since: int, most: int = RING_RECORDS) -> tuple[NDArray[np.float64], int, int]:
         """Records from number `since` on, copied: (words, number of the first, records lost to overwriting).
