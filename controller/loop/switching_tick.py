@@ -20,7 +20,8 @@ from linkwork.controller.estimation.estimate_quality import Quality
 from linkwork.controller.exchange.records import Record, RecordLayout
 from linkwork.controller.exchange.tick_io import Inputs, Outputs
 from linkwork.controller.loop.tick import Tick, no_slots
-from linkwork.controller.supervision.supervisor import Supervisor, Switching
+from linkwork.controller.supervision.supervised_machine import Switching
+from linkwork.controller.supervision.supervisor import Supervisor
 from linkwork.machine import Machine
 from linkwork.machine.constraint_sets import constraint_sets
 

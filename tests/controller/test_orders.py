@@ -41,7 +41,7 @@ def test_an_order_has_the_bytes_that_every_version_packs_and_reads(
 def test_every_kind_has_a_number_a_name_an_example_and_a_handler() -> None:
     assert len({order.kind for order in ORDERS}) == len({order.name for order in ORDERS}) == len(ORDERS)
     assert {type(order) for order in examples_of_orders()} == set(ORDERS)
-    assert set(InProcess().supervisor._handlers) == set(ORDERS)
+    assert set(InProcess().supervisor._orders._handlers) == set(ORDERS)
 
 
 @given(st.sampled_from(ORDERS), st.binary(min_size=ORDER_BYTES - 16, max_size=ORDER_BYTES - 16))

@@ -144,10 +144,10 @@ def copy() -> Iterator[Path]:
         orders = folder / "controller" / "exchange" / "orders.py"
         insert(orders, ORDER, "ORDERS: tuple[")
         insert(orders, "    Nod,\n", "    Enable, Disable,")
-        supervisor = folder / "controller" / "supervision" / "supervisor.py"
-        insert(supervisor, "    Nod,\n", "    Order,\n")
-        insert(supervisor, "            Nod: self._nod,\n", "            Enable: self._enable,")
-        insert(supervisor, NOD, "    def _enable(")
+        handlers = folder / "controller" / "supervision" / "order_handlers.py"
+        insert(handlers, "    Nod,\n", "    Order,\n")
+        insert(handlers, "            Nod: self._nod,\n", "            Enable: self._enable,")
+        insert(handlers, NOD, "    def _enable(")
         yield folder
 
 

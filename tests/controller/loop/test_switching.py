@@ -28,7 +28,7 @@ from linkwork.controller.planning.messages.planner_start import Start
 from linkwork.controller.planning.process.planner import plan
 from linkwork.controller.supervision.brakes import Phase
 from linkwork.controller.supervision.state_machine import State
-from linkwork.controller.supervision.supervisor import CARRIED as SUPERVISOR_CARRIED
+from linkwork.controller.supervision.supervised_machine import CARRIED as SUPERVISOR_CARRIED
 from linkwork.machine import Machine, MachineError, for_controller, load, shipped_path
 from linkwork.machine.constraint_sets import constraint_sets
 from tests.controller.loop.goals_in_process import Planned
@@ -396,8 +396,8 @@ def test_every_attribute_of_supervisor_and_course_is_carried_over_or_of_the_mode
     """A new attribute has to be put into one of the two lists."""
     supervisor = arm.supervisor
     model = {
-        "_beliefs", "_following_error", "_handlers", "_period_s", "_q", "_v",
-        "_watch", "brakes", "executor", "preload", "tune",
+        "_following_error", "_orders", "_period_s", "_q", "_v",
+        "_watch", "brakes", "estimate_monitor", "executor", "preload", "tune",
     }  # fmt: skip
     assert set(vars(supervisor)) == model | set(SUPERVISOR_CARRIED)
     model = {
