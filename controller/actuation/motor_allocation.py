@@ -15,7 +15,7 @@ Where τ is beyond a motor's limit, the direction of the motion is kept: with f�
 acceleration of the goal's coordinates is asked for) the machine gets f₀ + α (f − f₀) with the largest share α
 ≤ 1 within the motors' limits. Where even f₀ is beyond them, each motor is clipped by itself.
 
-Without constraints each motor moves its joint alone: Λ is the identity, σ is 1, and τ is Λ' f.
+Without constraints each motor moves its joint alone: Λ is diagonal, σ is 1, and τ is f.
 """
 
 from __future__ import annotations

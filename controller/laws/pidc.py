@@ -9,7 +9,7 @@ With Λ (nv × degrees of freedom) spanning the admitted velocities and A x = b 
 J Λ a = t − J x. `task_motion` finds a for any number of rows J, also fewer or more than degrees of freedom,
 and `free_motion` says what happens in directions that they leave free. `motor_allocation` maps u to the
 motors, Λ' f = Λ' (h + M u − friction); joints without a motor get exactly zero force. Without constraints Λ
-is the identity, x is zero, and f = h + M u − friction.
+is diagonal, x is zero, and f = h + M u − friction.
 """
 
 from __future__ import annotations

@@ -265,13 +265,13 @@ def factor(m: Model, w: Workspace) -> None:
 def admitted(m: Model, w: Workspace) -> None:
     """After `factor`: the first nv - rank rows of `basis` are the admitted velocities (columns of Λ).
 
-    Without rows of constraints it is the identity.
+    Without rows of constraints they are those of the joints, in the same units.
     """
     rank = int(w.ranking[RANK])
     if m.n_rows == 0:
         for j in range(m.nv):
             fill(w.basis[j], 0.0)
-            w.basis[j, j] = 1.0
+            w.basis[j, j] = m.column_scale[j]
         return
     if in_fronts(w):
         basis_of_fronts(m, w, w.basis)

@@ -1,8 +1,8 @@
 """A state as control laws need it: M, h, friction, coordinates, and the motion that the constraints admit.
 
 With Λ (nv × degrees of freedom) spanning the velocities that the constraints A v = 0 admit, every
-acceleration that obeys A v̇ = b is v̇ = x + Λ z with some x, A x = b. Without rows of constraints Λ is the
-identity and x is zero.
+acceleration that obeys A v̇ = b is v̇ = x + Λ z with some x, A x = b. Without rows of constraints Λ is
+diagonal and x is zero.
 """
 
 from __future__ import annotations

@@ -98,3 +98,35 @@ def test_no_other_motion_along_the_rows_takes_less_effort(name):
         root = rng.normal(size=(machine.mechanism.nv,) * 2)
         part = TaskPart(LEAST, FULL, full=root @ root.T + np.eye(machine.mechanism.nv))
         assert smallest <= size(part) * (1.0 + 1e-12)
+
+
+GANTRY = """\
+name: gantry
+gravity_m_s2: [0, 0, -9.81]
+bodies:
+  bridge: {mass_kg: 5000, com_m: [0, 0, 0], inertia_kg_m2: [1000, 1000, 1000, 0, 0, 0]}
+  trolley: {mass_kg: 500, com_m: [0, 0, 0], inertia_kg_m2: [100, 100, 100, 0, 0, 0]}
+joints:
+  along: {type: prismatic, parent: world, child: bridge, axis: [1, 0, 0], at_m: [0, 0, 800]}
+  across: {type: prismatic, parent: bridge, child: trolley, axis: [0, 1, 0]}
+points:
+  hook: {body: trolley, at_m: [0, 0, -2]}
+motors:
+  along: {max_force_N: 1.0e6, max_speed_m_s: 3}
+  across: {max_force_N: 1.0e6, max_speed_m_s: 3}
+"""
+
+
+def test_rows_of_a_machine_of_any_size_do_not_fade(tmp_path):
+    path = tmp_path / "gantry.yaml"
+    path.write_text(GANTRY)
+    machine = load(str(path))
+    work = random_state(machine, np.random.default_rng(0))
+    law = laws_of(machine)[LawKind.PIDC]
+    reference, force = Reference.sized(2), np.zeros(2)
+    reference.fit(np.arange(2))
+    reference.theta[:], reference.velocity[:] = work.theta[:2], work.v
+    reference.acceleration[:] = 0.3, -0.2
+    assert law(work, reference, force) > 0.1
+    found = acceleration(machine.mechanism, work.q, work.v, force).vdot
+    assert found == pytest.approx([0.3, -0.2], rel=1e-12)
