@@ -201,6 +201,21 @@ def simulate(
     points = known_points(mechanism, track)
     efforts = MotorEfforts(machine, effort)
     times = Schedule.from_duration(duration_s, dt, every)
+    work, figures = _begun(machine, start, efforts, formulation, stabilisation)
+    switcher = _Switcher(machine, work, figures, schedule(mechanism, switches, dt, times.whole))
+    steps_of = steps_by(
+        machine, work, formulation, method, stabilisation, bool(switches), tolerances, place, gamma
+    )
+    switcher.restarts(steps_of, formulation == "lagrange")
+    recorder = _recorder_of(mechanism, wanted, every, place, own=hasattr(steps_of, "reactions"))
+    run = _Run(machine, work, figures, steps_of, METHODS.get(method, 0), times, efforts, switcher, recorder)
+    return run.motion(wanted, points)
+
+
+def _begun(
+    machine: Machine, start: StartState, efforts: MotorEfforts, formulation: str, stabilisation: str
+) -> tuple[Workspace, Floats]:
+    """Return the workspace at the start of a run, and the figures of that state."""
     work = begin(machine, start)
     if not efforts.vary:
         efforts.apply(work, 0.0)
@@ -209,52 +224,16 @@ def simulate(
     kernels.look(*work.arguments, 0.0, figures)
     if formulation == "lagrange":
         _check_independence(machine, work)
-    switcher = _Switcher(machine, work, figures, schedule(mechanism, switches, dt, times.whole))
-    steps_of = steps_by(
-        machine, work, formulation, method, stabilisation, bool(switches), tolerances, place, gamma
-    )
-    switcher.restarts(steps_of, formulation == "lagrange")
-    own_reactions = hasattr(steps_of, "reactions")
-    recorder = None
-    if wanted.constraint_efforts or (wanted.reactions and not own_reactions):
-        at_end = place == 1.0 and not own_reactions
-        recorder = ReactionRecorder(mechanism, every, at_end, wanted.reactions and not own_reactions)
-    run = _Run(machine, work, figures, steps_of, METHODS.get(method, 0), times, efforts, switcher, recorder)
-    recorded, seconds = run.states()
-    q, v = recorded[:, : mechanism.nq], recorded[:, mechanism.nq :]
-    found = None
-    if wanted.reactions:
-        found = (
-            _reactions_of_steps(steps_of, times)
-            if own_reactions or recorder is None
-            else recorder.reactions()
-        )
-    balance, forces = _balance(work, figures, switcher.done), None
-    if recorder is not None and wanted.constraint_efforts:
-        forces = recorder.constraint_efforts()
-    undetermined = _undetermined(mechanism, q, balance, machine.assembly.ordinary_rank)
-    if undetermined:
-        balance = replace(balance, energy_balance_error_J=math.nan, constraint_work_J=math.nan)
-        found, forces = found and found.undetermined(), forces and forces.undetermined()
-    return Motion(
-        mechanism.joint_names,
-        mechanism.position_names,
-        times.samples_s(),
-        q,
-        v,
-        float(figures[kernels.ENERGY_START]),
-        _energy(work),
-        balance,
-        times.steps,
-        times.steps / seconds if seconds > 0.0 else 0.0,
-        steps_of.switches,
-        tracked(mechanism, points, q, v) if points else None,
-        found,
-        forces,
-        getattr(steps_of, "conditions", None),
-        dt,
-        undetermined=undetermined,
-    )
+    return work, figures
+
+
+def _recorder_of(
+    mechanism: Mechanism, wanted: ReactionRequest, every: int, place: float, *, own: bool
+) -> ReactionRecorder | None:
+    """Return what records reactions and efforts; own: the steps find reactions themselves."""
+    if not (wanted.constraint_efforts or (wanted.reactions and not own)):
+        return None
+    return ReactionRecorder(mechanism, every, place == 1.0 and not own, wanted.reactions and not own)
 
 
 def _undetermined(mechanism: Mechanism, q: Floats, balance: Balance, ordinary: int) -> tuple[str, ...]:
@@ -441,6 +420,44 @@ class _Run:
         if self._recorder is not None:
             self._recorder.finish(work, done)
         return np.concatenate(kept), seconds
+
+    def motion(self, wanted: ReactionRequest, points: Sequence[str]) -> Motion:
+        """Make the steps; return the motion, with the wanted reactions and that of the points by name."""
+        machine, times, steps = self._machine, self._times, self._steps
+        mechanism = machine.plant_mechanism
+        recorded, seconds = self.states()
+        q, v = recorded[:, : mechanism.nq], recorded[:, mechanism.nq :]
+        found = forces = None
+        if wanted.reactions and hasattr(steps, "reactions"):
+            found = _reactions_of_steps(steps, times)
+        elif wanted.reactions and self._recorder is not None:
+            found = self._recorder.reactions()
+        balance = _balance(self._work, self._figures, self._switcher.done)
+        if self._recorder is not None and wanted.constraint_efforts:
+            forces = self._recorder.constraint_efforts()
+        undetermined = _undetermined(mechanism, q, balance, machine.assembly.ordinary_rank)
+        if undetermined:
+            balance = replace(balance, energy_balance_error_J=math.nan, constraint_work_J=math.nan)
+            found, forces = found and found.undetermined(), forces and forces.undetermined()
+        return Motion(
+            mechanism.joint_names,
+            mechanism.position_names,
+            times.samples_s(),
+            q,
+            v,
+            float(self._figures[kernels.ENERGY_START]),
+            _energy(self._work),
+            balance,
+            times.steps,
+            times.steps / seconds if seconds > 0.0 else 0.0,
+            steps.switches,
+            tracked(mechanism, points, q, v) if points else None,
+            found,
+            forces,
+            getattr(steps, "conditions", None),
+            times.dt,
+            undetermined=undetermined,
+        )
 
     def _piece(self, done: int, count: int, step: float, chunk: Floats) -> float:
         """Make a piece of steps; return the wall time that they took."""
