@@ -43,7 +43,7 @@ from linkwork.machine.repeats import expanded, parse_machine
 from linkwork.machine.sections.bounds import Region
 from linkwork.machine.sections.fields import NAME_PATTERN
 from linkwork.machine.sections.file import MachineFile
-from linkwork.machine.sections.force_settings import bears, row_unit
+from linkwork.machine.sections.force_settings import rows_with_unit
 from linkwork.machine.sections.settings import PreloadLimit
 from linkwork.machine.units import choices, keys_of, with_aliases
 from linkwork.machine.visuals import VisualShape
@@ -294,38 +294,24 @@ def _plant(
         raise MachineError([blame(problem, file, settings, document) for problem in error.problems]) from None
 
 
-_KEYS = ("max_force_N", "max_torque_N_m")
+_FORCE, _TORQUE = ("max_force_N", "N", "force"), ("max_torque_N_m", "N m", "torque")
 
 
 def load_limits(file: MachineFile, mechanism: Mechanism, document: Document) -> tuple[LoadLimit, ...]:
     """Return the limits in the order of the file. Raises MachineError where one cannot be."""
     problems: list[Problem] = []
     limits: list[LoadLimit] = []
-    first = 0
-    for constraint in mechanism.constraints:
-        rows = range(first, first + len(constraint.rows))
-        first += len(constraint.rows)
-        if constraint.name not in file.constraints:
-            continue
-        spec = file.constraints[constraint.name]
-        for key, is_force in zip(_KEYS, (True, False), strict=True):
-            most = getattr(spec, key)
-            if most is None:
-                continue
-            unit = "N" if is_force else "N m"
-            own = [
-                at
-                for at, row in zip(rows, constraint.rows, strict=True)
-                if row_unit(mechanism, constraint, row) == unit
-            ]
-            if not bears(constraint) or not own:
-                word, other = ("force", _KEYS[1]) if is_force else ("torque", _KEYS[0])
-                remedy = f"leave it out, or limit {other}" if bears(constraint) else "leave it out"
+    for name, spec in file.constraints.items():
+        for (key, unit, word), other in ((_FORCE, _TORQUE), (_TORQUE, _FORCE)):
+            most, rows = getattr(spec, key), rows_with_unit(mechanism, name, unit)
+            if most is not None and rows:
+                own = tuple(rows.values())
+                limits.append(LoadLimit(name, own, unit == "N", most, spec.on_exceed == "fault"))
+            elif most is not None:
+                remedy = f", or limit {other[0]}" if rows_with_unit(mechanism, name, other[1]) else ""
                 message = f"a constraint of type {spec.type} has no {word}"
-                place = ("constraints", constraint.name, key)
+                place, remedy = ("constraints", name, key), f"leave it out{remedy}"
                 problems.append(document.problem(place, message, of_key=True, remedy=remedy))
-                continue
-            limits.append(LoadLimit(constraint.name, tuple(own), is_force, most, spec.on_exceed == "fault"))
     refuse(problems)
     return tuple(limits)
 

@@ -8,7 +8,7 @@ from linkwork.machine.checks.unknown_names import unknown
 from linkwork.machine.problems import Problem, refuse
 from linkwork.machine.sections.file import MachineFile
 from linkwork.machine.sections.force_sensors import AXES, ForceSensor, ForceSensorSpec
-from linkwork.machine.sections.force_settings import bears, row_unit
+from linkwork.machine.sections.force_settings import rows_with_unit
 from linkwork.machine.yaml_document import Document
 from linkwork.multibody.mechanism import Mechanism
 
@@ -36,7 +36,8 @@ def force_sensors(file: MachineFile, mechanism: Mechanism, document: Document) -
         rows: tuple[int, ...] = ()
         problem = None
         if spec.constraint is not None:
-            components, rows = _rows(mechanism, spec)
+            own = rows_with_unit(mechanism, spec.constraint, spec.unit())
+            components, rows = tuple(own), tuple(own.values())
             problem = None if rows else _nothing(file, document, name, spec)
         if problem is not None:
             problems.append(problem)
@@ -57,21 +58,6 @@ def force_sensors(file: MachineFile, mechanism: Mechanism, document: Document) -
         first += len(components)
     refuse(problems)
     return tuple(made)
-
-
-def _rows(mechanism: Mechanism, spec: ForceSensorSpec) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """Names and places of the rows of a constraint that have the sensor's unit; none where none has."""
-    first = 0
-    for constraint in mechanism.constraints:
-        if constraint.name == spec.constraint and bears(constraint):
-            own = [
-                (row.name, first + place)
-                for place, row in enumerate(constraint.rows)
-                if row_unit(mechanism, constraint, row) == spec.unit()
-            ]
-            return tuple(name for name, _ in own), tuple(place for _, place in own)
-        first += len(constraint.rows)
-    return (), ()
 
 
 def _nothing(file: MachineFile, document: Document, name: str, spec: ForceSensorSpec) -> Problem:

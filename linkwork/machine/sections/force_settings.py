@@ -106,3 +106,17 @@ def row_unit(mechanism: Mechanism, constraint: Constraint, row: Row) -> Literal[
 def bears(constraint: Constraint) -> bool:
     """Return whether a constraint's multipliers are forces or torques at a point, as of a bearing."""
     return isinstance(constraint, Closure | CoordinateConstraint)
+
+
+def rows_with_unit(mechanism: Mechanism, name: str, unit: str) -> dict[str, int]:
+    """Return the rows of a constraint that `bears` whose multipliers have this unit, by name.
+
+    Their places are those among the rows of all constraints.
+    """
+    first = 0
+    for constraint in mechanism.constraints:
+        if constraint.name == name and bears(constraint):
+            places = enumerate(constraint.rows, first)
+            return {row.name: at for at, row in places if row_unit(mechanism, constraint, row) == unit}
+        first += len(constraint.rows)
+    return {}
