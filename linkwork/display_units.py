@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 VARIABLE: Final = "LINKWORK_UNITS"
@@ -14,15 +14,42 @@ _CHOICES: Final = {
     "si": (("rad", 1.0, "rad"), ("m", 1.0, "m")),
 }
 CHOICE: Final = os.environ.get(VARIABLE) or "deg_mm"
-DECIMALS: Final = 6 if CHOICE == "si" else 3
-SHOWN_IN: Final = {
-    f"{unit}{per}": (factor, f"{name}{per}")
-    for unit, factor, name in _CHOICES.get(CHOICE, ())
-    for per in ("", "/s", "/s²", "/s³")
+"""That of this process."""
+UNITS: Final = {
+    choice: {
+        f"{unit}{per}": (factor, f"{name}{per}")
+        for unit, factor, name in units
+        for per in ("", "/s", "/s²", "/s³")
+    }
+    for choice, units in _CHOICES.items()
 }
-"""Factor and unit in which a quantity is shown."""
+"""Factor and unit in which a quantity is shown, by choice and unit."""
+_readers: list[Callable[[], str | None]] = []
 _NUMBER = r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?"
 _QUANTITY: Final = rf"(?<![\w.])({_NUMBER})(?:(, allowed | to )({_NUMBER}))? ((?:rad|m)(?:/s[²³]?)?)(?![\w/])"
+
+
+def ask_reader(choice: Callable[[], str | None]) -> None:
+    """Let a process with many readers, as a console has pages, choose for each; `choice`: that of the present
+    one, None where there is none.
+    """
+    _readers[:] = [choice]
+
+
+def present_choice() -> str:
+    """Return the choice of the present reader, else that of this process."""
+    found = _readers[0]() if _readers else None
+    return found if found in UNITS else CHOICE
+
+
+def shown_in(unit: str) -> tuple[float, str]:
+    """Return factor and unit in which a quantity is shown."""
+    return UNITS.get(present_choice(), {}).get(unit, (1.0, unit))
+
+
+def decimals() -> int:
+    """Return how many decimals are shown."""
+    return 6 if present_choice() == "si" else 3
 
 
 def refusal() -> str | None:
@@ -33,22 +60,22 @@ def refusal() -> str | None:
 
 
 def shown(value: float | None, unit: str) -> str:
-    """Return a value in the units of people with `DECIMALS`, no sign before zero, a dash for none."""
+    """Return a value in the units of people with `decimals`, no sign before zero, a dash for none."""
     if value is None or not math.isfinite(value):
         return "–"
-    factor, name = SHOWN_IN.get(unit, (1.0, unit))
-    return f"{round(value * factor, DECIMALS) + 0.0:.{DECIMALS}f} {name}".rstrip()
+    (factor, name), places = shown_in(unit), decimals()
+    return f"{round(value * factor, places) + 0.0:.{places}f} {name}".rstrip()
 
 
 def in_display_units(text: str) -> str:
     """Return a sentence with its quantities ("0.1 rad", "0.63, allowed 0.5 m/s") in the units of people."""
 
     def converted(found: re.Match[str]) -> str:
-        factor, unit = SHOWN_IN[found[4]]
+        factor, unit = shown_in(found[4])
         first, *second = (f"{float(each) * factor:.6g}" for each in (found[1], found[3]) if each)
         return f"{first}{found[2] or ''}{''.join(second)} {unit}"
 
-    return text if CHOICE == "si" else re.sub(_QUANTITY, converted, text)
+    return text if present_choice() == "si" else re.sub(_QUANTITY, converted, text)
 
 
 def channel_unit(kind: str, name: str, units: Mapping[str, str]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from rich.table import Table
 
 from linkwork.cli.options.operate import DescribeOptions, FaultsOptions, StateOptions, StatusOptions
-from linkwork.display_units import SHOWN_IN, in_display_units, shown
+from linkwork.display_units import in_display_units, shown, shown_in
 from linkwork.terminal.output import console, emit, left_out, number, passive_joints, say, table
 
 REACTIONS = ("on_fault", "on_link_loss", "on_disable")
@@ -203,7 +203,7 @@ def describe(options: DescribeOptions) -> None:
             continue
         limits = each["limits"]
         low, high = limits.get("position") or (None, None)
-        factor, unit = SHOWN_IN.get(each["unit"], (1.0, each["unit"]))
+        factor, unit = shown_in(each["unit"])
         values = (low, high, *(limits.get(name) for name in ("velocity", "acceleration", "jerk")))
         numbers = (number(None if value is None else factor * value) for value in values)
         rows.append((each["name"], each["kind"], unit, *numbers))

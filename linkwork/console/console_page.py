@@ -12,7 +12,7 @@ from linkwork.console.goal_preview import GoalPreview
 from linkwork.console.move_view import MoveView
 from linkwork.console.page_elements import LAYERS, LivePlot, StopSaid
 from linkwork.console.page_parts import PageActions, connect_page, connection_banner
-from linkwork.console.scene_card import color_button, first_plots, plots_card, scene_card
+from linkwork.console.scene_card import color_button, first_plots, plots_card, scene_card, units_button
 from linkwork.console.state_view import StateView
 from linkwork.console.state_words import doing, fault_words, limited_by, next_step, result_words
 from linkwork.console.teach_view import TeachView
@@ -69,6 +69,7 @@ class ConsolePage:
                 self._limited = ui.label().classes("limited")
             self._chip = ui.label().classes("chip")
             self._operate = ui.button("Operate", on_click=self._change_seat).props("no-caps outline")
+            units_button()
             color_button()
             with (
                 ui.element("button")

@@ -21,7 +21,7 @@ from linkwork.console.machine_feed import Known
 from linkwork.console.page_elements import RecordPlot
 from linkwork.console.page_parts import PageActions, Rows, card
 from linkwork.console.state_words import clearing, fault_lines
-from linkwork.display_units import SHOWN_IN
+from linkwork.display_units import shown_in
 
 _POINTS: Final = 600
 _ENDS_WITHIN_S: Final = 60.0
@@ -103,7 +103,7 @@ def shown_signals(signals: Mapping[str, Any]) -> dict[str, Any]:
     found = {}
     for title, panel in signals.items():
         name, _, unit = title.partition(" / ")
-        factor, shown_unit = SHOWN_IN.get(unit, (1.0, unit))
+        factor, shown_unit = shown_in(unit)
         values = {
             curve: [None if each is None else factor * each for each in series]
             for curve, series in panel["values"].items()

@@ -17,9 +17,9 @@ import numpy as np
 from linkwork.arrays import Floats
 from linkwork.client.connection import find_controller, telemetry_endpoint
 from linkwork.console.scene_content import scene_content
-from linkwork.console.state_words import shown_units
+from linkwork.console.state_words import channel_units
 from linkwork.console.twin_ghost import TwinGhost
-from linkwork.display_units import SHOWN_IN
+from linkwork.display_units import CHOICE, UNITS
 from linkwork.drawing.skeleton import BodyFrames
 from linkwork.machine.loading import drawable
 from linkwork.protocol.errors import EndpointError, NobodyThere, ProtocolError, RequestError
@@ -169,8 +169,9 @@ class MachineFeed:
             "jog": jog_groups(content.described),
             "scene": content.scene,
             "channels": self._channels,
-            "units": shown_units(self._channels, content.described),
-            "shown": SHOWN_IN,
+            "units": channel_units(self._channels, content.described),
+            "shown": UNITS,
+            "choice": CHOICE,
         }
 
     # Answers.

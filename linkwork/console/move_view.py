@@ -20,7 +20,7 @@ from linkwork.console.page_parts import (
     given_share,
     trajectory_in,
 )
-from linkwork.display_units import DECIMALS, SHOWN_IN, shown
+from linkwork.display_units import decimals, shown, shown_in
 
 
 def _always(_: Mapping[str, Any]) -> bool:
@@ -126,8 +126,10 @@ class MoveView:
         with self._targets:
             for group in jog_groups(described)[:1]:
                 for each in group["coordinates"]:
-                    factor, unit = SHOWN_IN.get(each["unit"], (1.0, each["unit"]))
-                    field = ui.number(f"{each['name']}, {unit}", format=f"%.{DECIMALS}f").style("width: 9rem")
+                    factor, unit = shown_in(each["unit"])
+                    field = ui.number(f"{each['name']}, {unit}", format=f"%.{decimals()}f").style(
+                        "width: 9rem"
+                    )
                     self._fields[each["name"]] = (field, factor)
         self._signal_card.set_visibility(bool(described["signals"]))
         self._signals.build(described["signals"])
@@ -137,7 +139,7 @@ class MoveView:
         if state is not None:
             there = {**state["q"], **state["coordinates"]}
             for name, (field, factor) in self._fields.items():
-                field.set_value(round(there[name] * factor, DECIMALS))
+                field.set_value(round(there[name] * factor, decimals()))
 
     def _target(self) -> dict[str, float]:
         return {

@@ -11,7 +11,7 @@ from linkwork.console.page_parts import Rows, card, connect_page, connection_ban
 from linkwork.console.recorded_motion import RecordedMotion
 from linkwork.console.recording_player import ALIGNMENTS, SPEEDS, Difference
 from linkwork.console.recording_service import RecordingService
-from linkwork.console.scene_card import color_button, first_plots, plots_card, scene_card
+from linkwork.console.scene_card import color_button, first_plots, plots_card, scene_card, units_button
 from linkwork.console.state_view import ValuesTable
 from linkwork.console.state_words import doing, goal_words, limited_by
 from linkwork.display_units import shown
@@ -67,6 +67,7 @@ class RecordingPage:
                 self._limited = ui.label().classes("limited")
             self._chip = ui.label().classes("chip")
             ui.label("recording").classes("chip")
+            units_button()
             color_button()
         connection_banner(
             "The connection to the console is lost.",

@@ -18,8 +18,8 @@ from starlette.websockets import WebSocket
 from linkwork.console.recorded_motion import RecordedMotion
 from linkwork.console.recording_player import Player, PlayerLink
 from linkwork.console.scene_content import mesh_file
-from linkwork.console.state_words import shown_units
-from linkwork.display_units import SHOWN_IN
+from linkwork.console.state_words import channel_units
+from linkwork.display_units import CHOICE, UNITS
 from linkwork.recordings.thinning import thinned
 
 _MOST_HAPPENINGS: Final = 2000
@@ -91,8 +91,9 @@ class RecordingService:
             "jog": [],
             "scene": motion.scene,
             "channels": motion.channels,
-            "units": shown_units(motion.channels, described),
-            "shown": SHOWN_IN,
+            "units": channel_units(motion.channels, described),
+            "shown": UNITS,
+            "choice": CHOICE,
             "recording": {
                 "file": motion.path.name,
                 "duration_s": motion.duration_s,

@@ -10,7 +10,10 @@ from nicegui.element import Element
 
 from linkwork.console.page_elements import MachineView
 from linkwork.console.page_parts import card
+from linkwork.display_units import UNITS, ask_reader, present_choice
 
+_UNITS_COOKIE: Final = "linkwork_units"
+"""Of a browser, with the choice of units; lib/index.js reads it, too."""
 _MOST_CURVES: Final = 4
 _PLOTS_AFTER_S: Final = 0.05
 
@@ -73,6 +76,28 @@ def plots_card(
         box = ui.element("div").classes("plot-list")
         ui.button("add a plot", on_click=lambda: add(())).props("no-caps outline").style("align-self: start")
         waiting = ui.timer(_PLOTS_AFTER_S, add_first, immediate=False)
+
+
+def units_button() -> None:
+    """Build the button that changes the units of this browser's pages, which then load again."""
+    choices = {choice: f"{units['rad'][1]}, {units['m'][1]}" for choice, units in UNITS.items()}
+    present = present_choice()
+    (other,) = choices.keys() - {present}
+    cookie = f"{_UNITS_COOKIE}={other}; path=/; max-age=31536000; samesite=strict"
+    button = ui.button(choices[present]).props(f'no-caps flat aria-label="show {choices[other]}"')
+    button.on("click", js_handler=f"() => {{ document.cookie = {cookie!r}; location.reload(); }}")
+
+
+def units_of_page() -> str | None:
+    """Return the units that the browser of the present page has chosen, None outside of pages."""
+    try:
+        request = ui.context.client.request
+    except RuntimeError:
+        return None
+    return request.cookies.get(_UNITS_COOKIE)
+
+
+ask_reader(units_of_page)
 
 
 def color_button() -> None:

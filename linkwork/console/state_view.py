@@ -92,8 +92,8 @@ def values_table(
         if beside is None:
             velocity, effort = state["v"].get(name), state["effort"].get(name)
             cells += [
-                "" if velocity is None else shown(velocity if measured else None, f"{unit}/s"),
-                "" if effort is None else shown(effort if measured else None, driven[name]),
+                "" if velocity is None else shown(velocity, f"{unit}/s") if measured else "not known",
+                "" if effort is None else shown(effort, driven[name]) if measured else "not known",
             ]
         else:
             other = others.get(name)

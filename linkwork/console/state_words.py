@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from linkwork.display_units import SHOWN_IN, channel_unit, in_display_units
+from linkwork.display_units import channel_unit, in_display_units, shown_in
 
 _STATES: Final = {
     "unconfigured": "waits for its plant",
@@ -130,16 +130,15 @@ def clearing(state: Mapping[str, Any] | None) -> str | None:
     return None if state is None else _BUTTONS.get(state["state"])
 
 
-def shown_units(channels: Sequence[str], described: Mapping[str, Any]) -> list[tuple[float, str]]:
-    """Return the factor and the unit in which each telemetry channel is plotted."""
+def channel_units(channels: Sequence[str], described: Mapping[str, Any]) -> list[str]:
+    """Return the unit of each telemetry channel, '' where it is not known."""
     units = {each["name"]: each["unit"] for each in described["coordinates"]}
-    found = [channel_unit(*channel.partition("/")[::2], units) for channel in channels]
-    return [SHOWN_IN.get(unit, (1.0, unit)) for unit in found]
+    return [channel_unit(*channel.partition("/")[::2], units) for channel in channels]
 
 
 def fault_lines(fault: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the rows of a fault's card: heading and text, without empty ones."""
-    factor, unit = SHOWN_IN.get(fault["unit"], (1.0, fault["unit"]))
+    factor, unit = shown_in(fault["unit"])
     rows = [
         ("cause", in_display_units(fault["text"])),
         ("where", fault["where"] or ""),

@@ -10,7 +10,7 @@ from nicegui.elements.mixins.disableable_element import DisableableElement
 
 from linkwork.console.machine_feed import Known
 from linkwork.console.page_parts import PageActions, card, given_number
-from linkwork.display_units import SHOWN_IN
+from linkwork.display_units import shown_in
 from linkwork.protocol.codes import Role
 
 _GAINS: Final = {
@@ -55,7 +55,7 @@ class TuningView:
                 ).classes("quiet")
                 with ui.element("div").classes("bar"):
                     self._com = [
-                        ui.number(f"{axis}, {SHOWN_IN['m'][1]}", value=0.0).props("dense") for axis in "xyz"
+                        ui.number(f"{axis}, {shown_in('m')[1]}", value=0.0).props("dense") for axis in "xyz"
                     ]
                 with ui.element("div").classes("bar"):
                     self._inertia = [
@@ -127,7 +127,7 @@ class TuningView:
             self._payload_text.set_text("none: the machine file has no controller.payloads")
             return
         most = bounds[self._point.value]
-        factor, unit = SHOWN_IN["m"]
+        factor, unit = shown_in("m")
         self._payload_text.set_text(
             f"at most {most['mass_kg']:g} kg, {factor * most['com_m']:g} {unit} from the point,"
             f" {most['inertia_kg_m2']:g} kg m²"
@@ -144,7 +144,7 @@ class TuningView:
             if number is None:
                 return
             given.append(number)
-        mass, com_m, moments = given[0], [each / SHOWN_IN["m"][0] for each in given[1:4]], given[4:]
+        mass, com_m, moments = given[0], [each / shown_in("m")[0] for each in given[1:4]], given[4:]
         await self._actions.effect(
             "payload", point=self._point.value, mass_kg=mass, com_m=com_m, inertia_kg_m2=moments
         )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from linkwork.arrays import Floats
 from linkwork.controller.exchange.records import CHANNELS, field_names
-from linkwork.display_units import SHOWN_IN, channel_unit
+from linkwork.display_units import UNITS, channel_unit, shown_in
 from linkwork.machine.loading import drawable
 from linkwork.machine.nearest_name import nearest
 from linkwork.machine.problems import MachineError
@@ -73,9 +73,9 @@ class SignalPanel:
     def displayed(self) -> SignalPanel:
         """Return the panel in the units that people read: degrees and millimetres."""
         name, _, unit = self.title.partition(" / ")
-        if unit not in SHOWN_IN:
+        if unit not in UNITS["si"]:
             return self
-        factor, shown = SHOWN_IN[unit]
+        factor, shown = shown_in(unit)
         curves = {label: values * factor for label, values in self.curves.items()}
         limits = tuple(each * factor for each in self.limits)
         return replace(self, title=f"{name} / {shown}", curves=curves, limits=limits)

@@ -20,6 +20,7 @@ from linkwork.console.recording_list import recordings
 from linkwork.console.scene_content import scene_content
 from linkwork.console.state_view import timing_rows, values_table
 from linkwork.console.state_words import (
+    channel_units,
     clearing,
     doing,
     fault_lines,
@@ -27,9 +28,8 @@ from linkwork.console.state_words import (
     limited_by,
     next_step,
     result_words,
-    shown_units,
 )
-from linkwork.display_units import shown
+from linkwork.display_units import shown, shown_in
 
 
 @pytest.mark.parametrize("name", ["five_bar", "scara"])
@@ -137,6 +137,7 @@ def test_what_is_not_measured_is_not_shown_as_if_it_were() -> None:
     assert "2.000 N m" in there
     gone = values_table(described, state, ["left"], measured=False)
     assert "last position" in gone
+    assert gone.count("not known<") == 2
     assert "°/s" not in gone
     assert "N m" not in gone
 
@@ -190,7 +191,7 @@ def test_goal_and_fault_are_one_line_each() -> None:
 def test_plots_and_flight_records_have_the_units_of_the_tables() -> None:
     described: dict[str, Any] = dict(describe(load("five_bar"), Pace.DEVICE))
     channels = ["coordinate/x", "q/left", "v/left_elbow", "effort/left", "tick"]
-    units = shown_units(channels, described)
+    units = [shown_in(unit) for unit in channel_units(channels, described)]
     assert [unit for _, unit in units] == ["mm", "°", "°/s", "N m", ""]
     assert [factor for factor, _ in units] == pytest.approx([1e3, 57.29578, 57.29578, 1.0, 1.0])
     panel = {

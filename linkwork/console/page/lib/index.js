@@ -77,7 +77,7 @@ class Link extends EventTarget {
   }
 
   #read(message) {
-    if (message.type === "machine") this.machine = message;
+    if (message.type === "machine") this.machine = message = inChosenUnits(message);
     if (message.type === "path") this.path = message;
     this.#tell(message.type, message);
   }
@@ -112,6 +112,13 @@ class Link extends EventTarget {
   #tell(type, detail) {
     this.dispatchEvent(new CustomEvent(type, { detail }));
   }
+}
+
+// The description with the units that this browser has chosen (scene_card.py), else those of the console.
+function inChosenUnits(machine) {
+  const chosen = document.cookie.match(/(?:^|; )linkwork_units=(\w+)/)?.[1];
+  const shown = machine.shown[chosen] ?? machine.shown[machine.choice];
+  return { ...machine, shown, units: machine.units.map((unit) => shown[unit] ?? [1, unit]) };
 }
 
 export const link = new Link();
