@@ -272,21 +272,23 @@ class Gateway:
         assert shared is not None
         assert outbox is not None
         next_order = authority = 1
-        self.latest, since = None, 0
+        self.latest, since, known = None, 0, None
         newest = shared.set_points.newest if self.host.adopted else self.goal_queue.stream.next_number - 1
         self.goal_queue, self.tuning.gains = GoalQueue(), None
         self.goal_queue.stream = StreamIntake(next_number=newest + 1, taken=newest)
         if not self.host.adopted:
             self.tuning.payloads = {}  # a new loop has no payloads
         if self.host.adopted:
-            words, _, _ = shared.read_records(0)
+            words, first, _ = shared.read_records(0)
             seen = words.view(self.layout.dtype)[:, 0]
             since = shared.tail  # records that the previous gateway has logged
+            if first < since <= first + len(seen):
+                known = seen[since - 1 - first]  # it has published the events up to here
             if len(seen):
                 next_order = int(seen["order_id"].max()) + ORDERS_UNSEEN
                 self._goal = max(self._goal, int(seen["goal_id"].max()))
                 authority = int(seen["authority"][-1])
-        self.records.begin(since)
+        self.records.begin(since, known)
         self.loops_started += 1
         if self.twin_watch is not None:
             self.twin_watch.begin()

@@ -61,7 +61,8 @@ class EventDetector:
         self._state = int(first["state"]) if first is not None else int(State.UNCONFIGURED)
         self._goal = (int(first["goal_id"]), int(first["goal_status"])) if first is not None else (0, 0)
         self._fault = int(first["fault_tick"]) if first is not None and first["fault"] else -1
-        self._stream = 0
+        streams = first is not None and float(first["path_length_s"]) == 0.0
+        self._stream = self._goal[0] if streams else 0
         """Number of the latest stream."""
         self._met: dict[int, int] = {}
 

@@ -47,12 +47,15 @@ class RecordIntake:
         self.notices: deque[str] = deque(maxlen=100)
         """What has happened to log and flight records, as text for the daemon's output."""
 
-    def begin(self, since: int) -> None:
-        """Process the records of another loop, from this number on."""
+    def begin(self, since: int, known: np.void | None = None) -> None:
+        """Process the records of another loop, from this number on.
+
+        known: the record before, up to which the events have been published by an earlier gateway.
+        """
         gateway = self._gateway
         self.since, self._progress_at_s = since, -np.inf
         self.statistics = LoopStatistics(gateway.layout)
-        self._story = EventDetector(gateway.layout, gateway.wording)
+        self._story = EventDetector(gateway.layout, gateway.wording, known)
         self.reports = PathReports(gateway.machine)
 
     def note(self, name: str, content: Mapping[str, Any]) -> None:
