@@ -29,7 +29,7 @@ _PANELS: Final = {
     "When something went wrong": "",
     "Inject faults": "inject",
     "Record and replay": "record replay plot export animate",
-    "Test a rig": "rig",
+    "Test a rig": "rig explore",
     "Study": "campaign tune",
     "Files and this computer": "service check robots schema latency import convert model symbolic codegen "
     "simulate build-kernels keys driver conformance dev",
@@ -86,6 +86,7 @@ COMMANDS: Final = {
     "rig test": ("cli.options.study:RigTestOptions", "cli.rig_commands:run_rig_tests"),
     "rig index": ("cli.options.study:RigIndexOptions", "cli.rig_commands:index"),
     "rig compare": ("cli.options.study:RigCompareOptions", "cli.rig_commands:compare"),
+    "explore": ("cli.options.study:ExploreOptions", "cli.explore_command:explore_machine"),
     "campaign": ("cli.options.study:CampaignCommandOptions", "cli.campaign_command:campaign"),
     "tune": ("cli.options.study:TuneOptions", "cli.tune_command:tune"),
     "check": ("cli.options.files:CheckOptions", "cli.file_commands:check"),
@@ -115,6 +116,7 @@ _NEEDS: Final = {
     "console": ("pages of the console", "console", "nicegui"),
     "campaign": _CAMPAIGNS,
     "tune": _CAMPAIGNS,
+    "explore": ("simulated sessions", "explore", "greenlet"),
     "import": ("imports", "import", "defusedxml", "jinja2"),
     "rig test": ("rig tests", "rig", "pytest", "jinja2"),
     "rig index": ("reports of rig tests", "rig", "jinja2"),
@@ -148,6 +150,8 @@ wait part_present=on --timeout 5; wait "lift < 0.1"; edges part_present --after 
 payload tool 0.8 --com 0 0 0.02; advance 1000; law damp; preload left_elbow=1.5
 cancel --goal 3; inject faults.yaml; inject --clear all; record run.mcap --seconds 10; replay run.mcap
 plot run.mcap --signal effort --csv; export run.mcap --npz; animate run.mcap --out run.gif --speed 0.5
+explore scara --seeds 20; explore my_arm.yaml --minutes 10 --json
+explore scara --seed 71342 --shrink --out failure.json
 rig test --rig scara --out report; rig compare a.json b.json; campaign friction.yaml --workers 2
 tune gains.yaml --out tuned; service scara --user; check my_arm.yaml; schema > schema.json; latency 10 --load
 import robot.urdf --out robot.yaml; convert delta --to mjcf --out delta.xml; model delta --draw delta.png

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 from linkwork.cli.connected import ConnectionOptions
 from linkwork.options import JsonOptions, argument, command_options, flag, option, several
@@ -96,6 +97,27 @@ class RigTestOptions(JsonOptions):
     controller: str | None = option("Endpoint of a running controller. Default: start one.", "ENDPOINT")
     keyword: str | None = option("Only tests whose names match, as pytest's -k.", "EXPR", "-k")
     out: Path | None = option("Folder of the report. Default: a new one in linkwork-out.", "DIR")
+
+
+@command_options
+class ExploreOptions(JsonOptions):
+    """Run random sessions against the simulated service of a machine, and audit every tick and message.
+
+    Gateway, planner, loop and plant are the daemons' own code, in one process and on a simulated clock. A
+    session depends on its seed, the machine file and the version of linkwork alone.
+    """
+
+    config: str = argument("MACHINE", "A machine file, or a machine of linkwork.")
+    seeds: int = option("Number of sessions.", default=100, least=1)
+    first: int = option("Seed of the first session.", default=1, least=0)
+    minutes: float | None = option("Longest time, in minutes.")
+    faults: Literal["all", "none"] = option(
+        "Faults of the plant, and killed and suspended processes.", default="all"
+    )
+    seed: int | None = option("Run the session of this seed only.", least=0)
+    session: Path | None = option("Run the session in this file only.", "FILE")
+    shrink: bool = flag("Remove what a failed session does not need to fail.")
+    out: Path | None = option("Write the session to this file.", "FILE")
 
 
 @command_options

@@ -1,0 +1,97 @@
+"""`linkwork explore`: random sessions against a simulated service, audited at every tick and message."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+from linkwork.cli.options.study import ExploreOptions
+from linkwork.explore.auditor import RULES
+from linkwork.explore.exploration import Exploration, explore, shrink
+from linkwork.explore.session_run import Explored, SessionResult, run_session
+from linkwork.explore.workload import ExploredSession, Workload
+from linkwork.terminal.failures import DONE, GOAL_FAILED, Misuse
+from linkwork.terminal.output import emit, say
+
+
+def explore_machine(options: ExploreOptions) -> int:
+    """Run `linkwork explore`."""
+    if options.shrink and options.seed is None and options.session is None:
+        raise Misuse("--shrink shortens one session: add --seed, or --session FILE")
+    explored = Explored.of(options.config)
+    if options.seed is not None or options.session is not None:
+        return _one(options, explored)
+
+    def show(outcome: SessionResult) -> None:
+        if outcome.violations and not options.as_json:
+            say(_line(outcome, options.config))
+
+    seconds = None if options.minutes is None else 60.0 * options.minutes
+    seeds = range(options.first, options.first + options.seeds)
+    everything = options.faults == "all"
+    found = explore(explored, seeds, faults=everything, kills=everything, seconds=seconds, progress=show)
+    if options.as_json:
+        emit(found.as_map())
+    else:
+        _show(found)
+    return GOAL_FAILED if found.failures else DONE
+
+
+def _one(options: ExploreOptions, explored: Explored) -> int:
+    """Run one session, and shorten it where that was asked for."""
+    everything = options.faults == "all"
+    if options.session is not None:
+        session = _read(options.session)
+    else:
+        assert options.seed is not None
+        session = Workload(explored.machine, faults=everything, kills=everything).session(options.seed)
+    outcome = run_session(explored, session)
+    if options.shrink and outcome.violations:
+        rule = outcome.violations[0].rule
+
+        def fails(tried: ExploredSession) -> bool:
+            return any(each.rule == rule for each in run_session(explored, tried).violations)
+
+        session = shrink(session, fails, lambda now: say(f"{len(now.steps)} steps left"))
+        outcome = run_session(explored, session)
+    if options.out is not None:
+        options.out.write_text(json.dumps(session.as_map(), indent=1) + "\n")
+    found = Exploration(explored)
+    found.add(outcome)
+    if options.as_json:
+        emit(found.as_map() | {"digest": outcome.digest, "session": session.as_map()})
+    elif outcome.violations:
+        say(_line(outcome, options.config))
+    else:
+        say(f"{outcome.ticks} ticks, all rules hold; digest {outcome.digest}")
+    return GOAL_FAILED if outcome.violations else DONE
+
+
+def _read(path: Path) -> ExploredSession:
+    try:
+        return ExploredSession.from_map(json.loads(path.read_text()))
+    except OSError as error:
+        raise Misuse(f"{path}: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError) as error:
+        text = f"{path} is no session ({type(error).__name__}: {error}); `linkwork explore --out` writes one"
+        raise Misuse(text) from None
+
+
+def _line(outcome: SessionResult, config: str) -> str:
+    found = outcome.violations[0]
+    again = f"linkwork explore {shlex.quote(config)} --seed {outcome.session.seed}"
+    return f"{found.rule} at {found.at_s:g} s: {found.text}. Expected: {RULES[found.rule]}. Again: {again}"
+
+
+def _show(found: Exploration) -> None:
+    told = found.as_map()
+    coverage = told["coverage"]
+    say(
+        f"{found.sessions} sessions, {found.ticks} ticks, {found.speed:.1f} times real time: "
+        f"{len(found.failures)} failed"
+    )
+    say(
+        f"reached: {coverage['requests_in_states']} of {coverage['of']} requests in states, "
+        f"{len(coverage['answers'])} codes, {len(coverage['transitions_and_faults'])} transitions and faults"
+    )

@@ -1,0 +1,1 @@
+"""Deterministic simulation of the whole service: random sessions, an auditor, and seeds that repeat."""

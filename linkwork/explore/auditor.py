@@ -1,0 +1,320 @@
+"""Audit of a session: what must hold at every tick and message, checked beside the daemons' own checks.
+
+`RULES` lists the invariants; `docs/states.md` shows them. The auditor reads each record of the loop, each
+message to a client and each event. It uses the machine's limits, not the monitors of the controller.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgpack
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.controller.exchange.shared_memory import Shared
+from linkwork.controller.gateway.records.messages import in_motion
+from linkwork.controller.supervision.state_machine import State
+from linkwork.explore.record_checks import RecordChecks
+from linkwork.explore.simulated_time import START_NS
+from linkwork.explore.world import World
+from linkwork.protocol.codes import Mode, RequestCode
+from linkwork.protocol.request_messages import Notification, Response, read_answer
+from linkwork.protocol.request_table import REQUESTS
+
+RULES: Final[Mapping[str, str]] = {
+    "process": "no process ends by an exception, and no request finds a defect (INTERNAL)",
+    "answer": "each request has one answer while its gateway and its client live",
+    "result": "each accepted goal has one result",
+    "transition": "states change only as the table of transitions says",
+    "asked": "a machine is enabled, recovered or reset only after such a request",
+    "latched": "a fault stays the first cause until it is cleared",
+    "braked": "every tick outside of active and stopping sends `brake`",
+    "effort": "no effort exceeds its motor's limit, nor changes faster than its rate while released",
+    "position": "no joint of an enabled machine is beyond its limit, or the place where it was enabled",
+    "velocity": "no joint of an enabled machine is faster than its limit by more than the overspeed allowed",
+    "finite": "estimates and efforts are finite",
+    "closure": "the residual of the closures stays small while the machine is enabled",
+    "loss": "an enabled machine has lost at most `loss_limit` states in a row",
+    "watchdog": "the plant's watchdog trips after exactly `command_timeout_periods`, and its brakes act",
+    "lease": "nothing moves without a lease, or longer than `lease_s` after its owner's last request",
+    "owner": "only the owner of the lease has a request carried out that needs it",
+    "reaction": "`estop` brakes, and `stop` ends motion, within 25 ms",
+    "end": "a controller that is asked to end brakes, and ends with status 0",
+    "log": "the log has every tick, once and in order",
+    "replay": "the session's records, replayed, are equal to the last bit",
+}
+"""Invariants by name."""
+REACTION_NS: Final = 25_000_000
+LEASE_MARGIN_NS: Final = 100_000_000
+WATCH_NS: Final = 10_000_000
+"""Time between two looks of the auditor at records and processes."""
+UNLEASED_NS: Final = 60_000_000
+"""Longest time from the end of a lease, or of the gateway, to the begin of the stop."""
+_ENABLED: Final = (State.ACTIVE, State.STOPPING)
+
+
+@dataclass(frozen=True)
+class BrokenRule:
+    """A rule that did not hold: when (s since the begin of the session), and what was seen."""
+
+    rule: str
+    at_s: float
+    text: str
+
+
+@dataclass
+class Question:
+    """A request under way. `state`: the machine's when it was sent."""
+
+    method: str
+    owner: str
+    client: bytes
+    at_ns: int
+    state: str
+    timed: bool
+
+
+class Auditor:
+    """Watches one world. `violations`: what was found; the first one ends the session."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.checks = RecordChecks(world.machine, self.fail)
+        self.violations: list[BrokenRule] = []
+        self.reached: Counter[tuple[str, str, str]] = Counter()
+        """Answers, by method, state and code."""
+        self.latest: np.void | None = None
+        self.goals: list[int] = []
+        """Numbers of goals, newest last."""
+        self.ticks = 0
+        self.digest = hashlib.sha256()
+        self._shared: Shared | None = None
+        self._since = 0
+        self._questions: dict[tuple[bytes, int], Question] = {}
+        self._answered: set[tuple[bytes, int]] = set()
+        self._spoke_ns: dict[str, int] = {}
+        self._owners: list[tuple[int, str | None]] = []
+        self._accepted: dict[int, int] = {}
+        self._results: Counter[int] = Counter()
+        self._reactions: list[tuple[int, str, int]] = []
+        self._unleased_ns: int | None = None
+        self._gateway_away_ns = 0
+        self._trip: tuple[int, int] | None = None
+        self.records: list[NDArray[Any]] = []
+        """Records of each loop, by batches."""
+        self.loops = 0
+        world.loop_made, world.loop_gone, world.heard = self._loop_made, self._loop_gone, self._event
+
+    # What happens.
+
+    @property
+    def now_s(self) -> float:
+        """Time of the session."""
+        return 1e-9 * (self.world.simulation.now_ns - START_NS)
+
+    def fail(self, rule: str, text: str) -> None:
+        """Note a violation."""
+        self.violations.append(BrokenRule(rule, round(self.now_s, 6), text))
+
+    @property
+    def state_name(self) -> str:
+        """The machine's newest state."""
+        return "unconfigured" if self.latest is None else State(int(self.latest["state"])).name.lower()
+
+    def asked(self, client: bytes, msgid: int, method: str, params: Any) -> None:
+        """A client has sent a request."""
+        owner = params.get("as") if isinstance(params, dict) else ""
+        owner = owner if isinstance(owner, str) else ""
+        timed = isinstance(params, dict) and params.get("at_tick") is not None
+        now = self.world.simulation.now_ns
+        self._questions[client, msgid] = Question(method, owner, client, now, self.state_name, timed)
+        self.checks.asked[method] += 1
+        self._spoke_ns[owner] = now
+
+    def answered(self, client: bytes, data: bytes) -> None:
+        """A client has received a message."""
+        self._note(client, data)
+        message = read_answer(data)
+        if isinstance(message, Notification):
+            return
+        if message.msgid is None:
+            return
+        key = (client, message.msgid)
+        question = self._questions.pop(key, None)
+        if question is None:
+            what = "twice" if key in self._answered else "without having been asked"
+            self.fail("answer", f"request {message.msgid} of {client.decode()} was answered {what}")
+            return
+        self._answered.add(key)
+        self._judge(question, message)
+
+    def _judge(self, question: Question, message: Response) -> None:
+        code = "OK" if message.error is None else message.error.name
+        self.reached[question.method, question.state, code] += 1
+        if message.error is not None:
+            if message.error.code == RequestCode.INTERNAL and "planner ended" not in message.error.message:
+                self.fail("process", f"`{question.method}`: {message.error.message}")
+            return
+        if REQUESTS[question.method].needs_lease and not self._owned(question):
+            self.fail("owner", f"`{question.method}` of {question.owner} was carried out without its lease")
+        if question.method in ("stop", "estop") and not question.timed:
+            late_ns = self.world.simulation.now_ns - question.at_ns
+            if late_ns > REACTION_NS and self._undisturbed(question.at_ns):
+                self.fail("reaction", f"`{question.method}` was answered after {1e-6 * late_ns:.1f} ms")
+            self._reactions.append((question.at_ns + REACTION_NS, question.method, self.loops))
+
+    def _owned(self, question: Question) -> bool:
+        held = [owner for at, owner in self._owners if at <= question.at_ns][-1:]
+        held += [owner for at, owner in self._owners if at >= question.at_ns]
+        return question.owner in held
+
+    def _event(self, topic: bytes, payload: bytes) -> None:
+        self._note(topic, payload)
+        name = topic.decode()
+        if name == "lease":
+            content = msgpack.unpackb(payload)
+            self._owners.append((self.world.simulation.now_ns, content["owner"]))
+        elif name in ("goal.accepted", "goal.result"):
+            number = msgpack.unpackb(payload)["goal"]
+            if name == "goal.accepted":
+                self._accepted[number] = self.world.simulation.now_ns
+                self.goals.append(number)
+            else:
+                self._results[number] += 1
+                if self._results[number] > 1:
+                    self.fail("result", f"goal {number} has {self._results[number]} results")
+
+    def _note(self, who: bytes, data: bytes) -> None:
+        folder = str(self.world.folder).encode()
+        self.digest.update(b"%d %s " % (self.world.simulation.now_ns, who) + data.replace(folder, b"."))
+
+    # Loops and their records.
+
+    def _loop_made(self, shared: Shared) -> None:
+        self._shared, self._since, self.latest = shared, 0, None
+        self.checks.begin()
+        self.loops += 1
+
+    def _loop_gone(self) -> None:
+        self.read()
+        self._shared = None
+
+    def read(self) -> None:
+        """Check the records that have been written since the last call."""
+        shared = self._shared
+        if shared is None:
+            return
+        words, first, lost = shared.read_records(self._since)
+        self._since = first + len(words)
+        if lost:
+            self.fail("log", f"{lost} records were overwritten before the auditor read them")
+        if not len(words):
+            return
+        self.digest.update(words.tobytes())
+        table = words.view(self.world.layout.dtype)[:, 0]
+        self.records.append(table)
+        self.ticks += len(table)
+        self.latest = table[-1]
+        self.checks.check(table)
+
+    # Looks at the processes.
+
+    def look(self) -> None:
+        """Check records and processes; called every `WATCH_NS`."""
+        self.read()
+        world, now = self.world, self.world.simulation.now_ns
+        for error in world.failures:
+            self.fail("process", f"{type(error).__name__}: {error}")
+        world.failures.clear()
+        if world.running("gateway") is None:
+            self._gateway_away_ns = now
+        self._check_lease(now)
+        self._check_watchdog(now)
+        due = [one for one in self._reactions if one[0] <= now]
+        self._reactions = [one for one in self._reactions if one[0] > now]
+        for at_ns, method, loops in due:
+            self._check_reaction(at_ns, method, loops)
+
+    def _undisturbed(self, since_ns: int) -> bool:
+        """Whether gateway, loop and plant have run since an instant."""
+        return self.world.disturbed_ns < since_ns and self._gateway_away_ns < since_ns
+
+    def _check_reaction(self, at_ns: int, method: str, loops: int) -> None:
+        if loops != self.loops or self.latest is None or not self._undisturbed(at_ns - REACTION_NS):
+            return
+        state = int(self.latest["state"])
+        if method == "estop" and state in _ENABLED and not self._enabled_since(at_ns - REACTION_NS):
+            self.fail("reaction", f"{self.state_name} {1e-6 * REACTION_NS:g} ms after `estop`")
+
+    def _enabled_since(self, at_ns: int) -> bool:
+        later = [one for one in self._questions.values() if one.at_ns >= at_ns]
+        return any(one.method == "enable" for one in later)
+
+    def _check_lease(self, now: int) -> None:
+        latest, world = self.latest, self.world
+        if latest is None or not in_motion(latest) or int(latest["state"]) != State.ACTIVE:
+            self._unleased_ns = None
+            return
+        suspended = world.alive("gateway") and world.running("gateway") is None
+        if suspended or world.running("loop") is None or not int(latest["connected"]):
+            self._unleased_ns = None
+            return
+        service = world.service if world.alive("gateway") else None
+        owner = None if service is None else service.lease.owner
+        if owner is None:
+            self._unleased_ns = now if self._unleased_ns is None else self._unleased_ns
+            if now - self._unleased_ns > UNLEASED_NS:
+                self.fail("lease", f"motion continues without a lease at tick {int(latest['tick'])}")
+            return
+        self._unleased_ns = None
+        length_ns = round(1e9 * world.machine.controller.lease_s) + LEASE_MARGIN_NS
+        silent_ns = now - max(self._spoke_ns.get(owner, 0), self._gateway_away_ns)
+        if silent_ns > length_ns:
+            self.fail("lease", f"{owner} moves the machine {1e-9 * silent_ns:.2f} s after its last request")
+
+    def _check_watchdog(self, now: int) -> None:
+        world, device = self.world, self.world.device
+        if device is None or world.running("plant") is None:
+            return
+        trip, plant, period_s = device.watchdog.last_trip, world.machine.plant, world.machine.period_s
+        allowed = plant.command_timeout_periods
+        if trip is not None and (trip.tick, id(device)) != self._trip:
+            self._trip = trip.tick, id(device)
+            waited, grace = trip.tick - trip.last_fresh_tick, math.ceil(plant.peer_timeout_s / period_s)
+            if waited not in (allowed, max(allowed, grace)):
+                self.fail("watchdog", f"it tripped after {waited} periods, not {allowed}")
+        long_ns = round(1e9 * period_s * (allowed + 3))
+        silent = world.running("loop") is None and now - world.disturbed_ns > long_ns
+        if silent and device.machinery.mode == Mode.EFFORT:
+            self.fail("watchdog", "the plant follows the last effort of a controller that is gone")
+
+    # The end.
+
+    @property
+    def open(self) -> bool:
+        """Whether answers or results are still to come."""
+        return bool(self._questions) or any(self._results[goal] == 0 for goal in self._accepted)
+
+    def forget(self, lost: Callable[[Question], bool]) -> None:
+        """Forget requests whose gateway or client is gone."""
+        self._questions = {key: one for key, one in self._questions.items() if not lost(one)}
+
+    def gateway_killed(self) -> None:
+        """Forget what a killed gateway owes: answers and results."""
+        self._questions.clear()
+        self._accepted.clear()
+        self._owners.clear()
+
+    def finish(self) -> None:
+        """Check what must have come by the end of the session."""
+        for question in self._questions.values():
+            self.fail("answer", f"`{question.method}` of {question.client.decode()} has no answer")
+        for goal in self._accepted:
+            if self._results[goal] == 0:
+                self.fail("result", f"goal {goal} has no result")

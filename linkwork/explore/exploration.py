@@ -1,0 +1,136 @@
+"""Many sessions of one machine: what failed, and what of requests, states and faults was reached."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from linkwork.controller.supervision.state_machine import State
+from linkwork.explore.auditor import BrokenRule
+from linkwork.explore.session_run import Explored, SessionResult, run_session
+from linkwork.explore.workload import ExploredSession, Workload
+from linkwork.protocol.codes import Pace
+from linkwork.protocol.request_table import REQUESTS
+from linkwork.version import __version__
+
+Progress = Callable[[SessionResult], None]
+
+
+@dataclass
+class Exploration:
+    """Findings of the sessions so far. failures: by seed, the first violation of each session that failed."""
+
+    explored: Explored
+    sessions: int = 0
+    ticks: int = 0
+    seconds: float = 0.0
+    failures: dict[int, BrokenRule] = field(default_factory=dict)
+    reached: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    seen: Counter[str] = field(default_factory=Counter)
+
+    def add(self, outcome: SessionResult) -> None:
+        """Count a session."""
+        self.sessions += 1
+        self.ticks += outcome.ticks
+        self.reached += outcome.reached
+        self.seen += outcome.seen
+        if outcome.violations:
+            self.failures[outcome.session.seed] = outcome.violations[0]
+
+    @property
+    def speed(self) -> float:
+        """Simulated time by wall time."""
+        simulated_s = self.ticks * self.explored.machine.period_s
+        return simulated_s / self.seconds if self.seconds > 0.0 else 0.0
+
+    @property
+    def never(self) -> list[str]:
+        """Requests that were never answered in a state, as "move in fault"."""
+        pairs = {(method, state) for method, state, _ in self.reached}
+        states = [state.name.lower() for state in State]
+        return [
+            f"{method} in {state}" for method in REQUESTS for state in states if (method, state) not in pairs
+        ]
+
+    def as_map(self) -> dict[str, Any]:
+        """Return the report as plain data."""
+        machine, codes = self.explored.machine, Counter[str]()
+        for (_, _, code), count in self.reached.items():
+            codes[code] += count
+        pairs = len(REQUESTS) * len(State)
+        return {
+            "machine": machine.name,
+            "config": machine.config_hash,
+            "linkwork": __version__,
+            "pace": Pace.DEVICE.value,
+            "sessions": self.sessions,
+            "ticks": self.ticks,
+            "times_real_time": round(self.speed, 2),
+            "failures": [
+                {"seed": seed, "rule": found.rule, "at_s": found.at_s, "text": found.text}
+                for seed, found in self.failures.items()
+            ],
+            "coverage": {
+                "requests_in_states": pairs - len(self.never),
+                "of": pairs,
+                "never": self.never,
+                "answers": dict(sorted(codes.items())),
+                "transitions_and_faults": dict(sorted(self.seen.items())),
+            },
+        }
+
+
+def explore(
+    explored: Explored,
+    seeds: Iterable[int],
+    *,
+    faults: bool = True,
+    kills: bool = True,
+    seconds: float | None = None,
+    progress: Progress = lambda _: None,
+) -> Exploration:
+    """Run the sessions of these seeds, for at most so many seconds of wall time."""
+    found, begun = Exploration(explored), time.monotonic()
+    work = Workload(explored.machine, faults=faults, kills=kills)
+    for seed in seeds:
+        outcome = run_session(explored, work.session(seed))
+        found.add(outcome)
+        found.seconds = time.monotonic() - begun
+        progress(outcome)
+        if seconds is not None and found.seconds >= seconds:
+            break
+    return found
+
+
+def shrink(
+    session: ExploredSession,
+    fails: Callable[[ExploredSession], bool],
+    progress: Callable[[ExploredSession], None] = lambda _: None,
+) -> ExploredSession:
+    """Return a session from which no step and no fault can be removed without losing the failure.
+
+    Removes halves of the steps, then quarters, down to single ones (Zeller & Hildebrandt, "Simplifying and
+    isolating failure-inducing input", 2002). `fails`: whether a session still fails in the same way.
+    """
+    size, before = max(len(session.steps) // 2, 1), len(session.steps)
+    while True:
+        begin = 0
+        while begin < len(session.steps):
+            tried = session.without(range(begin, begin + size))
+            if fails(tried):
+                session = tried
+                progress(session)
+            else:
+                begin += size
+        if size == 1 and len(session.steps) == before:
+            break
+        size, before = max(size // 2, 1), len(session.steps)
+    for fault in session.faults:
+        tried = session.without_fault(fault)
+        if fails(tried):
+            session = tried
+            progress(session)
+    return session

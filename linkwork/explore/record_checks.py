@@ -1,0 +1,125 @@
+"""Checks of the loop's records: states, faults, brakes, and limits of effort, position and velocity."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linkwork.controller.estimation.limit_monitor import LIMIT_SLACK, OVERSPEED
+from linkwork.controller.estimation.sensor_estimate import Estimator
+from linkwork.controller.supervision.brakes import Phase
+from linkwork.controller.supervision.state_machine import TABLE, State
+from linkwork.machine import Machine
+from linkwork.protocol.codes import Mode
+
+MOST_RESIDUAL: Final = 1e-3
+"""Largest residual of the closures of an enabled machine, in typical lengths or rad."""
+_ROUND_OFF: Final = 1e-9
+_ENABLED: Final = (State.ACTIVE, State.STOPPING)
+_PAIRS: Final = frozenset((int(a), int(b)) for (a, _), b in TABLE.items()) | {(int(s), int(s)) for s in State}
+_CAUSES: Final = {
+    (State.INACTIVE, State.ACTIVE): "enable",
+    (State.FAULT, State.INACTIVE): "recover",
+    (State.ESTOP, State.INACTIVE): "reset",
+}
+
+
+class RecordChecks:
+    """Checks batches of records; `fail` is called with the rule and what was seen.
+
+    asked: requests of each method that may still be the cause of a transition; seen: transitions and faults.
+    """
+
+    def __init__(self, machine: Machine, fail: Callable[[str, str], None]) -> None:
+        self._fail, self._loss_limit = fail, machine.controller.loss_limit
+        self.asked: Counter[str] = Counter()
+        self.seen: Counter[str] = Counter()
+        self._last: np.void | None = None
+        joints, motors = machine.joints, machine.motors
+        self._most_effort = np.array([motor.max_effort for motor in motors]) * (1.0 + _ROUND_OFF)
+        rates = np.array([motor.max_effort_rate for motor in motors])
+        self._most_step = rates * machine.period_s * (1.0 + _ROUND_OFF) + _ROUND_OFF
+        self._speed = OVERSPEED * np.array([joint.velocity for joint in joints])
+        for motor in motors:
+            self._speed[motor.index] = min(self._speed[motor.index], OVERSPEED * motor.max_speed)
+        self._range = np.array([joint.position for joint in joints])
+        self._slack = np.full(len(joints), LIMIT_SLACK + _ROUND_OFF)
+        uncertain = Estimator(machine).speed_uncertainty
+        for sensor, speed in zip(machine.sensors, uncertain, strict=True):
+            self._slack[sensor.index] += sensor.uncertainty
+            self._speed[sensor.index] += speed
+        self._plain = machine.mechanism.nq == machine.mechanism.nv and not machine.is_constrained
+        self._outside = self._range.copy()
+
+    def begin(self) -> None:
+        """The records of another loop come next."""
+        self._last = None
+
+    def check(self, table: NDArray[Any]) -> None:
+        """Check a batch of records, which follow those of the last call."""
+        whole = table if self._last is None else np.concatenate([[self._last], table])
+        self._last = table[-1]
+        self._check_transitions(whole)
+        self._check_faults(whole)
+        enabled = np.isin(table["state"], _ENABLED)
+        self._first("braked", table, ~enabled & (table["mode"] != Mode.BRAKE), "mode")
+        self._first("loss", table, enabled & (table["lost_in_a_row"] > self._loss_limit), "lost_in_a_row")
+        for name in ("effort", "q", "v"):
+            self._first("finite", table, ~np.isfinite(table[name]).all(axis=1), name)
+        self._first("effort", table, (np.abs(table["effort"]) > self._most_effort).any(axis=1), "effort")
+        released = whole["phase"] == Phase.RELEASED
+        steps = (np.abs(np.diff(whole["effort"], axis=0)) > self._most_step).any(axis=1)
+        self._first("effort", whole[:-1], steps & released[1:] & released[:-1], "effort")
+        measured = enabled & (table["fresh"] != 0)
+        fast = (np.abs(table["v"]) > self._speed).any(axis=1)
+        self._first("velocity", table, fast & measured, "v")
+        if self._plain:
+            self._check_positions(table, enabled)
+        loose = enabled & (table["closure_residual"] > MOST_RESIDUAL)
+        self._first("closure", table, loose, "closure_residual")
+
+    def _first(self, rule: str, table: NDArray[Any], wrong: NDArray[np.bool_], name: str) -> None:
+        """Report the first of the rows that break a rule, with the channel that shows it."""
+        for row in np.flatnonzero(wrong)[:1]:
+            record = table[row]
+            where = f"{State(int(record['state'])).name.lower()}, tick {int(record['tick'])}"
+            self._fail(rule, f"{name} {record[name]} ({where})")
+
+    def _check_transitions(self, table: NDArray[Any]) -> None:
+        states = table["state"]
+        for row in np.flatnonzero(np.diff(states)):
+            before, after = State(int(states[row])), State(int(states[row + 1]))
+            name = f"{before.name.lower()} → {after.name.lower()}"
+            text = f"{name} at tick {int(table['tick'][row + 1])}"
+            self.seen[name] += 1
+            if (int(before), int(after)) not in _PAIRS:
+                self._fail("transition", text)
+            cause = _CAUSES.get((before, after))
+            if cause is not None:
+                self.asked[cause] -= 1
+                if self.asked[cause] < 0:
+                    self._fail("asked", f"{text} without a request `{cause}`")
+
+    def _check_faults(self, table: NDArray[Any]) -> None:
+        states, faults, ticks = table["state"], table["fault"], table["fault_tick"]
+        latched = (states[:-1] == State.FAULT) & (states[1:] == State.FAULT)
+        changed = (faults[1:] != faults[:-1]) | (ticks[1:] != ticks[:-1])
+        self._first("latched", table[1:], latched & changed, "fault")
+        for row in np.flatnonzero((np.diff(faults) != 0) & (faults[1:] > 0)):
+            self.seen[f"fault {int(faults[row + 1])}"] += 1
+
+    def _check_positions(self, table: NDArray[Any], enabled: NDArray[np.bool_]) -> None:
+        q, resting = table["q"], np.flatnonzero(~enabled)
+        if len(resting):  # where it is enabled from, perhaps outside of its limits
+            last = q[resting[-1]]
+            self._outside[:, 0] = np.minimum(self._range[:, 0], last)
+            self._outside[:, 1] = np.maximum(self._range[:, 1], last)
+        begins = resting[-1] + 1 if len(resting) else 0
+        out = (q < self._outside[:, 0] - self._slack) | (q > self._outside[:, 1] + self._slack)
+        wrong = out.any(axis=1) & enabled & (table["fresh"] != 0)
+        wrong[:begins] = False
+        self._first("position", table, wrong, "q")

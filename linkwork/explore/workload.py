@@ -1,0 +1,312 @@
+"""Random sessions: what clients ask, which faults the plant has, and which processes are killed, from a seed.
+
+A session is plain data, complete before it runs, so that it can be repeated, shortened and kept in a file.
+Three values depend on the machine at the moment of the request: `{"near": [coordinate, offset]}` is a
+position beside the present one, `{"ticks": n}` a tick ahead of the newest, and `{"goal": n}` the number of
+the n-th newest goal.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from random import Random
+from typing import Any, Final
+
+from linkwork.machine import Machine
+from linkwork.protocol.laws import REST_LAW_NAMES
+from linkwork.protocol.request_table import REQUESTS
+
+DURATION_S: Final = 5.0
+"""Time of a session's steps."""
+READY_S: Final = 0.15
+"""The processes have started by then."""
+OWNERS: Final = ("anna", "ben", "carl")
+LASTING: Final = (1, 5, 19, 20, 25, 200)
+"""Ticks that a fault of the plant lasts: about the limits of losses, and well beyond."""
+KILLED: Final = ("plant", "loop", "planner", "gateway")
+Params = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a session.
+
+    kind: `ask`, `bytes`, `leave`, `kill`, `start`, `suspend` or `resume`; what: its content.
+    """
+
+    at_s: float
+    kind: str
+    what: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class ExploredSession:
+    """A session: its steps in time, and the plant's faults (entries of a fault timeline)."""
+
+    seed: int
+    steps: tuple[Step, ...]
+    faults: tuple[Mapping[str, Any], ...] = ()
+    duration_s: float = DURATION_S
+
+    def as_map(self) -> dict[str, Any]:
+        """Return plain data."""
+        return asdict(self)
+
+    def without(self, places: range) -> ExploredSession:
+        """Return the session without some of its steps."""
+        return replace(self, steps=tuple(step for at, step in enumerate(self.steps) if at not in places))
+
+    def without_fault(self, fault: Mapping[str, Any]) -> ExploredSession:
+        """Return the session without a fault of the plant."""
+        return replace(self, faults=tuple(each for each in self.faults if each is not fault))
+
+    @classmethod
+    def from_map(cls, content: Mapping[str, Any]) -> ExploredSession:
+        """Return the session of plain data."""
+        steps = tuple(Step(**step) for step in content["steps"])
+        return cls(content["seed"], steps, tuple(content["faults"]), content["duration_s"])
+
+
+@dataclass
+class Workload:
+    """Makes the sessions of a machine. kills: processes may be killed and suspended. faults: of the plant."""
+
+    machine: Machine
+    faults: bool = True
+    kills: bool = True
+    _random: Random = field(init=False)
+
+    def session(self, seed: int) -> ExploredSession:
+        """Return the session of a seed."""
+        self._random = Random(seed)
+        steps = self._operator(OWNERS[0])
+        if self._random.random() < 0.6:
+            steps += self._operator(self._random.choice(OWNERS))
+        for _ in range(self._random.randint(0, 25)):
+            steps.append(self._anything(self._random.choice(OWNERS)))
+        if self.kills and self._random.random() < 0.35:
+            steps += self._blow()
+        if self._random.random() < 0.1:
+            steps.append(Step(self._time(), "leave", {"client": self._random.choice(OWNERS)}))
+        faults: tuple[Mapping[str, Any], ...] = ()
+        if self.faults and self._random.random() < 0.4:
+            faults = tuple(self._fault() for _ in range(self._random.randint(1, 2)))
+        steps = [replace(step, at_s=round(step.at_s, 4)) for step in steps]
+        return ExploredSession(seed, tuple(sorted(steps, key=lambda step: step.at_s)), faults)
+
+    def _time(self) -> float:
+        return self._random.uniform(READY_S, DURATION_S)
+
+    def _operator(self, owner: str) -> list[Step]:
+        """A client that enables the machine, moves it in several ways, and disables it or forgets to."""
+        random, now = self._random, self._random.uniform(READY_S, 1.0)
+        steps = []
+
+        def ask(method: str, params: Params | None = None, pause_s: float = 0.0) -> None:
+            nonlocal now
+            asked = {"client": owner, "method": method, "params": {"as": owner, **(params or {})}}
+            steps.append(Step(now, "ask", asked))
+            now += pause_s
+
+        if random.random() < 0.5:
+            ask("acquire", {}, 0.01)
+        ask("enable", {}, random.uniform(0.05, 0.4))
+        while now < DURATION_S - 0.6:
+            motion = random.choice(("move", "send", "jog", "stream", "hold", "stop", "law", "goal"))
+            if motion in ("move", "send"):
+                ask(motion, self._params(motion), random.uniform(0.05, 1.2))
+            elif motion == "jog":
+                params = self._params("jog")
+                for _ in range(random.randint(1, 12)):
+                    ask("jog", params, 0.05)
+            elif motion == "stream":
+                for params in self._stream():
+                    method = "stream" if "coordinates" in params else "set_points"
+                    ask(method, params, 0.02)
+                ask("finish", {}, 0.1)
+            elif motion == "stop":
+                ask(random.choice(("stop", "estop", "disable", "cancel")), {}, random.uniform(0.02, 0.6))
+                ask(random.choice(("reset", "recover", "enable")), {}, 0.1)
+                ask("enable", {}, 0.2)
+            elif motion == "goal":
+                ask("move", self._params("move"), random.uniform(0.05, 0.4))
+                for _ in range(random.randint(1, 3)):
+                    method = random.choice(("pause", "resume", "speed", "append", "move", "cancel"))
+                    ask(method, self._params(method), random.uniform(0.01, 0.3))
+            elif motion == "law":
+                ask("law", self._params("law"), 0.2)
+            else:
+                ask("acquire", {}, random.uniform(0.1, 0.5))
+        if random.random() < 0.6:
+            ask("disable", {})
+        return steps
+
+    def _stream(self) -> list[Params]:
+        """A stream and its set-points, near the present position."""
+        random = self._random
+        names = self.some_names()
+        offsets = {name: random.uniform(-0.05, 0.05) for name in names}
+        told: list[Params] = [{"coordinates": names, "rate_hz": random.choice((20.0, 50.0, 100.0))}]
+        for number in range(random.randint(1, 30)):
+            share = math.sin(0.1 * number)
+            near = [{"near": [name, round(offsets[name] * share, 6)]} for name in names]
+            told.append({"goal": {"goal": 0}, "points": [[0.02 * number, *near]]})
+        return told
+
+    def _anything(self, owner: str) -> Step:
+        """Any request with any parameters, or bytes that are none."""
+        random, draw = self._random, self._random.random()
+        if draw < 0.05:
+            data = random.randbytes(random.randint(0, 40))
+            return Step(self._time(), "bytes", {"client": owner, "hex": data.hex()})
+        method = random.choice(sorted(REQUESTS))
+        params: Params = {"as": owner, **self._params(method)}
+        if random.random() < 0.15:
+            params["at_tick"] = {"ticks": random.choice((-10, 0, 1, 20, 500, 60_000_000))}
+        if random.random() < 0.15:
+            params = self._spoilt(params)
+        return Step(self._time(), "ask", {"client": owner, "method": method, "params": params})
+
+    def _spoilt(self, params: Params) -> Params:
+        """Parameters of which one is wrong."""
+        random = self._random
+        wrong: Sequence[Any] = (None, math.nan, math.inf, -1, 2**63, "x" * 5000, [], {}, [[[]]], True, 1e308)
+        key = random.choice(sorted([*params, "other", "at_tick"]))
+        return {**params, key: random.choice(wrong)}
+
+    def some_names(self) -> list[str]:
+        """Return names of coordinates."""
+        random, machine = self._random, self.machine
+        every = machine.mechanism.coordinate_names
+        names = [every[index] for index in machine.home_coordinates]
+        if random.random() < 0.15:
+            names = list(every)
+        return random.sample(names, random.randint(1, min(len(names), 3)))
+
+    def _position(self, name: str) -> Any:
+        """A position: mostly near the present one, sometimes at a limit or beyond."""
+        random = self._random
+        limits = self.machine.coordinates[self.machine.mechanism.coordinate_names.index(name)]
+        lowest, highest = limits.position
+        draw = random.random()
+        if draw < 0.05 and math.isfinite(highest):
+            return random.choice((lowest, highest, highest + 0.1))
+        scale = 0.3 if limits.is_angle else 0.05
+        return {"near": [name, round(random.uniform(-scale, scale), 6)]}
+
+    def trajectory(self) -> Params:
+        """Return a trajectory of way-points."""
+        random, names = self._random, self.some_names()
+        begin_s, points = 0.0, []
+        for _ in range(random.randint(1, 4)):
+            begin_s += random.uniform(0.2, 1.0)
+            positions = [self._position(name) for name in names]
+            points.append({"time_from_start_s": round(begin_s, 3), "positions": positions})
+        return {"coordinates": names, "points": points}
+
+    def _params(self, method: str) -> Params:
+        """Parameters of a request that are valid, or nearly."""
+        make = _PARAMS.get(method)
+        return {} if make is None else make(self)
+
+    @property
+    def random(self) -> Random:
+        """Source of the random numbers of the session that is being made."""
+        return self._random
+
+    def move(self) -> Params:
+        """Return the parameters of a move."""
+        random = self._random
+        params: Params = {"target": {name: self._position(name) for name in self.some_names()}}
+        if random.random() < 0.5:
+            params["speed"] = round(random.uniform(0.05, 1.0), 3)
+        if random.random() < 0.2:
+            params["replace"] = True
+        return params
+
+    def _blow(self) -> list[Step]:
+        """A process is killed, and started again after a while, or suspended for a while."""
+        random, now = self._random, self._time()
+        process, pause_s = random.choice(KILLED), random.choice((0.005, 0.05, 0.3, 1.0))
+        ends = random.random() < 0.6
+        first = Step(now, "kill" if ends else "suspend", {"process": process})
+        if ends and process in ("loop", "planner"):
+            return [first]  # the gateway starts another
+        return [first, Step(now + pause_s, "start" if ends else "resume", {"process": process})]
+
+    def _fault(self) -> Params:
+        """An entry of a fault timeline."""
+        random, machine = self._random, self.machine
+        begins = {"at_s": round(random.uniform(0.3, DURATION_S), 3), "for_ticks": random.choice(LASTING)}
+        sensor, motor = random.choice(machine.sensors).joint, random.choice(machine.motors).joint
+        way = {"direction": random.choice(("states", "commands", "both"))}
+        entry: Params = random.choice(
+            (
+                {"wire": "drop", **way, "probability": random.choice((0.1, 0.5, 1.0))},
+                {"wire": "delay", **way, "by_ticks": random.randint(1, 5)},
+                {"wire": "jitter", **way},
+                {"wire": "duplicate", **way},
+                {"wire": "reorder", **way},
+                {"wire": "corrupt", **way},
+                {"wire": "disconnect"},
+                {"sensor": "bias", "of": sensor, "by": random.choice((1e-4, 0.01, 0.5))},
+                {"sensor": "noise", "of": sensor, "std": 0.001},
+                {"sensor": "freeze", "of": sensor},
+                {"sensor": "nan", "of": sensor},
+                {"actuator": "lose", "of": motor},
+                {"actuator": "reverse", "of": motor},
+                {"actuator": "stick", "of": motor},
+            )
+        )
+        return {**entry, **begins}
+
+
+def _jog(work: Workload) -> Params:
+    velocity = {}
+    for name in work.some_names():
+        limits = work.machine.coordinates[work.machine.mechanism.coordinate_names.index(name)]
+        most = limits.velocity if math.isfinite(limits.velocity) else 0.1
+        velocity[name] = round(work.random.uniform(-1.1, 1.1) * most, 4)
+    return {"velocity": velocity}
+
+
+def _check(work: Workload) -> Params:
+    if work.random.random() < 0.5:
+        return {"trajectory": work.trajectory()}
+    return {"target": work.move()["target"]}
+
+
+def _signals(work: Workload) -> Params:
+    outputs = work.machine.outputs
+    if not outputs:
+        return {"signals": {"lamp": True}}
+    chosen = work.random.choice(outputs)
+    return {"signals": {chosen.name: work.random.random() < 0.5 if chosen.is_digital else 0.1}}
+
+
+_PARAMS: Final[Mapping[str, Callable[[Workload], Params]]] = {
+    "move": lambda work: work.move(),
+    "send": lambda work: {"trajectory": work.trajectory(), "replace": work.random.random() < 0.3},
+    "append": lambda work: {"trajectory": work.trajectory()},
+    "check": _check,
+    "jog": _jog,
+    "speed": lambda work: {"fraction": work.random.choice((0.0, 0.3, 1.0, 1.5, 2.0))},
+    "stream": lambda work: {"coordinates": work.some_names(), "rate_hz": 50.0},
+    "set_points": lambda _: {"goal": {"goal": 0}, "points": [[0.0, 0.1]]},
+    "law": lambda work: {"name": work.random.choice((*REST_LAW_NAMES, "unknown"))},
+    "set": _signals,
+    "wait": lambda work: {
+        "condition": work.random.choice(("moving", "not moving", "nonsense <", "speed > 0.1")),
+        "within_s": work.random.choice((0.1, 1.0)),
+    },
+    "set_gain": lambda work: {"bandwidth_rad_s": work.random.uniform(1.0, 100.0)},
+    "preload": lambda work: {"effort": {work.machine.motors[0].joint: 0.1}},
+    "payload": lambda _: {"point": "tool", "mass_kg": 0.1},
+    "switch": lambda work: {"constraint": (*work.machine.switchable, "nothing")[0], "on": True},
+    "acquire": lambda work: {"force": work.random.random() < 0.2},
+    "cancel": lambda work: {"goal": {"goal": 0}} if work.random.random() < 0.5 else {},
+    "advance": lambda _: {"ticks": 5},
+    "edges": lambda work: {"signal": (*(each.name for each in work.machine.inputs), "nothing")[0]},
+}

@@ -1,0 +1,158 @@
+"""Sessions of the simulated service: they repeat to the bit, hold all rules, and find what breaks one."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from linkwork.explore.auditor import RULES
+from linkwork.explore.exploration import explore, shrink
+from linkwork.explore.session_run import Explored, run_session
+from linkwork.explore.simulated_time import Inlet, SimulatedClock, SimulatedProcess, SimulatedTime
+from linkwork.explore.workload import ExploredSession, Step, Workload
+from linkwork.plant.device.watchdog import Watchdog
+
+ROOT = Path(__file__).parents[2]
+SESSIONS = Path(__file__).parent / "sessions"
+MOVE = {
+    "client": "anna",
+    "method": "move",
+    "params": {"as": "anna", "target": {"shoulder": {"near": ["shoulder", 0.2]}}},
+}
+ENABLE = {"client": "anna", "method": "enable", "params": {"as": "anna"}}
+ANNA = {"client": "anna", "method": "acquire", "params": {"as": "anna"}}
+
+
+@pytest.fixture(scope="module")
+def scara() -> Explored:
+    return Explored.of("scara")
+
+
+def moving(*steps: Step, duration_s: float = 1.5) -> ExploredSession:
+    """A session in which the machine is enabled and moved."""
+    return ExploredSession(7, (Step(0.2, "ask", ENABLE), Step(0.5, "ask", MOVE), *steps), (), duration_s)
+
+
+def test_a_process_waits_for_a_message_or_an_instant() -> None:
+    time, told = SimulatedTime(), list[tuple[int, object]]()
+    clock, inlet = SimulatedClock(time), Inlet(time)
+    begin = time.now_ns
+
+    def main() -> int:
+        while len(told) < 3:
+            inlet.await_until(clock.now_ns() + 1000)
+            told.append((clock.now_ns() - begin, inlet.messages.popleft() if inlet.messages else None))
+        clock.sleep_until_ns(begin + 10_000)
+        return 5
+
+    process = SimulatedProcess(time, 1, main, lambda: told.append((time.now_ns - begin, "ended")))
+    time.at(begin + 400, lambda: inlet.put("a"))
+    time.at(begin + 1500, lambda: inlet.put("while it sleeps"))
+    time.at(begin + 3000, lambda: inlet.put("while it sleeps, too"))
+    time.run_until(begin + 20_000)
+    assert told == [(400, "a"), (1400, None), (1500, "while it sleeps"), (10_000, "ended")]
+    assert (process.status, process.alive) == (5, False)
+
+
+def test_a_suspended_process_runs_on_where_it_stood_and_a_killed_one_does_not() -> None:
+    time, told = SimulatedTime(), list[int]()
+    clock, begin = SimulatedClock(time), time.now_ns
+
+    def main() -> Iterator[None] | None:
+        while True:
+            clock.sleep_until_ns(clock.now_ns() + 100)
+            told.append(clock.now_ns() - begin)
+
+    process = SimulatedProcess(time, 1, main, lambda: told.append(-1))
+    time.at(begin + 150, process.suspend)
+    time.at(begin + 450, process.resume)
+    time.at(begin + 600, process.kill)
+    time.run_until(begin + 2000)
+    assert told == [100, 450, 550, -1]
+
+
+def test_random_sessions_hold_all_rules_and_reach_states_and_refusals(scara: Explored) -> None:
+    found = explore(scara, [2, 8])
+    assert found.failures == {}
+    assert found.sessions == 2
+    assert {"inactive → active", "active → stopping"} <= set(found.seen)
+    codes = {code for _, _, code in found.reached}
+    assert {"OK", "WRONG_STATE", "INVALID_PARAMS"} <= codes
+    told = json.loads(json.dumps(found.as_map()))
+    coverage = told["coverage"]
+    assert coverage["requests_in_states"] + len(coverage["never"]) == coverage["of"]
+
+
+def test_a_session_repeats_to_the_bit_in_other_processes(tmp_path: Path) -> None:
+    blow = Step(0.8, "suspend", {"process": "loop"})
+    noise = {"sensor": "noise", "of": "elbow", "std": 0.001, "at_s": 0.3, "for_ticks": 200}
+    session = replace(moving(blow, duration_s=1.0), faults=(noise,))
+    file = tmp_path / "session.json"
+    file.write_text(json.dumps(session.as_map()))
+    digests = []
+    for seed in ("1", "2"):
+        words = [sys.executable, "-m", "linkwork", "explore", "scara", "--session", str(file), "--json"]
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        done = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        digests.append(json.loads(done.stdout)["digest"])
+    assert digests[0] == digests[1]
+
+
+@pytest.mark.parametrize("path", sorted(SESSIONS.glob("*.json")), ids=lambda path: path.stem)
+def test_sessions_that_have_found_a_defect_break_no_rule(scara: Explored, path: Path) -> None:
+    assert run_session(scara, ExploredSession.from_map(json.loads(path.read_text()))).violations == ()
+
+
+@pytest.mark.parametrize("process", ["plant", "loop", "planner", "gateway"])
+def test_a_killed_process_breaks_no_rule(scara: Explored, process: str) -> None:
+    end = Step(0.7, "kill", {"process": process})
+    again = Step(0.9, "start", {"process": process})
+    steps = (end,) if process in ("loop", "planner") else (end, again)
+    outcome = run_session(scara, moving(*steps))
+    assert outcome.violations == ()
+    assert outcome.ticks > 500
+
+
+def test_a_planted_defect_is_found_and_its_session_is_shortened(
+    scara: Explored, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late = lambda self, tick: not self.tripped and tick - self.last_fresh_tick > self._allowance  # noqa: E731
+    monkeypatch.setattr(Watchdog, "due", late)
+    suspended = Step(0.8, "suspend", {"process": "loop"})
+    chatter = [Step(0.21 + 0.05 * count, "ask", ANNA) for count in range(6)]
+    session = moving(suspended, *chatter)
+    outcome = run_session(scara, session)
+    assert [found.rule for found in outcome.violations][:1] == ["watchdog"]
+
+    def fails(tried: ExploredSession) -> bool:
+        return any(found.rule == "watchdog" for found in run_session(scara, tried).violations)
+
+    short = shrink(session, fails)
+    assert Step(0.8, "suspend", {"process": "loop"}) in short.steps
+    assert len(short.steps) < len(session.steps)
+    assert ExploredSession.from_map(json.loads(json.dumps(short.as_map()))).steps == short.steps
+
+
+def test_every_seed_gives_a_session_that_is_plain_data(scara: Explored) -> None:
+    work = Workload(scara.machine)
+    for seed in range(50):
+        session = work.session(seed)
+        assert work.session(seed) == session
+        assert ExploredSession.from_map(session.as_map()) == session
+        times = [step.at_s for step in session.steps]
+        assert times == sorted(times)
+
+
+def test_states_page_lists_the_rules() -> None:
+    page = (ROOT / "docs" / "states.md").read_text("utf-8")
+    section = page.partition("## Rules of explored sessions")[2]
+    rows = [row.strip("| ").split(" | ") for row in section.splitlines() if row.startswith("| ")]
+    assert {row[0]: row[1] for row in rows[1:] if row[0] != "---"} == dict(RULES)
