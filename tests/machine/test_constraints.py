@@ -90,6 +90,8 @@ initial: {{s.slide_m: 0.1}}
         ("s.slide_m: 0.1", "s.slide_m: 0.3", "initial.s.slide_m"),
         ("  s.turn: {", "  s: {", "motors.s"),
         ("max_speed_rad_s: 1}", "max_speed_rad_s: 1, gear: 2}", "motors.s.turn.gear"),
+        ("max_speed_m_s: 1}", "max_speed_m_s: 1, viscous_N_s_m: 2}", "motors.s.slide.viscous_N_s_m"),
+        ("max_speed_m_s: 1}", "max_speed_m_s: 1, coulomb_N: 2}", "motors.s.slide.coulomb_N"),
     ):
         with pytest.raises(machine.MachineError) as caught:
             machine.load(write(text.replace(old, new)))

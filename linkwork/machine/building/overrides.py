@@ -18,8 +18,7 @@ from linkwork.machine.nearest_name import nearest
 from linkwork.machine.problems import MachineError, Place, Problem, dotted, refuse, shown
 from linkwork.machine.sections.fields import Section
 from linkwork.machine.sections.file import MachineFile
-from linkwork.machine.sections.force_elements import SpringSpec
-from linkwork.machine.sections.quantity import keys_of
+from linkwork.machine.sections.quantity import keys_named
 from linkwork.machine.yaml_document import Document, parse_scalar
 
 ON_COMMAND_LINE = "plant setting"
@@ -27,18 +26,15 @@ ON_COMMAND_LINE = "plant setting"
 _PHYSICS = {
     "bodies": ("mass_kg", "com_m", "inertia_kg_m2"),
     "joints": (
-        *("at_m", "rpy_rad", "rpy_deg", "axis", "pitch_m_per_rad", "pitch_m_per_turn"),
-        *("armature_kg_m2", "viscous_N_m_s", "coulomb_N_m", "coulomb_speed_rad_s"),
-        *("armature_kg", "viscous_N_s_m", "coulomb_N", "coulomb_speed_m_s"),
+        *("at_m", "rpy_rad", "rpy_deg", "axis", "pitch"),
+        *("armature", "viscous", "coulomb", "coulomb_speed"),
     ),
-    "motors": (
-        *("gear", "gear_rad_m", "rotor_inertia_kg_m2"),
-        *("viscous_N_m_s", "coulomb_N_m", "viscous_N_s_m", "coulomb_N"),
-    ),
+    "motors": ("gear_ratio", "rotor_inertia", "viscous", "coulomb"),
     "contacts": ("stiffness_N_m", "damping_N_s_m", "friction", "slip_speed_m_s"),
     "forces": ("force_N", "torque_N_m"),
-    "springs": tuple(keys_of(SpringSpec, None)),
+    "springs": ("stiffness", "damping", "rest", "preload", "progressive"),
 }
+"""Keys, and quantities, of the sections that have physics."""
 _ELEMENTS = {"com_m": 3, "at_m": 3, "axis": 3, "rpy_rad": 3, "rpy_deg": 3, "gravity_m_s2": 3}
 _SAME_THING = (
     {"rpy_rad", "rpy_deg", "quaternion_wxyz", "rotation_matrix"},
@@ -147,9 +143,10 @@ def blame(problem: Problem, file: MachineFile, settings: Sequence[Override], doc
     return problem
 
 
-def _keys(row: Section, keys: tuple[str, ...]) -> list[str]:
+def _keys(row: Section, names: tuple[str, ...]) -> list[str]:
     """Return the keys that this entry may have and that can be set."""
-    return [key for key in keys if key in type(row).model_fields]
+    keys = (keys_named(type(row), name) for name in names)
+    return [key for own in keys for key in own if key in type(row).model_fields]
 
 
 def _with_parts(text: str, place: Place) -> dict[str, Place]:

@@ -27,11 +27,14 @@ from linkwork.machine.problems import Problem
 from linkwork.machine.sections.file import MachineFile
 from linkwork.machine.sections.force_elements import AppliedForceSpec, SpringSpec
 from linkwork.machine.sections.formulas import unreadable, within
-from linkwork.machine.sections.quantity import given_keys, keys_of
+from linkwork.machine.sections.quantity import given_keys, keys_named, keys_of
 from linkwork.machine.units import UnitKey, choices
 from linkwork.machine.yaml_document import Document
 from linkwork.multibody.expressions import ExpressionError
 from linkwork.multibody.expressions.conditions import parse_named
+
+_SHARED = ("rotor_inertia", "viscous", "coulomb")
+"""Quantities of motors that a joint with several degrees of freedom has as a whole."""
 
 
 def check_references(file: MachineFile, document: Document) -> list[Problem]:
@@ -147,7 +150,8 @@ def _motors_and_sensors(file: MachineFile, document: Document) -> Iterator[Probl
                 (section, name), message, of_key=True, found=found, allowed=allowed, remedy=remedy
             )
     for name, motor in file.motors.items():
-        for key in ("gear", "rotor_inertia_kg_m2", "viscous_N_m_s", "coulomb_N_m"):
+        friction = [key for part in _SHARED for key in keys_named(type(motor), part)]
+        for key in ("gear", *friction):
             if "." in name and name in moving and key in motor.model_fields_set:
                 message = "a joint with several degrees of freedom has inertia and friction as a whole"
                 remedy = "give it to the joint, or model the joint as several joints"

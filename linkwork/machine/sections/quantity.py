@@ -241,6 +241,12 @@ def keys_of(section: type[Section], is_angle: bool | None) -> list[str]:
     return [key for part in parts for key in part.keys(is_angle)]
 
 
+def keys_named(section: type[Section], name: str) -> list[str]:
+    """Return the keys of a section's quantity with this name, or the key itself."""
+    part = getattr(section, name, None)
+    return part.keys(section.is_angle) if isinstance(part, Quantity) else [name]
+
+
 def given_keys(section: Section, is_angle: bool | None) -> list[str]:
     """Return those of these keys that a section gives."""
     return [key for key in keys_of(type(section), is_angle) if getattr(section, key) is not None]
