@@ -6,7 +6,6 @@ callback.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -104,7 +103,6 @@ class Gateway:
         self.leaving = False
         """A shutdown is under way: new motions are refused."""
         self.now_ns = clock.now_ns()
-        self._loop_lives = False
         self._goal = self._gave_back_ns = 0
         self._timers: list[tuple[int, Callable[[], None]]] = []
 
@@ -137,7 +135,7 @@ class Gateway:
     def time_stands(self) -> bool:
         """Whether lockstep time is stopped, with all orders executed and all records received."""
         shared = self.host.shared
-        if shared is None or not self._loop_lives or self.order_queue.busy:
+        if shared is None or not self.host.ready or self.order_queue.busy:
             return False
         return shared.stands and shared.head == self.records.since
 
@@ -147,39 +145,12 @@ class Gateway:
         return self.latest is not None and in_motion(self.latest)
 
     @property
-    def link_text(self) -> str:
-        """State of the device link, as text."""
-        text = self.host.shared.link_text if self.host.shared is not None and self._loop_lives else ""
-        return text or "the loop is starting"
-
-    @property
-    def homing(self) -> dict[str, Any] | None:
-        """Homing of the device, if the plant reports it."""
-        text = self.host.shared.homing if self.host.shared is not None and self._loop_lives else ""
-        found: dict[str, Any] | None = json.loads(text) if text else None
-        return found
-
-    @property
-    def simulation(self) -> dict[str, str] | None:
-        """Formulation and integrator of a simulated plant, if the plant reports it."""
-        text = self.host.shared.simulation if self.host.shared is not None and self._loop_lives else ""
-        found: dict[str, str] | None = json.loads(text) if text else None
-        return found
-
-    @property
-    def features(self) -> list[str] | None:
-        """Optional parts of the device link that the plant carries; None where none was ever connected."""
-        text = self.host.shared.features if self.host.shared is not None and self._loop_lives else ""
-        found: list[str] | None = json.loads(text) if text else None
-        return found
-
-    @property
     def connection_record(self) -> np.void | None:
         """The record that shows the plant's state, or None when only the link's text is available.
 
         In lockstep a plant may be connected before time has run for the first tick.
         """
-        standing = self.options.pace is Pace.LOCKSTEP and self.link_text.startswith("connected")
+        standing = self.options.pace is Pace.LOCKSTEP and self.host.link_text.startswith("connected")
         known = self.latest is not None and bool(self.latest["connected"])
         return self.latest if known or not standing else None
 
@@ -222,10 +193,6 @@ class Gateway:
             data = {"owner": held.owner, "left_s": round(held.left_s, 3)}
             raise RequestError(RequestCode.NOT_OWNER, text, ["as"], data) from None
         self._lease_changed(change)
-
-    def drop_plans(self, why: str) -> None:
-        """Revoke the motions that are being planned."""
-        self.planning.drop_motions(RequestError(ResultCode.CANCELLED, f"not started: {why}"))
 
     def after(self, seconds: float, act: Callable[[], None]) -> None:
         """Act a little later."""
@@ -292,13 +259,13 @@ class Gateway:
         self.loops_started += 1
         if self.twin_watch is not None:
             self.twin_watch.begin()
-        self._loop_lives = True
+        self.host.ready = True
         self.order_queue.connect(outbox, next_order, authority)
 
     def loop_ended(self) -> None:
         """Handle the end of the loop: take its last records and answer all waiting calls."""
         self.records.drain(last=True)
-        self._loop_lives = False
+        self.host.ready = False
         status = self.host.returncode
         reason = f"the real-time loop ended unexpectedly (status {status}); a new one is started, inactive"
         if self.latest is not None and not self.leaving:
@@ -308,7 +275,7 @@ class Gateway:
             if progress is not None:
                 self._goal_lost(progress["goal"], reason)
         self.order_queue.disconnect(RequestError(RequestCode.NO_LOOP, reason))
-        self.drop_plans("the real-time loop ended")
+        self.planning.drop_motions("the real-time loop ended")
         self.latest = None
         if not self.leaving:
             self.aside("loop", {"text": reason})
@@ -363,7 +330,7 @@ class Gateway:
         if self.log is not None:
             self.log.flush(self.now_ns)
         self.records.report_files()
-        if self._loop_lives and self.now_ns - self._gave_back_ns > GIVE_BACK_EVERY_NS:
+        if self.host.ready and self.now_ns - self._gave_back_ns > GIVE_BACK_EVERY_NS:
             self._gave_back_ns = self.now_ns
             give_back()
 
@@ -390,7 +357,7 @@ class Gateway:
         if change.before is not None:
             if change.motion_lost or self.order_queue.bound:
                 self.order_queue.place(LeaseLost(), lambda _: None, now_ns=self.now_ns, urgent=True)
-            self.drop_plans(f"the lease of {change.before} was {_HOW_ENDED[change.reason]}")
+            self.planning.drop_motions(f"the lease of {change.before} was {_HOW_ENDED[change.reason]}")
         self.aside("lease", dict(self.lease.as_map(self.now_ns, change.reason)))
 
     def close(self) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 from contextlib import suppress
 from enum import Enum, auto
+from typing import Any, Literal
 
 from linkwork.controller.exchange.order_socket import OrderOutbox
 from linkwork.controller.exchange.orders import Adopt, Shutdown
@@ -34,9 +36,25 @@ class LoopHost:
         self._lifeline = -1
         self.shared: Shared | None = None
         self.outbox: OrderOutbox | None = None
-        self.adopted = False
+        self.ready = self.adopted = False
+        """Whether the loop is ready, and has not ended since; whether it ran before this gateway."""
         self.note = ""
         """What happened at `begin`, for people."""
+
+    @property
+    def link_text(self) -> str:
+        """State of the device link, as text."""
+        text = self.shared.link_text if self.shared is not None and self.ready else ""
+        return text or "the loop is starting"
+
+    def reported(self, what: Literal["homing", "simulation", "features"]) -> Any:
+        """Return what the plant has reported of itself; None where it has not.
+
+        homing: how its zeros were found. simulation: formulation and integrator of a simulated plant.
+        features: optional parts of the device link that it carries.
+        """
+        text = getattr(self.shared, what) if self.shared is not None and self.ready else ""
+        return json.loads(text) if text else None
 
     def begin(self) -> None:
         """Adopt the loop that lives in this seat, or tell it to leave and start another."""

@@ -328,7 +328,7 @@ class Server:
         within = BRAKES_WITHIN_S if again else LEAVES_WITHIN_S
         self._ending = _Ending(self._now_s + within, braking=again)
         gateway.leaving = True
-        gateway.drop_plans("the controller is being shut down")
+        gateway.planning.drop_motions("the controller is being shut down")
         text = "braking, then ending" if again else "stopping the machine, then ending"
         self._notifier.stopping(text)
         self._say("ending", f"{self._lost}; {text}" if self._lost else text)
@@ -362,7 +362,7 @@ class Server:
         log = f"; log {gateway.log.path}" if gateway.log is not None else ""
         where = f"ready at {self._servers[-1].endpoint}, telemetry at {gateway.broadcast.endpoints[-1]}{log}"
         means = shared.text if shared is not None else ""
-        self._say("ready", f"{gateway.machine.name}: {where}{note}; {gateway.link_text}; {means}")
+        self._say("ready", f"{gateway.machine.name}: {where}{note}; {gateway.host.link_text}; {means}")
 
     def _say(self, event: str, text: str) -> None:
         gateway = self._gateway

@@ -91,7 +91,7 @@ class GoalRequest:
                         if gateway.latest is not None:
                             check_able(gateway, call, takes_over=True)
                         continue
-                    effect = refusal(call.method, effect, gateway.wording, gateway.link_text)
+                    effect = refusal(call.method, effect, gateway.wording, gateway.host.link_text)
                 if waits and not isinstance(plan.begin, Retime):
                     gateway.goal_refused(goal, effect, call.requester)
                 raise effect
@@ -262,7 +262,8 @@ def faster(gateway: Gateway, call: Call) -> Answering | None:
 
 def need_signals(gateway: Gateway) -> None:
     """Refuse requests that need signals where the plant carries none."""
-    if gateway.features is not None and Feature.SIGNALS not in gateway.features:
+    carried = gateway.host.reported("features")
+    if carried is not None and Feature.SIGNALS not in carried:
         text = "the plant does not carry signals: its welcome does not list this feature"
         raise RequestError(RequestCode.UNSUPPORTED, text)
 
@@ -293,7 +294,7 @@ def check_able(gateway: Gateway, call: Call, *, takes_over: bool) -> None:
     """Refuse before planning any request that the loop would refuse after it."""
     record = gateway.latest
     if record is None:
-        raise RequestError(RequestCode.NO_PLANT, f"`{call.method}` needs a plant: {gateway.link_text}")
+        raise RequestError(RequestCode.NO_PLANT, f"`{call.method}` needs a plant: {gateway.host.link_text}")
     state, phase = State(int(record["state"])), Phase(int(record["phase"]))
     if state is not State.ACTIVE or phase is not Phase.RELEASED:
         raise wrong_state(call.method, record, gateway.wording)

@@ -16,7 +16,7 @@ from linkwork.controller.planning.messages.planner_messages import (
     PlanJob,
     PlanResult,
 )
-from linkwork.protocol.codes import RequestCode
+from linkwork.protocol.codes import RequestCode, ResultCode
 from linkwork.protocol.errors import RequestError
 from linkwork.timing.clock import Clock
 
@@ -144,8 +144,9 @@ class Planning:
         """The slot is not needed any longer, or the loop has it now."""
         self._slots_taken.discard(slot)
 
-    def drop_motions(self, reason: RequestError) -> None:
-        """Revoke all motions that are being planned, after a stop."""
+    def drop_motions(self, why: str) -> None:
+        """Revoke all motions that are being planned. why: text for their clients."""
+        reason = RequestError(ResultCode.CANCELLED, f"not started: {why}")
         jobs = [*self._queue, *([self._running] if self._running else [])]
         for job in jobs:
             if job.slot >= 0 and not job.dropped:

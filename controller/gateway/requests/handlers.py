@@ -131,7 +131,7 @@ def _enable(gateway: Gateway, call: Call) -> Answering:
 def _disable(gateway: Gateway, call: Call) -> Answering:
     call.params()
     gateway.borrow(call)
-    gateway.drop_plans("the machine was disabled")
+    gateway.planning.drop_motions("the machine was disabled")
     yield place(gateway, call, Disable())
     effect: OrderEffect = yield until(
         gateway,
@@ -183,7 +183,7 @@ def _advance(gateway: Gateway, call: Call) -> Answering:
 def _stop(gateway: Gateway, call: Call) -> Answering:
     call.params()
     if call.at_tick is None or call.at_tick <= gateway.tick:
-        gateway.drop_plans("a stop was requested")
+        gateway.planning.drop_motions("a stop was requested")
     told = "" if call.at_tick is not None else _cancelling(gateway.order_queue.revocable)
     stop = place(gateway, call, EmergencyStop() if call.method == "estop" else Stop())
 
@@ -216,7 +216,7 @@ def _cancel(gateway: Gateway, call: Call) -> Answering:
         order = CancelGoal(one.goal) if one.goal else CancelGoal(waiting=one.order)
         return carry_out(gateway, call, order)
     if goal is None:
-        gateway.drop_plans("it was cancelled while it was being planned")
+        gateway.planning.drop_motions("it was cancelled while it was being planned")
     return carry_out(gateway, call, CancelGoal(goal or 0))
 
 

@@ -240,7 +240,7 @@ def place(
     def then(effect: OrderEffect | RequestError) -> None:
         refused = isinstance(effect, OrderEffect) and effect.outcome < 0
         if isinstance(effect, OrderEffect) and refused:
-            effect = refusal(call.method, effect, gateway.wording, gateway.link_text)
+            effect = refusal(call.method, effect, gateway.wording, gateway.host.link_text)
         if isinstance(effect, OrderEffect):
             taken()
         if not scheduled:

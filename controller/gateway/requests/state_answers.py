@@ -10,6 +10,7 @@ from linkwork.controller.exchange.records import RecordLayout
 from linkwork.controller.gateway.records.messages import Messages, finite, limits_named, state_name
 from linkwork.machine.checks.rank_gap import rank_decision
 from linkwork.protocol.codes import PROTOCOL_VERSION, Feature
+from linkwork.protocol.results import DeviceState
 from linkwork.version import __version__
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def state(gateway: Gateway) -> dict[str, Any]:
     common: dict[str, Any] = {
         "pace": gateway.options.pace.value,
         "time_stands": gateway.time_stands,
-        "device": wording.device(gateway.connection_record, gateway.link_text, gateway.homing),
+        "device": _device(gateway),
         "results": gateway.memory.results(),
         "lease": gateway.lease.as_map(gateway.now_ns),
         "pending": [
@@ -46,9 +47,15 @@ def state(gateway: Gateway) -> dict[str, Any]:
     return common | recorded_state(record, gateway.layout, wording) | {"fault": gateway.fault_of(record)}
 
 
+def _device(gateway: Gateway) -> DeviceState:
+    """The device, as state and status show it."""
+    host = gateway.host
+    return gateway.wording.device(gateway.connection_record, host.link_text, host.reported("homing"))
+
+
 def _lacking(gateway: Gateway) -> list[str]:
     """Optional parts of the device link that the plant does not carry."""
-    carried = gateway.features
+    carried = gateway.host.reported("features")
     return [] if carried is None else [each.value for each in Feature if each not in carried]
 
 
@@ -65,11 +72,11 @@ def status(gateway: Gateway) -> dict[str, Any]:
         "loop_pid": gateway.host.pid,
         "planner_pid": gateway.planning.pid,
         "planner_ready": gateway.planning.ready,
-        "device": dict(gateway.wording.device(gateway.connection_record, gateway.link_text, gateway.homing))
+        "device": dict(_device(gateway))
         | {
-            "features": gateway.features or [],
+            "features": gateway.host.reported("features") or [],
             "lacks": _lacking(gateway),
-            "simulation": gateway.simulation,
+            "simulation": gateway.host.reported("simulation"),
             "lost_in_a_row": statistics.lost_in_a_row,
             "success_rate": round(statistics.success_rate(), 4),
         },
