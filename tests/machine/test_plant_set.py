@@ -51,6 +51,35 @@ def test_friction_of_a_joint_and_of_its_motor(scara_text, write):
     assert machine.load(given, ["elbow.coulomb_N_m=+50%"]).plant_mechanism.joints[1].coulomb == 1.5
 
 
+TOUCHING = """name: touching
+bodies:
+  arm: {mass_kg: 1, inertia_kg_m2: [0.1, 0.1, 0.1, 0, 0, 0]}
+joints:
+  hinge: {type: revolute, parent: world, child: arm, axis: [0, 0, 1]}
+points:
+  tip: {body: arm, at_m: [0.3, 0, 0]}
+springs:
+  coil: {joint: hinge, stiffness_N_m_rad: 3, rest_deg: 10}
+contacts:
+  wall: {point: tip, plane: {normal: [0, 1, 0]}, stiffness_N_m: 1000, damping_ratio: 0.5}
+"""
+
+
+@pytest.mark.parametrize(
+    ("setting", "rest_deg", "damping"),
+    [
+        ("coil.rest_rad=0.2", np.degrees(0.2), None),
+        ("coil.rest_rad=+20%", 12.0, None),
+        ("coil.rest_deg=+20%", 12.0, None),
+        ("wall.damping_N_s_m=5", 10.0, 5.0),
+    ],
+)
+def test_a_quantity_is_set_in_a_unit_that_the_file_does_not_use(write, setting, rest_deg, damping):
+    mechanism = machine.load(write(TOUCHING), [setting]).plant_mechanism
+    assert np.degrees(mechanism.elements[0].rest) == pytest.approx(rest_deg)
+    assert damping is None or mechanism.contacts[0].damping_N_s_m == damping
+
+
 def test_geometry_in_either_unit():
     turned = plant("elbow.rpy_deg=[0, 0, 90]").joints[1].rotation
     assert turned == pytest.approx(np.array([[0, -1, 0], [1, 0, 0], [0, 0, 1]]), abs=1e-15)

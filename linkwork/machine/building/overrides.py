@@ -18,7 +18,9 @@ from linkwork.machine.nearest_name import nearest
 from linkwork.machine.problems import MachineError, Place, Problem, dotted, refuse, shown
 from linkwork.machine.sections.fields import Section
 from linkwork.machine.sections.file import MachineFile
-from linkwork.machine.sections.quantity import keys_named
+from linkwork.machine.sections.force_elements import SpringSpec
+from linkwork.machine.sections.joints import ScrewSpec
+from linkwork.machine.sections.quantity import keys_named, quantities_of
 from linkwork.machine.yaml_document import Document, parse_scalar
 
 ON_COMMAND_LINE = "plant setting"
@@ -38,8 +40,10 @@ _PHYSICS = {
 _ELEMENTS = {"com_m": 3, "at_m": 3, "axis": 3, "rpy_rad": 3, "rpy_deg": 3, "gravity_m_s2": 3}
 _SAME_THING = (
     {"rpy_rad", "rpy_deg", "quaternion_wxyz", "rotation_matrix"},
-    {"pitch_m_per_rad", "pitch_m_per_turn"},
+    {"damping_N_s_m", "damping_ratio"},
+    *({*ScrewSpec.pitch.keys(None)}, *({*part.keys(None)} for part in quantities_of(SpringSpec))),
 )
+"""Keys of which a file gives one."""
 _NUMBERED = re.compile(r"(.+)\.(\d+)")
 _PERCENT = re.compile(r"([+-]\d+(?:\.\d*)?(?:[eE][+-]?\d+)?)\s*%")
 
@@ -94,7 +98,7 @@ def apply_settings(file: MachineFile, settings: Sequence[Override], document: Do
         if place is None:
             problems.append(_unknown(setting, places, document))
             continue
-        value = _new_value(_get(model, place), setting, document, problems)
+        value = _new_value(_present(file, model, place), setting, document, problems)
         if value is not None:
             put(data, place, value)
     refuse(problems)
@@ -220,6 +224,17 @@ def _scaled(value: Any, factor: float) -> Any:
     if isinstance(value, dict):
         return {key: part if isinstance(part, bool) else part * factor for key, part in value.items()}
     return [part * factor for part in value] if isinstance(value, list) else value * factor
+
+
+def _present(file: MachineFile, model: Any, place: Place) -> Any:
+    """Return the value at a place; that of a quantity in the unit of the place, if the file gives another."""
+    found, (section, name, key) = _get(model, place), (*place, "", "")[:3]
+    if found is None:
+        row = getattr(file, str(section))[name]
+        for part in quantities_of(type(row)):
+            if key in part.keys(row.is_angle):
+                return part.in_unit_of(row, str(key))
+    return found
 
 
 def _get(data: Any, place: Place) -> Any:

@@ -199,6 +199,11 @@ class Quantity(SectionPart, Generic[T]):
         absent: T = self._absent(section) if callable(self._absent) else self._absent
         return absent
 
+    def in_unit_of(self, section: Section, key: str) -> Any:
+        """Return the value that a section has, in the unit of one of the keys."""
+        unit = next(each.unit for each in self.spellings(section.is_angle) if each.key == key)
+        return self._from_si(self.__get__(section, type(section)), unit)
+
     def _in_si(self, value: Any, unit: Unit) -> T:
         found: T = value * unit.factor / unit.divisor
         return found
@@ -235,10 +240,14 @@ class RangeQuantity(Quantity[tuple[float, float]]):
         return [each * unit.divisor / unit.factor for each in value]
 
 
+def quantities_of(section: type[Section]) -> list[Quantity[Any]]:
+    """Return the quantities of a section."""
+    return [part for part in section.key_parts if isinstance(part, Quantity)]
+
+
 def keys_of(section: type[Section], is_angle: bool | None) -> list[str]:
     """Return the keys of a section's quantities that are of an angle, of a length (False), or both (None)."""
-    parts = (part for part in section.key_parts if isinstance(part, Quantity))
-    return [key for part in parts for key in part.keys(is_angle)]
+    return [key for part in quantities_of(section) for key in part.keys(is_angle)]
 
 
 def keys_named(section: type[Section], name: str) -> list[str]:
