@@ -84,7 +84,7 @@ CHANNELS: tuple[Channel, ...] = (
     _int("order_arrived", "order that arrived in this tick, to take effect in it or later; 0 none"),
     _int("set_point", "number of the set-point of a stream that arrived in this tick; 0 none"),
     _int("stream_state", "linkwork.controller.motion.streams.streaming.StreamState"),
-    _int("stream_held_back", "limit that holds it back: HeldBack (held_back.py)"),
+    _int("stream_held_back", "limit that holds it back: HeldBack (effort_limits.py)"),
     _int("stream_held_index", "coordinate, joint or point of that limit, as an index; -1 none"),
     _int("authority", "motion authority: incremented when all motion is ended (orders.py)"),
     _int("authority_end", "AuthorityEnd (orders.py): what ended the authority before it"),

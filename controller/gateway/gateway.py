@@ -15,9 +15,8 @@ import numpy as np
 from linkwork.controller.controller_options import GatewayOptions
 from linkwork.controller.exchange.orders import LeaseLost
 from linkwork.controller.exchange.records import RecordLayout
-from linkwork.controller.gateway.goals.goal_queue import GoalQueue
+from linkwork.controller.gateway.goals.goal_queue import GoalQueue, StreamIntake
 from linkwork.controller.gateway.goals.planner_jobs import Planning
-from linkwork.controller.gateway.goals.stream_intake import StreamIntake
 from linkwork.controller.gateway.history import Memory, Requester
 from linkwork.controller.gateway.loop_host import LoopHost
 from linkwork.controller.gateway.order_queue import OrderQueue

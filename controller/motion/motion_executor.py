@@ -31,8 +31,7 @@ from linkwork.controller.exchange.orders import (
 from linkwork.controller.exchange.set_points import SetPoint, StreamState
 from linkwork.controller.laws import Reference
 from linkwork.controller.motion.forces.pressing import Pressing
-from linkwork.controller.motion.limits.effort_limits import Limited
-from linkwork.controller.motion.limits.held_back import HeldBack
+from linkwork.controller.motion.limits.effort_limits import HeldBack, Limited
 from linkwork.controller.motion.references.frame_reference import FollowInFrame
 from linkwork.controller.motion.references.goal_condition import GoalCondition
 from linkwork.controller.motion.references.goal_splices import junction_outcome

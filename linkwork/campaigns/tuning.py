@@ -27,7 +27,7 @@ from linkwork.campaigns.campaign_plan import (
     plan_of,
     read_campaign,
 )
-from linkwork.campaigns.carrying_out import LocalWorkers
+from linkwork.campaigns.campaign_run import LocalWorkers
 from linkwork.campaigns.merit import SUCCESSFUL
 from linkwork.campaigns.result_store import ResultStore
 from linkwork.campaigns.stability_margin import UNSTABLE, StabilityMargin, smallest

@@ -12,8 +12,13 @@ from typing import Any
 from linkwork.campaigns.analysis import Analysis, analyse, named_values, shown_figures, told_without_indices
 from linkwork.campaigns.campaign_page import write_page
 from linkwork.campaigns.campaign_plan import CampaignPlan, read_campaign
-from linkwork.campaigns.campaign_run import CampaignOptions, estimate, plain_failures, run_campaign
-from linkwork.campaigns.carrying_out import processors
+from linkwork.campaigns.campaign_run import (
+    CampaignOptions,
+    estimate,
+    plain_failures,
+    processors,
+    run_campaign,
+)
 from linkwork.campaigns.merit import SUCCESSFUL
 from linkwork.campaigns.results_table import ResultsTable
 from linkwork.campaigns.run_worker import RunWorker, logged_run

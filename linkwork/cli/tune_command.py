@@ -14,8 +14,13 @@ import numpy as np
 
 from linkwork.campaigns.analysis import analyse
 from linkwork.campaigns.campaign_page import write_page
-from linkwork.campaigns.campaign_run import CampaignOptions, plain_failures, run_campaign
-from linkwork.campaigns.carrying_out import LocalWorkers, processors
+from linkwork.campaigns.campaign_run import (
+    CampaignOptions,
+    LocalWorkers,
+    plain_failures,
+    processors,
+    run_campaign,
+)
 from linkwork.campaigns.results_table import ResultsTable
 from linkwork.campaigns.tuning import (
     Candidate,

@@ -16,7 +16,7 @@ import numpy as np
 from linkwork.arrays import Integers
 from linkwork.machine import Machine
 from linkwork.plant.device.events import Events
-from linkwork.plant.device.session import Counts, Greeting, Hearing, Owner, PlantOwnership, SessionTerms
+from linkwork.plant.device.session import Greeting, Hearing, Owner, PlantOwnership, SessionTerms
 from linkwork.plant.device.watchdog import Watchdog
 from linkwork.plant.machinery import Machinery, MachineryFailed
 from linkwork.plant.simulator.plant_state import DAMP
@@ -346,12 +346,10 @@ class PlantDevice:
         """Handle a message outside any session: return its meaning, if it has one."""
         if kind != "inject":
             return False
-        self._refuse_inject(peer, inject_id(message))
-        return True
-
-    def _refuse_inject(self, peer: bytes, number: int) -> None:
         text = "this plant accepts no faults: start it with --inject"
-        self.server.send(peer, InjectRefused(id=number, code=InjectRefusal.NOT_OFFERED, text=text).pack())
+        refused = InjectRefused(id=inject_id(message), code=InjectRefusal.NOT_OFFERED, text=text)
+        self.server.send(peer, refused.pack())
+        return True
 
     def _hear_hello(self, peer: bytes, message: bytes) -> Greeting | None:
         hello, verdict = self._judge(message)
@@ -472,11 +470,6 @@ class PlantDevice:
         count = getattr(self.seat.counts, name)
         if count in (1, 10, 100) or count % 1000 == 0:
             self.events.say("dropped", f"dropped {what} ({count} {name} so far)", kind=name, count=count)
-
-    @property
-    def counts(self) -> Counts:
-        """Messages dropped since the plant started."""
-        return self.seat.counts
 
 
 def _is_bye(message: bytes) -> bool:

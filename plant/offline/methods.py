@@ -9,6 +9,8 @@ import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.machine import Machine
+from linkwork.multibody.assembly.closed_form import ClosedFormMotion
+from linkwork.multibody.assembly.closed_form_search import CLOSED_FORMS
 from linkwork.multibody.dynamics import other_formulations as formulations
 from linkwork.multibody.dynamics.partition import (
     COUNT,
@@ -17,14 +19,17 @@ from linkwork.multibody.dynamics.partition import (
     UNDECIDED,
 )
 from linkwork.multibody.formulations.projector import ASSEMBLIES
-from linkwork.multibody.steps.step import METHODS
+from linkwork.multibody.mechanism import Mechanism
+from linkwork.multibody.model import ModelError
+from linkwork.multibody.reactions.reactions import Reaction
+from linkwork.multibody.steps.step import ADAPTIVE_RK4, METHODS, SEMI_IMPLICIT
 from linkwork.multibody.steps.step import MINIMAL as MINIMAL_COORDINATES
+from linkwork.multibody.taylor import SingularStep, StepTooLong, TaylorStepper
+from linkwork.multibody.taylor.conversion import TreeConversion, efforts_of, maximal_model_of
 from linkwork.multibody.workspace import Model, Workspace, touches
 from linkwork.plant.offline.assembled_run import AssembledSteps
-from linkwork.plant.offline.closed_form_run import ClosedFormSteps
 from linkwork.plant.offline.reference_run import ReferenceSteps
-from linkwork.plant.offline.run_kernels import steps
-from linkwork.plant.offline.taylor_run import TaylorSteps
+from linkwork.plant.offline.run_kernels import POSITION, look, steps
 
 OWN_STEPS: Final = ("minimal", "taylor")
 FORMULATIONS: Final = (*formulations.FORMULATIONS, *ASSEMBLIES, *OWN_STEPS)
@@ -184,3 +189,106 @@ def _assembled_steps(
             "formulation projected"
         )
     return AssembledSteps(machine.plant_mechanism, work, formulation, gamma)  # type: ignore[arg-type]  # one of ASSEMBLIES
+
+
+class ClosedFormSteps:
+    """Steps of a workspace by closed forms, called as the kernels of run_kernels.py are."""
+
+    stopped: str = ""
+
+    def __init__(self, mechanism: Mechanism, work: Workspace, name: str) -> None:
+        """Find the closed forms of that name in the mechanism, and begin at the state of `work`."""
+        self._work = work
+        self._motion = ClosedFormMotion(mechanism, CLOSED_FORMS[name](mechanism), work.q, work.v)
+
+    def __call__(
+        self,
+        m: Model,
+        w: Workspace,
+        method: int,
+        dt: float,
+        count: int,
+        rows: Floats,
+        figures: Floats,
+    ) -> int:
+        """Advance by `count` steps of dt; return how many came out finite."""
+        motion, work = self._motion, self._work
+        motion.effort[:] = work.effort
+        for done in range(count):
+            if method == SEMI_IMPLICIT:
+                motion.semi_implicit_step(dt)
+            elif method == ADAPTIVE_RK4:
+                motion.divided_step(dt)
+            else:
+                motion.step(dt)
+            work.q[:], work.v[:], work.clock[0] = motion.q, motion.v, work.clock[0] + dt
+            rows[done] = np.concatenate([work.q, work.v])
+            if not np.isfinite(rows[done]).all():
+                return done
+            look(m, w, dt, figures)
+        return count
+
+    @property
+    def switches(self) -> int:
+        """Number of changes of the independent coordinates."""
+        return self._motion.switches
+
+
+class TaylorSteps:
+    """Steps of a maximal model in place of a workspace's, whose q and v follow the bodies.
+
+    `stopped`: the reason why a step failed. `reactions`: of each step, for the state at its beginning, with
+    places and directions taken after the part `reactions_at` of it.
+    """
+
+    switches: int | None = None
+
+    def __init__(self, machine: Machine, work: Workspace, reactions_at: float = 0.5) -> None:
+        """Convert the plant's mechanism and place its bodies at the workspace's state.
+
+        Raises ValueError, which names the part and the remedy, for elements that the stepper does not
+        support.
+        """
+        mechanism = machine.plant_mechanism
+        try:
+            self._stepper = TaylorStepper(maximal_model_of(mechanism, work.q), reactions_at)
+            efforts_of(self._stepper.model, mechanism, work.effort)
+        except ModelError as error:
+            text = f"taylor cannot simulate {machine.name}: {error}. Use formulation projected"
+            raise ValueError(text) from None
+        self._stepper.stand_as(mechanism, work.q, work.v)
+        self._coordinates = TreeConversion(mechanism, self._stepper, work.q)
+        self._work, self._mechanism, self.stopped = work, mechanism, ""
+        self.reactions: list[tuple[Reaction, ...]] = []
+
+    def __call__(
+        self,
+        m: Model,
+        w: Workspace,
+        method: int,  # noqa: ARG002  the stepper has its own
+        dt: float,
+        count: int,
+        rows: Floats,
+        figures: Floats,
+    ) -> int:
+        """Advance by `count` steps of dt; return how many could be made."""
+        work = self._work
+        self._stepper.effort[:] = efforts_of(self._stepper.model, self._mechanism, work.effort)
+        for step in range(count):
+            try:
+                self._stepper.step(dt)
+            except (SingularStep, StepTooLong, ValueError) as error:
+                self.stopped = str(error)
+                return step
+            self.reactions.append(self._stepper.reactions())
+            work.q[:], work.v[:] = self._coordinates.read()
+            work.clock[0] += dt
+            rows[step] = np.concatenate([work.q, work.v])
+            look(m, w, dt, figures)
+            figures[POSITION] = max(figures[POSITION], float(np.abs(self._stepper.gap()).max(initial=0.0)))
+        return count
+
+    def last_reactions(self, dt: float) -> tuple[Reaction, ...]:
+        """Reactions where the bodies are now, as a step of dt would find them."""
+        self._stepper.evaluate(dt)
+        return self._stepper.reactions()

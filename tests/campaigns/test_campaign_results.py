@@ -16,7 +16,7 @@ import pytest
 from linkwork.campaigns.analysis import analyse
 from linkwork.campaigns.campaign_page import campaign_page
 from linkwork.campaigns.campaign_plan import CampaignPlan, read_campaign, tasks_of
-from linkwork.campaigns.carrying_out import Cluster, WorkersEnded, carry_out_on
+from linkwork.campaigns.campaign_run import Cluster, WorkersEnded, carry_out_on
 from linkwork.campaigns.result_store import FILE, ResultStore
 from linkwork.campaigns.results_table import ResultsTable, write_table
 from linkwork.campaigns.run_worker import RunWorker
@@ -187,7 +187,7 @@ def test_a_cluster_is_used_as_it_grows_and_without_workers_ends_the_campaign(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each time without a result the number of threads is asked for twice: to wait on, and for more runs."""
-    monkeypatch.setattr("linkwork.campaigns.carrying_out.UNMANNED_S", 0.01)
+    monkeypatch.setattr("linkwork.campaigns.campaign_run.UNMANNED_S", 0.01)
     plan, executor, seen = small_campaign.planned(tmp_path), _Silent(), []
     answers = iter((1, 1, 3, 3, 0, 0))
 

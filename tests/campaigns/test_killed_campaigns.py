@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from linkwork.campaigns.campaign_plan import CampaignPlan
-from linkwork.campaigns.carrying_out import LocalWorkers, carry_out_on, cluster
+from linkwork.campaigns.campaign_run import LocalWorkers, carry_out_on, cluster
 from linkwork.campaigns.result_store import FILE, ResultStore
 from linkwork.campaigns.results_table import write_table
 from tests.campaigns import small_campaign

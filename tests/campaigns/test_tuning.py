@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from linkwork.campaigns.campaign_plan import RunRecipe, RunTask
-from linkwork.campaigns.carrying_out import LocalWorkers, Record
+from linkwork.campaigns.campaign_run import LocalWorkers, Record
 from linkwork.campaigns.result_store import ResultStore
 from linkwork.campaigns.run_worker import carry_out
 from linkwork.campaigns.tuning import CandidateRuns, compared, read_tuning, tune, write_patch

@@ -67,7 +67,7 @@ def test_a_plant_keeps_nothing_of_what_it_cannot_read(quiet_events: Events, no_c
         device.receive((number % 31).to_bytes(5, "big"), frame)
         quiet_events.flush()
     assert gc.collect() < KEPT, "exceptions that hold themselves are never freed while collection is off"
-    assert device.counts.unreadable > FRAMES // 2
+    assert device.seat.counts.unreadable > FRAMES // 2
 
 
 def test_a_plant_with_faults_and_the_link_of_a_controller_keep_nothing(no_collection: None) -> None:

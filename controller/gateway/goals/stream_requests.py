@@ -9,9 +9,9 @@ import numpy as np
 
 from linkwork.controller.exchange.orders import StartStream
 from linkwork.controller.exchange.set_points import LEAST_HZ, MOST_HZ, SLOTS, SetPoint
+from linkwork.controller.gateway.goals.goal_queue import StreamIntake
 from linkwork.controller.gateway.goals.goal_requests import check_able
 from linkwork.controller.gateway.goals.payload_change import start_of
-from linkwork.controller.gateway.goals.stream_intake import StreamIntake
 from linkwork.controller.gateway.history import Requester
 from linkwork.controller.gateway.order_queue import OrderEffect
 from linkwork.controller.gateway.records.messages import UNDER_WAY

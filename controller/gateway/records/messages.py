@@ -11,8 +11,7 @@ import numpy as np
 from linkwork.controller.exchange.faults import FAULTS, FaultCode
 from linkwork.controller.exchange.records import RecordLayout
 from linkwork.controller.exchange.set_points import StreamState
-from linkwork.controller.motion.limits.effort_limits import Limited
-from linkwork.controller.motion.limits.held_back import HeldBack
+from linkwork.controller.motion.limits.effort_limits import HeldBack, Limited
 from linkwork.controller.motion.references.reference import GoalStatus
 from linkwork.controller.supervision.state_machine import State
 from linkwork.machine import Machine

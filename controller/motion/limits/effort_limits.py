@@ -6,7 +6,7 @@ its own effect (laws/feedback.py), and compensated for drive lag (motor_lag.py).
 
 from __future__ import annotations
 
-from enum import IntFlag
+from enum import IntEnum, IntFlag
 from typing import Annotated
 
 import numpy as np
@@ -106,3 +106,26 @@ def filter_share(cut_off_hz: float, period_s: float) -> float:
     cut-off is 0 (off).
     """
     return 1.0 if cut_off_hz <= 0.0 else float(-np.expm1(-2.0 * np.pi * cut_off_hz * period_s))
+
+
+class HeldBack(IntEnum):
+    """Limits that keep a streamed reference from its target."""
+
+    NOTHING = 0
+    POSITION = 1
+    """Position limit of a streamed coordinate."""
+    VELOCITY = 2
+    ACCELERATION = 3
+    JERK = 4
+    JOINT_POSITION = 5
+    """Position limit of another joint."""
+    JOINT_VELOCITY = 6
+    REGION = 7
+    """A point would leave its box in the section `workspace`."""
+    POINT_SPEED = 8
+    SINGULAR = 9
+    """A pose in which the streamed coordinates do not determine the machine's motion."""
+    LEVERAGE = 10
+    """A pose in which the motors cannot control one motion."""
+    EFFORT = 11
+    """A motor would need more than its largest effort."""

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from linkwork.arrays import Floats
 from linkwork.controller.exchange.goal_block import GoalBlock, evaluate
 from linkwork.controller.exchange.goal_task_part import DAMP, HOLD, ONE_LEVEL, TaskPart
-from linkwork.controller.motion.references.path_rate import PathRate
-from linkwork.controller.motion.references.time_scaling import TimeScaling
+from linkwork.controller.motion.references.path_rate import PathRate, TimeScaling
 from linkwork.multibody.kernels.compiling import kernel
 
 

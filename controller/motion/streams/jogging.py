@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.arrays import Floats
-from linkwork.controller.motion.limits.effort_limits import Limited
-from linkwork.controller.motion.limits.held_back import HeldBack
+from linkwork.controller.motion.limits.effort_limits import HeldBack, Limited
 from linkwork.controller.motion.streams.planned_reference import PlannedReference
 from linkwork.controller.motion.streams.stream_limiter import StreamLimiter
 from linkwork.controller.motion.streams.stream_limits import SPEED_MARGIN

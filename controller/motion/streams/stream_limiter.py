@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from linkwork.arrays import Floats
 from linkwork.controller.actuation.motor_conditioning import scratch_words
-from linkwork.controller.motion.limits.held_back import HeldBack
-from linkwork.controller.motion.references.time_scaling import TimeScaling
+from linkwork.controller.motion.limits.effort_limits import HeldBack
+from linkwork.controller.motion.references.path_rate import TimeScaling
 from linkwork.controller.motion.streams.stream_limits import HOLD, TRIED, StreamStep
 from linkwork.controller.motion.streams.stream_steps import SHARE_OF_LIMITS, begin_stream, stream_step
 from linkwork.machine import Machine

@@ -32,8 +32,7 @@ from linkwork.controller.planning.goals.force_goals import approach_limit
 from linkwork.controller.planning.goals.goal_tasks import check_agreement
 from linkwork.controller.planning.messages.planner_start import Start
 from linkwork.controller.planning.paths.path import Path
-from linkwork.controller.planning.walk.released_walk import opened
-from linkwork.controller.planning.walk.walk import Walk, walk
+from linkwork.controller.planning.walk.walk import Walk, opened, walk
 from linkwork.machine import Machine
 from linkwork.machine.checks.controllability import LEAST_LEVERAGE
 from linkwork.multibody.coordinate_scales import SINGULAR_BELOW

@@ -21,6 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.arrays import Floats, Integers
+from linkwork.controller.exchange.goal_force_part import ForcePart
+from linkwork.controller.laws.hybrid import opened_basis
 from linkwork.controller.planning.paths.path import Path
 from linkwork.controller.planning.walk.walk_samples import WalkedTask, room_for, walk_samples
 from linkwork.machine import Machine
@@ -205,3 +207,36 @@ def _closeness(workspace: Workspace, q: Floats) -> tuple[float, float, float]:
     factor(*workspace.arguments)
     lost, held, smallest = (float(workspace.ranking[entry]) for entry in (LOST, RANK, SMALLEST))
     return lost, held, 0.0 if lost > 0.0 else smallest
+
+
+def opened(machine: Machine, walk: Walk, part: ForcePart) -> Walk:
+    """Return the walk with the rows of wanted constraint forces released; the walk itself without any.
+
+    As in `laws.hybrid`, the force that released rows carry, A'λ, is one more force on the joints. The least
+    efforts of the motors, which leave the rows exactly these forces, are then the only choice.
+    """
+    wanted = [
+        (machine.force_rows[index], np.interp(walk.s, part.times_s, part.values[number]))
+        for number, index in enumerate(part.rows.tolist())
+        if machine.force_rows[index].kind == "constraint"
+    ]
+    if not wanted:
+        return walk
+    rows = [row for row, _ in wanted]
+    joints = [motor.index for motor in machine.motors]
+    weight = machine.effort_weights
+    work, whole = machine.workspace(), machine.workspace()
+    on = work.on.copy()
+    rest, maps = walk.rest.copy(), np.zeros((len(walk.s), len(joints), len(walk.q1[0])))
+    for n, q in enumerate(walk.q):
+        whole.q[:], whole.v[:] = q, 0.0
+        kinematics(*whole.arguments)
+        constraint_rows(*whole.arguments)
+        for row, force in wanted:
+            rest[n] -= whole.A[row.row] * force[n]
+        work.q[:], work.v[:] = q, walk.q1[n]
+        basis = opened_basis(work, on, rows)
+        lever = basis[:, joints] * weight
+        held = lever @ basis[:, joints].T
+        maps[n] = lever.T @ np.linalg.pinv(held, hermitian=True) @ basis
+    return replace(walk, rest=rest, motors=maps, determined=True)

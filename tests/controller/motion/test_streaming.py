@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from linkwork.arrays import Floats
 from linkwork.controller.exchange.orders import Finish, OrderOutcome, StartStream, Stop
 from linkwork.controller.exchange.set_points import SetPoint, StreamState
-from linkwork.controller.motion.limits.held_back import HeldBack
+from linkwork.controller.motion.limits.effort_limits import HeldBack
 from linkwork.machine import Machine, load, shipped_path
 from linkwork.protocol.codes import ResultCode
 from tests.controller.loop.in_process import InProcess, Sample
