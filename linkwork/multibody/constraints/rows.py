@@ -27,16 +27,7 @@ from linkwork.multibody.kernels.layout import (
     WRAPS,
 )
 from linkwork.multibody.kernels.views import fill
-from linkwork.multibody.linalg.vectors import (
-    Vector,
-    add,
-    combine,
-    cross,
-    dot,
-    load,
-    subtract,
-    times,
-)
+from linkwork.multibody.linalg.vectors import Vector, add, combine, cross, dot, load, subtract, times
 from linkwork.multibody.tree.coordinates import (
     add_coordinate,
     clear_coordinate,
@@ -77,6 +68,34 @@ def _linear(m: Model, w: Workspace, first: int, count: int, row: Floats) -> tupl
         speed += m.term_factor[term] * coordinate_rate(m, w, k)
         add_coordinate(m, w, k, m.term_factor[term], row)
     return value, speed, bias
+
+
+@part
+def _of_coordinates(m: Model, w: Workspace, i: int, constant: float) -> tuple[float, float, float]:
+    """`_linear` for a row that a sum of coordinates or an expression gives, within half a turn of `constant`
+    where it is an angle; writes the part of its rate that moves with time alone, too.
+    """
+    first, count, value = m.row_first[i], m.row_second[i], 0.0
+    if m.row_kind[i] == LINEAR_ROW:
+        value, rate, bias = _linear(m, w, first, count, w.A[i])
+        if _turns(m, first, count):
+            turn = 2.0 * math.pi * abs(m.term_factor[first])
+            value = constant + _within_turn(value - constant, turn)
+        return value, rate, bias
+    if m.row_kind[i] == EXPRESSION:
+        value, rate, w.explicit[i], bias = expression_row(m, w, first, count, w.A[i])
+    else:
+        rate, w.explicit[i], bias = velocity_row(m, w, first, count, w.A[i])
+    if m.row_target[i] == WRAPS:
+        value = _within_turn(value, 2.0 * math.pi)
+    return value, rate, bias
+
+
+@part
+def _clear(w: Workspace, i: int) -> None:
+    """Write a row that constrains nothing."""
+    w.phi[i] = w.phi_rate[i] = w.b[i] = w.explicit[i] = 0.0
+    fill(w.A[i], 0.0)
 
 
 @part
@@ -162,8 +181,7 @@ def constraint_rows(m: Model, w: Workspace) -> None:
         first, count, link_a, link_b = m.first_row[k], m.row_count[k], m.link_a[k], m.link_b[k]
         if w.on[k] == 0.0:
             for i in range(first, first + count):
-                w.phi[i] = w.phi_rate[i] = w.b[i] = w.explicit[i] = 0.0
-                fill(w.A[i], 0.0)
+                _clear(w, i)
             continue
         xa, ya, za = _axes(m, w, 2 * k, link_a)
         xb, yb, zb = _axes(m, w, 2 * k + 1, link_b)
@@ -173,28 +191,14 @@ def constraint_rows(m: Model, w: Workspace) -> None:
 
         for i in range(first, first + count):
             kind = m.row_kind[i]
-            of_velocity = is_of_velocity(m, i)
-            if of_velocity and positions_only:
-                w.phi[i] = w.phi_rate[i] = w.b[i] = w.explicit[i] = 0.0
-                fill(w.A[i], 0.0)
+            if positions_only and is_of_velocity(m, i):
+                _clear(w, i)
                 continue
             c, cd, cdd = _target(w, m.row_target[i], m.row_offset[i])
             w.explicit[i] = -cd
             moment = force = _ZERO
-            if kind == LINEAR_ROW:
-                value, rate, bias = _linear(m, w, m.row_first[i], m.row_second[i], w.A[i])
-                if _turns(m, m.row_first[i], m.row_second[i]):
-                    turn = 2.0 * math.pi * abs(m.term_factor[m.row_first[i]])
-                    value = c + _within_turn(value - c, turn)
-            elif kind in (EXPRESSION, VELOCITY):
-                start, length, row, value = m.row_first[i], m.row_second[i], w.A[i], 0.0
-                if kind == EXPRESSION:
-                    value, rate, own, bias = expression_row(m, w, start, length, row)
-                else:
-                    rate, own, bias = velocity_row(m, w, start, length, row)
-                if m.row_target[i] == WRAPS:
-                    value = _within_turn(value, 2.0 * math.pi)
-                w.explicit[i] = own
+            if kind in (LINEAR_ROW, EXPRESSION, VELOCITY):
+                value, rate, bias = _of_coordinates(m, w, i, c)
             elif kind == DISTANCE:
                 value = math.sqrt(dot(d, d))
                 force = times(1.0 / value, d)
@@ -221,20 +225,9 @@ def constraint_rows(m: Model, w: Workspace) -> None:
                     if kind == DISC:
                         up, turning, upright = _in_disc(za, turning, zb, cross(w_b, zb))
                         height = dot(za, d) - m.row_offset[i] * upright if m.row_first[i] == 2 else 0.0
+                    r, radius = subtract(p_b, reference), m.row_offset[i]
                     rate, bias, moment = _no_slip(
-                        a,
-                        ad,
-                        up,
-                        turning,
-                        w_a,
-                        wd_a,
-                        w_b,
-                        wd_b,
-                        d,
-                        dd,
-                        ddd,
-                        subtract(p_b, reference),
-                        m.row_offset[i],
+                        a, ad, up, turning, w_a, wd_a, w_b, wd_b, d, dd, ddd, r, radius
                     )
                     value, force = height, a
                     c = cd = cdd = 0.0

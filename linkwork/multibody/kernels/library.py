@@ -17,46 +17,21 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from linkwork.multibody.kernels.symbols import entry_name
-
-if TYPE_CHECKING:
-    from linkwork.multibody.kernels.sources import Sources
-
-__all__ = [
-    "FOLDER",
-    "PACKAGE",
-    "NoCompiler",
-    "build",
-    "build_package",
-    "compiler",
-    "current",
-    "function_in",
-    "load",
-    "load_package",
-    "place_of",
-]
 
 FOLDER = Path(__file__).parent / "_library"
 """Holds the library, and in a checkout the record of its sources, the C files and their objects."""
 PACKAGE = Path(__file__).parents[2]
 _RECORD = "sources.json"
 _FLAGS = (
-    *(
-        "-std=gnu11",
-        "-O2",
-        "-fPIC",
-        "-fvisibility=hidden",
-        "-ffp-contract=off",
-        "-fno-math-errno",
-        "-fno-builtin-pow",
-    ),
-    *("-Wall", "-Wno-unused-variable", "-Wno-unused-but-set-variable", "-Wno-unused-function"),
+    "-std=gnu11 -O2 -fPIC -fvisibility=hidden -ffp-contract=off -fno-math-errno -fno-builtin-pow "
+    "-Wall -Wno-unused-variable -Wno-unused-but-set-variable -Wno-unused-function"
 )
 FLAGS_VARIABLE = "LINKWORK_CFLAGS"
 """Further flags for the compiler, as for sanitizers."""
@@ -98,22 +73,6 @@ def modules_with_kernels(root: Path = PACKAGE, package: str = "linkwork") -> lis
     return sorted(found)
 
 
-def translate(names: Iterable[str], roots: Mapping[str, Path]) -> tuple[dict[str, str], Sources]:
-    """Return the C file of each module, by the module's name, and the sources that were read."""
-    from linkwork.multibody.kernels.sources import Sources
-    from linkwork.multibody.kernels.translator import Translator
-
-    sources = Sources(roots)
-    names = list(names)
-    translator = Translator(sources, names)
-    files = {"kernels": Path(__file__).with_name("kernels.c").read_text()}
-    for name in names:
-        module = sources.module(name)
-        assert module is not None
-        files[name] = translator.file(module)
-    return files, sources
-
-
 def build(
     folder: Path = FOLDER,
     roots: Mapping[str, Path] | None = None,
@@ -126,21 +85,28 @@ def build(
     roots: packages and their folders; only: the package whose kernels are wanted. Raises `KernelError` for
     what the translator does not know, `NoCompiler`, and RuntimeError with the compiler's message.
     """
+    from linkwork.multibody.kernels.sources import Sources
+    from linkwork.multibody.kernels.translator import Translator
+
     roots = {"linkwork": PACKAGE} if roots is None else roots
     named = roots if only is None else {only: roots[only]}
     names = [name for package, root in named.items() for name in modules_with_kernels(root, package)]
-    files, sources = translate(names, roots)
+    sources = Sources(roots)
+    translator = Translator(sources, names)
+    files = {"kernels": Path(__file__).with_name("kernels.c").read_text()}
+    modules = [sources.module(name) for name in names]
+    files |= {each.name: translator.file(each) for each in modules if each is not None}
     command = compiler()
     header = Path(__file__).with_name("kernels.h")
-    flags = [*_FLAGS, *_more_flags()]
-    key = hashlib.sha256(repr((_version(command), flags, header.read_text())).encode()).hexdigest()[:16]
+    flags = [*_FLAGS.split(), *_more_flags()]
+    version = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False).stdout
+    key = _digest(repr((version, flags, header.read_text())))
     objects = folder / "objects"
     objects.mkdir(parents=True, exist_ok=True)
 
     def compiled(item: tuple[str, str]) -> Path:
         name, text = item
-        digest = hashlib.sha256((key + text).encode()).hexdigest()[:16]
-        found = objects / f"{name}-{digest}.o"
+        found = objects / f"{name}-{_digest(key + text)}.o"
         if not found.exists():
             source = objects / f"{name}.c"
             source.write_text(text)
@@ -151,8 +117,7 @@ def build(
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         made = list(pool.map(compiled, files.items()))
-    digest = hashlib.sha256("".join(path.name for path in made).encode()).hexdigest()[:16]
-    library = folder / f"kernels-{digest}.so"
+    library = folder / f"kernels-{_digest(''.join(path.name for path in made))}.so"
     if not library.exists():
         new = library.with_suffix(f".{os.getpid()}")
         _run([*command, *_more_flags(), "-shared", "-o", str(new), *map(str, made), "-lm"])
@@ -173,8 +138,8 @@ def _more_flags() -> list[str]:
     return os.environ.get(FLAGS_VARIABLE, "").split()
 
 
-def _version(command: list[str]) -> str:
-    return subprocess.run([*command, "--version"], capture_output=True, text=True, check=False).stdout
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _run(command: list[str]) -> None:
@@ -202,15 +167,6 @@ def current(folder: Path = FOLDER) -> Path | None:
         return None if (folder / _RECORD).exists() else found[0]
 
 
-class _Addresses(ctypes.Structure):
-    """`linkwork_python` of translator.py."""
-
-    _fields_ = (
-        *((name, ctypes.c_void_p) for name in ("array", "error", "fields")),
-        ("numbers", ctypes.c_int32 * 3),
-    )
-
-
 class _Method(ctypes.Structure):
     """Python's PyMethodDef."""
 
@@ -223,8 +179,7 @@ class _Method(ctypes.Structure):
 
 
 _FASTCALL = 0x80
-_in_use: dict[Path, Path] = {}
-_opened: dict[Path, ctypes.PyDLL] = {}
+_loaded: dict[Path, ctypes.PyDLL] = {}
 _methods: list[_Method] = []
 
 
@@ -239,22 +194,20 @@ def load(
 
     roots and only: as of `build`, for the kernels of another package.
     """
-    path = None if build_again else _in_use.get(folder)
+    if folder in _loaded and not build_again:
+        return _loaded[folder]
+    path = None if build_again else current(folder)
     if path is None:
-        path = None if build_again else current(folder)
-        if path is None:
-            folder.mkdir(parents=True, exist_ok=True)
-            with (folder / "lock").open("w") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX)  # of several processes, one builds
-                path = None if build_again else current(folder)
-                if path is None:
-                    whose = "the kernels" if only is None else f"the kernels of {only}"
-                    sys.stderr.write(f"linkwork: building {whose}, whose sources have changed\n")
-                    path = build(folder, roots, only=only)
-        _in_use[folder] = path
-    if path not in _opened:
-        _opened[path] = _open(path)
-    return _opened[path]
+        folder.mkdir(parents=True, exist_ok=True)
+        with (folder / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # of several processes, one builds
+            path = None if build_again else current(folder)
+            if path is None:
+                whose = "the kernels" if only is None else f"the kernels of {only}"
+                sys.stderr.write(f"linkwork: building {whose}, whose sources have changed\n")
+                path = build(folder, roots, only=only)
+    _loaded[folder] = _open(path)
+    return _loaded[folder]
 
 
 def place_of(package: str) -> tuple[Path, Path]:
@@ -309,19 +262,13 @@ def _open(path: Path) -> ctypes.PyDLL:
     from linkwork.multibody.kernels.structs import Struct
 
     library = ctypes.PyDLL(str(path))
-    python = _Addresses.in_dll(library, "linkwork_python")
-    python.array, python.error, python.fields = id(np.ndarray), id(TypeError), id(Struct)
-    for i, kind in enumerate((np.float64, np.int64, np.bool_)):
-        python.numbers[i] = np.dtype(kind).num
-    probe = np.arange(6.0).reshape(2, 3)
-    library.linkwork_probe.argtypes, library.linkwork_probe.restype = [ctypes.py_object], ctypes.c_void_p
-    struct = Struct.__new__(Struct)
+    matrix, struct = np.arange(6.0).reshape(2, 3), Struct.__new__(Struct)
     struct.words = np.zeros(1, np.int64)
-    library.linkwork_probe_struct.argtypes = [ctypes.py_object]
-    library.linkwork_probe_struct.restype = ctypes.c_void_p
-    if library.linkwork_probe(probe) != probe.ctypes.data or library.linkwork_probe_struct(struct) != id(
-        struct.words
-    ):
+    numbers = [np.dtype(kind).num for kind in (np.float64, np.int64, np.bool_)]
+    begin, given, place = library.linkwork_begin, ctypes.py_object, ctypes.c_void_p
+    begin.argtypes = [given, given, given, *[ctypes.c_int32] * 3, given, place, given, place]
+    places = matrix, matrix.ctypes.data, struct, id(struct.words)
+    if not begin(np.ndarray, TypeError, Struct, *numbers, *places):
         raise ImportError("linkwork does not run on this build of Python: arrays are laid out in another way")
     return library
 

@@ -135,11 +135,9 @@ class Module(dict[str, Any]):
             value = self.value(statement.value)
             targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
             for target in targets:
-                names, values = [target], [value]
-                if isinstance(target, ast.Tuple):
-                    names, values = target.elts, list(value)
-                pairs = zip(names, values, strict=True)
-                self.update({ast.unparse(each): item for each, item in pairs})
+                names = target.elts if isinstance(target, ast.Tuple) else [target]
+                values = value if isinstance(target, ast.Tuple) else [value]
+                self.update({ast.unparse(each): item for each, item in zip(names, values, strict=True)})
         return self[name] if name in self else Builtin(name)
 
     def _class(self, statement: ast.ClassDef) -> Any:

@@ -7,7 +7,7 @@ The order of operations is that of the source, so both give the same bits. Anyth
 `KernelError` with file, line and column; nothing is guessed.
 
 Types: int is int64_t, float is double, bool is bool; arrays are views, of a pointer and lengths; structs
-(structs.py) are pointers to structs of these.
+(structs.py) are pointers to structs of these. Variables end in an underscore, as no keyword of C does.
 """
 
 from __future__ import annotations
@@ -16,16 +16,10 @@ import ast
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
-from linkwork.multibody.kernels.sources import (
-    Builtin,
-    KernelError,
-    KernelFunction,
-    Module,
-    Sources,
-    StructType,
-)
+from linkwork.multibody.kernels.sources import Builtin, KernelFunction, Module, Sources, StructType
 from linkwork.multibody.kernels.symbols import entry_name, fingerprint
 
 __all__ = ["Translator", "Type"]
@@ -55,14 +49,13 @@ class Type:
 
     def __str__(self) -> str:
         """Name it as Python does."""
-        names = {"double": "float", "int64_t": "int", "void": "None"}
         if self.struct is not None:
             return self.struct.name
         if self.items:
             return f"tuple[{', '.join(map(str, self.items))}]"
         if self.dimensions:
             return f"array of {self.element}, {self.dimensions} dimension(s)"
-        return names.get(self.c, self.c)
+        return next(name for name, kind in _TYPES.items() if kind == self)
 
 
 FLOAT, INT, BOOL, NOTHING = Type("double"), Type("int64_t"), Type("bool"), Type("void")
@@ -78,17 +71,9 @@ _TYPES: dict[str, Type] = {
     "Matrix": Type("f2"),
     "Table": Type("i2"),
 }
-_OPERATORS: dict[type[ast.AST], str] = {
-    ast.Add: "+",
-    ast.Sub: "-",
-    ast.Mult: "*",
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-}
+_ARITHMETIC: dict[type[ast.AST], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
+_COMPARED = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
+_COMPARISONS: dict[type[ast.AST], str] = dict(zip(_COMPARED, ["<", "<=", ">", ">=", "==", "!="], strict=True))
 _OF_ONE: dict[str, tuple[Type, str]] = {
     "float": (FLOAT, "(double)"),
     "int": (INT, "(int64_t)"),
@@ -129,7 +114,7 @@ class Translated:
     @property
     def prototype(self) -> str:
         """The head of the function in C."""
-        words = ", ".join(f"{kind.c} {_name(name)}" for name, kind in self.parameters) or "void"
+        words = ", ".join(f"{kind.c} {name}_" for name, kind in self.parameters) or "void"
         return f"{self.result.c} {self.name}({words})"
 
     @property
@@ -256,6 +241,7 @@ class _Body:
 
     def __init__(self, translator: Translator, function: KernelFunction) -> None:
         self.translator, self.function, self.module = translator, function, function.module
+        self.error = self.module.error
         self.types: dict[str, Type] = {}
         self.lines: list[str] = []
         self.depth = 1
@@ -279,7 +265,7 @@ class _Body:
         self.local = {*self.types, *(each.id for each in stored)}
         self._block(node.body)
         variables = [
-            f"    {kind.c} {_name(name)}{' = {0}' if kind.dimensions or kind.items else ' = 0'};"
+            f"    {kind.c} {name}_{' = {0}' if kind.dimensions or kind.items else ' = 0'};"
             for name, kind in [*self.types.items()][len(parameters) :]
         ]
         if self.allocates:
@@ -288,10 +274,6 @@ class _Body:
         return Translated(
             self.function, name, parameters, self.result, self.writes, [*variables, *self.lines]
         )
-
-    def error(self, at: ast.AST, text: str) -> KernelError:
-        """Return the error at a node."""
-        return self.module.error(at, text)
 
     def _annotated(self, node: ast.expr | None, at: ast.AST, name: str) -> Type:
         return self.translator.annotated(self.module, node, at, name)
@@ -310,11 +292,15 @@ class _Body:
             method = getattr(self, f"_do_{type(node).__name__.lower()}", None)
             if method is None:
                 raise self.error(node, f"`{type(node).__name__}` statements are not allowed in kernels")
+            if isinstance(node, ast.While | ast.For) and node.orelse:
+                raise self.error(node, "`else` of a loop is not allowed in kernels")
             method(node)
 
-    def _indented(self, head: str, body: Sequence[ast.stmt]) -> None:
+    def _indented(self, head: str, body: Sequence[ast.stmt], *first: tuple[ast.expr, Value]) -> None:
         self._emit(head)
         self.depth += 1
+        for target, value in first:
+            self._store(target, value)
         self._block(body)
         self.depth -= 1
 
@@ -343,14 +329,10 @@ class _Body:
         self._emit("}")
 
     def _do_while(self, node: ast.While) -> None:
-        if node.orelse:
-            raise self.error(node, "`else` of a loop is not allowed in kernels")
         self._indented(f"while ({self._condition(node.test)}) {{", node.body)
         self._emit("}")
 
     def _do_for(self, node: ast.For) -> None:
-        if node.orelse:
-            raise self.error(node, "`else` of a loop is not allowed in kernels")
         if not isinstance(node.target, ast.Name):
             raise self.error(node.target, "the variable of a loop is one name")
         at, end, start, step = self._fresh(), self._fresh(), "0", 1
@@ -368,11 +350,8 @@ class _Body:
                 raise self.error(node.iter, "loops go over `range(…)` or a tuple")
             stop, item = f"{len(given.type.items)}", self._item(given, item, node.iter)
         compared = "<" if step > 0 else ">"
-        self._emit(f"for (int64_t {at} = {start}, {end} = {stop}; {at} {compared} {end}; {at} += {step}) {{")
-        self.depth += 1
-        self._store(node.target, item)
-        self._block(node.body)
-        self.depth -= 1
+        head = f"for (int64_t {at} = {start}, {end} = {stop}; {at} {compared} {end}; {at} += {step}) {{"
+        self._indented(head, node.body, (node.target, item))
         self._emit("}")
 
     def _do_annassign(self, node: ast.AnnAssign) -> None:
@@ -408,7 +387,7 @@ class _Body:
             if not kind.takes(value.type):
                 text = f"`{target.id}`: {kind} in one place, {value.type} in another"
                 raise self.error(target, f"{text}; a variable has one type, that of its first value")
-            self._emit(f"{_name(target.id)} = {value.c};")
+            self._emit(f"{target.id}_ = {value.c};")
         elif isinstance(target, ast.Subscript):
             self.writes = True
             place, name = self._expression(target), self._fresh()
@@ -486,7 +465,7 @@ class _Body:
 
     def _of_name(self, node: ast.Name) -> Value:
         if node.id in self.types:
-            return Value(_name(node.id), self.types[node.id])
+            return Value(f"{node.id}_", self.types[node.id])
         if node.id in self.local:
             raise self.error(node, f"`{node.id}` is used before it has a value")
         return self._constant(self.module.value(node), node)
@@ -534,8 +513,8 @@ class _Body:
             raise self.error(node, f"no such operation between {left.type} and {right.type}")
         kind = FLOAT if FLOAT in (left.type, right.type) else INT
         letter = "f" if kind == FLOAT else "i"
-        if type(op) in _OPERATORS:
-            return Value(f"({left.c} {_OPERATORS[type(op)]} {right.c})", kind)
+        if type(op) in _ARITHMETIC:
+            return Value(f"({left.c} {_ARITHMETIC[type(op)]} {right.c})", kind)
         if isinstance(op, ast.Div):
             return Value(f"((double){left.c} / (double){right.c})", FLOAT)
         if isinstance(op, ast.FloorDiv | ast.Mod):
@@ -558,10 +537,10 @@ class _Body:
         if any(each.type not in _NUMBERS for each in values):
             kinds = " and ".join(str(each.type) for each in values)
             raise self.error(node, f"`{ast.unparse(node)}` compares {kinds}")
-        if any(type(each) not in _OPERATORS for each in node.ops):
+        if any(type(each) not in _COMPARISONS for each in node.ops):
             raise self.error(node, f"`{ast.unparse(node)}` is not allowed in kernels")
         triples = zip(values, node.ops, values[1:], strict=False)
-        tests = " && ".join(f"({a.c} {_OPERATORS[type(op)]} {b.c})" for a, op, b in triples)
+        tests = " && ".join(f"({a.c} {_COMPARISONS[type(op)]} {b.c})" for a, op, b in triples)
         return Value(f"({tests})", BOOL)
 
     def _of_boolop(self, node: ast.BoolOp) -> Value:
@@ -668,9 +647,7 @@ class _Body:
             return None
         floating = any(each.type == FLOAT for each in values)
         if name in ("min", "max") and len(values) > 1:
-            text = texts[0]
-            for each in texts[1:]:
-                text = f"{name}_{'f' if floating else 'i'}({text}, {each})"
+            text = reduce(lambda a, b: f"{name}_{'f' if floating else 'i'}({a}, {b})", texts)
             return Value(text, FLOAT if floating else INT)
         if name == "abs" and len(values) == 1:
             return Value(f"{'fabs' if floating else 'abs_i'}({texts[0]})", FLOAT if floating else INT)
@@ -696,8 +673,3 @@ def _number(value: float) -> str:
         return "INFINITY" if value > 0 else "(-INFINITY)"
     text = value.hex() if value != int(value) or abs(value) >= 1e15 else f"{value:.1f}"
     return text if value >= 0 and not text.startswith("-") else f"({text})"
-
-
-def _name(python: str) -> str:
-    """Return a variable's name in C, where no keyword and no function ends in an underscore."""
-    return f"{python}_"
