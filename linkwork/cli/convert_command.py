@@ -9,7 +9,7 @@ from linkwork.cli.options.files import ConvertOptions
 from linkwork.convert.robots.exporting import UnwritableMachine
 from linkwork.convert.robots.robot_writing import written
 from linkwork.machine import load
-from linkwork.terminal.failures import Misuse
+from linkwork.terminal.failures import Misuse, write_text
 from linkwork.terminal.output import say
 
 _ENDINGS = {"urdf": "urdf", "mjcf": "xml", "sdf": "sdf"}
@@ -31,10 +31,7 @@ def convert(options: ConvertOptions) -> None:
     target = options.out or Path(f"{machine.name}.{_ENDINGS[options.to]}")
     if target.exists() and not options.overwrite:
         raise Misuse(f"{target} exists; choose another with --out, or give --overwrite")
-    try:
-        target.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise Misuse(f"{target} cannot be written: {error.strerror}") from None
+    write_text(target, text)
     say(f"{target} is written")
     for loss in found.losses:
         say(f"  left out: {loss}")

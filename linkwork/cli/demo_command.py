@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -13,7 +12,7 @@ from linkwork.demos.demo import Demo
 from linkwork.demos.demo_options import DemoOptions
 from linkwork.demos.demo_run import run_demo
 from linkwork.reports.quantities import amount
-from linkwork.terminal.failures import DONE, GOAL_FAILED
+from linkwork.terminal.failures import DONE, GOAL_FAILED, write_texts
 from linkwork.terminal.output import console, emit, number, say, table
 
 
@@ -22,7 +21,7 @@ def demo(options: DemoOptions) -> int:
     shown = demo_named(options.name)
     if options.write is not None:
         files = files_of(options.name, shown, options.seconds, options.speed)
-        paths = [str(path) for path in write_files(options.write, files)]
+        paths = [str(path) for path in write_texts(options.write, files)]
         if options.as_json:
             emit({"files": paths})
         else:
@@ -105,14 +104,6 @@ def files_of(name: str, demo: Demo, seconds: float | None = None, speed: float =
         found[file] = "\n".join([*head, *lines_of(step.trajectory)]) + "\n"
         lead = []
     return found
-
-
-def write_files(folder: Path, texts: Mapping[str, str]) -> list[Path]:
-    """Write texts by file name to a folder, which is made where there is none; return the paths."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8")
-    return [folder / name for name in texts]
 
 
 def lines_of(trajectory: Mapping[str, Any]) -> list[str]:

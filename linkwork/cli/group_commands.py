@@ -25,7 +25,7 @@ from linkwork.options import words_of
 from linkwork.plant.plant_options import SimulatorOptions
 from linkwork.protocol.codes import Pace
 from linkwork.protocol.endpoints import RunningProcess
-from linkwork.terminal.failures import DONE, Misuse, require
+from linkwork.terminal.failures import DONE, require, write_texts
 from linkwork.terminal.output import console, emit, say
 from linkwork.timing.children import Child
 
@@ -139,13 +139,7 @@ def service(options: ServiceOptions) -> None:
     account = None if options.user else getpass.getuser()
     plant, controller = _daemon_words(options, machine)
     files = unit_files(UnitOptions(name, plant, controller, Path.cwd(), account))
-    try:
-        options.output.mkdir(parents=True, exist_ok=True)
-        for file, text in files.items():
-            (options.output / file).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise Misuse(f"{error.filename or options.output} cannot be written: {error.strerror}") from None
-    paths = [str(options.output / file) for file in files]
+    paths = [str(path) for path in write_texts(options.output, files)]
     if options.as_json:
         emit({"name": name, "files": paths, "account": account})
         return

@@ -28,7 +28,7 @@ from linkwork.convert.robots.robot_model import ImportProblem
 from linkwork.convert.robots.same_motion import motion_difference
 from linkwork.reports.pages import render
 from linkwork.reports.provenance import origin, provenance
-from linkwork.terminal.failures import DONE, GOAL_FAILED, Misuse
+from linkwork.terminal.failures import DONE, GOAL_FAILED, Misuse, write_text
 from linkwork.terminal.output import emit, say
 
 
@@ -59,10 +59,7 @@ def import_robot(options: ImportCommandOptions) -> int:
         return DONE
     if target.exists() and not options.overwrite:
         raise Misuse(f"{target} exists; choose another with --out, or give --overwrite")
-    try:
-        target.write_text(found.text, encoding="utf-8")
-    except OSError as error:
-        raise Misuse(f"{target} cannot be written: {error.strerror}") from None
+    write_text(target, found.text)
     model = report(found.machine)
     proof = prove(found.source, options.timeout)
     moved = None
@@ -71,7 +68,7 @@ def import_robot(options: ImportCommandOptions) -> int:
     modes = searched_modes(found.machine)
     rows = report_rows(found, model, proof, moved, modes)
     if options.html is not None:
-        _write_page(
+        write_text(
             options.html, import_page(found, model, rows, provenance(sys.argv[1:], perf_counter() - begin))
         )
     summary = {
@@ -107,13 +104,6 @@ def _packages(given: Sequence[str]) -> dict[str, Path]:
             raise Misuse(f"--package {each}: there is no folder {folder}")
         folders[name] = Path(folder)
     return folders
-
-
-def _write_page(target: Path, text: str) -> None:
-    try:
-        target.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise Misuse(f"{target} cannot be written: {error.strerror}") from None
 
 
 def _say_import(found: Imported, rows: list[ImportFinding], target: Path) -> None:

@@ -12,7 +12,7 @@ from linkwork.convert.linearization import as_map, linear_model, write
 from linkwork.convert.symbolic_report import LATEX_NEEDS, SymbolicReport, content, lines, too_long
 from linkwork.machine import Machine, load
 from linkwork.multibody.symbolic.linear_model import LinearModel
-from linkwork.terminal.failures import Misuse
+from linkwork.terminal.failures import Misuse, write_texts
 from linkwork.terminal.output import console, emit, goal_bar, say
 
 
@@ -127,14 +127,9 @@ def codegen(options: CodegenOptions) -> None:
     if options.single and options.language == "python":
         raise Misuse("--float is for C; the Python module computes in doubles")
     files = generate(machine, options.language, single=options.single)
-    try:
-        options.out.mkdir(parents=True, exist_ok=True)
-        for name, text in files.items():
-            (options.out / name).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise Misuse(f"{options.out} cannot be written: {error.strerror}") from None
+    paths = write_texts(options.out, files)
     if options.as_json:
-        emit({"machine": machine.name, "files": [str(options.out / name) for name in files]})
+        emit({"machine": machine.name, "files": [str(path) for path in paths]})
         return
     for name, text in files.items():
         say(f"{options.out / name}: {text.count(chr(10))} lines")

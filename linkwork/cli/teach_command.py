@@ -11,9 +11,9 @@ from linkwork.cli.jog_keys import jog_with_keys, keys, raw_terminal
 from linkwork.cli.options.operate import TeachOptions
 from linkwork.cli.robot_connection import robot_of
 from linkwork.client.robot import Robot
-from linkwork.terminal.failures import DONE, Misuse
+from linkwork.terminal.failures import DONE, Misuse, write_text
 from linkwork.terminal.output import console, emit, say
-from linkwork.trajectories.teach import TeachList, capture_every, finished, write_lesson
+from linkwork.trajectories.teach import TeachList, capture_every, finished, lesson_text
 
 _CAPTURE = (" ", "\r", "\n")
 
@@ -39,7 +39,7 @@ def teach(options: TeachOptions) -> int:
             say("nothing was captured; no file is written")
             return DONE
         made, stretch = finished(robot, lesson, as_shown=options.every is not None)
-    write_lesson(options.file, made, described["machine"])
+    write_text(options.file, lesson_text(made, described["machine"]))
     if options.as_json:
         emit({"file": str(options.file), "time_stretch": stretch, **made})
     else:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from linkwork.display_units import in_display_units, refusal
@@ -28,6 +29,28 @@ def require(user: str, extra: str, *modules: str) -> None:
         names = " and ".join(missing)
         needs = f"{user} need {names}, which {'are' if len(missing) > 1 else 'is'} not installed"
         raise Misuse(f"{needs}: pip install 'linkwork[{extra}]'")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file. Raises Misuse where that fails."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise Misuse(f"{path} cannot be written: {error.strerror}") from None
+
+
+def write_texts(folder: Path, texts: Mapping[str, str]) -> list[Path]:
+    """Write texts by file name to a folder, which is made where there is none; return the paths.
+
+    Raises Misuse where that fails.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Misuse(f"{folder} cannot be written: {error.strerror}") from None
+    for name, text in texts.items():
+        write_text(folder / name, text)
+    return [folder / name for name in texts]
 
 
 def run(main: Callable[[], Any], *, as_json: bool) -> int:

@@ -8,7 +8,6 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -115,13 +114,8 @@ def _duration(trajectory: Mapping[str, Any]) -> float:
     return float(trajectory["points"][-1]["time_from_start_s"])
 
 
-def write_lesson(path: Path, trajectory: Mapping[str, Any], machine: str) -> None:
-    """Write a trajectory file that `linkwork send` takes as it is."""
-    path.write_text(lesson_text(trajectory, machine), encoding="utf-8")
-
-
 def lesson_text(trajectory: Mapping[str, Any], machine: str) -> str:
-    """Return way-points as the text of a trajectory file (YAML)."""
+    """Return way-points as the text of a trajectory file (YAML) that `linkwork send` takes as it is."""
     lines = [f"# {len(trajectory['points'])} way-points taught on {machine}"]
     lines += [f"coordinates: [{', '.join(trajectory['coordinates'])}]", "points:"]
     for point in trajectory["points"]:

@@ -63,3 +63,18 @@ def test_pipes_in_place_of_keys_reports_truths_and_sheets_are_refused(tmp_path: 
     robot.write_text('<robot name="arm"><link name="base"/></robot>')
     os.mkfifo(tmp_path / "robot.yaml")
     assert linkwork("import", str(robot), "--json").returncode in (0, 2)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("demo", "scara", "--write", "/proc/nowhere"),
+        ("service", "scara", "--output", "/proc/nowhere"),
+        ("convert", "scara", "--to", "urdf", "--lossy", "--out", "/proc/nowhere/scara.urdf"),
+    ],
+)
+def test_a_place_that_cannot_be_written_is_a_wrong_usage(words: tuple[str, ...]) -> None:
+    ended = linkwork(*words)
+    assert ended.returncode == 2
+    assert "/proc/nowhere" in ended.stderr and "cannot be written" in ended.stderr
+    assert "Traceback" not in ended.stderr

@@ -13,7 +13,7 @@ from linkwork import GoalFailed, RequestError, Robot
 from linkwork.launch.daemons import Rig
 from linkwork.machine.catalogue import shipped_path
 from linkwork.protocol.codes import ResultCode
-from linkwork.trajectories.teach import TeachList, finished, write_lesson
+from linkwork.trajectories.teach import TeachList, finished, lesson_text
 from linkwork.trajectories.trajectory_file import read_trajectory_file
 from tests.system.running import answer
 from tests.waiting import wait_for
@@ -168,7 +168,8 @@ def test_taught_points_are_followed(rig: Rig, robot: Robot, tmp_path: Path) -> N
         assert lesson.capture(robot.state, 0.0)
         robot.law("hold")
     path = tmp_path / "taught.yaml"
-    write_lesson(path, finished(robot, lesson, as_shown=False)[0], "five_bar_redundant")
+    made, _ = finished(robot, lesson, as_shown=False)
+    path.write_text(lesson_text(made, "five_bar_redundant"), encoding="utf-8")
     assert robot.send(read_trajectory_file(path).trajectory).wait()["code"] == ResultCode.SUCCESSFUL
     assert robot.state["q"]["right"] == pytest.approx(1.15, abs=1e-3)
     again = tmp_path / "again.yaml"

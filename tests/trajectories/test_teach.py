@@ -14,7 +14,7 @@ from linkwork.controller.planning.messages.planner_start import Start
 from linkwork.controller.planning.process.planner import judge
 from linkwork.machine import load
 from linkwork.protocol.codes import Pace, ResultCode
-from linkwork.trajectories.teach import TeachList, finished, write_lesson
+from linkwork.trajectories.teach import TeachList, finished, lesson_text
 from linkwork.trajectories.trajectory_file import read_trajectory_file
 from tests.controller.loop.goals_in_process import Planned
 from tests.controller.loop.in_process import InProcess
@@ -55,7 +55,7 @@ def test_what_was_taught_is_followed(name: str, as_shown: bool, tmp_path: Path) 
     assert as_shown or stretch == 1.0
     assert robot.check(made)["feasible"]
     path = tmp_path / "taught.yaml"
-    write_lesson(path, made, name)
+    path.write_text(lesson_text(made, name), encoding="utf-8")
     read = read_trajectory_file(path).trajectory
     planned.order(planned.plan("send", trajectory=read.model_dump(exclude_none=True)))
     last = rig.until(lambda sample: sample["goal_status"] in (GoalStatus.SUCCEEDED, GoalStatus.ENDED), 60.0)[
