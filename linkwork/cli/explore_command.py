@@ -30,7 +30,15 @@ def explore_machine(options: ExploreOptions) -> int:
     seconds = None if options.minutes is None else 60.0 * options.minutes
     seeds = range(options.first, options.first + options.seeds)
     everything = options.faults == "all"
-    found = explore(explored, seeds, faults=everything, kills=everything, seconds=seconds, progress=show)
+    found = explore(
+        explored,
+        seeds,
+        faults=everything,
+        kills=everything,
+        seconds=seconds,
+        until_failure=options.until_failure,
+        progress=show,
+    )
     if options.as_json:
         emit(found.as_map())
     else:

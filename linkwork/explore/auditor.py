@@ -104,7 +104,8 @@ class Auditor:
         self._results: Counter[int] = Counter()
         self._reactions: list[tuple[int, str, int]] = []
         self._unleased_ns: int | None = None
-        self._gateway_away_ns = 0
+        self._gateway_killed = False
+        self._gateway_away_ns = self._moved_ns = self._forced_ns = 0
         self._trip: tuple[int, int] | None = None
         self.records: list[NDArray[Any]] = []
         """Records of each loop, by batches."""
@@ -136,6 +137,10 @@ class Auditor:
         self._questions[client, msgid] = Question(method, owner, client, now, self.state_name, timed)
         self.checks.asked[method] += 1
         self._spoke_ns[owner] = now
+        if method in REQUESTS and REQUESTS[method].needs_lease:
+            self._moved_ns = now
+        if isinstance(params, dict) and params.get("force") is True:
+            self._forced_ns = now
 
     def answered(self, client: bytes, data: bytes) -> None:
         """A client has received a message."""
@@ -179,6 +184,7 @@ class Auditor:
         name = topic.decode()
         if name == "lease":
             content = msgpack.unpackb(payload)
+            self._check_taken(content)
             self._owners.append((self.world.simulation.now_ns, content["owner"]))
         elif name in ("goal.accepted", "goal.result"):
             number = msgpack.unpackb(payload)["goal"]
@@ -190,6 +196,15 @@ class Auditor:
                 if self._results[number] > 1:
                     self.fail("result", f"goal {number} has {self._results[number]} results")
 
+    def _check_taken(self, lease: Mapping[str, Any]) -> None:
+        """Check that a lease was taken over from a live owner by force only."""
+        now, before = self.world.simulation.now_ns, self._owners[-1][1] if self._owners else None
+        if lease["reason"] != "taken_over" or before is None:
+            return
+        length_ns = round(1e9 * self.world.machine.controller.lease_s) - LEASE_MARGIN_NS
+        if now - self._spoke_ns.get(before, 0) < length_ns and now - self._forced_ns > LEASE_MARGIN_NS:
+            self.fail("owner", f"{lease['owner']} has taken the lease of {before}, who has not lost it")
+
     def _note(self, who: bytes, data: bytes) -> None:
         folder = str(self.world.folder).encode()
         self.digest.update(b"%d %s " % (self.world.simulation.now_ns, who) + data.replace(folder, b"."))
@@ -200,6 +215,9 @@ class Auditor:
         self._shared, self._since, self.latest = shared, 0, None
         self.checks.begin()
         self.loops += 1
+        if self._gateway_killed:  # one that has adopted no loop counts its goals from 1 again
+            self._results.clear()
+            self._gateway_killed = False
 
     def _loop_gone(self) -> None:
         self.read()
@@ -251,6 +269,9 @@ class Auditor:
         state = int(self.latest["state"])
         if method == "estop" and state in _ENABLED and not self._enabled_since(at_ns - REACTION_NS):
             self.fail("reaction", f"{self.state_name} {1e-6 * REACTION_NS:g} ms after `estop`")
+        moves = state == State.ACTIVE and in_motion(self.latest)
+        if method == "stop" and moves and self._moved_ns < at_ns - REACTION_NS - LEASE_MARGIN_NS:
+            self.fail("reaction", f"motion continues {1e-6 * REACTION_NS:g} ms after `stop`")
 
     def _enabled_since(self, at_ns: int) -> bool:
         later = [one for one in self._questions.values() if one.at_ns >= at_ns]
@@ -289,6 +310,8 @@ class Auditor:
             waited, grace = trip.tick - trip.last_fresh_tick, math.ceil(plant.peer_timeout_s / period_s)
             if waited not in (allowed, max(allowed, grace)):
                 self.fail("watchdog", f"it tripped after {waited} periods, not {allowed}")
+        if device.watchdog.tripped and device.machinery.mode == Mode.EFFORT:
+            self.fail("watchdog", "it has tripped, and the plant follows the last effort")
         long_ns = round(1e9 * period_s * (allowed + 3))
         silent = world.running("loop") is None and now - world.disturbed_ns > long_ns
         if silent and device.machinery.mode == Mode.EFFORT:
@@ -310,6 +333,7 @@ class Auditor:
         self._questions.clear()
         self._accepted.clear()
         self._owners.clear()
+        self._gateway_killed = True
 
     def finish(self) -> None:
         """Check what must have come by the end of the session."""

@@ -90,9 +90,10 @@ def explore(
     faults: bool = True,
     kills: bool = True,
     seconds: float | None = None,
+    until_failure: bool = False,
     progress: Progress = lambda _: None,
 ) -> Exploration:
-    """Run the sessions of these seeds, for at most so many seconds of wall time."""
+    """Run the sessions of these seeds, for at most so many seconds of wall time, or to the first failure."""
     found, begun = Exploration(explored), time.monotonic()
     work = Workload(explored.machine, faults=faults, kills=kills)
     for seed in seeds:
@@ -100,7 +101,7 @@ def explore(
         found.add(outcome)
         found.seconds = time.monotonic() - begun
         progress(outcome)
-        if seconds is not None and found.seconds >= seconds:
+        if (until_failure and found.failures) or (seconds is not None and found.seconds >= seconds):
             break
     return found
 

@@ -23,8 +23,10 @@ DURATION_S: Final = 5.0
 READY_S: Final = 0.15
 """The processes have started by then."""
 OWNERS: Final = ("anna", "ben", "carl")
-LASTING: Final = (1, 5, 19, 20, 25, 200)
+LASTING: Final = (1, 5, 19, 20, 25, 60, 200)
 """Ticks that a fault of the plant lasts: about the limits of losses, and well beyond."""
+BLOWS: Final = (0, 0, 0, 1, 1, 2)
+"""Processes that are killed or suspended in a session."""
 KILLED: Final = ("plant", "loop", "planner", "gateway")
 Params = dict[str, Any]
 
@@ -86,8 +88,8 @@ class Workload:
             steps += self._operator(self._random.choice(OWNERS))
         for _ in range(self._random.randint(0, 25)):
             steps.append(self._anything(self._random.choice(OWNERS)))
-        if self.kills and self._random.random() < 0.35:
-            steps += self._blow()
+        for _ in range(self._random.choice(BLOWS) if self.kills else 0):
+            steps += self._blow(steps)
         if self._random.random() < 0.1:
             steps.append(Step(self._time(), "leave", {"client": self._random.choice(OWNERS)}))
         faults: tuple[Mapping[str, Any], ...] = ()
@@ -226,9 +228,15 @@ class Workload:
             params["replace"] = True
         return params
 
-    def _blow(self) -> list[Step]:
-        """A process is killed, and started again after a while, or suspended for a while."""
+    def _blow(self, steps: Sequence[Step]) -> list[Step]:
+        """A process is killed, and started again after a while, or suspended for a while.
+
+        Half of the time it happens while a motion is planned or under way.
+        """
         random, now = self._random, self._time()
+        motions = [step.at_s for step in steps if step.what.get("method") in ("move", "send")]
+        if motions and random.random() < 0.5:
+            now = random.choice(motions) + random.choice((0.002, 0.01, 0.1, 0.3))
         process, pause_s = random.choice(KILLED), random.choice((0.005, 0.05, 0.3, 1.0))
         ends = random.random() < 0.6
         first = Step(now, "kill" if ends else "suspend", {"process": process})

@@ -114,6 +114,7 @@ class ExploreOptions(JsonOptions):
     faults: Literal["all", "none"] = option(
         "Faults of the plant, and killed and suspended processes.", default="all"
     )
+    until_failure: bool = flag("End with the first session that fails.")
     seed: int | None = option("Run the session of this seed only.", least=0)
     session: Path | None = option("Run the session in this file only.", "FILE")
     shrink: bool = flag("Remove what a failed session does not need to fail.")
