@@ -31,6 +31,7 @@ _PANELS: Final = {
     "Record and replay": "record replay plot export animate",
     "Test a rig": "rig explore",
     "Study": "campaign tune",
+    "Identify": "identify validate",
     "Files and this computer": "service check robots schema latency import convert model symbolic codegen "
     "simulate build-kernels keys driver conformance dev",
 }
@@ -89,6 +90,8 @@ COMMANDS: Final = {
     "explore": ("cli.options.study:ExploreOptions", "cli.explore_command:explore_machine"),
     "campaign": ("cli.options.study:CampaignCommandOptions", "cli.campaign_command:campaign"),
     "tune": ("cli.options.study:TuneOptions", "cli.tune_command:tune"),
+    "identify": ("cli.options.study:IdentifyOptions", "cli.identify_command:identify_machine"),
+    "validate": ("cli.options.study:ValidateOptions", "cli.identify_command:validate_machine"),
     "check": ("cli.options.files:CheckOptions", "cli.file_commands:check"),
     "robots": ("cli.options.files:RobotsOptions", "cli.file_commands:robots"),
     "schema": ("cli.options.files:SchemaOptions", "cli.extension_commands:schema"),
@@ -155,7 +158,9 @@ explore scara --seed 71342 --shrink --out failure.json
 rig test --rig scara --out report; rig compare a.json b.json; campaign friction.yaml --workers 2
 tune gains.yaml --out tuned; service scara --user; check my_arm.yaml; schema > schema.json; latency 10 --load
 import robot.urdf --out robot.yaml; convert delta --to mjcf --out delta.xml; model delta --draw delta.png
-model five_bar --identifiable
+model five_bar --identifiable; validate five_bar run.mcap
+identify five_bar run.mcap --validate other.mcap --out five_bar.identified.yaml
+identify delta drives.csv --json
 symbolic scara --show inertia; codegen scara --out generated; simulate scara --duration 1 --plot motion.png
 keys make anna; keys allow anna.public --role operate; keys revoke anna; keys list
 driver check my_arm:Arm --config my_arm.yaml; build-kernels my_law; dev new-law soft --dry-run

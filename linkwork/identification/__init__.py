@@ -1,1 +1,1 @@
-"""Identification of a machine's dynamics: regressor, base parameters."""
+"""Identification of a machine's dynamics: regressor, base parameters, least squares, verdicts."""

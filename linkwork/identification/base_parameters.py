@@ -22,7 +22,7 @@ from linkwork.multibody.assembly.assembly import decide_rank
 from linkwork.multibody.coordinate_scales import reach_m
 from linkwork.multibody.mechanism import Mechanism
 
-__all__ = ["BaseParameter", "BaseParameters", "structural_base_parameters"]
+__all__ = ["BaseParameter", "BaseParameters", "base_parameters_of", "structural_base_parameters"]
 
 _STATES = 100
 """Least number of random states; there are twice as many rows as columns at least."""
@@ -115,13 +115,23 @@ def structural_base_parameters(
     mechanism = machine.mechanism
     if gravity_m_s2 is not None:
         mechanism = mechanism.changed(gravity_m_s2=gravity_m_s2)
-    found = Regressor(mechanism)
     driven = {motor.joint for motor in machine.motors}
     chosen = [
         k
-        for k, each in enumerate(found.parameters)
+        for k, each in enumerate(Regressor(mechanism).parameters)
         if each.kind == "inertial" or (each.kind in motor_kinds and each.owner in driven)
     ]
+    return base_parameters_of(machine, mechanism, chosen, states=states, seed=seed)
+
+
+def base_parameters_of(
+    machine: Machine, mechanism: Mechanism, chosen: Sequence[int], *, states: int = _STATES, seed: int = 0
+) -> BaseParameters:
+    """Return the base parameters of chosen columns of the regressor of `mechanism`.
+
+    mechanism: the machine's, or one with other masses or gravity. Raises NoStates.
+    """
+    found = Regressor(mechanism)
     count = max(states, 2 * len(chosen) // max(1, machine.dof))
     stacked = [
         state.basis.T @ found.rows(state.q, state.v, state.vdot)[:, chosen]
@@ -148,7 +158,12 @@ def _reduced(
 ) -> BaseParameters:
     """Reduce the columns of W (rows × parameters), scaled by powers of the machine's typical length."""
     length = reach_m(mechanism) / max(1, len(mechanism.bodies))
+    inertial = np.array([each.kind == "inertial" for each in parameters])
     scale = np.array([length**each.power for each in parameters])
+    size = np.linalg.norm(stacked * scale, axis=0)
+    usual = float(np.median(size[inertial & (size > 0.0)])) if np.any(size[inertial]) else 1.0
+    other = ~inertial & (size > 0.0)
+    scale[other] *= usual / size[other]  # friction and springs have units of their own
     triangle, order = qr(stacked * scale, mode="r", pivoting=True)
     pivots = np.abs(np.diag(triangle))
     pivots = np.append(pivots / max(pivots.max(initial=0.0), 1e-300), 0.0)

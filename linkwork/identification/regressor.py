@@ -10,14 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from linkwork.arrays import Floats
-from linkwork.identification.regressor_kernels import RegressorFrames, regressor
+from linkwork.identification.regressor_kernels import PER_BODY, RegressorFrames, regressor
 from linkwork.multibody.dynamics.tree_dynamics import dynamics
 from linkwork.multibody.forces import AppliedForce, OnJoint, Spring
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import Body
 from linkwork.multibody.tree.link_tree import links_of
 
-__all__ = ["DynamicParameter", "Regressor", "body_parameters"]
+__all__ = ["PER_BODY", "DynamicParameter", "Regressor", "body_parameters"]
 
 Kind = Literal["inertial", "armature", "viscous", "coulomb", "offset", "spring"]
 

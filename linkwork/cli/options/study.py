@@ -171,3 +171,33 @@ class TuneOptions(JsonOptions):
     file: str = argument("FILE", "Campaign file with a section tune (YAML).")
     workers: int | None = option("Worker processes. Default: one for each processor.", least=1)
     out: Path | None = option("Folder of the results. Default: in linkwork-out.", "DIR")
+
+
+@command_options
+class IdentifyOptions(JsonOptions):
+    """Identify masses, mass centres, inertias and friction from recorded motions; write a machine file.
+
+    Exit status: 0 found, 1 the model lacks something, 2 wrong usage or file, 3 the data cannot answer.
+    """
+
+    config: str = argument("MACHINE", "A machine file, or a machine of linkwork.")
+    files: tuple[Path, ...] = argument(
+        "RECORDING...", "Recordings, or CSV files with time_s, q/NAME_rad, effort/NAME_N_m."
+    )
+    validate: Path | None = option("A recording that is predicted, and not used.", "RECORDING")
+    out: Path | None = option("Machine file to write. Default: none.", "FILE.yaml")
+    overwrite: bool = flag("Replace an existing file.")
+    cutoff: float | None = option(
+        "Cut-off of the low-pass filter, Hz. Default: by the motion.", "HZ", least=0.1
+    )
+
+
+@command_options
+class ValidateOptions(JsonOptions):
+    """Compare the efforts of a recording with those that a machine file predicts."""
+
+    config: str = argument("MACHINE", "A machine file, or a machine of linkwork.")
+    file: Path = argument("RECORDING", "A recording, or a CSV file.")
+    cutoff: float | None = option(
+        "Cut-off of the low-pass filter, Hz. Default: by the motion.", "HZ", least=0.1
+    )

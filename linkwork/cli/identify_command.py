@@ -1,0 +1,160 @@
+"""`linkwork identify` and `linkwork validate`: the dynamics of a machine from recorded motions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from linkwork.cli.motion_files import written
+from linkwork.cli.options.study import IdentifyOptions, ValidateOptions
+from linkwork.identification.admissible_states import NoStates
+from linkwork.identification.identification import EffortPrediction, Found, Identification, identify, predict
+from linkwork.identification.log_motion import read_motion
+from linkwork.identification.machine_update import updated_file
+from linkwork.identification.measured_motion import MeasuredMotion, RefusedData
+from linkwork.machine import Machine, load
+from linkwork.recordings.recording import NoRecording
+from linkwork.terminal.failures import DONE, GOAL_FAILED, REFUSED, Misuse
+from linkwork.terminal.output import complain, console, emit, goal_bar, number, say, show, table
+
+_TITLES = {
+    "alone": "known alone (± one standard deviation)",
+    "sum": "only known in these sums",
+    "not excited": "not excited: the motion shows too little of these",
+}
+
+
+def identify_machine(options: IdentifyOptions) -> int:
+    """Run `linkwork identify`."""
+    machine = load(options.config)
+    if not options.files:
+        raise Misuse("give one recording at least")
+    if options.out is not None and options.out.exists() and not options.overwrite:
+        raise Misuse(f"{options.out} exists; choose another with --out, or give --overwrite")
+    return _answered(lambda: _identify(machine, options), as_json=options.as_json)
+
+
+def validate_machine(options: ValidateOptions) -> int:
+    """Run `linkwork validate`."""
+    machine = load(options.config)
+
+    def run() -> int:
+        motion = _read(options.file, machine)
+        with goal_bar(console, "equations") as bar:
+            found = predict(machine, motion, cutoff_hz=options.cutoff, progress=bar)
+        if options.as_json:
+            emit({"machine": machine.name, **found.plain()})
+        else:
+            _say_remarks(found.remarks)
+            _show_prediction(machine, found, f"{machine.name}, efforts of {motion.name}")
+        return DONE
+
+    return _answered(run, as_json=options.as_json)
+
+
+def _answered(run: Callable[[], int], *, as_json: bool) -> int:
+    """Run a command; a refusal is one message and exit status 3."""
+    try:
+        return run()
+    except RefusedData as error:
+        complain(f"refused: {error}")
+        if as_json:
+            emit({"error": {"name": "REFUSED_DATA", "reason": error.reason, "message": str(error)}})
+        return REFUSED
+    except (NoRecording, NoStates) as error:
+        raise Misuse(str(error)) from None
+
+
+def _read(file: Path, machine: Machine) -> MeasuredMotion:
+    if not machine.motors:
+        raise Misuse(f"{machine.name} has no motors, and so no efforts to explain")
+    return read_motion(file, machine)
+
+
+def _identify(machine: Machine, options: IdentifyOptions) -> int:
+    motions = [_read(file, machine) for file in options.files]
+    unseen = None if options.validate is None else _read(options.validate, machine)
+    with goal_bar(console, "equations") as bar:
+        found = identify(machine, motions, cutoff_hz=options.cutoff, progress=bar)
+    validation = None
+    if unseen is not None:
+        validation = predict(machine, unseen, found.values, cutoff_hz=options.cutoff)
+    target = None if found.model_error else options.out
+    if target is not None:
+        text = updated_file(found)
+        written(target, lambda: target.write_text(text, encoding="utf-8"))
+    if options.as_json:
+        content: dict[str, Any] = found.plain()
+        content["validation"] = None if validation is None else validation.plain()
+        content["out"] = None if target is None else str(target)
+        emit(content)
+    else:
+        _say(found)
+        if validation is not None:
+            _show_prediction(
+                machine, validation, f"efforts of {validation.recording.name}, which was not used"
+            )
+        if target is not None:
+            say(f"{target} is written")
+    if found.model_error:
+        complain(
+            f"model error: {found.model_error}. No deviations are given and no file is written, since the "
+            "residuals show that the model lacks something"
+        )
+        return GOAL_FAILED
+    return DONE
+
+
+def _say(found: Identification) -> None:
+    _say_remarks(found.remarks)
+    own = found.equations
+    say(
+        f"{found.machine.name}: {len(own.row)} equations up to {own.cutoff_hz:.3g} Hz; the motion reaches "
+        f"{own.excited_hz:.3g} Hz"
+    )
+    if own.left_out:
+        say(f"left out near singular poses: {100.0 * own.left_out:.1f} % of the samples")
+    for status, title in _TITLES.items():
+        members = [each for each in found.found if each.status == status]
+        if members:
+            say(f"\n# {title}: {len(members)}")
+        for each in members:
+            say(f"{each.base.text} = {_value(each, certain=not found.model_error)}")
+    if found.base.unseen:
+        say(f"\n# cannot be seen with these motors: {len(found.base.unseen)}")
+    for owner, unseen in groupby(found.base.unseen, key=lambda each: each.owner):
+        say(f"{owner}: {', '.join(each.quantity for each in unseen)}")
+    delays = zip(own.motors, found.estimate.delays, found.estimate.delay_deviations, strict=True)
+    shown = (f"{name} {1e3 * value:.3g} ± {1e3 * error:.2g} ms" for name, value, error in delays)
+    say(f"\ndelay of the efforts: {', '.join(shown)}")
+    for fit in found.fits:
+        say(f"{fit.joint}: {100.0 * fit.unexplained:.2g} % of the effort (rms) are not explained")
+    for kind in found.not_excluded:
+        say(f"not excluded, since these data cannot show it: {kind}")
+
+
+def _value(each: Found, *, certain: bool) -> str:
+    deviation = f" ± {each.deviation:.2g}" if certain else ""
+    return f"{number(each.value)}{deviation} {each.base.first.unit} (file: {number(each.base.value)})"
+
+
+def _say_remarks(remarks: tuple[str, ...]) -> None:
+    for remark in remarks:
+        complain(f"warning: {remark}")
+
+
+def _show_prediction(machine: Machine, found: EffortPrediction, title: str) -> None:
+    angles = dict(zip(machine.mechanism.joint_names, machine.mechanism.joint_is_angle, strict=True))
+    rows = [
+        (
+            each.joint,
+            number(each.effort_rms),
+            number(each.residual_rms),
+            f"{100.0 * each.unexplained:.3g} %",
+            "N m" if angles[each.joint] else "N",
+        )
+        for each in found.fits
+    ]
+    show(table(title, ("", "rms", "rms not predicted", "share", "unit"), rows))

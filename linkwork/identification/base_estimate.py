@@ -1,0 +1,189 @@
+"""Least squares in base parameters, with the drives' delays and a covariance for coloured residuals.
+
+Residuals of filtered efforts are correlated over many rows, so that the textbook covariance is several times
+too small. An autoregressive model of each row's residuals whitens both sides of the equations; estimate and
+covariance are those of the whitened equations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import solve_toeplitz
+
+from linkwork.arrays import Floats, Integers
+from linkwork.identification.filtered_equations import Equations
+
+_LONGEST_ORDER = 12
+"""Largest order of the autoregressive models."""
+_PASSES = 4
+_EARLIEST, _LATEST = -3.0, 6.0
+"""Delays searched, in periods."""
+
+
+@dataclass(frozen=True, eq=False)
+class Whitening:
+    """Autoregressive models (coefficients) of the residuals of each row; deviation: of their innovations."""
+
+    coefficients: tuple[Floats, ...]
+    deviation: Floats
+
+    def of(self, values: Floats, series: Sequence[Sequence[Integers]]) -> Floats:
+        """Return whitened values (rows × k), without the first ones of each piece.
+
+        series: for each row, the places of its equations in each piece without gaps.
+        """
+        found = []
+        for row, pieces in enumerate(series):
+            own = self.coefficients[row]
+            for places in pieces:
+                if len(places) <= len(own):
+                    continue
+                at = values[places]
+                white = at[len(own) :].copy()
+                for lag, factor in enumerate(own.tolist(), 1):
+                    white -= factor * at[len(own) - lag : len(at) - lag]
+                found.append(white / self.deviation[row])
+        return np.concatenate(found)
+
+
+@dataclass(frozen=True, eq=False)
+class BaseEstimate:
+    """β of W β = y, with its covariance; and the delay (s) of each motor, with its deviation.
+
+    residual (r): of the filtered equations; matrix, side: whitened equations, with a column for each delay
+    after those of β. deviation: of the whitened residuals, 1 where the noise model fits.
+    """
+
+    values: Floats
+    covariance: Floats
+    delays: Floats
+    delay_deviations: Floats
+    residual: Floats
+    measured: Floats
+    matrix: Floats
+    side: Floats
+    whitening: Whitening
+    series: tuple[tuple[Integers, ...], ...]
+
+    @property
+    def deviations(self) -> Floats:
+        """Standard deviations (columns) of `values`."""
+        return np.asarray(np.sqrt(np.maximum(np.diag(self.covariance), 0.0)))
+
+
+def series_of(equations: Equations) -> tuple[tuple[Integers, ...], ...]:
+    """Return the places (equations) of each row in each piece without gaps, in order of time."""
+    pieces = [np.unique(equations.block)] * len(equations.joints)
+    return tuple(
+        tuple(
+            np.flatnonzero((equations.row == row) & (equations.block == block)) for block in blocks.tolist()
+        )
+        for row, blocks in enumerate(pieces)
+    )
+
+
+def estimate(equations: Equations, kept: Sequence[int]) -> BaseEstimate:
+    """Solve the equations for the columns `kept`, by generalised least squares."""
+    matrix = equations.matrix[:, list(kept)]
+    scale = np.linalg.norm(matrix, axis=0)
+    scale[scale == 0.0] = 1.0
+    scaled, series = matrix / scale, series_of(equations)
+    delays = _common_delay(equations, scaled)
+    step = 0.25 * equations.period_s
+    whitening = Whitening(tuple(np.zeros(0) for _ in series), np.ones(len(series)))
+    for _ in range(_PASSES):
+        side = equations.efforts(delays)
+        slopes = np.column_stack(
+            [
+                (equations.efforts(delays - move) - equations.efforts(delays + move)) / (2.0 * step)
+                for move in step * np.eye(len(delays))
+            ]
+        )
+        slope_size = np.maximum(np.linalg.norm(slopes, axis=0), 1e-300)
+        both = np.column_stack([scaled, slopes / slope_size])
+        white, white_side = whitening.of(both, series), whitening.of(side[:, None], series)[:, 0]
+        solution = np.linalg.lstsq(white, white_side, rcond=1e-12)[0]
+        moved = solution[len(scale) :] / slope_size
+        residual = side - both @ solution
+        delays = np.clip(
+            delays + np.clip(moved, -equations.period_s, equations.period_s),
+            _EARLIEST * equations.period_s, _LATEST * equations.period_s,
+        )  # fmt: skip
+        whitening = _noise_model(residual, series)
+    white, white_side = whitening.of(both, series), whitening.of(side[:, None], series)[:, 0]
+    solution = np.linalg.lstsq(white, white_side, rcond=1e-12)[0]
+    rest = white_side - white @ solution
+    freedom = max(1, len(rest) - len(solution))
+    variance = float(rest @ rest) / freedom
+    inverse = np.linalg.pinv(white.T @ white, rcond=1e-14, hermitian=True)
+    covariance = np.asarray(variance * inverse, dtype=np.float64)
+    unscale = 1.0 / np.concatenate([scale, slope_size])
+    covariance *= unscale[:, None] * unscale
+    count = len(scale)
+    return BaseEstimate(
+        solution[:count] / scale, covariance[:count, :count], delays,
+        np.asarray(np.sqrt(np.maximum(np.diag(covariance)[count:], 0.0))), side - both @ solution, side,
+        white, white_side, whitening, series,
+    )  # fmt: skip
+
+
+def fitted_delays(equations: Equations, side: Floats) -> Floats:
+    """Return the delay (s) of each motor with which its effort is nearest to a given right side (rows)."""
+    delays = _common_delay(equations, side[:, None] / max(1e-300, float(np.linalg.norm(side))))
+    step = 0.25 * equations.period_s
+    for _ in range(_PASSES):
+        slopes = np.column_stack(
+            [
+                (equations.efforts(delays + move) - equations.efforts(delays - move)) / (2.0 * step)
+                for move in step * np.eye(len(delays))
+            ]
+        )
+        moved = np.linalg.lstsq(slopes, side - equations.efforts(delays), rcond=1e-9)[0]
+        delays = np.clip(
+            delays + np.clip(moved, -equations.period_s, equations.period_s),
+            _EARLIEST * equations.period_s, _LATEST * equations.period_s,
+        )  # fmt: skip
+    return delays
+
+
+def _common_delay(equations: Equations, scaled: Floats) -> Floats:
+    """Return the delay of all motors, of a grid, with which the least residual remains."""
+    basis = np.linalg.qr(scaled)[0] if scaled.shape[1] else np.zeros((len(scaled), 0))
+    best, least = 0.0, np.inf
+    for periods in np.arange(_EARLIEST, _LATEST + 0.1, 0.5):
+        side = equations.efforts(np.full(len(equations.motors), periods * equations.period_s))
+        rest = side - basis @ (basis.T @ side)
+        left = float(rest @ rest) / float(side @ side)
+        if left < least:
+            best, least = periods * equations.period_s, left
+    return np.full(len(equations.motors), best)
+
+
+def _noise_model(residual: Floats, series: Sequence[Sequence[Integers]]) -> Whitening:
+    """Return autoregressive models of the residuals, their orders by Akaike's criterion."""
+    models, deviations = [], []
+    for pieces in series:
+        parts = [residual[places] for places in pieces if len(places) > 2 * _LONGEST_ORDER]
+        count = sum(map(len, parts))
+        if not parts:
+            parts = [residual[places] for places in pieces]
+            models.append(np.zeros(0))
+            deviations.append(max(1e-300, float(np.concatenate(parts).std())))
+            continue
+        lags = np.array(
+            [sum(float(x[: len(x) - k] @ x[k:]) for x in parts) / count for k in range(_LONGEST_ORDER + 1)]
+        )
+        best: tuple[float, Floats, float] | None = None
+        for order in range(_LONGEST_ORDER + 1):
+            own = solve_toeplitz(lags[:order], lags[1 : order + 1]) if order else np.zeros(0)
+            power = max(1e-300, float(lags[0] - own @ lags[1 : order + 1]))
+            criterion = count * np.log(power) + 2.0 * order
+            if best is None or criterion < best[0]:
+                best = criterion, own, np.sqrt(power)
+        assert best is not None
+        models.append(best[1])
+        deviations.append(best[2])
+    return Whitening(tuple(models), np.array(deviations))

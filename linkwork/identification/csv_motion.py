@@ -1,0 +1,169 @@
+"""Recordings of other programs: CSV with named columns and units.
+
+    time_s, q/left_rad, q/right_deg, effort/left_N_m, effort/right_N_m
+
+Columns may stand in any order. What `linkwork export --csv` writes is understood too: q_measured.left and
+effort.left, in SI units.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import math
+from pathlib import Path
+from typing import NoReturn
+
+import numpy as np
+
+from linkwork.arrays import Floats
+from linkwork.identification.measured_motion import MeasuredMotion
+from linkwork.machine import Machine
+from linkwork.machine.nearest_name import nearest
+from linkwork.machine.problems import MachineError, Problem
+from linkwork.regular_files import check_regular
+
+_TIMES = {"time_s": 1.0, "time_ms": 1e-3, "time_us": 1e-6, "time_ns": 1e-9}
+_UNITS: dict[tuple[str, bool], dict[str, float]] = {
+    ("q", True): {"rad": 1.0, "deg": math.pi / 180.0, "mrad": 1e-3, "turns": math.tau},
+    ("q", False): {"m": 1.0, "mm": 1e-3, "um": 1e-6},
+    ("effort", True): {"N_m": 1.0, "mN_m": 1e-3, "N_mm": 1e-3, "kN_m": 1e3},
+    ("effort", False): {"N": 1.0, "mN": 1e-3, "kN": 1e3},
+}
+_EXPORTED = {"q_measured": "q", "effort": "effort"}
+_DELIMITERS = ",;\t"
+
+
+def read_csv_motion(path: Path, machine: Machine) -> MeasuredMotion:
+    """Read a CSV file with the columns of a machine. Raises MachineError with line and column."""
+    try:
+        check_regular(path)
+        content = path.read_bytes()
+        text = content.decode("utf-8-sig")
+    except OSError as error:
+        _refuse(path, None, None, f"the file cannot be read: {error.strerror}")
+    except UnicodeDecodeError:
+        _refuse(path, None, None, "the file is neither a recording of linkwork nor text in UTF-8")
+    lines = text.splitlines()
+    skipped = next(
+        (k for k, line in enumerate(lines) if line.strip() and not line.lstrip().startswith("#")), None
+    )
+    if skipped is None:
+        _refuse(path, None, None, "the file is empty", allowed="a header: time_s,q/NAME_rad,effort/NAME_N_m")
+    delimiter = max(_DELIMITERS, key=lines[skipped].count)
+    header = [cell.strip() for cell in next(csv.reader([lines[skipped]], delimiter=delimiter))]
+    found, ignored = _columns(path, skipped + 1, header, machine)
+    numbers = _numbers(path, lines, skipped + 1, delimiter, len(header))
+    remarks = [f"columns not used: {', '.join(ignored)}"] if ignored else []
+    used = [place for place, _ in found.values()]
+    whole = np.isfinite(numbers[:, used]).all(axis=1)
+    if not whole.all():
+        remarks.append(f"{int((~whole).sum())} rows have empty cells or NaN: left out, as gaps")
+    numbers = numbers[whole]
+
+    def column(key: tuple[str, str]) -> Floats:
+        place, factor = found[key]
+        return np.ascontiguousarray(numbers[:, place] * factor)
+
+    time_s = column(("time", ""))
+    back = np.flatnonzero(np.diff(time_s) <= 0.0)
+    if len(back):
+        _refuse(
+            path, None, found[("time", "")][0] + 1,
+            f"the time does not rise from data row {int(back[0]) + 1} to the next",
+            f"{time_s[back[0] + 1]:.9g} s after {time_s[back[0]]:.9g} s", "times that rise",
+        )  # fmt: skip
+    return MeasuredMotion(
+        path.name,
+        hashlib.sha256(content).hexdigest(),
+        time_s,
+        {name: column((kind, name)) for kind, name in found if kind == "q"},
+        {name: column((kind, name)) for kind, name in found if kind == "effort"},
+        remarks=tuple(remarks),
+    )
+
+
+def _columns(
+    path: Path, line: int, header: list[str], machine: Machine
+) -> tuple[dict[tuple[str, str], tuple[int, float]], list[str]]:
+    """Return place and factor to SI units by quantity (time, q, effort) and name; and what is ignored."""
+    known = _known(machine)
+    found: dict[tuple[str, str], tuple[int, float]] = {}
+    ignored = []
+    for place, cell in enumerate(header):
+        if cell not in known:
+            if cell.partition("/")[0] in ("q", "effort") and "/" in cell:
+                likely = nearest(cell, known)
+                joints = ", ".join(name for name in known if name.startswith(cell.partition("/")[0]))
+                _refuse(
+                    path, line, place + 1, "no joint or motor has this name and unit", cell, joints,
+                    f"write {likely}" if likely else "",
+                )  # fmt: skip
+            ignored.append(cell)
+            continue
+        kind, name, factor = known[cell]
+        if (kind, name) in found:
+            _refuse(path, line, place + 1, "this quantity is given twice", cell, "one column of each")
+        found[kind, name] = place, factor
+    missing = [motor.joint for motor in machine.motors if ("effort", motor.joint) not in found]
+    if ("time", "") not in found:
+        _refuse(path, line, 1, "the column of times is missing", ", ".join(header), ", ".join(_TIMES))
+    if missing:
+        unit = "N_m" if machine.motors[0].is_angle else "N"
+        text = f"efforts are missing: {', '.join(missing)}"
+        _refuse(path, line, 1, text, ", ".join(header), f"effort/{missing[0]}_{unit} and so on")
+    return found, ignored
+
+
+def _known(machine: Machine) -> dict[str, tuple[str, str, float]]:
+    """Return quantity, name and factor by each name that a column may have."""
+    known: dict[str, tuple[str, str, float]] = {name: ("time", "", factor) for name, factor in _TIMES.items()}
+    mechanism = machine.mechanism
+    angles = dict(zip(mechanism.joint_names, mechanism.joint_is_angle, strict=True))
+    motors = {motor.joint: motor.is_angle for motor in machine.motors}
+    others = {name: alias for alias, name in machine.aliases.items()}
+    for kind, owners in (("q", angles), ("effort", motors)):
+        for name, is_angle in owners.items():
+            if kind == "q" and name not in mechanism.coordinate_names:
+                continue
+            for unit, factor in _UNITS[kind, bool(is_angle)].items():
+                for called in (name, *([others[name]] if name in others else [])):
+                    known[f"{kind}/{called}_{unit}"] = kind, name, factor
+            exported = next(word for word, what in _EXPORTED.items() if what == kind)
+            known[f"{exported}.{name}"] = kind, name, 1.0
+    return known
+
+
+def _numbers(path: Path, lines: list[str], first: int, delimiter: str, width: int) -> Floats:
+    """Return the cells (rows × columns) below the header; empty ones are NaN."""
+    kept = [
+        (k, line)
+        for k, line in enumerate(lines[first:], first + 1)
+        if line.strip() and line.lstrip()[0] != "#"
+    ]
+    if not kept:
+        _refuse(path, first, None, "there are no rows below the header")
+    try:
+        found = np.loadtxt([line for _, line in kept], delimiter=delimiter, ndmin=2, dtype=np.float64)
+        if found.shape[1] == width:
+            return found
+    except ValueError:
+        pass
+    rows = np.full((len(kept), width), np.nan)
+    for row, (number, line) in zip(rows, kept, strict=True):
+        cells = next(csv.reader([line], delimiter=delimiter))
+        if len(cells) != width:
+            _refuse(path, number, 1, "wrong number of cells", str(len(cells)), f"{width}, as the header")
+        for place, cell in enumerate(cells):
+            try:
+                row[place] = float(cell) if cell.strip() else math.nan
+            except ValueError:
+                _refuse(path, number, place + 1, "this is not a number", repr(cell), "a number")
+    return rows
+
+
+def _refuse(
+    path: Path, line: int | None, column: int | None, message: str, found: str = "", allowed: str = "",
+    remedy: str = "",
+) -> NoReturn:  # fmt: skip
+    raise MachineError([Problem(str(path), line, column, "", message, found, allowed, remedy)]) from None

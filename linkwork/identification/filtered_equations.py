@@ -1,0 +1,257 @@
+"""The filtered equations of a recorded motion: W β = Σ filtered G'B τ, decimated.
+
+G'Y θ = G'B τ is linear: both sides pass the same zero-phase low-pass filter and are decimated to twice its
+cut-off. Positions are smoothed before by local polynomials of order 5 (Savitzky & Golay), which leave
+amplitudes and phases in the band of the motion alone, and give the derivatives too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.signal import firwin, savgol_coeffs
+
+from linkwork.arrays import Floats, Integers
+from linkwork.identification.consistent_samples import ClosedPoses, chunks
+from linkwork.identification.measured_motion import RefusedData, UniformMotion
+from linkwork.identification.regressor import Regressor
+from linkwork.machine import Machine
+
+_ORDER = 5
+"""Order of the polynomials through measured positions."""
+_ABOVE_MOTION = 30.0
+"""Cut-off of the filter in units of the highest frequency of the motion: friction at reversals is fast."""
+_POWER = 0.99
+"""Share of the power of the velocities up to the highest frequency of the motion."""
+_CHUNK = 1000
+_TAPS_PER_CUT = 3.0
+"""Half length of the low-pass filter, in periods of its cut-off frequency."""
+
+
+@dataclass(frozen=True, eq=False)
+class Filters:
+    """Half lengths and weights: of positions, velocities, accelerations; and the low-pass with its step."""
+
+    cutoff_hz: float
+    smoothing: Floats
+    low_pass: Floats
+    step: int
+
+    @property
+    def half(self) -> int:
+        """Samples on either side of a filtered equation that it depends on."""
+        return len(self.low_pass) // 2
+
+
+@dataclass(frozen=True, eq=False)
+class Equations:
+    """r rows (equations × independent coordinates): the matrix W (r × columns) and the effort terms.
+
+    efforts(delays): the right side (r) for a delay (s) of each motor; block (r): number of the piece without
+    gaps; row (r): place among the independent coordinates; time_s (r). speeds (r × nv), positions (r × nv):
+    filtered states, for the search for terms that the model lacks.
+    """
+
+    matrix: Floats
+    efforts: Callable[[Floats], Floats]
+    block: Integers
+    row: Integers
+    time_s: Floats
+    joints: tuple[str, ...]
+    motors: tuple[str, ...]
+    period_s: float
+    cutoff_hz: float
+    excited_hz: float
+    left_out: float
+    extra: Floats
+    remarks: tuple[str, ...]
+
+
+def highest_frequency(positions: Floats, period_s: float) -> float:
+    """Return the frequency (Hz) up to which lies almost all power of the velocities of positions (n × k)."""
+    rates = np.diff(positions, axis=0)
+    rates = rates - rates.mean(axis=0)
+    window = np.hanning(len(rates))[:, None]
+    power = np.abs(np.fft.rfft(rates * window, axis=0)) ** 2
+    power = (power / np.maximum(power.sum(axis=0), 1e-300)).sum(axis=1)
+    share = np.cumsum(power) / max(power.sum(), 1e-300)
+    frequency = np.fft.rfftfreq(len(rates), period_s)
+    return float(frequency[int(np.searchsorted(share, _POWER))])
+
+
+def filters_for(period_s: float, excited_hz: float, cutoff_hz: float | None) -> Filters:
+    """Return the filters for a motion up to a frequency; cutoff_hz: of the low-pass (None: by it)."""
+    rate = 1.0 / period_s
+    cutoff = cutoff_hz or min(max(_ABOVE_MOTION * excited_hz, 5.0), rate / 8.0)
+    half = max(4, round(((_ORDER + 1) * rate / (4.0 * cutoff) + 4.6) / 3.2))
+    width = 2 * half + 1
+    smoothing = np.array([savgol_coeffs(width, _ORDER, deriv=k, delta=period_s, use="dot") for k in range(3)])
+    step = max(1, int(rate / (2.0 * cutoff)))
+    taps = 2 * round(_TAPS_PER_CUT * rate / cutoff / 2.0) + 1
+    low_pass = firwin(taps, cutoff, fs=rate, window=("kaiser", 5.0))
+    return Filters(cutoff, smoothing, low_pass, step)
+
+
+def smoothed(values: Floats, weights: Floats) -> Floats:
+    """Return the correlation of each column (n) with weights (2 h + 1): n - 2 h values each."""
+    return np.column_stack([np.correlate(column, weights, mode="valid") for column in values.T])
+
+
+ExtraTerms = Callable[[Floats, Floats], Floats]
+"""From q (nq) and v (nv): further columns (nv × k) that the model lacks."""
+
+
+def equations_of(
+    machine: Machine,
+    motion: UniformMotion,
+    joints: Sequence[str],
+    columns: Integers,
+    start: Floats,
+    cutoff_hz: float | None = None,
+    extra: ExtraTerms | None = None,
+    progress: Callable[[float], None] = lambda _: None,
+) -> Equations:
+    """Return the filtered equations of a motion for these columns of the regressor.
+
+    joints: the independent coordinates, in the order of the columns of the positions. start: a closed
+    pose (nq) in the machine's assembly mode. Raises RefusedData where nothing is left.
+    """
+    mechanism, period = machine.mechanism, motion.period_s
+    excited = max(highest_frequency(motion.positions[a:b], period) for a, b in motion.segments if b - a > 20)
+    filters = filters_for(period, excited, cutoff_hz)
+    regressor, poses = Regressor(mechanism), ClosedPoses(mechanism, start, joints)
+    motors = np.array([motor.index for motor in machine.motors])
+    smoothing, reach = filters.smoothing.shape[1] // 2, filters.half
+    parts: list[_Piece] = []
+    total, done, lost, whole = len(motion.time_s), 0, 0, 0
+    more = 0 if extra is None else extra(machine.initial_q, machine.initial_v).shape[1]
+    for block, (first, end) in enumerate(motion.segments):
+        if end - first < 2 * (smoothing + reach) + 2 * filters.step:
+            continue
+        y, rate, acceleration = (smoothed(motion.positions[first:end], each) for each in filters.smoothing)
+        count = len(y)
+        centres = np.arange(reach, count - reach, filters.step)
+        ok = np.zeros(count, dtype=np.bool_)
+        width = len(columns) + more
+        matrix = np.zeros((len(centres), len(joints), width))
+        gains = np.zeros((count, len(joints), len(motors)))
+        known = np.zeros((len(centres), len(joints)))
+        for part in chunks(count, _CHUNK):
+            states = poses.samples(y[part], rate[part], acceleration[part], period)
+            ok[part] = states.usable
+            gains[part] = states.gradient[:, motors].transpose(0, 2, 1)
+            rows = np.zeros((len(states.q), len(joints), width + 1))
+            for k in np.flatnonzero(states.usable).tolist():
+                q, v, gradient = states.q[k], states.v[k], states.gradient[k]
+                rows[k, :, : len(columns)] = gradient.T @ regressor.rows(q, v, states.vdot[k])[:, columns]
+                if extra is not None:
+                    rows[k, :, len(columns) : width] = gradient.T @ extra(q, v)
+                rows[k, :, width] = gradient.T @ regressor.known(q, v)
+            near = slice(*np.searchsorted(centres, [part.start - reach, part.stop + reach]).tolist())
+            share = _weights(filters.low_pass, centres[near], part)
+            filtered = np.tensordot(share, rows, axes=(1, 0))
+            matrix[near] += filtered[:, :, :width]
+            known[near] += filtered[:, :, width]
+            done += len(states.q)
+            progress(done / total)
+        whole, lost = whole + count, lost + int((~ok).sum())
+        good = np.array([bool(ok[c - reach : c + reach + 1].all()) for c in centres.tolist()], dtype=np.bool_)
+        if good.any():
+            parts.append(_Piece(matrix[good], known[good], gains, centres[good], block, first + smoothing))
+    if not parts:
+        raise RefusedData("nothing left", _nothing_left(motion, filters, lost, whole))
+    return _whole(machine, motion, joints, filters, excited, parts, lost / max(1, whole), len(columns))
+
+
+def _weights(low_pass: Floats, centres: Integers, part: slice) -> Floats:
+    """Return the weights (centres × samples of the part) of the low-pass filter."""
+    offset = np.arange(part.start, part.stop)[None, :] - centres[:, None] + len(low_pass) // 2
+    inside = (offset >= 0) & (offset < len(low_pass))
+    return np.where(inside, low_pass[np.clip(offset, 0, len(low_pass) - 1)], 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class _Piece:
+    """Equations of a part without gaps: matrix (n × k × columns), known (n × k), gains (samples × k × m).
+
+    centres (n): places of the equations among its samples, the first of which is `first` of the motion.
+    """
+
+    matrix: Floats
+    known: Floats
+    gains: Floats
+    centres: Integers
+    block: int
+    first: int
+
+    def efforts(self, motion: UniformMotion, low_pass: Floats, delays: Floats) -> Floats:
+        """Return the filtered right side (n k) for a delay of each motor."""
+        n, k = self.matrix.shape[:2]
+        grid = motion.time_s[self.first : self.first + len(self.gains)] - motion.hold_s
+        shifted = [
+            np.interp(grid - delay, motion.time_s, motion.efforts[:, j]) for j, delay in enumerate(delays)
+        ]
+        acting = np.einsum("nkm,mn->nk", self.gains, np.array(shifted))
+        window = self.centres[:, None] + np.arange(len(low_pass)) - len(low_pass) // 2
+        filtered = np.stack([acting[:, i][window] @ low_pass for i in range(k)], axis=1)
+        return np.asarray((filtered - self.known).reshape(n * k))
+
+
+def _nothing_left(motion: UniformMotion, filters: Filters, lost: int, whole: int) -> str:
+    if lost and lost == whole:
+        return (
+            "at no sample can the loops be closed for the measured joints: check the zeros of the encoders, "
+            "their signs and units, and the assembly mode"
+        )
+    least = 2 * (filters.half + filters.smoothing.shape[1] // 2) + 2 * filters.step
+    return f"no part without gaps is longer than {least * motion.period_s:.3g} s, which the filters need"
+
+
+def _whole(
+    machine: Machine, motion: UniformMotion, joints: Sequence[str], filters: Filters, excited: float,
+    pieces: Sequence[_Piece], left_out: float, width: int,
+) -> Equations:  # fmt: skip
+    """Put the pieces of a motion together; `width` columns are the model's, the others further terms."""
+    matrix = np.vstack([each.matrix.reshape(-1, each.matrix.shape[2]) for each in pieces])
+    count = len(joints)
+
+    def efforts(delays: Floats) -> Floats:
+        return np.concatenate([each.efforts(motion, filters.low_pass, delays) for each in pieces])
+
+    return Equations(
+        matrix[:, :width], efforts,
+        np.concatenate([np.full(count * len(each.centres), each.block) for each in pieces]),
+        np.concatenate([np.tile(np.arange(count), len(each.centres)) for each in pieces]),
+        np.concatenate([np.repeat(motion.time_s[each.first + each.centres], count) for each in pieces]),
+        tuple(joints), tuple(motor.joint for motor in machine.motors), motion.period_s, filters.cutoff_hz,
+        excited, left_out, matrix[:, width:], motion.remarks,
+    )  # fmt: skip
+
+
+def joined(found: Sequence[Equations]) -> Equations:
+    """Return the equations of several motions as those of one; their times follow each other."""
+    if len(found) == 1:
+        return found[0]
+    if len({each.joints for each in found}) > 1:
+        raise RefusedData("sensors", "the recordings measure different joints")
+    times, blocks, end, number = [], [], 0.0, 0
+    for each in found:
+        times.append(each.time_s - each.time_s[0] + end)
+        blocks.append(each.block + number)
+        end, number = float(times[-1][-1]) + 1.0, int(blocks[-1].max()) + 1
+    first = found[0]
+    return replace(
+        first,
+        matrix=np.vstack([each.matrix for each in found]),
+        efforts=lambda delays: np.concatenate([each.efforts(delays) for each in found]),
+        block=np.concatenate(blocks),
+        row=np.concatenate([each.row for each in found]),
+        time_s=np.concatenate(times),
+        cutoff_hz=min(each.cutoff_hz for each in found),
+        excited_hz=max(each.excited_hz for each in found),
+        left_out=float(np.mean([each.left_out for each in found])),
+        extra=np.vstack([each.extra for each in found]),
+        remarks=tuple(remark for each in found for remark in each.remarks),
+    )

@@ -1,0 +1,433 @@
+"""Identification of a machine's dynamics from recorded motions: parameters, deviations, and a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from linkwork.arrays import Floats
+from linkwork.identification.base_estimate import BaseEstimate, estimate, fitted_delays
+from linkwork.identification.base_parameters import BaseParameter, BaseParameters, base_parameters_of
+from linkwork.identification.consistent_samples import ClosedPoses, independent_joints
+from linkwork.identification.filtered_equations import Equations, equations_of, joined
+from linkwork.identification.measured_motion import MeasuredMotion, RefusedData, UniformMotion, on_a_grid
+from linkwork.identification.missing_terms import CHANGING_LOAD, MissingTerm, extra_columns, missing_terms
+from linkwork.identification.physical_bodies import PhysicalFit, physical_fit
+from linkwork.identification.regressor import DynamicParameter, Regressor
+from linkwork.identification.sensor_mixups import mixups, shortened
+from linkwork.machine import Machine
+from linkwork.multibody.coordinate_scales import reach_m
+
+Status = Literal["alone", "sum", "not excited"]
+
+NOISE_MODEL = 1.1
+"""Factor of all deviations, since the noise model is estimated too; from 50 simulated recordings each."""
+_KNOWN = 0.2
+"""Deviation, as a share of the usual size of a parameter, below which it is known."""
+_LEAST_MOTION = 0.02
+"""Least motion of a joint, in scaled coordinates."""
+_UNPHYSICAL = 10.0
+"""Squared deviations per base parameter with which bodies may miss the estimate."""
+_UNEXPLAINED = 0.03
+"""Share of the efforts' power that a model leaves at most."""
+
+Progress = Callable[[float], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """A base parameter with its estimate, standard deviation and status; file: the value of the file."""
+
+    base: BaseParameter
+    value: float
+    deviation: float
+    status: Status
+
+    def plain(self) -> dict[str, Any]:
+        """Return the content as plain data, SI units."""
+        return {
+            "parameter": self.base.first.name,
+            "plus": {parameter.name: factor for parameter, factor in self.base.others},
+            "text": self.base.text,
+            "unit": self.base.first.unit,
+            "value": self.value,
+            "sigma": self.deviation,
+            "file": self.base.value,
+            "status": self.status,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """Residuals of one motor's or coordinate's equations: rms of effort and residual (N m or N)."""
+
+    joint: str
+    effort_rms: float
+    residual_rms: float
+
+    @property
+    def unexplained(self) -> float:
+        """Share of the effort's rms that remains."""
+        return self.residual_rms / max(self.effort_rms, 1e-300)
+
+
+@dataclass(frozen=True, eq=False)
+class Identification:
+    """The result: what was found, how well it explains the efforts, and what the model lacks.
+
+    missing: kinds of terms tested. model_error: the kind that the residuals show, or "". physical: parameters
+    of bodies that exist. values: all parameters of the regressor.
+    """
+
+    machine: Machine
+    recordings: tuple[MeasuredMotion, ...]
+    base: BaseParameters
+    found: tuple[Found, ...]
+    fits: tuple[Fit, ...]
+    equations: Equations
+    estimate: BaseEstimate
+    missing: tuple[MissingTerm, ...]
+    model_error: str
+    physical: PhysicalFit
+    remarks: tuple[str, ...]
+
+    @property
+    def not_excluded(self) -> tuple[str, ...]:
+        """Kinds of model errors that these data cannot show."""
+        return tuple(each.kind for each in self.missing if not each.excluded)
+
+    @property
+    def values(self) -> Floats:
+        """All parameters (columns) of the regressor, the identified ones as bodies can have them."""
+        regressor = Regressor(self.machine.mechanism)
+        place = {each.name: k for k, each in enumerate(self.base.parameters)}
+        return np.array(
+            [
+                self.physical.values[place[each.name]] if each.name in place else each.value
+                for each in regressor.parameters
+            ]
+        )
+
+    def plain(self) -> dict[str, Any]:
+        """Return the content as plain data, SI units."""
+        own = self.equations
+        return {
+            "machine": self.machine.name,
+            "recordings": [
+                {"file": each.name, "sha256": each.digest, "rows": len(each.time_s)}
+                for each in self.recordings
+            ],
+            "model_error": self.model_error or None,
+            "base_parameters": len(self.found),
+            "parameters": [each.plain() for each in self.found],
+            "unseen": [each.name for each in self.base.unseen],
+            "delays_s": {
+                motor: {"value": float(value), "sigma": NOISE_MODEL * float(deviation)}
+                for motor, value, deviation in zip(
+                    own.motors, self.estimate.delays, self.estimate.delay_deviations, strict=True
+                )
+            },
+            "fits": [
+                {"joint": each.joint, "effort_rms": each.effort_rms, "residual_rms": each.residual_rms}
+                for each in self.fits
+            ],
+            "tests": [
+                {"kind": each.kind, "found": each.found, "share": each.share, "excluded": each.excluded}
+                for each in self.missing
+            ],
+            "not_excluded": list(self.not_excluded),
+            "equations": len(own.row),
+            "cutoff_hz": own.cutoff_hz,
+            "excited_hz": own.excited_hz,
+            "left_out": own.left_out,
+            "remarks": list(self.remarks),
+        }
+
+
+def identified_parameters(machine: Machine) -> list[int]:
+    """Return the columns of the regressor that are identified.
+
+    Bodies; friction of joints with one degree of freedom, passive ones too; armature and offset of motors;
+    springs, of which progressive stiffness only where the file has it.
+    """
+    driven = {motor.joint for motor in machine.motors}
+    single = {joint.name for joint in machine.mechanism.joints}
+
+    def wanted(each: DynamicParameter) -> bool:
+        if each.kind in ("viscous", "coulomb"):
+            return each.owner in single
+        if each.kind in ("armature", "offset"):
+            return each.owner in driven
+        return each.quantity != "progressive" or each.value != 0.0
+
+    return [k for k, each in enumerate(Regressor(machine.mechanism).parameters) if wanted(each)]
+
+
+def prepared(
+    machine: Machine, motion: MeasuredMotion, *, all_move: bool = True
+) -> tuple[UniformMotion, list[str], Floats]:
+    """Return a motion on a grid, its independent joints, and a closed pose (nq) to begin at.
+
+    all_move: whether joints that rest are refused. Raises RefusedData for data that cannot answer.
+    """
+    try:
+        joints = independent_joints(machine, list(motion.positions))
+    except ValueError as error:
+        raise RefusedData("sensors", str(error)) from None
+    motors = [motor.joint for motor in machine.motors]
+    uniform = on_a_grid(motion, joints, motors)
+    if all_move:
+        _refuse_still(machine, motion, joints)
+    _refuse_saturated(machine, motion)
+    first = uniform.positions[uniform.segments[0][0]]
+    poses = ClosedPoses(
+        machine.mechanism, machine.initial_q if motion.start is None else motion.start, joints
+    )
+    if not poses.go_to(first) and motion.start is None:
+        raise RefusedData(
+            "pose",
+            f"the loops of {machine.name} cannot be closed on the way from the initial pose to the first row "
+            f"of {motion.name}: check units, zeros and signs of the positions",
+        )
+    return uniform, joints, poses.pose
+
+
+def _refuse_still(machine: Machine, motion: MeasuredMotion, joints: Sequence[str]) -> None:
+    sensors = {sensor.joint: sensor for sensor in machine.sensors}
+    mechanism = machine.mechanism
+    for name in joints:
+        place = mechanism.joint_index(name)
+        moved = float(np.ptp(motion.positions[name]))
+        counts = 50.0 * sensors[name].resolution if name in sensors else 0.0
+        least = max(_LEAST_MOTION * mechanism.model.column_scale[place], counts)
+        unit = "rad" if mechanism.joint_is_angle[place] else "m"
+        if moved == 0.0:
+            raise RefusedData(
+                "constant sensor",
+                f"in {motion.name} the position of {name} is constant: it or its sensor stood still",
+            )
+        if moved < least:
+            raise RefusedData(
+                "never moved",
+                f"in {motion.name} {name} moves by {moved:.3g} {unit}; {least:.3g} {unit} is the least",
+            )
+    for motor in machine.motors:
+        if float(np.ptp(motion.efforts[motor.joint])) == 0.0:
+            raise RefusedData("constant effort", f"in {motion.name} the effort of {motor.joint} is constant")
+
+
+def _refuse_saturated(machine: Machine, motion: MeasuredMotion) -> None:
+    for motor in machine.motors:
+        effort = np.abs(motion.efforts[motor.joint])
+        share = float((effort >= 0.999 * motor.max_effort).mean())
+        if share > 0.05:
+            raise RefusedData(
+                "saturated",
+                f"in {motion.name} the motor {motor.joint} is at its limit of {motor.max_effort:g} in "
+                f"{100.0 * share:.1f} % of the rows; 5 % is the most. Move more slowly",
+            )
+
+
+def equations_for(
+    machine: Machine, motions: Sequence[MeasuredMotion], columns: Sequence[int], *,
+    cutoff_hz: float | None = None, progress: Progress = lambda _: None, extra: bool = True,
+) -> Equations:  # fmt: skip
+    """Return the filtered equations of all motions together. Raises RefusedData."""
+    found = []
+    for k, motion in enumerate(motions):
+        uniform, joints, start = prepared(machine, motion, all_move=extra)
+        speeds = (
+            np.array([np.abs(np.diff(motion.positions[name])).max() for name in joints]) / uniform.period_s
+        )
+        terms = extra_columns(machine, joints, 0.7 * speeds) if extra else None
+        part = equations_of(
+            machine, uniform, joints, np.array(columns), start, cutoff_hz, terms,
+            lambda share, k=k: progress((k + share) / len(motions)),  # type: ignore[misc]
+        )  # fmt: skip
+        found.append(part)
+    return joined(found)
+
+
+def identify(
+    machine: Machine, motions: Sequence[MeasuredMotion], *, cutoff_hz: float | None = None,
+    progress: Progress = lambda _: None,
+) -> Identification:  # fmt: skip
+    """Identify the parameters of a machine from recorded motions.
+
+    Raises RefusedData for data that cannot answer, NoStates for a machine with too few poses.
+    """
+    columns = identified_parameters(machine)
+    base = base_parameters_of(machine, machine.mechanism, columns)
+    try:
+        found = _identified(machine, motions, columns, base, cutoff_hz, progress)
+    except RefusedData as refused:
+        if refused.reason not in ("pose", "nothing left"):
+            raise
+        _refuse_mixups(machine, motions, columns, base, np.inf)
+        raise
+    if found.model_error == CHANGING_LOAD:
+        raise RefusedData("load", f"{found.model_error}; give a recording with one load throughout")
+    doubt = _doubt(found.physical, found.fits)
+    if doubt > 1.0:
+        _refuse_mixups(machine, motions, columns, base, doubt)
+    return found
+
+
+def _identified(
+    machine: Machine, motions: Sequence[MeasuredMotion], columns: Sequence[int], base: BaseParameters,
+    cutoff_hz: float | None, progress: Progress, *, tests: bool = True,
+) -> Identification:  # fmt: skip
+    place = {each.name: k for k, each in enumerate(base.parameters)}
+    kept = [place[each.first.name] for each in base.combinations]
+    equations = equations_for(machine, motions, columns, cutoff_hz=cutoff_hz, progress=progress, extra=tests)
+    if len(equations.row) < 3 * len(kept):
+        raise RefusedData(
+            "too short", f"{len(equations.row)} equations are too few for {len(kept)} parameters"
+        )
+    estimated = estimate(equations, kept)
+    estimated = replace(estimated, covariance=NOISE_MODEL**2 * estimated.covariance)
+    scales = _usual_sizes(machine, base, equations)
+    physical = physical_fit(
+        machine.mechanism, base.parameters, base.matrix, estimated.values, estimated.covariance, scales
+    )
+    missing = missing_terms(equations, estimated, kept) if tests else []
+    fits = fits_of(equations, estimated.measured, estimated.residual)
+    return Identification(
+        machine, tuple(motions), base, _found(base, estimated, scales), fits, equations, estimated,
+        tuple(missing), _model_error(missing, physical, fits), physical,
+        equations.remarks,
+    )  # fmt: skip
+
+
+def _doubt(physical: PhysicalFit, fits: Sequence[Fit]) -> float:
+    """Return how far a fit is from one that can be right: above 1 it is not."""
+    worst = max(each.unexplained for each in fits)
+    return max(worst**2 / _UNEXPLAINED, physical.misfit / _UNPHYSICAL)
+
+
+def _refuse_mixups(
+    machine: Machine,
+    motions: Sequence[MeasuredMotion],
+    columns: Sequence[int],
+    base: BaseParameters,
+    doubt: float,
+) -> None:
+    """Raise RefusedData where a recording fits once a signal is swapped or reversed."""
+    for motion in map(shortened, motions):
+        joints = independent_joints(machine, list(motion.positions))
+        best, least = "", min(1.0, 0.3 * doubt)
+        for text, mended in mixups(motion, joints):
+            try:
+                tried = _identified(machine, [mended], columns, base, None, lambda _: None, tests=False)
+            except RefusedData:
+                continue
+            if (left := _doubt(tried.physical, tried.fits)) < least:
+                best, least = text, left
+        if best:
+            raise RefusedData(
+                "swapped or reversed",
+                f"in {motion.name} {best}, it seems: so the efforts fit, as recorded they do not",
+            )
+
+
+def fits_of(equations: Equations, measured: Floats, residual: Floats) -> tuple[Fit, ...]:
+    """Return the fit of each independent coordinate's equations, from both sides' difference (rows)."""
+    found = []
+    for k, joint in enumerate(equations.joints):
+        own = equations.row == k
+        size, left = (float(np.sqrt(np.mean(each[own] ** 2))) for each in (measured, residual))
+        found.append(Fit(joint, size, left))
+    return tuple(found)
+
+
+def _usual_sizes(machine: Machine, base: BaseParameters, equations: Equations) -> Floats:
+    """Return the usual size of each parameter: that of a body's, or what needs a tenth of all effort."""
+    mechanism = machine.mechanism
+    length = reach_m(mechanism) / max(1, len(mechanism.bodies))
+    masses = {body.name: body.mass_kg for body in mechanism.bodies}
+    usual = float(np.mean([mass for mass in masses.values() if mass] or [1.0]))
+    effort = float(np.sqrt(np.mean(equations.efforts(np.zeros(len(equations.motors))) ** 2)))
+    columns = np.sqrt(np.mean(equations.matrix**2, axis=0))
+    found = np.empty(len(base.parameters))
+    for k, each in enumerate(base.parameters):
+        if each.kind == "inertial":
+            found[k] = max(masses[each.owner], 0.1 * usual) * length**each.power
+        else:
+            found[k] = 0.1 * effort / columns[k] if columns[k] > 0.0 else 1.0
+    return found
+
+
+def _found(base: BaseParameters, estimated: BaseEstimate, scales: Floats) -> tuple[Found, ...]:
+    found = []
+    for k, each in enumerate(base.combinations):
+        usual = float(np.abs(base.matrix[k]) @ scales)
+        deviation = float(estimated.deviations[k])
+        known = deviation < _KNOWN * max(usual, abs(each.value))
+        status: Status = "not excited" if not known else "sum" if each.others else "alone"
+        found.append(Found(each, float(estimated.values[k]), deviation, status))
+    return tuple(found)
+
+
+def _model_error(missing: Sequence[MissingTerm], physical: PhysicalFit, fits: Sequence[Fit]) -> str:
+    """Return the likely kind of model error, or ""."""
+    kinds = [each.kind for each in missing if each.found]
+    worst = max(fits, key=lambda each: each.unexplained)
+    if kinds:
+        return kinds[0]
+    if worst.unexplained**2 > _UNEXPLAINED:
+        return f"{100.0 * worst.unexplained:.0f} % of the effort of {worst.joint} is not explained"
+    if physical.misfit > _UNPHYSICAL:
+        return "no bodies with positive masses and the size of the machine's explain the efforts"
+    return ""
+
+
+@dataclass(frozen=True, eq=False)
+class EffortPrediction:
+    """Efforts of a recording beside those that parameters predict; delays (s) by motor are fitted to it."""
+
+    recording: MeasuredMotion
+    fits: tuple[Fit, ...]
+    delays: dict[str, float]
+    remarks: tuple[str, ...]
+
+    def plain(self) -> dict[str, Any]:
+        """Return the content as plain data, SI units."""
+        return {
+            "file": self.recording.name,
+            "sha256": self.recording.digest,
+            "delays_s": self.delays,
+            "fits": [
+                {
+                    "joint": each.joint,
+                    "effort_rms": each.effort_rms,
+                    "residual_rms": each.residual_rms,
+                    "unexplained": each.unexplained,
+                }
+                for each in self.fits
+            ],
+            "remarks": list(self.remarks),
+        }
+
+
+def predict(
+    machine: Machine, motion: MeasuredMotion, values: Floats | None = None, *, cutoff_hz: float | None = None,
+    progress: Progress = lambda _: None,
+) -> EffortPrediction:  # fmt: skip
+    """Compare the efforts of a recording with those that parameters predict.
+
+    values (columns) of the regressor; None: those of the file. Raises RefusedData.
+    """
+    regressor = Regressor(machine.mechanism)
+    used = regressor.values if values is None else values
+    columns = np.flatnonzero(used)
+    equations = equations_for(
+        machine, [motion], columns.tolist(), cutoff_hz=cutoff_hz, progress=progress, extra=False
+    )
+    side = equations.matrix @ used[columns]
+    delays = fitted_delays(equations, side)
+    measured = equations.efforts(delays)
+    named = dict(zip(equations.motors, delays.tolist(), strict=True))
+    return EffortPrediction(motion, fits_of(equations, measured, measured - side), named, equations.remarks)

@@ -1,0 +1,125 @@
+"""Terms that the model of a machine lacks: friction of other shapes, springs, loads that change.
+
+Each kind of missing term gives columns beside those of the model. Projected off the model's columns they show
+whether the residuals contain that term (an F test), and how much of it the model's own columns would absorb.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import f as f_distribution
+
+from linkwork.arrays import Floats
+from linkwork.identification.base_estimate import BaseEstimate
+from linkwork.identification.filtered_equations import Equations
+from linkwork.machine import Machine
+
+_SIGNIFICANCE = 1e-5
+"""Probability, for all kinds together, with which noise alone gives a finding."""
+_LENIENCE = 1.25
+"""Factor of the F statistic that the noise model's own uncertainty may explain."""
+_ABSORBED = 0.05
+"""Share of a term beside the model's columns below which the data cannot show it."""
+_SHAPES = ("stribeck_slow", "stribeck_fast", "quadratic", "spring")
+_KINDS = {
+    "Stribeck friction (more friction at low speed)": ("stribeck_slow", "stribeck_fast"),
+    "friction that grows with the square of the speed": ("quadratic",),
+    "a spring or another force that depends on the position": ("spring",),
+}
+CHANGING_LOAD = "a load or friction that changed during the recording"
+
+
+@dataclass(frozen=True)
+class MissingTerm:
+    """A kind of term: its F statistic over its limit, and the share that the model does not absorb.
+
+    found: the residuals contain it. share: of the residuals' variance that it explains.
+    """
+
+    kind: str
+    statistic: float
+    share: float
+    visible: float
+
+    @property
+    def found(self) -> bool:
+        """Whether the residuals contain it."""
+        return self.statistic > 1.0
+
+    @property
+    def excluded(self) -> bool:
+        """Whether the data would show it."""
+        return self.visible > _ABSORBED
+
+
+def extra_columns(
+    machine: Machine, joints: Sequence[str], speeds: Floats
+) -> Callable[[Floats, Floats], Floats]:
+    """Return the columns (nv × 4 joints) of terms at independent joints, as a function of q and v.
+
+    speeds: largest speed of each joint.
+    """
+    mechanism = machine.mechanism
+    places = [mechanism.joint_index(name) for name in joints]
+    sharp = mechanism.model.coulomb_speed[places]
+    slow, fast = 0.03 * speeds, 0.15 * speeds
+    middle = machine.initial_q[places]
+
+    def columns(q: Floats, v: Floats) -> Floats:
+        found = np.zeros((mechanism.nv, len(_SHAPES) * len(places)))
+        rate = v[places]
+        sign = np.tanh(rate / sharp)
+        shapes = (
+            sign * np.exp(-((rate / slow) ** 2)),
+            sign * np.exp(-((rate / fast) ** 2)),
+            rate * np.abs(rate),
+            q[places] - middle,
+        )
+        for k, shape in enumerate(shapes):
+            found[places, k * len(places) + np.arange(len(places))] = shape
+        return found
+
+    return columns
+
+
+def missing_terms(equations: Equations, found: BaseEstimate, kept: Sequence[int]) -> list[MissingTerm]:
+    """Return the kinds of missing terms, the most significant first."""
+    count = len(equations.joints)
+    groups: dict[str, Floats] = {}
+    for kind, shapes in _KINDS.items():
+        places = [_SHAPES.index(shape) * count + k for shape in shapes for k in range(count)]
+        groups[kind] = found.whitening.of(equations.extra[:, places], found.series)
+    halves = equations.matrix[:, list(kept)] * (equations.time_s > np.median(equations.time_s))[:, None]
+    groups[CHANGING_LOAD] = found.whitening.of(halves, found.series)
+    basis = _range(found.matrix)
+    rest = found.side - basis @ (basis.T @ found.side)
+    left = len(rest) - basis.shape[1]
+    terms = [_term(kind, columns, basis, rest, left, len(groups)) for kind, columns in groups.items()]
+    return sorted(terms, key=lambda each: -each.statistic)
+
+
+def _range(columns: Floats) -> Floats:
+    """Return an orthonormal basis of the range of columns."""
+    size = np.linalg.norm(columns, axis=0)
+    left, values, _ = np.linalg.svd(columns[:, size > 0.0] / size[size > 0.0], full_matrices=False)
+    return np.asarray(left[:, values > 1e-10 * values.max(initial=1e-300)])
+
+
+def _term(kind: str, columns: Floats, basis: Floats, rest: Floats, left: int, tests: int) -> MissingTerm:
+    size = np.linalg.norm(columns, axis=0)
+    used = columns[:, size > 0.0] / size[size > 0.0]
+    beside = used - basis @ (basis.T @ used)
+    visible = float(np.linalg.norm(beside, axis=0).max(initial=0.0))
+    beside = beside[:, np.linalg.norm(beside, axis=0) > 1e-6]
+    if not beside.shape[1]:
+        return MissingTerm(kind, 0.0, 0.0, 0.0)
+    own = _range(beside)
+    explained, whole = float(np.sum((own.T @ rest) ** 2)), float(rest @ rest)
+    number = own.shape[1]
+    rank = max(1, left - number)
+    statistic = (explained / number) / max(1e-300, (whole - explained) / rank)
+    limit = _LENIENCE * float(f_distribution.isf(_SIGNIFICANCE / tests, number, rank))
+    return MissingTerm(kind, statistic / limit, explained / max(whole, 1e-300), visible)

@@ -1,0 +1,225 @@
+"""Identification of simulated recordings whose truth is known, and what it refuses."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from linkwork.identification.csv_motion import read_csv_motion
+from linkwork.identification.identification import identify, predict
+from linkwork.identification.measured_motion import MeasuredMotion, RefusedData
+from linkwork.identification.regressor import Regressor
+from linkwork.machine import load
+from tests.command import linkwork
+from tests.identification.excited import changed_truth, recorded, write_csv
+
+HEADER = "time_s,q/left_rad,q/right_rad,effort/left_N_m,effort/right_N_m\n"
+SHORT = {"seconds": 6.0, "rate_hz": 250.0, "base_hz": 0.3, "size": 0.5}
+
+
+@pytest.fixture(scope="module")
+def five_bar():
+    return load("five_bar")
+
+
+@pytest.fixture(scope="module")
+def truth(five_bar):
+    return changed_truth(five_bar, np.random.default_rng(0))
+
+
+@pytest.fixture(scope="module")
+def run(five_bar, truth) -> MeasuredMotion:
+    return recorded(five_bar, truth, seed=1, delay_s=0.004, **SHORT)
+
+
+@pytest.fixture(scope="module")
+def another_run(five_bar, truth) -> MeasuredMotion:
+    return recorded(five_bar, truth, seed=2, **SHORT)
+
+
+def true_values(found, truth) -> np.ndarray:
+    regressor = Regressor(truth)
+    own = {each.name: value for each, value in zip(regressor.parameters, regressor.values, strict=True)}
+    return found.base.matrix @ np.array([own[each.name] for each in found.base.parameters])
+
+
+def test_the_truth_is_found_within_its_deviations(five_bar, truth, run, another_run):
+    found = identify(five_bar, [run])
+    assert found.model_error == ""
+    deviations = np.array(
+        [
+            (each.value - true) / each.deviation
+            for each, true in zip(found.found, true_values(found, truth), strict=True)
+            if each.status != "not excited"
+        ]
+    )
+    assert len(deviations) >= 12
+    assert np.abs(deviations).max() < 4.0
+    assert (np.abs(deviations) < 2.0).mean() > 0.7
+    assert found.estimate.delays == pytest.approx([0.004, 0.004], abs=1e-3)
+    after = predict(five_bar, another_run, found.values)
+    before = predict(five_bar, another_run)
+    ideal = predict(five_bar, another_run, Regressor(truth).values)
+    for fit, wrong, best in zip(after.fits, before.fits, ideal.fits, strict=True):
+        assert fit.residual_rms < 1.1 * best.residual_rms
+        assert wrong.residual_rms > 3.0 * best.residual_rms
+
+
+@pytest.mark.slow
+def test_friction_of_another_shape_is_a_model_error(five_bar, truth, tmp_path: Path):
+    def stribeck(q, v):
+        force = np.zeros(truth.nv)
+        force[:2] = 0.08 * np.tanh(v[:2] / 1e-3) * np.exp(-((v[:2] / 0.1) ** 2))
+        return force
+
+    write_csv(tmp_path / "run.csv", recorded(five_bar, truth, seed=1, added=stribeck, **SHORT))
+    out = tmp_path / "five_bar.identified.yaml"
+    ran = linkwork("identify", "five_bar", str(tmp_path / "run.csv"), "--out", str(out), "--json")
+    assert ran.returncode == 1
+    assert "Stribeck" in json.loads(ran.stdout)["model_error"]
+    assert "model error" in ran.stderr
+    assert not out.exists()
+
+
+def test_columns_may_be_permuted_and_in_other_units(five_bar, run, tmp_path: Path):
+    units = {
+        "q/left": ("deg", 180.0 / np.pi), "q/right": ("mrad", 1e3), "effort/right": ("mN_m", 1e3),
+    }  # fmt: skip
+    write_csv(tmp_path / "other.csv", run, units, order=[3, 2, 0, 4, 1])
+    found = read_csv_motion(tmp_path / "other.csv", five_bar)
+    assert found.time_s == pytest.approx(run.time_s)
+    for name in ("left", "right"):
+        assert found.positions[name] == pytest.approx(run.positions[name], rel=1e-9, abs=1e-12)
+        assert found.efforts[name] == pytest.approx(run.efforts[name], rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.slow
+def test_the_identified_file_predicts_better(run, tmp_path: Path):
+    write_csv(tmp_path / "plain.csv", run)
+    out = tmp_path / "identified.yaml"
+    ran = linkwork("identify", "five_bar", str(tmp_path / "plain.csv"), "--out", str(out), "--json")
+    assert ran.returncode == 0, ran.stderr
+    answer = json.loads(ran.stdout)
+    text = out.read_text("utf-8")
+    assert answer["recordings"][0]["sha256"] in text
+    assert "±" in text
+    checked = linkwork("check", str(out))
+    assert checked.returncode == 0, checked.stderr
+    shares = [
+        json.loads(linkwork("validate", name, str(tmp_path / "plain.csv"), "--json").stdout)["fits"]
+        for name in ("five_bar", str(out))
+    ]
+    assert all(new["unexplained"] < 0.2 * old["unexplained"] for old, new in zip(*shares, strict=True))
+
+
+def constant(run):
+    return replace(run, positions={**run.positions, "left": np.full_like(run.time_s, 2.0)})
+
+
+def still(run):
+    middle = run.positions["left"].mean()
+    return replace(run, positions={**run.positions, "left": middle + 0.01 * (run.positions["left"] - middle)})
+
+
+def reversed_effort(run):
+    return replace(run, efforts={**run.efforts, "right": -run.efforts["right"]})
+
+
+def reversed_sensor(run):
+    return replace(run, positions={**run.positions, "right": -run.positions["right"]})
+
+
+def swapped_efforts(run):
+    return replace(run, efforts={"left": run.efforts["right"], "right": run.efforts["left"]})
+
+
+def saturated(run):
+    return replace(
+        run,
+        efforts={**run.efforts, "left": np.where(np.arange(len(run.time_s)) % 9, run.efforts["left"], 10.0)},
+    )
+
+
+def loaded(run):
+    late = run.time_s > 3.0
+    return replace(run, efforts={name: values * (1.0 + 0.4 * late) for name, values in run.efforts.items()})
+
+
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    ("spoil", "reason", "says"),
+    [
+        (constant, "constant sensor", "left is constant"),
+        (still, "never moved", "left moves by"),
+        (saturated, "saturated", "at its limit"),
+        pytest.param(reversed_effort, "swapped or reversed", "effort of right is reversed", marks=SLOW),
+        pytest.param(reversed_sensor, "swapped or reversed", "position of right is reversed", marks=SLOW),
+        pytest.param(swapped_efforts, "swapped or reversed", "left and right are swapped", marks=SLOW),
+        pytest.param(loaded, "load", "changed during the recording", marks=SLOW),
+    ],
+)
+def test_data_that_cannot_answer_are_refused_in_words(five_bar, run, spoil, reason, says):
+    with pytest.raises(RefusedData, match=says) as refused:
+        identify(five_bar, [spoil(run)])
+    assert refused.value.reason == reason
+
+
+def test_a_refusal_writes_nothing_and_has_a_status(run, tmp_path: Path):
+    write_csv(tmp_path / "run.csv", constant(run))
+    out = tmp_path / "out.yaml"
+    ran = linkwork("identify", "five_bar", str(tmp_path / "run.csv"), "--out", str(out), "--json")
+    assert ran.returncode == 3
+    assert json.loads(ran.stdout)["error"]["reason"] == "constant sensor"
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("lines", "says"),
+    [
+        ("time_s,q/left_rad,q/right_rad,effort/left_N_m\n0,0,0,0\n", "efforts are missing: right"),
+        (HEADER.replace("left_rad", "left_m") + "0,0,0,0,0\n", "no joint or motor has this name"),
+        (HEADER.replace("time_s", "clock") + "0,0,0,0,0\n", "column of times"),
+        (HEADER + "0,0,0,x,0\n", "not a number"),
+        (HEADER + "0,0,0,0\n", "wrong number of cells"),
+        (HEADER + "1,0,0,0,0\n0,0,0,0,0\n", "does not rise"),
+        ("", "empty"),
+    ],
+)  # fmt: skip
+def test_wrong_files_are_named(lines: str, says: str, tmp_path: Path):
+    path = tmp_path / "run.csv"
+    path.write_text(lines, "utf-8")
+    ran = linkwork("identify", "five_bar", str(path))
+    assert ran.returncode == 2
+    assert says in ran.stderr.replace("\n", " ")
+    assert "Traceback" not in ran.stderr
+
+
+@pytest.mark.slow
+def test_gaps_and_jitter_are_named_and_harmless(five_bar, truth, run):
+    rng = np.random.default_rng(0)
+    kept = np.ones(len(run.time_s), dtype=bool)
+    kept[600:680] = False
+    late = run.time_s + rng.uniform(-0.3, 0.3, len(run.time_s)) * 0.004
+    jittered = replace(
+        run,
+        time_s=late[kept],
+        positions={name: np.interp(late, run.time_s, x)[kept] for name, x in run.positions.items()},
+        efforts={name: np.interp(late, run.time_s, x)[kept] for name, x in run.efforts.items()},
+    )
+    found = identify(five_bar, [jittered], cutoff_hz=8.0)
+    assert any("gaps" in remark for remark in found.remarks)
+    assert any("evenly" in remark for remark in found.remarks)
+    assert found.model_error == ""
+    friction = {each.base.first.name: each.value for each in found.found}
+    own = {each.name: each.value for each in Regressor(truth).parameters}
+    for name in ("left.coulomb", "right.coulomb"):
+        assert friction[name] == pytest.approx(own[name], rel=0.1)
+
+
+def test_a_recording_of_other_joints_is_refused(run):
+    with pytest.raises(RefusedData, match="do not determine the pose"):
+        identify(load("five_bar"), [replace(run, positions={"left": run.positions["left"]})])
