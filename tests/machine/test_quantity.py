@@ -112,3 +112,10 @@ def test_a_key_of_the_other_kind_is_refused_with_its_place(old, new, key, remedy
     assert (problem.key, problem.line is not None) == (key, True)
     assert "max_torque_N_m" in problem.allowed
     assert remedy in problem.remedy
+
+
+def test_a_copy_with_a_value_that_the_section_does_not_have_is_an_error() -> None:
+    controller = machine.load("scara").controller
+    assert controller.with_values(law="servo").law == "servo"
+    with pytest.raises(TypeError, match="no value 'bandwith_rad_s'"):
+        controller.with_values(bandwith_rad_s=20.0)

@@ -180,10 +180,14 @@ class Section(BaseModel):
         return self
 
     def with_values(self, **values: Any) -> Self:
-        """Return the section with other values, those of quantities in SI units."""
+        """Return the section with other values, those of quantities in SI units. Raises TypeError for a name
+        that it does not have.
+        """
         update: dict[str, Any] = {}
         for name, value in values.items():
             part = getattr(type(self), name, None)
+            if not isinstance(part, SectionPart) and name not in type(self).model_fields:
+                raise TypeError(f"{type(self).__name__} has no value {name!r}")
             update |= part.stored(self, value) if isinstance(part, SectionPart) else {name: value}
         return self.model_copy(update=update)
 
