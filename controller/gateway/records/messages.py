@@ -98,7 +98,7 @@ class Messages:
             **dict.fromkeys((HeldBack.REGION, HeldBack.POINT_SPEED), points),
             HeldBack.EFFORT: motors_named,
         }
-        self._law = machine.controller.law
+        self._law, self._period_s = machine.controller.law, machine.period_s
         self._switchable = machine.switchable
         self._reactions = None
         if "reactions" in machine.controller.publish:
@@ -132,7 +132,7 @@ class Messages:
         elif unit and value is not None and limit is not None:
             text += f" ({value:.4g}, allowed {limit:.4g} {unit})"
             if code is FaultCode.LINK_LOST and int(record["fault_tick"]) == int(record["tick"]):
-                text += _late_side(record)
+                text += _late_side(record, self._period_s)
         return {
             "code": int(code),
             "name": code.name,
@@ -425,16 +425,22 @@ def _why_not(residual: float, *, on: bool) -> str:
     return "the plant could not close it together with the other constraints"
 
 
+_LATE_PERIODS, _LATE_SHARE = 1.5, 0.25
+"""Periods that a tick takes at least where it explains a lost link, and their share of the allowed ones."""
 SWITCH_TOLERANCE = 1e-3
 """How far open a constraint may be when it is closed (protocol/README.md)."""
 
 
-def _late_side(record: np.void) -> str:
-    """Return as text which process was late in the tick that lost the link, from the loop's clock."""
-    late_ms = 1e-6 * float(np.sum(record["phase_ns"]))
+def _late_side(record: np.void, period_s: float) -> str:
+    """Return as text which process was late in the tick that lost the link, from the loop's clock.
+
+    A loop that was late by little does not explain why the states of many periods are missing.
+    """
+    late_s = 1e-9 * float(np.sum(record["phase_ns"]))
+    enough_s = period_s * max(_LATE_PERIODS, _LATE_SHARE * float(record["fault_limit"]))
     waiting = (OverrunCause.NONE, OverrunCause.UNKNOWN, OverrunCause.LATE_STATE)
-    if int(record["missed"]) or int(record["overrun"]) not in waiting:
-        side = f"the controller's loop was not scheduled in time (its period took {late_ms:.1f} ms)"
+    if late_s >= enough_s and (int(record["missed"]) or int(record["overrun"]) not in waiting):
+        side = f"the controller's loop was not scheduled in time (its period took {1e3 * late_s:.1f} ms)"
     else:
         side = (
             "the loop ran in time, so the plant's process was not scheduled or has ended, or the link is cut"

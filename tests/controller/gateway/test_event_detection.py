@@ -134,24 +134,30 @@ def test_the_story_does_not_depend_on_how_the_records_arrive(seed: int, cuts: li
 
 
 @pytest.mark.parametrize(
-    ("missed", "overrun", "says"),
+    ("missed", "overrun", "took_ms", "allowed", "says"),
     [
-        (0, OverrunCause.LATE_STATE, "the plant's process was not scheduled"),
-        (0, OverrunCause.NONE, "the plant's process was not scheduled"),
+        (0, OverrunCause.LATE_STATE, 8.0, 20.0, "the plant's process was not scheduled"),
+        (0, OverrunCause.NONE, 8.0, 20.0, "the plant's process was not scheduled"),
         (
             7,
             OverrunCause.LATE_WAKE,
+            8.0,
+            20.0,
             "the controller's loop was not scheduled in time (its period took 8.0 ms)",
         ),
-        (0, OverrunCause.STOLEN, "the controller's loop was not scheduled in time"),
+        (0, OverrunCause.STOLEN, 8.0, 20.0, "the controller's loop was not scheduled in time"),
+        (0, OverrunCause.LATE_WAKE, 1.0, 3.0, "the plant's process was not scheduled"),
+        (1, OverrunCause.STOLEN, 2.2, 1000.0, "the plant's process was not scheduled"),
     ],
 )
-def test_a_lost_link_names_the_side_that_was_late(missed: int, overrun: OverrunCause, says: str) -> None:
+def test_a_lost_link_names_the_side_that_was_late(
+    missed: int, overrun: OverrunCause, took_ms: float, allowed: float, says: str
+) -> None:
     _, table = blank(1)
     table["fault"], table["fault_tick"], table["tick"] = FaultCode.LINK_LOST, 5, 5
-    table["fault_value"], table["fault_limit"] = 20.0, 20.0
+    table["fault_value"] = table["fault_limit"] = allowed
     table["missed"], table["overrun"] = missed, overrun
-    table["phase_ns"][:, 1] = 8.0e6
+    table["phase_ns"][:, 1] = 1e6 * took_ms
     text = Messages(MACHINE).fault(table[0])["text"]
     assert says in text
     assert "--pace lockstep" in text
