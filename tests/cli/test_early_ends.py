@@ -76,5 +76,6 @@ def test_pipes_in_place_of_keys_reports_truths_and_sheets_are_refused(tmp_path: 
 def test_a_place_that_cannot_be_written_is_a_wrong_usage(words: tuple[str, ...]) -> None:
     ended = linkwork(*words)
     assert ended.returncode == 2
-    assert "/proc/nowhere" in ended.stderr and "cannot be written" in ended.stderr
+    assert "/proc/nowhere" in ended.stderr
+    assert "cannot be written" in ended.stderr
     assert "Traceback" not in ended.stderr
