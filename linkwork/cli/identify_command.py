@@ -10,7 +10,13 @@ from typing import Any
 from linkwork.cli.motion_files import written
 from linkwork.cli.options.study import IdentifyOptions, ValidateOptions
 from linkwork.identification.admissible_states import NoStates
-from linkwork.identification.identification import EffortPrediction, Found, Identification, identify, predict
+from linkwork.identification.identification import (
+    EffortPrediction,
+    FoundParameter,
+    Identification,
+    identify,
+    predict,
+)
 from linkwork.identification.log_motion import read_motion
 from linkwork.identification.machine_update import updated_file
 from linkwork.identification.measured_motion import MeasuredMotion, RefusedData
@@ -135,7 +141,7 @@ def _say(found: Identification) -> None:
         say(f"not excluded, since these data cannot show it: {kind}")
 
 
-def _value(each: Found, *, certain: bool) -> str:
+def _value(each: FoundParameter, *, certain: bool) -> str:
     deviation = f" ± {each.deviation:.2g}" if certain else ""
     return f"{number(each.value)}{deviation} {each.base.first.unit} (file: {number(each.base.value)})"
 

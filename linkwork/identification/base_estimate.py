@@ -19,6 +19,8 @@ from linkwork.identification.filtered_equations import Equations
 _LONGEST_ORDER = 12
 """Largest order of the autoregressive models."""
 _PASSES = 4
+_ROUNDING = 1e-13
+"""Share of the largest singular value below which a direction of the equations is round-off."""
 _EARLIEST, _LATEST = -3.0, 6.0
 """Delays searched, in periods."""
 
@@ -54,7 +56,8 @@ class BaseEstimate:
     """β of W β = y, with its covariance; and the delay (s) of each motor, with its deviation.
 
     residual (r): of the filtered equations; matrix, side: whitened equations, with a column for each delay
-    after those of β. deviation: of the whitened residuals, 1 where the noise model fits.
+    after those of β. information (columns × columns): R with R'R the inverse of the covariance, also where
+    some directions are not excited.
     """
 
     values: Floats
@@ -67,6 +70,7 @@ class BaseEstimate:
     side: Floats
     whitening: Whitening
     series: tuple[tuple[Integers, ...], ...]
+    information: Floats
 
     @property
     def deviations(self) -> Floats:
@@ -105,7 +109,7 @@ def estimate(equations: Equations, kept: Sequence[int]) -> BaseEstimate:
         slope_size = np.maximum(np.linalg.norm(slopes, axis=0), 1e-300)
         both = np.column_stack([scaled, slopes / slope_size])
         white, white_side = whitening.of(both, series), whitening.of(side[:, None], series)[:, 0]
-        solution = np.linalg.lstsq(white, white_side, rcond=1e-12)[0]
+        solution = np.linalg.lstsq(white, white_side, rcond=_ROUNDING)[0]
         moved = solution[len(scale) :] / slope_size
         residual = side - both @ solution
         delays = np.clip(
@@ -114,19 +118,23 @@ def estimate(equations: Equations, kept: Sequence[int]) -> BaseEstimate:
         )  # fmt: skip
         whitening = _noise_model(residual, series)
     white, white_side = whitening.of(both, series), whitening.of(side[:, None], series)[:, 0]
-    solution = np.linalg.lstsq(white, white_side, rcond=1e-12)[0]
+    solution = np.linalg.lstsq(white, white_side, rcond=_ROUNDING)[0]
     rest = white_side - white @ solution
     freedom = max(1, len(rest) - len(solution))
     variance = float(rest @ rest) / freedom
-    inverse = np.linalg.pinv(white.T @ white, rcond=1e-14, hermitian=True)
-    covariance = np.asarray(variance * inverse, dtype=np.float64)
+    _, values, right = np.linalg.svd(white, full_matrices=False)
+    shape = right.T / np.maximum(values, _ROUNDING * values[0])
+    covariance = np.asarray(variance * shape @ shape.T, dtype=np.float64)
     unscale = 1.0 / np.concatenate([scale, slope_size])
     covariance *= unscale[:, None] * unscale
     count = len(scale)
+    rolled = np.roll(white, len(delays), axis=1)  # the delays first
+    triangle = np.linalg.qr(rolled)[1]
+    information = triangle[-count:, -count:] * scale / np.sqrt(variance)
     return BaseEstimate(
         solution[:count] / scale, covariance[:count, :count], delays,
         np.asarray(np.sqrt(np.maximum(np.diag(covariance)[count:], 0.0))), side - both @ solution, side,
-        white, white_side, whitening, series,
+        white, white_side, whitening, series, information,
     )  # fmt: skip
 
 

@@ -38,7 +38,7 @@ Progress = Callable[[float], None]
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class FoundParameter:
     """A base parameter with its estimate, standard deviation and status; file: the value of the file."""
 
     base: BaseParameter
@@ -85,7 +85,7 @@ class Identification:
     machine: Machine
     recordings: tuple[MeasuredMotion, ...]
     base: BaseParameters
-    found: tuple[Found, ...]
+    found: tuple[FoundParameter, ...]
     fits: tuple[Fit, ...]
     equations: Equations
     estimate: BaseEstimate
@@ -291,7 +291,12 @@ def _identified(
     estimated = replace(estimated, covariance=NOISE_MODEL**2 * estimated.covariance)
     scales = _usual_sizes(machine, base, equations)
     physical = physical_fit(
-        machine.mechanism, base.parameters, base.matrix, estimated.values, estimated.covariance, scales
+        machine.mechanism,
+        base.parameters,
+        base.matrix,
+        estimated.values,
+        estimated.information / NOISE_MODEL,
+        scales,
     )
     missing = missing_terms(equations, estimated, kept) if tests else []
     fits = fits_of(equations, estimated.measured, estimated.residual)
@@ -360,14 +365,14 @@ def _usual_sizes(machine: Machine, base: BaseParameters, equations: Equations) -
     return found
 
 
-def _found(base: BaseParameters, estimated: BaseEstimate, scales: Floats) -> tuple[Found, ...]:
+def _found(base: BaseParameters, estimated: BaseEstimate, scales: Floats) -> tuple[FoundParameter, ...]:
     found = []
     for k, each in enumerate(base.combinations):
         usual = float(np.abs(base.matrix[k]) @ scales)
         deviation = float(estimated.deviations[k])
         known = deviation < _KNOWN * max(usual, abs(each.value))
         status: Status = "not excited" if not known else "sum" if each.others else "alone"
-        found.append(Found(each, float(estimated.values[k]), deviation, status))
+        found.append(FoundParameter(each, float(estimated.values[k]), deviation, status))
     return tuple(found)
 
 

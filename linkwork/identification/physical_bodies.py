@@ -113,13 +113,10 @@ class _Bodies:
 
     def __init__(
         self, mechanism: Mechanism, parameters: Sequence[DynamicParameter], matrix: Floats, values: Floats,
-        covariance: Floats, scales: Floats,
+        information: Floats, scales: Floats,
     ) -> None:  # fmt: skip
         self.matrix, self.wanted = matrix, values
-        deviation = np.sqrt(np.diag(covariance))
-        own, vectors = np.linalg.eigh(covariance / np.outer(deviation, deviation))
-        kept = own > 1e-12 * own.max()
-        self.whiten = (vectors[:, kept] / np.sqrt(own[kept])).T / deviation
+        self.whiten = information
         self.file = np.array([each.value for each in parameters])
         names = [each.owner for each in parameters if each.kind == "inertial"][::10]
         masses = self.file[: 10 * len(names) : 10]
@@ -245,14 +242,15 @@ def _least(bodies: _Bodies, x: Floats) -> Floats:
 
 def physical_fit(
     mechanism: Mechanism, parameters: Sequence[DynamicParameter], matrix: Floats, values: Floats,
-    covariance: Floats, scales: Floats,
+    information: Floats, scales: Floats,
 ) -> PhysicalFit:  # fmt: skip
-    """Return the physical parameters nearest to the file's with matrix θ = values (within the covariance).
+    """Return the physical parameters nearest to the file's with matrix θ = values, weighted by `information`.
 
-    matrix (base × parameters), values (base), covariance (base × base). scales (parameters): usual size of
-    each one that is not inertial. Friction and armature are at least 0.
+    matrix (base × parameters), values (base), information (base × base): R with R'R the inverse of their
+    covariance. scales (parameters): usual size of each one that is not inertial. Friction and armature are at
+    least 0.
     """
-    bodies = _Bodies(mechanism, parameters, matrix, values, covariance, scales)
+    bodies = _Bodies(mechanism, parameters, matrix, values, information, scales)
     count = 10 * len(bodies.tens)
     start = np.concatenate([np.zeros(count), bodies.file[bodies.others] / bodies.scales])
     exact = bodies.whiten
