@@ -158,6 +158,8 @@ class Loop:
 
     def _adopt(self) -> None:
         if self.inbox.lifeline is not None:
+            if self._orphan_since_ns is None:  # adopted before the end of the last gateway was noticed
+                self._own_orders.append(LeaseLost())
             self._lifeline.replace(self.inbox.lifeline)
             self.inbox.lifeline = None
             self._orphan_since_ns = None
