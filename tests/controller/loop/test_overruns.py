@@ -94,38 +94,46 @@ def periods() -> Iterator[Periods]:
     made.monitor.close()
 
 
-CONTENDED = {OverrunCause.PREEMPTED, OverrunCause.LATE_WAKE}
+CONTENDED = {OverrunCause.PREEMPTED, OverrunCause.LATE_WAKE, OverrunCause.STOLEN}
 
 
-def is_named(cause: OverrunCause, provoke: Callable[[], OverrunCause]) -> bool:
-    """Whether this cause is found before any other but those of a busy computer, in at most 200 tries."""
+def is_named(periods: Periods, cause: OverrunCause, provoke: Callable[[], OverrunCause]) -> bool:
+    """Whether this cause is found before any other but those of a busy computer, in at most 200 tries.
+
+    Where the processor was taken from the thread, too, it may be that neither explains enough.
+    """
     for _ in range(200):
         found = provoke()
-        if found is cause or found not in CONTENDED:
+        disturbed = found in CONTENDED or (found is OverrunCause.UNKNOWN and periods.monitor.preemptions > 0)
+        if found is cause or not disturbed:
             return found is cause
     return False
 
 
 def test_page_faults_are_seen(periods: Periods) -> None:
     def touch() -> None:
-        pages = mmap.mmap(-1, 6 << 20)
-        pages.madvise(mmap.MADV_NOHUGEPAGE)
-        for at in range(0, len(pages), mmap.PAGESIZE):
-            pages[at] = 1
-        pages.close()
+        begun_ns = time.thread_time_ns()
+        while time.thread_time_ns() < begun_ns + 4 * PERIOD_NS:  # a fast processor needs more pages
+            pages = mmap.mmap(-1, 6 << 20)
+            pages.madvise(mmap.MADV_NOHUGEPAGE)
+            for at in range(0, len(pages), mmap.PAGESIZE):
+                pages[at] = 1
+            pages.close()
 
-    assert is_named(OverrunCause.PAGE_FAULT, lambda: periods.tick(touch))
+    assert is_named(periods, OverrunCause.PAGE_FAULT, lambda: periods.tick(touch))
     assert periods.monitor.page_faults > 1_000
 
 
 def test_a_garbage_collection_is_seen(periods: Periods) -> None:
     kept = [[[] for _ in range(10)] for _ in range(30_000)]
-    assert is_named(OverrunCause.GARBAGE_COLLECTION, lambda: periods.tick(lambda: void(gc.collect())))
+    assert is_named(
+        periods, OverrunCause.GARBAGE_COLLECTION, lambda: periods.tick(lambda: void(gc.collect()))
+    )
     del kept
 
 
 def test_a_state_that_comes_late_is_seen(periods: Periods) -> None:
-    assert is_named(OverrunCause.LATE_STATE, lambda: periods.tick(lambda: None, rest_s=0.004))
+    assert is_named(periods, OverrunCause.LATE_STATE, lambda: periods.tick(lambda: None, rest_s=0.004))
 
 
 def test_a_busy_processor_is_seen() -> None:
