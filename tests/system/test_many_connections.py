@@ -79,6 +79,7 @@ def test_connections_beyond_the_limit_are_refused(tmp_path: Path, folder: Path) 
     assert controller.stdout is not None
     try:
         said(controller.stdout, "ready")
+        said(plant.stdout, "connected")
         with Robot(endpoint=requests) as robot:
             robot.enable()
             for name, daemon in (("requests", controller), ("telemetry", controller), ("plant", plant)):
