@@ -28,7 +28,7 @@ pytestmark = pytest.mark.slow
 FRAMES = int(os.environ.get("LINKWORK_TEST_FRAMES", "30000"))
 """At each socket."""
 CONNECTIONS = 31
-WARM_UP = 10_000
+WARM_UP = 60_000
 """Frames at each socket before memory is measured."""
 GROWTH = 1.05
 TIMEOUT_S = 900 + FRAMES // 200
