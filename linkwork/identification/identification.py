@@ -24,7 +24,8 @@ from linkwork.multibody.coordinate_scales import reach_m
 Status = Literal["alone", "sum", "not excited"]
 
 NOISE_MODEL = 1.1
-"""Factor of all deviations, since the noise model is estimated too; from 50 simulated recordings each."""
+"""Factor of all deviations, since the noise model is estimated too; from six simulated recordings each of two
+machines."""
 _KNOWN = 0.2
 """Deviation, as a share of the usual size of a parameter, below which it is known."""
 _LEAST_MOTION = 0.02
