@@ -125,8 +125,9 @@ def check_agreement(machine: Machine, path: Path, walked: Walk) -> None:
     tied = dependent(machine.mechanism, path.coordinates[:count], walked.q[sample])
     said = [machine.mechanism.coordinate_names[i] for i in tied] or names
     value, unit = float(walked.missed[sample, place]), machine.coordinates[path.coordinates[place]].unit
+    who = f"{', '.join(said)} contradict each other" if len(said) > 1 else f"the constraints hold {said[0]}"
     text = (
-        f"{', '.join(said)} contradict each other at {walked.s[sample]:.3f} s (sample {sample}):"
+        f"{who} at {walked.s[sample]:.3f} s (sample {sample}):"
         f" {names[place]} is missed by {value:.4g} {unit}, {allowed[place]:g} {unit} is allowed. Leave one of"
         " them out, or say by `conflict` which of them yield"
     )

@@ -37,6 +37,8 @@ from linkwork.multibody.tree.rotations import move, wrapped
 from linkwork.multibody.workspace import Model, Workspace
 
 NEWTON_STEPS = 40
+JERK_ROUNDING = 1.4e-14
+"""Round-off of θ''' on a piece of 1 s, relative to θ: it comes from differences of the values at its ends."""
 TOO_FAST = 1e4
 """Speed of a joint at which a walk ends, rad/s or lengths of the machine per s."""
 LONGEST_STEP = 0.5
@@ -109,6 +111,9 @@ def walk_samples(
             goal[i], goal[k + i], goal[2 * k + i], goal[3 * k + i] = hermite(
                 words, values + piece[n] * stride + i, stride, k, order, length, offset[n]
             )
+            unsure = JERK_ROUNDING * abs(goal[i]) / (length * length * length)
+            jerk = goal[3 * k + i]
+            goal[3 * k + i] = math.copysign(max(0.0, abs(jerk) - unsure), jerk)
         ds = start + offset[n] - before if n > 0 else 0.0
         before = start + offset[n]
         w.clock[0] = began + before

@@ -37,6 +37,7 @@ def planned(machine: Machine, target: dict[str, float], running: GoalInMotion | 
 @settings(max_examples=5)
 @example(30, 1.0, 1.0, 1.0)
 @example(21, 1.0559661616258509, 2.0, 12.0)
+@example(35, 1.1941360559906624, 5.0, 19.88671875)
 @given(st.integers(1, 60), st.floats(0.1, 3.0), st.floats(0.1, 10.0), st.floats(0.1, 30.0))
 def test_a_move_in_motion_is_replaced_at_its_limits(
     tmp_path_factory: pytest.TempPathFactory, ticks: int, velocity: float, acceleration: float, jerk: float
