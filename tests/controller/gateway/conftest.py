@@ -93,7 +93,8 @@ class GatewayRig:
         text = text.replace(
             "command_timeout_periods: 20", "command_timeout_periods: 3000\n  peer_timeout_s: 2"
         )
-        text += "  loss_limit: 5000\n  loss_ratio_per_s: 1.0\n  lease_s: 4.0\n  orphan_timeout_s: 20\n"
+        lease_s = 20.0 if pace == "lockstep" else 4.0  # a planner that a busy computer starves takes seconds
+        text += f"  loss_limit: 5000\n  loss_ratio_per_s: 1.0\n  lease_s: {lease_s}\n  orphan_timeout_s: 20\n"
         self.config.write_text(text + comment)
         self.log = folder / "log"
         self.children: list[Child] = []
