@@ -40,7 +40,7 @@ def along_normal(m: Model, w: Workspace, contact: int, in_body: bool, reading: F
 
 
 class FeltForce(Struct):
-    """The arrays of `felt_by_model`: a workspace of its own, the motors' joints, and the contact.
+    """The arrays of `felt_by_model`: a separate workspace, the motors' joints, and the contact.
 
     gap: its coordinate; rest, one, motion (nv): scratch.
     """

@@ -93,7 +93,7 @@ def explore(
     until_failure: bool = False,
     progress: Progress = lambda _: None,
 ) -> Exploration:
-    """Run the sessions of these seeds, for at most so many seconds of wall time, or to the first failure."""
+    """Run the sessions of these seeds, up to a limit of wall time (s) or to the first failure."""
     found, begun = Exploration(explored), time.monotonic()
     work = Workload(explored.machine, faults=faults, kills=kills)
     for seed in seeds:

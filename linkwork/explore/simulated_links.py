@@ -6,6 +6,7 @@ that is gone is refused, as ZeroMQ refuses it.
 
 from __future__ import annotations
 
+import select
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
@@ -13,11 +14,13 @@ from typing import Any, Final
 from linkwork.explore.simulated_time import Inlet, SimulatedTime, wait_for
 from linkwork.protocol.codes import LATEST_DRAIN, Role
 
+LOOK_NS: Final = 1_000_000
+"""Between two looks at a descriptor of the computer, while a controller's end waits."""
 LINK_NS: Final = 50_000
 """Time that a message of the device link takes."""
 FAR_NS: Final = 10**18
 FIRST_DESCRIPTOR: Final = 1_000_000
-"""Simulated descriptors begin here: no process has so many files."""
+"""Number of the first simulated descriptor, above those of open files."""
 
 
 class DeviceNetwork:
@@ -115,8 +118,17 @@ class SimulatedControllerEnd:
         return newest, max(taken - 1, 0)
 
     def wait_beside(self, descriptor: int, timeout_ms: float) -> bool:
-        """Not simulated: only a loop in lockstep waits for an order."""
-        raise NotImplementedError
+        """Wait for a message, the end of the connection or the descriptor; return if that is readable.
+
+        The descriptor is the computer's own; each simulated millisecond it is looked at.
+        """
+        simulation = self._network.simulation
+        deadline_ns = simulation.now_ns + round(1e6 * timeout_ms)
+        while not (readable := bool(select.select([descriptor], [], [], 0.0)[0])):
+            if self.inlet.messages or self.ended or simulation.now_ns >= deadline_ns:
+                break
+            self.inlet.await_until(min(simulation.now_ns + LOOK_NS, deadline_ns))
+        return readable
 
     def connection_ended(self) -> bool:
         """Whether the plant has ended since `forget_connection`."""

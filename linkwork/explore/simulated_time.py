@@ -85,7 +85,7 @@ class SimulatedProcess:
             self._resume()
 
     def kill(self) -> None:
-        """End it. It runs no code of its own any longer."""
+        """End the process immediately, without running its clean-up code."""
         if self._simulation.current is not None:
             self._simulation.after(0, self.kill)
             return
@@ -151,7 +151,7 @@ class SimulatedClock:
         return self._simulation.now_ns - START_NS + UNIX_NS
 
     def sleep_until_ns(self, deadline_ns: int) -> None:
-        """Sleep until the instant, whatever messages arrive."""
+        """Sleep until the instant, also while messages arrive."""
         process = self._simulation.current
         assert process is not None, "only a process sleeps"
         while self._simulation.now_ns < deadline_ns:

@@ -163,7 +163,7 @@ def _reduced(
     size = np.linalg.norm(stacked * scale, axis=0)
     usual = float(np.median(size[inertial & (size > 0.0)])) if np.any(size[inertial]) else 1.0
     other = ~inertial & (size > 0.0)
-    scale[other] *= usual / size[other]  # friction and springs have units of their own
+    scale[other] *= usual / size[other]  # the units of friction and springs differ
     triangle, order = qr(stacked * scale, mode="r", pivoting=True)
     pivots = np.abs(np.diag(triangle))
     pivots = np.append(pivots / max(pivots.max(initial=0.0), 1e-300), 0.0)

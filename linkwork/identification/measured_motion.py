@@ -1,4 +1,4 @@
-"""A recorded motion on a uniform grid: measured joint positions and motor efforts, whatever wrote them."""
+"""A recorded motion on a uniform grid: measured joint positions and motor efforts, from any source."""
 
 from __future__ import annotations
 

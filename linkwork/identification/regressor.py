@@ -134,7 +134,7 @@ class Regressor:
         return found
 
     def known(self, q: npt.ArrayLike, v: npt.ArrayLike, time_s: float = 0.0) -> Floats:
-        """Return the effort (nv; N m or N) against what is not linear: applied forces, stops and contacts."""
+        """Return the effort (nv; N m or N) that balances applied forces, stops and contacts."""
         w = self._work
         if not self._has_known:
             return np.zeros(self.mechanism.nv)

@@ -15,6 +15,7 @@ import pytest
 from linkwork.explore.auditor import RULES
 from linkwork.explore.exploration import explore, shrink
 from linkwork.explore.session_run import Explored, run_session
+from linkwork.explore.simulated_links import DeviceNetwork, SimulatedControllerEnd
 from linkwork.explore.simulated_time import Inlet, SimulatedClock, SimulatedProcess, SimulatedTime
 from linkwork.explore.workload import ExploredSession, Step, Workload
 from linkwork.plant.device.watchdog import Watchdog
@@ -59,6 +60,28 @@ def test_a_process_waits_for_a_message_or_an_instant() -> None:
     time.run_until(begin + 20_000)
     assert told == [(400, "a"), (1400, None), (1500, "while it sleeps"), (10_000, "ended")]
     assert (process.status, process.alive) == (5, False)
+
+
+def test_a_controllers_end_waits_for_a_message_a_descriptor_or_an_instant() -> None:
+    time, told = SimulatedTime(), list[tuple[int, bool]]()
+    end, begin = SimulatedControllerEnd(DeviceNetwork(time)), time.now_ns
+    reader, writer = os.pipe()
+
+    def main() -> None:
+        for timeout_ms in (2.5, 10.0, 10.0):
+            found = end.wait_beside(reader, timeout_ms)
+            told.append(((time.now_ns - begin) // 100_000, found))
+            end.inlet.messages.clear()
+
+    SimulatedProcess(time, 1, main, lambda: None)
+    time.at(begin + 4_000_000, lambda: end.inlet.put(b"state"))
+    time.at(begin + 6_900_000, lambda: os.write(writer, b"order"))
+    try:
+        time.run_until(begin + 20_000_000)
+    finally:
+        os.close(reader)
+        os.close(writer)
+    assert told == [(25, False), (40, False), (70, True)]
 
 
 def test_a_suspended_process_runs_on_where_it_stood_and_a_killed_one_does_not() -> None:
