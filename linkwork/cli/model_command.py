@@ -27,7 +27,7 @@ def model(options: ModelOptions) -> None:
     """Run `linkwork model`."""
     machine = load(options.config)
     if options.identifiable and (options.assemblies or options.draw is not None):
-        raise Misuse("--identifiable cannot be combined with --assemblies or --draw")
+        raise Misuse("--identifiable is a list by itself: leave out --assemblies and --draw")
     if options.assemblies:
         _list_assemblies(machine, options.values, options.as_json, options.starts, options.seconds)
         return
