@@ -18,6 +18,10 @@ test *args:
 slow *args:
     {{python}} -m pytest -q -n 2 -m slow {{args}}
 
+# The default tests with examples of hypothesis that were never tried
+hunt *args:
+    {{python}} -m pytest -q -n 2 --dist worksteal --hypothesis-profile=random {{args}}
+
 # Kill and suspend processes at random; more by LINKWORK_CHAOS_TRIALS
 chaos *args:
     {{python}} -m pytest -m chaos -s {{args}}

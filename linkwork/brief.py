@@ -21,6 +21,10 @@ class Brief:
         more = ", …" if len(texts) > _MOST else ""
         return f"{type(self).__name__}({', '.join(texts[:_MOST])}{more})"
 
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002
+        """Show the same in notebooks, which would write every field of a dataclass."""
+        printer.text(repr(self))
+
 
 def _text(value: Any) -> str:
     """Return a value as short text, '' for one that says nothing in short."""

@@ -1,4 +1,8 @@
-"""What all tests share: no test asserts how long anything takes, so hypothesis does not either."""
+"""What all tests share: no test asserts how long anything takes, so hypothesis does not either.
+
+Hypothesis tries the same examples in each run, so that a change is judged by its own faults alone. `just hunt`
+tries others, as every night does.
+"""
 
 import os
 
@@ -8,5 +12,6 @@ from hypothesis import settings
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
-settings.register_profile("logic only", deadline=None)
-settings.load_profile("logic only")
+settings.register_profile("repeatable", deadline=None, derandomize=True)
+settings.register_profile("random", deadline=None)
+settings.load_profile("repeatable")

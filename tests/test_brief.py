@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from hypothesis.vendor.pretty import pretty
+
 import linkwork
 from linkwork.machine.loading import drawable
 from linkwork.recordings.recording import read_recording
@@ -26,3 +28,4 @@ def test_large_objects_have_one_short_line(tmp_path: Path) -> None:
         assert len(text) < 500, text
         assert "\n" not in text
     assert "q=<3 × " in repr(motion)
+    assert pretty(machine) == repr(machine)

@@ -99,7 +99,12 @@ def test_gains_and_the_pre_load(rig: Rig, robot: Robot) -> None:
 
 def test_a_payload_while_a_goal_runs_slows_it_down_or_changes_nothing(robot: Robot) -> None:
     assert robot.payload("tool", 0.2)["text"] == "0.2 kg at tool"
-    goal = paused(robot, way(1.2, 0.45))
+    trajectory = {
+        "coordinates": ["left", "right"],
+        "points": [{"time_from_start_s": 0.45, "positions": [1.2, HERE["right"]]}],
+        "tolerances": {name: {"path": 1.0} for name in HERE},  # a wrong payload moves the machine
+    }
+    goal = paused(robot, trajectory)
     assert robot.payload("tool", 0.3)["text"] == "0.3 kg at tool"
     told = robot.payload("tool", 20.0, com_m=(0.0, 0.05, 0.0))["text"]
     assert f"goal {goal.number} continues at 0." in told

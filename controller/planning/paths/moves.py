@@ -92,7 +92,21 @@ def path_to(machine: Machine, present: Present, target: Floats, slower: float = 
     values[:, 1] += missing * 6.0 * share * (1.0 - share) / end
     values[0, 0], values[0, 1] = theta, rate
     values[-1, 0], values[-1, 1] = target, 0.0
-    return Path(present.coordinates, knots, values, (0.0, float(end)))
+    path = Path(present.coordinates, knots, values, (0.0, float(end)))
+    return path if in_motion else path.stretched(_slower_for(knots, values, limits[:, 1]))
+
+
+def _slower_for(knots: Floats, values: Floats, most: Floats) -> float:
+    """Return the factor of time that keeps cubic pieces within accelerations (k): 1 where they are.
+
+    Pieces that were too short to be kept have been joined to others, which accelerate a little more.
+    """
+    length = np.diff(knots)[:, None]
+    way, rates = np.diff(values[:, 0], axis=0), values[:, 1]
+    first = (6.0 * way / length - 4.0 * rates[:-1] - 2.0 * rates[1:]) / length
+    last = (2.0 * rates[:-1] + 4.0 * rates[1:] - 6.0 * way / length) / length
+    share = float((np.maximum(np.abs(first), np.abs(last)) / most).max())
+    return math.sqrt(share) if share > 1.0 + _INSIDE else 1.0
 
 
 def _step(present: Present, target: Floats) -> Path:

@@ -92,8 +92,8 @@ def test_a_new_gateway_adopts_the_loop_of_a_dead_one(rig: Make) -> None:
     one.start_gateway()
     assert one.ready["adopted"]
     assert one.ready["loop_pid"] == loop
-    state = wait_for(lambda: (s := one.ask("state"))["state"] == "active" and s, "rest")
-    assert state["law"] == "hold"
+    state = wait_for(lambda: (s := one.ask("state"))["law"] == "hold" and s, "rest")
+    assert state["state"] == "active"
     result = next(result for result in state["results"] if result["goal"] == goal)
     assert result["code"] == ResultCode.LEASE_LOST
     held = state["q"]

@@ -27,6 +27,7 @@ def largest(path, order):
 
 @settings(max_examples=60)
 @given(positions, positions)
+@example((0.0, 0.0, 0.0, 0.06), (0.0, 0.0, 0.0, -1.192092896e-07))  # with a piece of 0.1 µs
 def test_a_move_from_rest_keeps_every_limit_and_ends_exactly(scara, here, there):
     present = Start.at_pose(scara, here).present(scara, JOINTS)
     path = path_to(scara, present, np.array(there))
