@@ -1,7 +1,7 @@
 """What all tests share: no test asserts how long anything takes, so hypothesis does not either.
 
-Hypothesis tries the same examples in each run, so that a change is judged by its own faults alone. `just hunt`
-tries others, as every night does.
+Hypothesis tries the same examples in each run, so that a change is judged by its own faults alone.
+`just hunt` tries others, as every night does.
 """
 
 import os
