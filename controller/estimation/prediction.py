@@ -27,8 +27,6 @@ used: half a period into the present hold. There a₁ is found by one step of Ne
 from __future__ import annotations
 
 from linkwork.arrays import Floats, Integers
-from linkwork.controller.estimation.applied_forces import act
-from linkwork.multibody import Workspace
 from linkwork.multibody.closure.elimination import rows_both_ways
 from linkwork.multibody.closure.rank import particular
 from linkwork.multibody.constraints.rows import constraint_rows
@@ -48,7 +46,15 @@ from linkwork.multibody.kernels.views import copy, fill
 from linkwork.multibody.linalg.linear import cholesky_solve
 from linkwork.multibody.steps.integrate import rk4
 from linkwork.multibody.tree.rotations import go
-from linkwork.multibody.workspace import Model
+from linkwork.multibody.workspace import Model, Workspace
+
+
+@part
+def act(w: Workspace, motor: Integers, sent: Floats, felt: Floats) -> None:
+    """`effort` := the forces felt (nv) and the efforts sent to the joints `motor`."""
+    copy(felt, w.effort)
+    for i in range(len(motor)):
+        w.effort[motor[i]] += sent[i]
 
 
 @part

@@ -49,8 +49,8 @@ WRITTEN: Final = frozenset(
 
 COMMANDS: Final = {
     "up": ("cli.options.start:UpOptions", "cli.group_commands:up"),
-    "down": ("cli.options.start:DownOptions", "cli.down_and_logs:down"),
-    "logs": ("cli.options.start:LogsOptions", "cli.down_and_logs:logs"),
+    "down": ("cli.options.start:DownOptions", "cli.group_commands:down"),
+    "logs": ("cli.options.start:LogsOptions", "cli.group_commands:logs"),
     "service": ("cli.options.start:ServiceOptions", "cli.group_commands:service"),
     "console": ("cli.options.start:ConsoleOptions", "cli.console_command:console"),
     "plant": ("plant.plant_options:PlantOptions", "plant.daemon.plant_daemon:plant"),

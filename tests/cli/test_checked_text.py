@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkwork.cli.checked_text import lines
+from linkwork.cli.motion_commands import lines
 from linkwork.controller.planning.checks.kinematic_check import share_of_range
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from linkwork.cli.app import build
-from linkwork.cli.checked_text import result_lines
+from linkwork.cli.motion_commands import result_lines
 from linkwork.cli.status_commands import positions
 from linkwork.demos import DEMOS
 from linkwork.display_units import in_display_units, shown
