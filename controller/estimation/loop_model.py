@@ -14,7 +14,6 @@ from linkwork.arrays import Floats, Integers
 from linkwork.controller.actuation.motor_allocation import motor_forces
 from linkwork.controller.actuation.motor_conditioning import FADING
 from linkwork.controller.estimation.assembly_mode import AssemblyModeMemory
-from linkwork.controller.estimation.contact_free import without_touch
 from linkwork.controller.estimation.estimate_quality import Quality
 from linkwork.controller.estimation.prediction import Prediction, foresee, predict
 from linkwork.controller.estimation.redundant_sensors import RedundantSensors, weights
@@ -27,7 +26,7 @@ from linkwork.multibody.dynamics.motion_basis import evaluate_motion
 from linkwork.multibody.kernels.compiling import kernel
 from linkwork.multibody.kernels.layout import RANK
 from linkwork.multibody.kernels.views import fill
-from linkwork.multibody.workspace import Model
+from linkwork.multibody.workspace import Model, touches
 
 FAR = 0.2
 """rad or typical lengths that the sensors may be from the last estimate when the machine is seen again;
@@ -35,6 +34,13 @@ beyond it the search begins in the initial pose.
 """
 STEPS, FIRST_STEPS = 5, 40
 """Most Newton steps of a tick, and of the first one, which may begin far away."""
+
+
+def without_touch(work: Workspace) -> Workspace:
+    """The workspace, in which stops and contacts do not push: where they are is not known so exactly."""
+    if touches(work):
+        work.held[0] = 1.0
+    return work
 
 
 @kernel

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.arrays import Floats
-from linkwork.controller.estimation.contact_free import without_touch
-from linkwork.controller.estimation.loop_model import LoopModel
+from linkwork.controller.estimation.loop_model import LoopModel, without_touch
 from linkwork.controller.exchange.orders import Adopt, LeaseLost, Order, Shutdown
 from linkwork.controller.exchange.records import Record, RecordLayout, layout_for
 from linkwork.controller.exchange.shared_memory import Shared

@@ -8,8 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from linkwork.client.connection import default_owner, find_controller
-from linkwork.client.waiting import patiently, reach
+from linkwork.client.connection import default_owner, find_controller, patiently, reach
 from linkwork.options import JsonOptions, command_options, option
 from linkwork.protocol.keys import ClientKeys, client_keys
 from linkwork.protocol.request_client import RequestClient

@@ -20,8 +20,8 @@ from linkwork.display_units import in_display_units
 from linkwork.protocol.endpoints import state_dir
 from linkwork.protocol.errors import NobodyThere
 from linkwork.recordings.fault_record import FaultRecord, fault_record
+from linkwork.recordings.recording import thinned
 from linkwork.recordings.signal_plot import draw_panels
-from linkwork.recordings.thinning import thinned
 from linkwork.terminal.failures import Misuse
 from linkwork.terminal.output import emit, say
 

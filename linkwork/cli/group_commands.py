@@ -16,7 +16,7 @@ from typing import IO, Final
 
 from linkwork.cli.options.start import DaemonsOptions, DownOptions, LogsOptions, ServiceOptions, UpOptions
 from linkwork.controller.controller_options import ControllerOptions
-from linkwork.launch.console_process import console_beside
+from linkwork.launch.daemons import console_beside
 from linkwork.launch.group import READY, Group, GroupFailed, GroupOptions, running_groups
 from linkwork.launch.output_log import follow_output, output_folder, output_path, read_output, recorded_groups
 from linkwork.launch.unit_files import RUNTIME_FOLDER, UnitOptions, unit_files, unit_names

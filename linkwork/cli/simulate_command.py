@@ -18,9 +18,8 @@ from linkwork.cli.options.files import SimulateOptions
 from linkwork.machine import Machine, load
 from linkwork.machine.nearest_name import listed
 from linkwork.machine.units import parse_assignment, parse_speed
-from linkwork.plant.offline.added_forces import parse_force, with_forces
 from linkwork.plant.offline.constraint_switching import parse_switch
-from linkwork.plant.offline.efforts import parse_effort
+from linkwork.plant.offline.efforts import parse_effort, parse_force, with_forces
 from linkwork.plant.offline.outputs import columns_of
 from linkwork.plant.offline.reaction_samples import ReactionRequest
 from linkwork.plant.offline.run import Balance, Motion

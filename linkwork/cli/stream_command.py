@@ -13,8 +13,8 @@ from typing import TextIO
 from linkwork.cli.options.operate import StreamOptions
 from linkwork.cli.robot_connection import robot_of
 from linkwork.client.goal import GoalFailed
-from linkwork.client.leader import follow_leader, positions_of
 from linkwork.client.robot import Robot
+from linkwork.client.stream import follow_leader, positions_of
 from linkwork.terminal.failures import DONE, GOAL_FAILED, Misuse
 from linkwork.terminal.output import emit, say
 

@@ -22,10 +22,9 @@ from contextlib import nullcontext
 from types import TracebackType
 from typing import Any, Self, cast
 
-from linkwork.client.connection import default_owner, find_controller, telemetry_endpoint
+from linkwork.client.connection import default_owner, find_controller, patiently, reach, telemetry_endpoint
 from linkwork.client.goal import Goal, GoalFailed
 from linkwork.client.stream import MOST_UNANSWERED, Stream
-from linkwork.client.waiting import patiently, reach
 from linkwork.protocol.codes import Pace, RequestCode
 from linkwork.protocol.errors import NobodyThere, RequestError, spelled
 from linkwork.protocol.keys import ClientKeys

@@ -20,7 +20,7 @@ from linkwork.console.recording_player import Player, PlayerLink
 from linkwork.console.scene_content import mesh_file
 from linkwork.console.state_words import channel_units
 from linkwork.display_units import CHOICE, UNITS
-from linkwork.recordings.thinning import thinned
+from linkwork.recordings.recording import thinned
 
 _MOST_HAPPENINGS: Final = 2000
 """Of one recording, on the time line and in the list."""

@@ -18,8 +18,7 @@ from linkwork.controller.exchange.records import CHANNELS, layout_for
 from linkwork.demos.demo import Demo, DemoStep, Stage
 from linkwork.demos.demo_figures import DemoRun, recorded
 from linkwork.demos.demo_options import DemoOptions
-from linkwork.launch.console_process import console_beside
-from linkwork.launch.daemons import Rig, stamp
+from linkwork.launch.daemons import Rig, console_beside, stamp
 from linkwork.machine import Machine, load
 from linkwork.machine.catalogue import shipped, shipped_path
 from linkwork.machine.loading import name_in

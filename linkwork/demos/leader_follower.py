@@ -15,7 +15,7 @@ import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.client.goal import Goal
-from linkwork.client.leader import follow_leader
+from linkwork.client.stream import follow_leader
 from linkwork.demos.demo import Demo, DemoStep, MeasuredPart, Stage, home, move
 from linkwork.demos.demo_figures import DemoRun, tracking_figures
 from linkwork.demos.demo_picture import DemoPicture

@@ -1,21 +1,23 @@
 """Private plant and controller daemons: start, wait until ready, and end without leftovers.
 
-They use a private runtime folder, so that any number of rigs run side by side.
+They use a private runtime folder, so that any number of rigs run side by side. A console may run beside them.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import select
 import shutil
 import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Self
+from typing import IO, Any, Final, Self
 
 from linkwork.protocol.endpoints import MachineEndpoints, runtime_dir
 from linkwork.protocol.errors import NobodyThere
@@ -27,6 +29,8 @@ START_S = 120.0
 _STOP_S = 20.0
 _BRAKE_S = 3.0
 _LOOK_S = 0.05
+_READY_WITHIN_S: Final = 30.0
+_ENDS_WITHIN_S: Final = 4.0
 
 
 class RigFailed(Exception):
@@ -191,3 +195,26 @@ def daemon_argv(role: str, words: Sequence[str]) -> list[str]:
 def stamp() -> str:
     """A name for a run: date, time and process."""
     return f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
+
+
+@contextmanager
+def console_beside(words: Sequence[str], *, wait: bool = False) -> Iterator[None]:
+    """Run `linkwork console` with these words in a process, until the block ends.
+
+    It prints its address on standard error. wait: the block begins only when the page can be opened.
+    """
+    argv = [sys.executable, "-m", "linkwork", "console", *words, "--lifeline"]
+    reading, writing = os.pipe()
+    with os.fdopen(reading, "rb") as said:
+        try:
+            child = Child.start(argv, stdout=writing if wait else sys.stderr.fileno())
+        finally:
+            os.close(writing)
+        try:
+            if wait and select.select([said], [], [], _READY_WITHIN_S)[0]:
+                sys.stderr.write(said.readline().decode())
+                sys.stderr.flush()
+            yield
+        finally:
+            child.stop(_ENDS_WITHIN_S)
+            child.close()

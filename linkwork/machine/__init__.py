@@ -15,11 +15,10 @@ if TYPE_CHECKING:
     from linkwork.machine.loading import check, given_state_of, load, load_with_problems, name_in
     from linkwork.machine.problems import MachineError, Problem
     from linkwork.machine.sections.json_schema import schema
-    from linkwork.machine.sections.limits import Limits
+    from linkwork.machine.sections.limits import Limits, Tolerances
     from linkwork.machine.sections.motors import Motor
     from linkwork.machine.sections.sensors import Sensor
     from linkwork.machine.sections.settings import ControllerSettings, PlantSettings
-    from linkwork.machine.sections.tolerances import Tolerances
 
 __all__ = [
     "load",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,21 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.brief import Brief
-from linkwork.machine.fingerprints import fingerprint
 from linkwork.machine.frames import MovingFrame
 from linkwork.machine.problems import Problem
 from linkwork.machine.sections.bounds import PayloadBounds, Region
 from linkwork.machine.sections.drivers import DriverSettings
 from linkwork.machine.sections.force_sensors import ForceSensor
 from linkwork.machine.sections.force_settings import ForceRow, force_rows
-from linkwork.machine.sections.limits import Limits
+from linkwork.machine.sections.limits import Limits, Tolerances
 from linkwork.machine.sections.motors import Motor
 from linkwork.machine.sections.scene_section import Scene
 from linkwork.machine.sections.sensors import Sensor
-from linkwork.machine.sections.settings import ControllerSettings, PlantSettings, PreloadLimit
+from linkwork.machine.sections.settings import ControllerSettings, PlantSettings, PreloadLimit, TwinSettings
 from linkwork.machine.sections.signal_section import Signal
-from linkwork.machine.sections.tolerances import Tolerances
-from linkwork.machine.sections.twin_section import TwinSettings
 from linkwork.machine.visuals import VisualShape
 from linkwork.machine.yaml_document import Document
 from linkwork.multibody.constraints import Constraint
@@ -35,6 +34,26 @@ from linkwork.multibody.mechanism import Mechanism
 
 if TYPE_CHECKING:
     from linkwork.multibody.workspace import Workspace
+
+
+def fingerprint(data: Any) -> str:
+    """Return the hex SHA-256 of plain data, dataclasses and arrays, independent of the order of keys."""
+    text = json.dumps(_plain(data), sort_keys=True, separators=(",", ":"), allow_nan=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _plain(data: Any) -> Any:
+    if is_dataclass(data) and not isinstance(data, type):
+        return {field.name: _plain(getattr(data, field.name)) for field in fields(data)}
+    if isinstance(data, dict):
+        return {str(key): _plain(value) for key, value in data.items()}
+    if isinstance(data, np.ndarray):
+        return _plain(data.tolist())
+    if isinstance(data, (list, tuple)):
+        return [_plain(value) for value in data]
+    if isinstance(data, (float, np.floating)):
+        return float(data) + 0.0
+    return data
 
 
 @dataclass(frozen=True)

@@ -34,8 +34,7 @@ from linkwork.machine.checks.rank_gap import rank_warnings
 from linkwork.machine.checks.references import check_references
 from linkwork.machine.checks.schema_validation import validate
 from linkwork.machine.checks.setting_checks import check_motor_settings
-from linkwork.machine.description import LoadLimit, Machine
-from linkwork.machine.fingerprints import fingerprint
+from linkwork.machine.description import LoadLimit, Machine, fingerprint
 from linkwork.machine.frames import moving_frames
 from linkwork.machine.nearest_name import nearest
 from linkwork.machine.problems import MachineError, Problem, refuse

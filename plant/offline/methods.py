@@ -27,8 +27,7 @@ from linkwork.multibody.steps.step import MINIMAL as MINIMAL_COORDINATES
 from linkwork.multibody.taylor import SingularStep, StepTooLong, TaylorStepper
 from linkwork.multibody.taylor.conversion import TreeConversion, efforts_of, maximal_model_of
 from linkwork.multibody.workspace import Model, Workspace, touches
-from linkwork.plant.offline.assembled_run import AssembledSteps
-from linkwork.plant.offline.reference_run import ReferenceSteps
+from linkwork.plant.offline.reference_run import AssembledSteps, ReferenceSteps
 from linkwork.plant.offline.run_kernels import POSITION, look, steps
 
 OWN_STEPS: Final = ("minimal", "taylor")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from linkwork import Robot
-from linkwork.client import waiting as patience
+from linkwork.client import connection as patience
 from linkwork.protocol.codes import RequestCode
 from linkwork.protocol.endpoints import MachineEndpoints, claim
 from linkwork.protocol.errors import NobodyThere, RequestError

@@ -23,7 +23,7 @@ from linkwork.console.recorded_motion import RecordedMotion
 from linkwork.console.recording_player import MotionPair, Player
 from linkwork.console.recording_service import RecordingService
 from linkwork.launch.daemons import Rig
-from linkwork.recordings.thinning import thinned
+from linkwork.recordings.recording import thinned
 from tests.command import linkwork
 from tests.console.accessibility import beyond_keyboard, faint_texts, nameless_controls
 from tests.console.browsing import UNDRAWN, Watched, chromium, console, console_of, playwright, screenshot

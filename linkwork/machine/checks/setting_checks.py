@@ -10,7 +10,7 @@ from linkwork.machine.checks.unknown_names import unknown, unknown_keys
 from linkwork.machine.problems import Problem
 from linkwork.machine.sections.drivers import DriverSensor, channels
 from linkwork.machine.sections.file import MachineFile
-from linkwork.machine.sections.tolerances import Tolerances
+from linkwork.machine.sections.limits import Tolerances
 from linkwork.machine.yaml_document import Document
 
 

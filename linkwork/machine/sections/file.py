@@ -20,10 +20,9 @@ from linkwork.machine.sections.joint_types import Joint, mark_kinds
 from linkwork.machine.sections.motors import Motor
 from linkwork.machine.sections.scene_section import SceneSpec
 from linkwork.machine.sections.sensors import Sensor
-from linkwork.machine.sections.settings import ControllerSettings, PlantSettings
+from linkwork.machine.sections.settings import ControllerSettings, PlantSettings, TwinSettings
 from linkwork.machine.sections.signal_section import Signal
 from linkwork.machine.sections.tasks import Task
-from linkwork.machine.sections.twin_section import TwinSettings
 from linkwork.multibody.kernels.layout import ROUNDING
 
 

@@ -18,9 +18,8 @@ from linkwork.multibody.constraints import (
 )
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import Joint, ModelError
-from linkwork.multibody.taylor.connections import Connection, JointFrame
 from linkwork.multibody.taylor.stepper import TaylorStepper
-from linkwork.multibody.taylor.taylor_model import MaximalModel
+from linkwork.multibody.taylor.taylor_model import Connection, JointFrame, MaximalModel
 from linkwork.multibody.tree import orientations, quaternions
 
 _CLOSURES: dict[type[Constraint], str] = {
