@@ -80,7 +80,7 @@ class OrderOutbox:
             else:
                 rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack("i", lifeline))
                 self._socket.sendmsg([order.pack()], [rights])
-        except (BlockingIOError, ConnectionRefusedError):
+        except OSError:  # its queue is full, or it is gone: refused once, not connected from then on
             return False
         return True
 

@@ -92,7 +92,8 @@ def test_sending_to_nobody_says_so(path: Path) -> None:
     inbox = OrderInbox(path)
     assert outbox.send(Stop(id=1))
     inbox.close()
-    assert not outbox.send(Stop(id=1))
+    for _ in range(3):  # the kernel's error is another one from the second time on
+        assert not outbox.send(Stop(id=1))
     outbox.close()
 
 
