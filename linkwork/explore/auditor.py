@@ -52,6 +52,8 @@ RULES: Final[Mapping[str, str]] = {
 """Invariants by name."""
 REACTION_NS: Final = 25_000_000
 LEASE_MARGIN_NS: Final = 100_000_000
+BATCH: Final = 64
+"""Records that are checked at once."""
 WATCH_NS: Final = 10_000_000
 """Time between two looks of the auditor at records and processes."""
 UNLEASED_NS: Final = 60_000_000
@@ -223,10 +225,16 @@ class Auditor:
         self.read()
         self._shared = None
 
-    def read(self) -> None:
-        """Check the records that have been written since the last call."""
+    def read(self, least: int = 1) -> None:
+        """Check the records that have been written since the last call, from a number of them on."""
         shared = self._shared
         if shared is None:
+            return
+        waiting = shared.head - self._since
+        if waiting < least:
+            if waiting:
+                newest, _, _ = shared.read_records(shared.head - 1)
+                self.latest = newest.view(self.world.layout.dtype)[0, 0]
             return
         words, first, lost = shared.read_records(self._since)
         self._since = first + len(words)
@@ -239,13 +247,13 @@ class Auditor:
         self.records.append(table)
         self.ticks += len(table)
         self.latest = table[-1]
-        self.checks.check(table)
+        self.checks.check(words)
 
     # Looks at the processes.
 
     def look(self) -> None:
         """Check records and processes; called every `WATCH_NS`."""
-        self.read()
+        self.read(BATCH)
         world, now = self.world, self.world.simulation.now_ns
         for error in world.failures:
             self.fail("process", f"{type(error).__name__}: {error}")
@@ -337,6 +345,7 @@ class Auditor:
 
     def finish(self) -> None:
         """Check what must have come by the end of the session."""
+        self.read()
         for question in self._questions.values():
             self.fail("answer", f"`{question.method}` of {question.client.decode()} has no answer")
         for goal in self._accepted:

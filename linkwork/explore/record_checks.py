@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.controller.estimation.sensor_estimate import Estimator
+from linkwork.controller.exchange.records import layout_for
 from linkwork.controller.supervision.brakes import Phase
 from linkwork.controller.supervision.state_machine import State
 from linkwork.machine import Machine
@@ -25,7 +26,7 @@ OVERSPEED: Final = 1.25
 LIMIT_SLACK: Final = 1e-3
 """Share of a velocity limit, and distance beyond a position limit (rad or m), at which a fault is raised."""
 _ROUND_OFF: Final = 1e-9
-_ENABLED: Final = (State.ACTIVE, State.STOPPING)
+_ACTIVE, _STOPPING = int(State.ACTIVE), int(State.STOPPING)
 TRANSITIONS: Final = {
     "unconfigured": "inactive fault estop",
     "inactive": "active fault estop",
@@ -49,10 +50,11 @@ class RecordChecks:
     """
 
     def __init__(self, machine: Machine, fail: Callable[[str, str], None]) -> None:
+        self._dtype = layout_for(machine).dtype
         self._fail, self._loss_limit = fail, machine.controller.loss_limit
         self.asked: Counter[str] = Counter()
         self.seen: Counter[str] = Counter()
-        self._last: np.void | None = None
+        self._last: NDArray[np.float64] | None = None
         joints, motors = machine.joints, machine.motors
         self._most_effort = np.array([motor.max_effort for motor in motors]) * (1.0 + _ROUND_OFF)
         rates = np.array([motor.max_effort_rate for motor in motors])
@@ -73,13 +75,14 @@ class RecordChecks:
         """The records of another loop come next."""
         self._last = None
 
-    def check(self, table: NDArray[Any]) -> None:
-        """Check a batch of records, which follow those of the last call."""
-        whole = table if self._last is None else np.concatenate([[self._last], table])
-        self._last = table[-1]
+    def check(self, words: NDArray[np.float64]) -> None:
+        """Check a batch of records (n, words), which follow those of the last call."""
+        both = words if self._last is None else np.concatenate([self._last, words])
+        self._last = words[-1:]
+        table, whole = (rows.view(self._dtype)[:, 0] for rows in (words, both))
         self._check_transitions(whole)
         self._check_faults(whole)
-        enabled = np.isin(table["state"], _ENABLED)
+        enabled = (table["state"] == _ACTIVE) | (table["state"] == _STOPPING)
         self._first("braked", table, ~enabled & (table["mode"] != Mode.BRAKE), "mode")
         self._first("loss", table, enabled & (table["lost_in_a_row"] > self._loss_limit), "lost_in_a_row")
         for name in ("effort", "q", "v"):

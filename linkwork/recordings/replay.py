@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linkwork.arrays import Floats
 from linkwork.controller.exchange.orders import Order, StartGoal
@@ -86,7 +87,7 @@ def replay(
     table = recording.table
     compared = _check(recording, layout)
     alike = _alike(table.dtype, layout)
-    streams = "set_point" in (table.dtype.names or ())
+    streams, given = "set_point" in (table.dtype.names or ()), _Given(table)
     for done, row in enumerate(table):
         if int(row["tick"]) == 0:  # a loop begins: the first, or one that replaces a loop that ended
             first = done
@@ -101,7 +102,7 @@ def replay(
             return Replayed(done, None, f"the records of ticks {missing} are missing")
         if done % 1000 == 0:
             progress(done, len(table))
-        _give(inputs, row)
+        given.put(inputs, done, row)
         order, why = _order(recording, row)
         if why:
             return Replayed(done, None, f"tick {done}: {why}")
@@ -189,21 +190,28 @@ def _alike(recorded: np.dtype[Any], layout: RecordLayout) -> int:
     return size if there == wide else 0
 
 
-def _give(inputs: Inputs, row: np.void) -> None:
-    names = row.dtype.names or ()
-    for name in ARRAYS:
-        if name in names:
+class _Given:
+    """The inputs in a recording's rows."""
+
+    def __init__(self, table: NDArray[Any]) -> None:
+        wide = {name for name in table.dtype.names or () if table.dtype[name].itemsize}
+        self._plain = table[list(PLAIN)]
+        self._arrays = [name for name in ARRAYS if name in wide]
+        self._motors, self._switches = MOTORS[0] in wide, "closed" in wide
+
+    def put(self, inputs: Inputs, at: int, row: np.void) -> None:
+        """Write the inputs of row `at`."""
+        for name, value in zip(PLAIN, self._plain[at].item(), strict=True):
+            setattr(inputs, name, value)
+        inputs.fresh, inputs.connected = bool(inputs.fresh), bool(inputs.connected)
+        for name in self._arrays:
             getattr(inputs, name)[:] = row[name]
-    inputs.time_s, inputs.loss_ratio = float(row["time_s"]), float(row["loss_ratio"])
-    inputs.fresh, inputs.connected = bool(row["fresh"]), bool(row["connected"])
-    inputs.device_tick, inputs.lost_total = int(row["device_tick"]), int(row["lost_total"])
-    inputs.lost_in_a_row = int(row["lost_in_a_row"])
-    inputs.device_status, inputs.device_fault = int(row["device_status"]), int(row["device_fault"])
-    if MOTORS[0] in names:
-        inputs.motors[:] = [row[name] for name in MOTORS]
-        inputs.motors_told = True
-    if "closed" in names:
-        _give_switch(inputs, row)
+        if self._motors:
+            for into, name in zip(inputs.motors, MOTORS, strict=True):
+                into[:] = row[name]
+            inputs.motors_told = True
+        if self._switches:
+            _give_switch(inputs, row)
 
 
 def _give_switch(inputs: Inputs, row: np.void) -> None:

@@ -18,6 +18,8 @@ _SUB = 1 << _SUB_BITS
 _OCTAVES = 42
 _BINS = _SUB * (_OCTAVES - _SUB_BITS + 1)
 _CEILING_NS = (1 << _OCTAVES) - 1
+_FEW = 64
+"""Below so many durations, adding them one by one is faster than through arrays."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,9 @@ class Histogram:
 
     def add_all(self, durations_ns: NDArray[np.int64]) -> None:
         """Count many durations (n) at once, each an integer of ns."""
-        if not len(durations_ns):
+        if len(durations_ns) < _FEW:
+            for duration_ns in durations_ns.tolist():
+                self.add(duration_ns)
             return
         values = np.clip(durations_ns, 0, _CEILING_NS)
         shifts = np.maximum(np.frexp(values.astype(np.float64))[1] - (_SUB_BITS + 1), -1)

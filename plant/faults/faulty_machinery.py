@@ -188,6 +188,8 @@ class FaultyMachinery:
     def _set_outputs(self) -> None:
         """Give the machine within the outputs that were set, through their faults."""
         driven = self.driven_outputs
+        if not len(driven):
+            return
         driven[:] = self.measured.outputs
         for falsify in self.switching:
             falsify()

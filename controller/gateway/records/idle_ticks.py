@@ -22,14 +22,14 @@ IDLE_SCHEMA: Final = "int64 first\nint64 ticks\nuint8[] differences\n"
 _HEAD: Final = struct.Struct("<4sqqI")
 _CDR_LITTLE_ENDIAN: Final = b"\0\1\0\0"
 _WORD_BYTES: Final = 8
-_MOVING: Final = (State.ACTIVE, State.STOPPING)
+_ACTIVE, _STOPPING = int(State.ACTIVE), int(State.STOPPING)
 
 
 def idle(words: NDArray[np.float64], layout: RecordLayout) -> NDArray[np.bool_]:
     """Return which records (n, words) are of a braked machine, or of a loop without a plant, as (n,)."""
     integers, at = words.view(np.int64), layout.offsets
     state, connected = integers[:, at["state"]], integers[:, at["connected"]] != 0
-    braked = (integers[:, at["phase"]] == int(BRAKED)) & ~np.isin(state, _MOVING)
+    braked = (integers[:, at["phase"]] == int(BRAKED)) & (state != _ACTIVE) & (state != _STOPPING)
     found: NDArray[np.bool_] = braked & ((state != State.UNCONFIGURED) | ~connected)
     return found
 

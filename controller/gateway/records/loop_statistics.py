@@ -20,7 +20,7 @@ WINDOW = 10_000
 """Ticks over which phases and overruns are reported beside those since the start."""
 PAUSE_NS = 500_000_000
 """Longest interval that counts as a period: lockstep time may stop between two ticks."""
-_UNEXPLAINED = (OverrunCause.UNKNOWN, OverrunCause.LATE_WAKE)
+_UNKNOWN, _LATE_WAKE = int(OverrunCause.UNKNOWN), int(OverrunCause.LATE_WAKE)
 
 
 class PhaseStatistics:
@@ -93,7 +93,7 @@ class LoopStatistics:
         reports this in a file that the loop does not read.
         """
         causes = words.view(np.int64)[:, self._overrun]
-        unexplained = np.isin(causes, _UNEXPLAINED)
+        unexplained = (causes == _UNKNOWN) | (causes == _LATE_WAKE)
         if unexplained.any() and self._stolen.grew():
             causes[unexplained] = OverrunCause.STOLEN
         self._stolen.refresh(time.monotonic_ns())

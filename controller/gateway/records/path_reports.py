@@ -142,7 +142,10 @@ class PathReports:
 
     def track(self, table: NDArray[Any]) -> None:
         """Take all records (n) of a batch, for the durations and largest errors of goals."""
-        active = np.isin(table["goal_status"], _UNDER_WAY)
+        status = table["goal_status"]
+        active = (status >= min(_UNDER_WAY)) & (status <= max(_UNDER_WAY))
+        if not active.any():
+            return
         for goal in np.unique(table["goal_id"][active]).tolist():
             rows = table[active & (table["goal_id"] == goal)]
             error = np.abs(rows["reference"] - rows["coordinate"])
