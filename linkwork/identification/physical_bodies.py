@@ -22,6 +22,10 @@ FILE_UNCERTAINTY = 0.5
 """Standard deviation of ln P of the file's bodies: about half of each mass and inertia."""
 _FLOOR = 3e-3
 """Least ∫ x² dm of a body along any axis, as a share of m r², r its size."""
+_LEAST_SIZE = 0.5
+"""Least radius of the size limit, as a share of the machine's usual length."""
+_OF_BALL = np.sqrt(5.0 / 3.0)
+"""Radius of a solid ball over the root mean square distance of its mass from the centre."""
 _PLACES = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)]
 _SYMMETRIC = np.triu_indices(4)
 _WEIGHTS = np.where(_SYMMETRIC[0] == _SYMMETRIC[1], 1.0, np.sqrt(2.0))
@@ -65,19 +69,25 @@ def ten_parameters(pseudo: Floats) -> Floats:
 
 
 def body_size(mechanism: Mechanism, body: str) -> tuple[Floats, float]:
-    """Return centre (3) and radius (m) of a ball around what the file places on a body: its size limit."""
+    """Return centre (3) and radius (m) of a ball around what the file places on a body: its size limit.
+
+    Its mass, as the file has it, lies inside too: a body may have a single joint and point at one place.
+    """
     places = [np.zeros(3)]
     places += [np.asarray(each.at_m) for each in mechanism.joints if each.parent == body]
     places += [np.asarray(each.at_m) for each in mechanism.points if each.body == body]
     for constraint in mechanism.constraints:
         frames = [getattr(constraint, side, None) for side in ("a", "b")]
         places += [np.asarray(each.at_m) for each in frames if isinstance(each, Frame) and each.body == body]
-    places += [np.asarray(each.com_m) for each in mechanism.bodies if each.name == body]
-    points = np.array(places)
+    own = next(each for each in mechanism.bodies if each.name == body)
+    com = np.asarray(own.com_m)
+    points = np.array([*places, com])
     centre = 0.5 * (points.min(axis=0) + points.max(axis=0))
     radius = float(np.linalg.norm(points - centre, axis=1).max())
-    least = 0.1 * reach_m(mechanism) / max(1, len(mechanism.bodies))
-    return centre, 1.5 * max(radius, least)
+    about_com = 0.5 * float(np.trace(np.asarray(own.inertia_kg_m2))) / own.mass_kg if own.mass_kg else 0.0
+    mass_radius = np.sqrt(about_com + float((com - centre) @ (com - centre)))
+    least = _LEAST_SIZE * reach_m(mechanism) / max(1, len(mechanism.bodies))
+    return centre, 1.5 * max(radius, _OF_BALL * float(mass_radius), least)
 
 
 def _divergence_root(s: Floats) -> Floats:

@@ -1,0 +1,91 @@
+"""Bodies that exist are found where they exist; simulated machines are not called wrong."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks.identify_campaign import (
+    MACHINES,
+    changed_truth,
+    needed_efforts,
+    results,
+    summary,
+    true_motion,
+)
+from linkwork.identification.base_parameters import structural_base_parameters
+from linkwork.identification.physical_bodies import body_size, physical_fit, pseudo_inertia
+from linkwork.identification.regressor import Regressor
+from linkwork.machine import load
+from linkwork.multibody import Mechanism
+from tests.identification.excited import true_efforts
+
+
+def own_values(mechanism: Mechanism) -> dict[str, float]:
+    regressor = Regressor(mechanism)
+    return dict(zip((each.name for each in regressor.parameters), regressor.values, strict=True))
+
+
+@pytest.fixture(scope="module", params=MACHINES)
+def machine(request):
+    return load(request.param)
+
+
+@pytest.fixture(scope="module")
+def base(machine):
+    return structural_base_parameters(machine)
+
+
+def test_the_bodies_of_the_file_are_within_their_size_limit(machine):
+    mechanism = machine.mechanism
+    own = own_values(mechanism)
+    for body in mechanism.bodies:
+        ten = np.array([value for name, value in own.items() if name.rpartition(".")[0] == body.name])[:10]
+        centre, radius = body_size(mechanism, body.name)
+        pseudo = pseudo_inertia(ten)
+        about = np.trace(pseudo[:3, :3]) - 2.0 * centre @ ten[1:4] + ten[0] * centre @ centre
+        assert about <= ten[0] * radius**2
+
+
+@settings(max_examples=4, deadline=None)
+@given(seed=st.integers(0, 1000))
+def test_bodies_that_exist_explain_their_own_parameters(machine, base, seed: int):
+    rng = np.random.default_rng(seed)
+    own = own_values(changed_truth(machine, true_motion(machine, rng, seconds=0.1), rng))
+    values = base.matrix @ np.array([own[each.name] for each in base.parameters])
+    file = base.matrix @ np.array([each.value for each in base.parameters])
+    precise = np.diag(1000.0 / np.maximum(np.abs(file), 0.1 * np.abs(file).max()))
+    found = physical_fit(
+        machine.mechanism, base.parameters, base.matrix, values, precise, np.ones(len(base.parameters))
+    )
+    assert found.misfit < 1.0
+
+
+def test_the_campaigns_efforts_are_those_of_another_formulation(machine):
+    if machine.mechanism.nq > machine.mechanism.nv:
+        pytest.skip("the other formulation has no ball joints")
+    rng = np.random.default_rng(0)
+    motion = true_motion(machine, rng, seconds=0.05)
+    truth = changed_truth(machine, motion, rng)
+
+    class Along:
+        def __init__(self) -> None:
+            self.places = [machine.mechanism.joint_index(name) for name in motion.joints]
+
+        def at(self, t: float):
+            k = int(np.argmin(np.abs(motion.time_s - t)))
+            return tuple(each[k, self.places] for each in (motion.q, motion.v, motion.vdot))
+
+    q, efforts = true_efforts(machine, truth, Along(), motion.time_s)
+    assert q == pytest.approx(motion.q, abs=1e-9)
+    assert needed_efforts(machine, truth, motion) == pytest.approx(efforts, rel=1e-6, abs=1e-8)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("with_stribeck", [False, True])
+@pytest.mark.parametrize("name", MACHINES)
+def test_verdicts_hold_for_simulated_machines(name: str, with_stribeck: bool):
+    found = summary(list(results([name], range(3), with_stribeck=with_stribeck, state=None)))
+    assert found["model_errors"] == (1.0 if with_stribeck else 0.0)
+    if not with_stribeck:
+        assert found["within_3_sigma"] > 0.95
