@@ -3,11 +3,12 @@
     python -m benchmarks.identify_campaign [--machines scara five_bar platform_3rrs delta] [--seeds 50]
         [--first 0] [--stribeck] [--state FILE] [--json]
 
-A seed draws masses (± 30 %), centres of mass (± 20 mm), friction and two motions of 10 s at 500 Hz: one to
-identify from, one to predict. Coulomb and viscous friction of motors are 5 to 15 % of each motor's own rms, those
-of passive joints a twentieth of that. Positions are encoder counts. The efforts, one tick late, have noise of
-2 % of each motor's rms, white for even seeds and correlated over 30 ms for odd ones. With --stribeck the motors'
-friction also rises at low speed, by half to all of the Coulomb friction, which the model does not describe.
+A seed draws masses (± 30 %), centres of mass (± 20 mm), friction and two motions of 10 s at 500 Hz: one
+to identify from, one to predict. Coulomb and viscous friction of motors are 5 to 15 % of each motor's own
+rms, those of passive joints a twentieth of that. Positions are encoder counts. The efforts, one tick late,
+have noise of 2 % of each motor's rms, white for even seeds and correlated over 30 ms for odd ones. With
+--stribeck the motors' friction also rises at low speed, by half to all of the Coulomb friction, which the
+model does not describe.
 
 Efforts are inverse dynamics along the motion, at poses that close the loops to 1e-11: what the plant's motors
 have to give. A seed that is in the state file is not repeated. On two processors a machine needs some five
