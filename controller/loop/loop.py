@@ -27,7 +27,7 @@ from linkwork.multibody import Workspace
 from linkwork.multibody.dynamics.other_formulations import constrained_forward_dynamics
 from linkwork.multibody.kernels.layout import ORDINARY
 from linkwork.multibody.mechanism import Mechanism
-from linkwork.multibody.reactions.reaction_memory import COLUMNS
+from linkwork.multibody.reactions.reaction_kernels import COLUMNS
 from linkwork.multibody.reactions.reactions import ReactionTable
 from linkwork.protocol.codes import Pace
 from linkwork.timing.children import Lifeline

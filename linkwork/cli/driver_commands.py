@@ -8,8 +8,7 @@ from linkwork.cli.options.files import CheckControllerOptions, CheckDriverOption
 from linkwork.diagnostics.conformance.exercises import ControllerExercises
 from linkwork.machine import load
 from linkwork.plant.drivers.checking import DriverCheck, MovingExamination
-from linkwork.plant.drivers.driver import Setup
-from linkwork.plant.drivers.driver_lookup import NoDriver, find_driver, read_options
+from linkwork.plant.drivers.driver import NoDriver, Setup, find_driver, read_options
 from linkwork.plant.drivers.findings import ExerciseVerdict, Finding
 from linkwork.protocol.endpoints import MachineEndpoints, claim
 from linkwork.terminal.failures import DONE, GOAL_FAILED, Misuse

@@ -15,9 +15,8 @@ from linkwork.launch.daemons import stamp
 from linkwork.machine import Machine, MachineError, shipped
 from linkwork.protocol.errors import EndpointError
 from linkwork.protocol.sockets import DeviceClient
-from linkwork.rig.report.compare import NoReport, differences, read_report
 from linkwork.rig.report.report_data import BAD, VERDICTS, RigReport
-from linkwork.rig.report.report_files import ReportFiles, write_index
+from linkwork.rig.report.report_files import NoReport, ReportFiles, differences, read_report, write_index
 from linkwork.rig.rig_tests import RigTests, run_all
 from linkwork.rig.running import RigRun, suites
 from linkwork.terminal.failures import DONE, GOAL_FAILED, Misuse

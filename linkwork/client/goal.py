@@ -12,7 +12,7 @@ from linkwork.protocol.errors import NobodyThere
 from linkwork.protocol.results import GoalAccepted, GoalProgress, GoalResult, StateResult, StatusResult
 
 if TYPE_CHECKING:
-    from linkwork.client.robot import Robot
+    from linkwork.client.controller_client import ControllerClient
 
 _SLICE_S = 0.1
 _REST_S = 0.001
@@ -35,7 +35,7 @@ class GoalFailed(Exception):
 class Goal:
     """One goal. `accepted` is the controller's answer: number, planned length, what admission found."""
 
-    robot: Robot
+    robot: ControllerClient
     accepted: GoalAccepted
     gateway_pid: int
     _progress: GoalProgress | None = None

@@ -27,11 +27,8 @@ from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.protocol.codes import ResultCode
 from linkwork.rig.collected import Tolerated
 from linkwork.rig.detection import FaultDetection
-from linkwork.rig.happened import (
-    Happened,
-)
-from linkwork.rig.series import MeasuredValue, Series
-from linkwork.rig.signal_record import SignalRecord
+from linkwork.rig.happened import Happened
+from linkwork.rig.series import MeasuredValue, Series, SignalRecord
 
 
 class Names:
@@ -91,15 +88,13 @@ def _unknown(kind: str, name: str, names: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RigRecord(Brief, Happened):
-    """Record of a run from its beginning to its end, with queries."""
+class RunQuantities(Happened):
+    """The quantities of a run over its ticks: motion, efforts, signals, energy, timing."""
 
     _names: Names = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_names", Names(self.machine))
-
-    # -- motion ------------------------------------------------------------------------------------------
 
     def position(self, coordinate: str) -> Series:
         """A coordinate as the controller knows it: a joint's, a task coordinate's, or "tool.x" of a point."""
@@ -178,6 +173,69 @@ class RigRecord(Brief, Happened):
     def energy_gain(self) -> Series:
         """Energy that the simulated machine has beyond what motors brought since the record began, J."""
         return self._energies("energy_gain", self._known_truth.gain)
+
+    @property
+    def lost(self) -> MeasuredValue:
+        """States that never came, in this record."""
+        lost = int(self.table["lost_total"][-1] - self.table["lost_total"][0]) if len(self) else 0
+        return self._measured("lost", max(0, lost), "states")
+
+    @property
+    def missed_ticks(self) -> MeasuredValue:
+        """Whole periods that were skipped, in real time."""
+        return self._measured("missed_ticks", int(self._wall("missed").sum()), "ticks")
+
+    @property
+    def period_us(self) -> Series:
+        """Wall time from state to state, µs."""
+        received = self._wall("received_ns")
+        values = np.concatenate([[np.nan], 1e-3 * np.diff(received)])
+        return Series("period_us", "µs", self.time_s, values, self.findings)
+
+    @property
+    def latency_us(self) -> Series:
+        """Wall time from state in hand to command sent, µs."""
+        values = (self._wall("sent_ns") - self._wall("received_ns")).astype(np.float64) * 1e-3
+        return Series("latency_us", "µs", self.time_s, values, self.findings)
+
+    def _energies(self, name: str, values: Floats) -> Series:
+        return Series(name, "J", self._known_truth.time_s, values, self.findings)
+
+    def _error(self, coordinate: str, name: str, actual: Floats) -> Series:
+        at = self._names.coordinate(coordinate)
+        wraps = np.array(self.machine.mechanism.coordinate_wraps, np.bool_)
+        errors = self.table["reference"] - actual
+        turns = errors[:, wraps]
+        errors[:, wraps] = turns - 2.0 * np.pi * np.round(turns / (2.0 * np.pi))
+        values = errors[:, at]
+        if not np.isfinite(values).any():
+            values = _to_first_order(self.machine, self.table["q"], errors, at)
+        return self._series(f"{name}({coordinate})", at, values)
+
+    def _relative(self, actual: Floats, name: str) -> Series:
+        worst = np.full(len(self), np.nan)
+        for at, coordinate in enumerate(self.machine.mechanism.coordinate_names):
+            if np.isfinite(self.table["reference"][:, at]).any():
+                error = self._error(coordinate, name, actual).values
+                worst = np.fmax(worst, np.abs(error) / self._names.path_tolerance(coordinate))
+        return Series(name, "1", self.time_s, worst, self.findings)
+
+    def _series(self, name: str, at: int, values: Floats, per: str = "") -> Series:
+        return Series(name, self._names.unit(at) + per, self.time_s, values, self.findings)
+
+    def _measured(self, name: str, value: float, unit: str) -> MeasuredValue:
+        return MeasuredValue(float(value), name, unit, self.findings)
+
+    def _wall(self, channel: str) -> NDArray[np.int64]:
+        if channel not in (self.table.dtype.names or ()):
+            raise AssertionError("lockstep has no clock: run in real time (--pace device)")
+        values: NDArray[np.int64] = self.table[channel]
+        return values
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RigRecord(Brief, RunQuantities):
+    """Record of a run from its beginning to its end: its quantities, and what a test requires of it."""
 
     # -- stops -------------------------------------------------------------------------------------------
 
@@ -287,68 +345,6 @@ class RigRecord(Brief, Happened):
         name, value, unit: as in the report.
         """
         return self._measured(name, value, unit).note()
-
-    # -- time --------------------------------------------------------------------------------------------
-
-    @property
-    def lost(self) -> MeasuredValue:
-        """States that never came, in this record."""
-        lost = int(self.table["lost_total"][-1] - self.table["lost_total"][0]) if len(self) else 0
-        return self._measured("lost", max(0, lost), "states")
-
-    @property
-    def missed_ticks(self) -> MeasuredValue:
-        """Whole periods that were skipped, in real time."""
-        return self._measured("missed_ticks", int(self._wall("missed").sum()), "ticks")
-
-    @property
-    def period_us(self) -> Series:
-        """Wall time from state to state, µs."""
-        received = self._wall("received_ns")
-        values = np.concatenate([[np.nan], 1e-3 * np.diff(received)])
-        return Series("period_us", "µs", self.time_s, values, self.findings)
-
-    @property
-    def latency_us(self) -> Series:
-        """Wall time from state in hand to command sent, µs."""
-        values = (self._wall("sent_ns") - self._wall("received_ns")).astype(np.float64) * 1e-3
-        return Series("latency_us", "µs", self.time_s, values, self.findings)
-
-    # -- below -------------------------------------------------------------------------------------------
-
-    def _energies(self, name: str, values: Floats) -> Series:
-        return Series(name, "J", self._known_truth.time_s, values, self.findings)
-
-    def _error(self, coordinate: str, name: str, actual: Floats) -> Series:
-        at = self._names.coordinate(coordinate)
-        wraps = np.array(self.machine.mechanism.coordinate_wraps, np.bool_)
-        errors = self.table["reference"] - actual
-        turns = errors[:, wraps]
-        errors[:, wraps] = turns - 2.0 * np.pi * np.round(turns / (2.0 * np.pi))
-        values = errors[:, at]
-        if not np.isfinite(values).any():
-            values = _to_first_order(self.machine, self.table["q"], errors, at)
-        return self._series(f"{name}({coordinate})", at, values)
-
-    def _relative(self, actual: Floats, name: str) -> Series:
-        worst = np.full(len(self), np.nan)
-        for at, coordinate in enumerate(self.machine.mechanism.coordinate_names):
-            if np.isfinite(self.table["reference"][:, at]).any():
-                error = self._error(coordinate, name, actual).values
-                worst = np.fmax(worst, np.abs(error) / self._names.path_tolerance(coordinate))
-        return Series(name, "1", self.time_s, worst, self.findings)
-
-    def _series(self, name: str, at: int, values: Floats, per: str = "") -> Series:
-        return Series(name, self._names.unit(at) + per, self.time_s, values, self.findings)
-
-    def _measured(self, name: str, value: float, unit: str) -> MeasuredValue:
-        return MeasuredValue(float(value), name, unit, self.findings)
-
-    def _wall(self, channel: str) -> NDArray[np.int64]:
-        if channel not in (self.table.dtype.names or ()):
-            raise AssertionError("lockstep has no clock: run in real time (--pace device)")
-        values: NDArray[np.int64] = self.table[channel]
-        return values
 
 
 def _to_first_order(machine: Machine, q: Floats, errors: Floats, wanted: int) -> Floats:

@@ -14,8 +14,7 @@ from linkwork.machine.checks.rank_gap import rank_warnings
 from linkwork.plant.daemon.plant_pacing import PACES, EndRequested, alone
 from linkwork.plant.device.events import Events
 from linkwork.plant.device.plant_device import PlantDevice
-from linkwork.plant.drivers.driver import Driver, DriverFailed
-from linkwork.plant.drivers.driver_lookup import NoDriver, make_driver, read_options
+from linkwork.plant.drivers.driver import Driver, DriverFailed, NoDriver, make_driver, read_options
 from linkwork.plant.drivers.hardware import Hardware
 from linkwork.plant.machinery import Machinery, MachineryFailed
 from linkwork.plant.plant_options import PlantOptions

@@ -13,7 +13,7 @@ from linkwork.machine.visuals import file_hash
 from linkwork.protocol.errors import EndpointError
 from linkwork.protocol.keys import read_public
 from linkwork.recordings.recording import read_truth
-from linkwork.rig.report.compare import NoReport, read_report
+from linkwork.rig.report.report_files import NoReport, read_report
 from linkwork.terminal.failures import run
 from tests.command import linkwork
 

@@ -292,7 +292,7 @@ class Samples:
 def test_telemetry_is_a_loop_that_silence_does_not_end(
     controller: Controller, endpoint: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("linkwork.client.robot._SILENT_S", 0.0)
+    monkeypatch.setattr("linkwork.client.controller_client._SILENT_S", 0.0)
     beside = endpoint.replace("requests", "telemetry")
     publisher = Publisher(beside)
     controller.answers["status"] = {"gateway_pid": 7, "telemetry": "tcp://127.0.0.1:1"}
@@ -313,8 +313,8 @@ def test_telemetry_is_a_loop_that_silence_does_not_end(
 
 def test_telemetry_ends_with_the_controller(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
     controller = Controller(endpoint)
-    monkeypatch.setattr("linkwork.client.robot._SILENT_S", 0.0)
-    monkeypatch.setattr("linkwork.client.robot.ANSWER_S", 0.2)
+    monkeypatch.setattr("linkwork.client.controller_client._SILENT_S", 0.0)
+    monkeypatch.setattr("linkwork.client.controller_client.ANSWER_S", 0.2)
     controller.answers["state"] = HELD
     with Robot(endpoint=endpoint, lease=False) as robot:
         samples = Samples(robot, endpoint.replace("requests", "telemetry"))

@@ -14,8 +14,14 @@ from linkwork.machine import MachineError, load
 from linkwork.plant.daemon.plant_daemon import find_home
 from linkwork.plant.daemon.plant_pacing import Slips
 from linkwork.plant.device.events import Events
-from linkwork.plant.drivers.driver import DriverFailed, Setup
-from linkwork.plant.drivers.driver_lookup import NoDriver, find_driver, make_driver, read_options
+from linkwork.plant.drivers.driver import (
+    DriverFailed,
+    NoDriver,
+    Setup,
+    find_driver,
+    make_driver,
+    read_options,
+)
 from linkwork.plant.drivers.hardware import Hardware
 from linkwork.plant.machinery import Machinery
 from linkwork.protocol.codes import DeviceFault, DeviceStatus, Mode

@@ -13,8 +13,7 @@ import pytest
 
 from linkwork.command_line import OptionsCommand, call
 from linkwork.machine import MachineError, load
-from linkwork.plant.drivers.driver import Command, DriverFailed, Reading, Setup
-from linkwork.plant.drivers.driver_lookup import make_driver
+from linkwork.plant.drivers.driver import Command, DriverFailed, Reading, Setup, make_driver
 from linkwork.plant.drivers.hardware import Hardware
 from linkwork.plant.drivers.udp import Udp
 from linkwork.plant.plant_options import PlantOptions

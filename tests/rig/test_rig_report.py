@@ -22,11 +22,17 @@ from linkwork.reports.chart import HEIGHT, WIDTH, Chart
 from linkwork.reports.pages import prose
 from linkwork.reports.provenance import provenance, without_folders, without_paths
 from linkwork.reports.quantities import amount
-from linkwork.rig.report.compare import NoReport, differences, read_report
 from linkwork.rig.report.evidence import fault_windows
 from linkwork.rig.report.logs import Logs
 from linkwork.rig.report.report_data import MachineReport, RigReport
-from linkwork.rig.report.report_files import ReportFiles, junit, write_report
+from linkwork.rig.report.report_files import (
+    NoReport,
+    ReportFiles,
+    differences,
+    junit,
+    read_report,
+    write_report,
+)
 from linkwork.rig.report.rig_page import page
 from linkwork.terminal.failures import Misuse
 from tests.rig.rig_results import clocked_log, findings, reported, short_log

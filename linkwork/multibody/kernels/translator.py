@@ -236,47 +236,20 @@ def _fingerprint(struct: StructType) -> int:
     return fingerprint(struct.name, kinds)
 
 
-class _Body:
-    """The translation of one function."""
+class _Expressions:
+    """The translation of the expressions of one function; statements that they need come before them."""
 
     def __init__(self, translator: Translator, function: KernelFunction) -> None:
         self.translator, self.function, self.module = translator, function, function.module
         self.error = self.module.error
         self.types: dict[str, Type] = {}
+        self.local: set[str] = set()
         self.lines: list[str] = []
         self.depth = 1
         self.count = 0
         self.allocates = self.writes = False
         self.writers: set[ast.AST] = set()
         """The calls that may write to arrays."""
-
-    def translated(self) -> Translated:
-        """Translate the function."""
-        node, given = self.function.node, self.function.node.args
-        if not self.function.decorator:
-            raise self.error(node, f"`{node.name}` is not a kernel: decorate it with `part`")
-        if given.vararg or given.kwarg or given.kwonlyargs or given.defaults:
-            raise self.error(node, "arguments of kernels are plain: no defaults, no `*`, no keywords")
-        for each in given.args:
-            self.types[each.arg] = self._annotated(each.annotation, each, each.arg)
-        parameters = list(self.types.items())
-        self.result = self._annotated(node.returns, node, "return")
-        stored = [x for x in ast.walk(node) if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store)]
-        self.local = {*self.types, *(each.id for each in stored)}
-        self._block(node.body)
-        variables = [
-            f"    {kind.c} {name}_{' = {0}' if kind.dimensions or kind.items else ' = 0'};"
-            for name, kind in [*self.types.items()][len(parameters) :]
-        ]
-        if self.allocates:
-            variables.append("    arena *taken __attribute__((cleanup(arena_end))) = 0;")
-        name = f"{self.module.name}.{node.name}".replace(".", "_")
-        return Translated(
-            self.function, name, parameters, self.result, self.writes, [*variables, *self.lines]
-        )
-
-    def _annotated(self, node: ast.expr | None, at: ast.AST, name: str) -> Type:
-        return self.translator.annotated(self.module, node, at, name)
 
     def _emit(self, text: str) -> None:
         self.lines.append("    " * self.depth + text)
@@ -285,127 +258,11 @@ class _Body:
         self.count += 1
         return f"x{self.count}"
 
-    # statements
-
-    def _block(self, body: Sequence[ast.stmt]) -> None:
-        for node in body:
-            method = getattr(self, f"_do_{type(node).__name__.lower()}", None)
-            if method is None:
-                raise self.error(node, f"`{type(node).__name__}` statements are not allowed in kernels")
-            if isinstance(node, ast.While | ast.For) and node.orelse:
-                raise self.error(node, "`else` of a loop is not allowed in kernels")
-            method(node)
-
-    def _indented(self, head: str, body: Sequence[ast.stmt], *first: tuple[ast.expr, Value]) -> None:
-        self._emit(head)
-        self.depth += 1
-        for target, value in first:
-            self._store(target, value)
-        self._block(body)
-        self.depth -= 1
-
-    def _do_pass(self, node: ast.Pass) -> None:
-        pass
-
-    def _do_break(self, node: ast.Break | ast.Continue) -> None:
-        self._emit(f"{type(node).__name__.lower()};")
-
-    _do_continue = _do_break
-
-    def _do_expr(self, node: ast.Expr) -> None:
-        if isinstance(node.value, ast.Call):
-            self._emit(f"{self._expression(node.value).c};")
-        elif not isinstance(node.value, ast.Constant):
-            raise self.error(node, "this statement has no effect")
-
-    def _do_return(self, node: ast.Return) -> None:
-        value = Value("", NOTHING) if node.value is None else self._expression(node.value)
-        self._emit(f"return {self._as(value, self.result, node)};")
-
-    def _do_if(self, node: ast.If) -> None:
-        self._indented(f"if ({self._condition(node.test)}) {{", node.body)
-        if node.orelse:
-            self._indented("} else {", node.orelse)
-        self._emit("}")
-
-    def _do_while(self, node: ast.While) -> None:
-        self._indented(f"while ({self._condition(node.test)}) {{", node.body)
-        self._emit("}")
-
-    def _do_for(self, node: ast.For) -> None:
-        if not isinstance(node.target, ast.Name):
-            raise self.error(node.target, "the variable of a loop is one name")
-        at, end, start, step = self._fresh(), self._fresh(), "0", 1
-        item = Value(at, INT)
-        if isinstance(node.iter, ast.Call) and self._builtin_name(node.iter) == "range":
-            bounds = [self._integer(each) for each in node.iter.args[:3]] or [Value("0", INT)]
-            stop = bounds[min(len(bounds), 2) - 1].c
-            start = bounds[0].c if len(bounds) > 1 else start
-            step = bounds[2].constant if len(bounds) > 2 else step
-            if not isinstance(step, int) or step == 0:
-                raise self.error(node.iter, f"the step `{bounds[2].c}` is not a constant other than 0")
-        else:
-            given = self._kept(self._expression(node.iter))
-            if not given.type.items:
-                raise self.error(node.iter, "loops go over `range(…)` or a tuple")
-            stop, item = f"{len(given.type.items)}", self._item(given, item, node.iter)
-        compared = "<" if step > 0 else ">"
-        head = f"for (int64_t {at} = {start}, {end} = {stop}; {at} {compared} {end}; {at} += {step}) {{"
-        self._indented(head, node.body, (node.target, item))
-        self._emit("}")
-
-    def _do_annassign(self, node: ast.AnnAssign) -> None:
-        if node.value is None or not isinstance(node.target, ast.Name):
-            raise self.error(node, "a variable begins with a value")
-        value, name = self._expression(node.value), node.target.id
-        self.types.setdefault(name, self._annotated(node.annotation, node, name))
-        self._store(node.target, value)
-
-    def _do_assign(self, node: ast.Assign) -> None:
-        value = self._expression(node.value)
-        if value.type == NOTHING:
-            raise self.error(node, f"`{ast.unparse(node.targets[0])}` gets no value")
-        value = self._kept(value) if len(node.targets) > 1 else value
-        for target in node.targets:
-            self._store(target, value)
-
-    def _do_augassign(self, node: ast.AugAssign) -> None:
-        left = self._kept(self._expression(node.target))  # read before the right side, which may write
-        self._store(node.target, self._binary(node.op, left, self._expression(node.value), node))
-
     def _kept(self, value: Value) -> Value:
         """Store a value in a new variable."""
         name = self._fresh()
         self._emit(f"{value.type.c} {name} = {value.c};")
         return Value(name, value.type)
-
-    def _store(self, target: ast.expr, value: Value) -> None:
-        if isinstance(target, ast.Name) and target.id == "_":
-            self._emit(f"(void)({value.c});")
-        elif isinstance(target, ast.Name):
-            kind = self.types.setdefault(target.id, value.type)
-            if not kind.takes(value.type):
-                text = f"`{target.id}`: {kind} in one place, {value.type} in another"
-                raise self.error(target, f"{text}; a variable has one type, that of its first value")
-            self._emit(f"{target.id}_ = {value.c};")
-        elif isinstance(target, ast.Subscript):
-            self.writes = True
-            place, name = self._expression(target), self._fresh()
-            if not place.c.startswith("(*at_"):
-                raise self.error(target, "only single entries are assigned: use `copy` or `fill`")
-            value_c = self._as(value, place.type, target)
-            self._emit(f"{{ const {place.type.c} {name} = {value_c}; {place.c} = {name}; }}")
-        elif isinstance(target, ast.Tuple):
-            items = value.type.items
-            if len(items) != len(target.elts):
-                raise self.error(target, f"{len(target.elts)} names for {len(items)} values of {value.type}")
-            value = self._kept(value)
-            for i, each in enumerate(target.elts):
-                self._store(each, Value(f"{value.c}.a{i}", items[i]))
-        else:
-            raise self.error(target, "values are assigned to names and to entries of arrays")
-
-    # expressions
 
     def _as(self, value: Value, kind: Type, node: ast.AST) -> str:
         """The text of a value where a type is needed; C converts as Python does, to a larger type."""
@@ -663,6 +520,150 @@ class _Body:
         found = Type(f"{kind}{len(lengths)}")
         size = " * ".join(f"({each})" for each in lengths)
         return Value(f"(({found.c}){{arena_take(&taken, {size}), {', '.join(lengths)}}})", found)
+
+
+class _Body(_Expressions):
+    """The translation of one function."""
+
+    def translated(self) -> Translated:
+        """Translate the function."""
+        node, given = self.function.node, self.function.node.args
+        if not self.function.decorator:
+            raise self.error(node, f"`{node.name}` is not a kernel: decorate it with `part`")
+        if given.vararg or given.kwarg or given.kwonlyargs or given.defaults:
+            raise self.error(node, "arguments of kernels are plain: no defaults, no `*`, no keywords")
+        for each in given.args:
+            self.types[each.arg] = self._annotated(each.annotation, each, each.arg)
+        parameters = list(self.types.items())
+        self.result = self._annotated(node.returns, node, "return")
+        stored = [x for x in ast.walk(node) if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store)]
+        self.local = {*self.types, *(each.id for each in stored)}
+        self._block(node.body)
+        variables = [
+            f"    {kind.c} {name}_{' = {0}' if kind.dimensions or kind.items else ' = 0'};"
+            for name, kind in [*self.types.items()][len(parameters) :]
+        ]
+        if self.allocates:
+            variables.append("    arena *taken __attribute__((cleanup(arena_end))) = 0;")
+        name = f"{self.module.name}.{node.name}".replace(".", "_")
+        return Translated(
+            self.function, name, parameters, self.result, self.writes, [*variables, *self.lines]
+        )
+
+    def _annotated(self, node: ast.expr | None, at: ast.AST, name: str) -> Type:
+        return self.translator.annotated(self.module, node, at, name)
+
+    def _block(self, body: Sequence[ast.stmt]) -> None:
+        for node in body:
+            method = getattr(self, f"_do_{type(node).__name__.lower()}", None)
+            if method is None:
+                raise self.error(node, f"`{type(node).__name__}` statements are not allowed in kernels")
+            if isinstance(node, ast.While | ast.For) and node.orelse:
+                raise self.error(node, "`else` of a loop is not allowed in kernels")
+            method(node)
+
+    def _indented(self, head: str, body: Sequence[ast.stmt], *first: tuple[ast.expr, Value]) -> None:
+        self._emit(head)
+        self.depth += 1
+        for target, value in first:
+            self._store(target, value)
+        self._block(body)
+        self.depth -= 1
+
+    def _do_pass(self, node: ast.Pass) -> None:
+        pass
+
+    def _do_break(self, node: ast.Break | ast.Continue) -> None:
+        self._emit(f"{type(node).__name__.lower()};")
+
+    _do_continue = _do_break
+
+    def _do_expr(self, node: ast.Expr) -> None:
+        if isinstance(node.value, ast.Call):
+            self._emit(f"{self._expression(node.value).c};")
+        elif not isinstance(node.value, ast.Constant):
+            raise self.error(node, "this statement has no effect")
+
+    def _do_return(self, node: ast.Return) -> None:
+        value = Value("", NOTHING) if node.value is None else self._expression(node.value)
+        self._emit(f"return {self._as(value, self.result, node)};")
+
+    def _do_if(self, node: ast.If) -> None:
+        self._indented(f"if ({self._condition(node.test)}) {{", node.body)
+        if node.orelse:
+            self._indented("} else {", node.orelse)
+        self._emit("}")
+
+    def _do_while(self, node: ast.While) -> None:
+        self._indented(f"while ({self._condition(node.test)}) {{", node.body)
+        self._emit("}")
+
+    def _do_for(self, node: ast.For) -> None:
+        if not isinstance(node.target, ast.Name):
+            raise self.error(node.target, "the variable of a loop is one name")
+        at, end, start, step = self._fresh(), self._fresh(), "0", 1
+        item = Value(at, INT)
+        if isinstance(node.iter, ast.Call) and self._builtin_name(node.iter) == "range":
+            bounds = [self._integer(each) for each in node.iter.args[:3]] or [Value("0", INT)]
+            stop = bounds[min(len(bounds), 2) - 1].c
+            start = bounds[0].c if len(bounds) > 1 else start
+            step = bounds[2].constant if len(bounds) > 2 else step
+            if not isinstance(step, int) or step == 0:
+                raise self.error(node.iter, f"the step `{bounds[2].c}` is not a constant other than 0")
+        else:
+            given = self._kept(self._expression(node.iter))
+            if not given.type.items:
+                raise self.error(node.iter, "loops go over `range(…)` or a tuple")
+            stop, item = f"{len(given.type.items)}", self._item(given, item, node.iter)
+        compared = "<" if step > 0 else ">"
+        head = f"for (int64_t {at} = {start}, {end} = {stop}; {at} {compared} {end}; {at} += {step}) {{"
+        self._indented(head, node.body, (node.target, item))
+        self._emit("}")
+
+    def _do_annassign(self, node: ast.AnnAssign) -> None:
+        if node.value is None or not isinstance(node.target, ast.Name):
+            raise self.error(node, "a variable begins with a value")
+        value, name = self._expression(node.value), node.target.id
+        self.types.setdefault(name, self._annotated(node.annotation, node, name))
+        self._store(node.target, value)
+
+    def _do_assign(self, node: ast.Assign) -> None:
+        value = self._expression(node.value)
+        if value.type == NOTHING:
+            raise self.error(node, f"`{ast.unparse(node.targets[0])}` gets no value")
+        value = self._kept(value) if len(node.targets) > 1 else value
+        for target in node.targets:
+            self._store(target, value)
+
+    def _do_augassign(self, node: ast.AugAssign) -> None:
+        left = self._kept(self._expression(node.target))  # read before the right side, which may write
+        self._store(node.target, self._binary(node.op, left, self._expression(node.value), node))
+
+    def _store(self, target: ast.expr, value: Value) -> None:
+        if isinstance(target, ast.Name) and target.id == "_":
+            self._emit(f"(void)({value.c});")
+        elif isinstance(target, ast.Name):
+            kind = self.types.setdefault(target.id, value.type)
+            if not kind.takes(value.type):
+                text = f"`{target.id}`: {kind} in one place, {value.type} in another"
+                raise self.error(target, f"{text}; a variable has one type, that of its first value")
+            self._emit(f"{target.id}_ = {value.c};")
+        elif isinstance(target, ast.Subscript):
+            self.writes = True
+            place, name = self._expression(target), self._fresh()
+            if not place.c.startswith("(*at_"):
+                raise self.error(target, "only single entries are assigned: use `copy` or `fill`")
+            value_c = self._as(value, place.type, target)
+            self._emit(f"{{ const {place.type.c} {name} = {value_c}; {place.c} = {name}; }}")
+        elif isinstance(target, ast.Tuple):
+            items = value.type.items
+            if len(items) != len(target.elts):
+                raise self.error(target, f"{len(target.elts)} names for {len(items)} values of {value.type}")
+            value = self._kept(value)
+            for i, each in enumerate(target.elts):
+                self._store(each, Value(f"{value.c}.a{i}", items[i]))
+        else:
+            raise self.error(target, "values are assigned to names and to entries of arrays")
 
 
 def _number(value: float) -> str:

@@ -8,7 +8,10 @@ A joint transmits the wrench that the bodies beyond it need, less that of closur
 the tips inwards. Its reaction is the part of this wrench that has no power in any motion of the joint.
 """
 
+from __future__ import annotations
+
 import math
+from typing import Annotated
 
 from linkwork.arrays import Floats, Integers, Matrix
 from linkwork.multibody.constraints.rows import _axes, _in_disc, _pick
@@ -28,6 +31,7 @@ from linkwork.multibody.kernels.layout import (
     ON_Z,
     PERPENDICULAR,
 )
+from linkwork.multibody.kernels.structs import Struct
 from linkwork.multibody.kernels.views import copy
 from linkwork.multibody.linalg.vectors import (
     Vector,
@@ -42,28 +46,53 @@ from linkwork.multibody.linalg.vectors import (
     subtract,
     times,
 )
-from linkwork.multibody.reactions.reaction_memory import (
-    ADJOINT,
-    CLOSURE,
-    CONSTRAINT,
-    FORM,
-    FROM_BODY,
-    KIND,
-    LENGTH,
-    ON_BODY,
-    ROW,
-    SEAT,
-    SOURCE,
-    START,
-    TERM,
-    WITH,
-    ReactionMemory,
-)
 from linkwork.multibody.workspace import Model, Workspace
 
 _ZERO = (0.0, 0.0, 0.0)
 _DEPENDENT = 1e-16
 """Squared share of a screw outside the span of others below which it counts as within it."""
+COLUMNS = 10
+"""Of a result: place (3, m, world), force (3, N), moment about the place (3, N m), effort (N m or N)."""
+
+(
+    FORM,  # of the four below
+    ON_BODY,  # index, -1: world
+    FROM_BODY,
+    CONSTRAINT,  # index
+    ROW,  # of its multiplier
+    SOURCE,  # of its share of the row: a term (TERM), or an entry of the tape
+    START,  # of a program: first instruction
+    LENGTH,  # and how many
+    KIND,  # of the coordinate (layout.COORDINATE_KINDS)
+    SEAT,  # index of the point, or of the joint that the coordinate belongs to
+    WITH,  # index of the coordinate, or of the joint's link
+) = range(11)
+
+CLOSURE, TERM, ADJOINT, FACTOR = range(4)
+"""A closure; a coordinate in a linear row, in an expression, in a sum of velocities."""
+
+
+class ReactionMemory(Struct):
+    """The argument r of `reaction_kernels.reactions`. A body or link -1 is the world.
+
+    Lengths: n_bodies, n_links, n_joints, n_entries of constraints.
+    """
+
+    body_link: Annotated[Integers, "n_bodies"]
+    body_carrier: Annotated[Integers, "n_bodies", "body that carries it"]
+    outward: Annotated[Integers, "n_bodies", "their indices, each after the body that carries it"]
+    joints: Annotated[Integers, "n_joints, 4", "child's body, first link, number of links, 1 for a screw"]
+    entries: Annotated[Integers, "n_entries, 11", "of constraints: FORM to WITH"]
+    touched: Annotated[Integers, "n_contacts", "index of the body"]
+    pushed_bodies: Annotated[Integers, "n_elements, 2", "bodies on which they act, -1: world or none"]
+
+    seats: Annotated[Floats, "n_bodies, 7", "in link axes: mass, centre of mass, origin"]
+    moments: Annotated[Floats, "n_bodies, 6", "inertia about the centre of mass, in link axes"]
+    rates: Annotated[Floats, "2 * n_links, 3", "v̇'s part of the twist's rate, angular and linear"]
+    carried: Annotated[Floats, "2 * n_bodies, 3", "moment (about the reference), force, those beyond too"]
+    basis: Annotated[Floats, "12, 3", "orthonormal screws"]
+    transmitted: Annotated[Floats, "n_joints, 9", "place, and all force and moment through each joint"]
+    results: Annotated[Floats, "n_joints + n_entries, 10", "of joints, then of entries (COLUMNS)"]
 
 
 @part

@@ -40,8 +40,14 @@ from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import (
     WORLD,
 )
-from linkwork.multibody.reactions.reaction_kernels import reactions
-from linkwork.multibody.reactions.reaction_memory import ADJOINT, CLOSURE, FACTOR, TERM, ReactionMemory
+from linkwork.multibody.reactions.reaction_kernels import (
+    ADJOINT,
+    CLOSURE,
+    FACTOR,
+    TERM,
+    ReactionMemory,
+    reactions,
+)
 from linkwork.multibody.tree.link_tree import BodyPlacement, Link, links_of
 from linkwork.multibody.workspace import Workspace
 

@@ -14,9 +14,11 @@ except ImportError as error:
 
 from linkwork.multibody.symbolic.chains import (
     ChainBody,
+    PoincareEquations,
     chain_inertia,
     end_effector,
     gravity_potential,
+    poincare_equations,
     velocity_map,
 )
 from linkwork.multibody.symbolic.evaluate import numeric
@@ -27,7 +29,6 @@ from linkwork.multibody.symbolic.joint_expressions import (
     joint_configuration,
     joint_kinematics,
 )
-from linkwork.multibody.symbolic.poincare import PoincareEquations, poincare_equations
 from linkwork.multibody.symbolic.symbolic_model import NamedResult, SymbolicModel, derive
 
 __all__ = [

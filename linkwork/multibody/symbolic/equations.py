@@ -1,6 +1,6 @@
 """Coriolis matrix C(q, p) of a mechanism by names, in the machine's velocities or in coordinate rates.
 
-With q̇ = V(q) p and D = (∂(M p)/∂q) V (Kwatny & Blankenship 1995; the printed signs mended, poincare.py):
+With q̇ = V(q) p and D = (∂(M p)/∂q) V (Kwatny & Blankenship 1995; the printed signs mended, chains.py):
 
     C = D - D'/2 - (Σ p_j X_j)' V⁻ᵀ M                        the source's
     C = (Ṁ + D - D')/2 - (Σ p_j X_j)' V⁻ᵀ M                  with V = 1 Christoffel's, Ṁ - 2 C is skew
