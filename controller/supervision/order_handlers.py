@@ -40,10 +40,7 @@ from linkwork.controller.exchange.orders import (
 )
 from linkwork.controller.exchange.tick_io import Inputs
 from linkwork.controller.supervision.brakes import Phase
-from linkwork.controller.supervision.state_machine import (
-    Event,
-    State,
-)
+from linkwork.controller.supervision.state_machine import Event, State
 from linkwork.controller.supervision.supervised_machine import SupervisedMachine
 from linkwork.protocol.codes import DeviceStatus, ResultCode
 

@@ -14,13 +14,7 @@ from linkwork.arrays import Floats
 from linkwork.controller.estimation.estimate_quality import Quality
 from linkwork.controller.estimation.limit_monitor import Found, LimitMonitor
 from linkwork.controller.exchange.faults import Fault, FaultCode
-from linkwork.controller.exchange.orders import (
-    AuthorityEnd,
-    Order,
-    OrderOutcome,
-    SetGains,
-    SetPayload,
-)
+from linkwork.controller.exchange.orders import AuthorityEnd, Order, OrderOutcome, SetGains, SetPayload
 from linkwork.controller.exchange.tick_io import Inputs
 from linkwork.controller.laws import Reference
 from linkwork.controller.motion.forces.preload import Preload
@@ -30,14 +24,7 @@ from linkwork.controller.supervision.brakes import BrakeSequence, Phase
 from linkwork.controller.supervision.estimate_monitor import EstimateMonitor
 from linkwork.controller.supervision.output_signals import OutputSignals
 from linkwork.controller.supervision.pending_orders import PendingOrders
-from linkwork.controller.supervision.state_machine import (
-    ACTIVE,
-    STOPPING,
-    UNCONFIGURED,
-    Event,
-    State,
-    after,
-)
+from linkwork.controller.supervision.state_machine import ACTIVE, STOPPING, UNCONFIGURED, Event, State, after
 from linkwork.machine import Machine
 from linkwork.multibody import Workspace
 from linkwork.protocol.codes import ResultCode

@@ -10,19 +10,10 @@ from collections.abc import Callable
 
 from linkwork.arrays import Floats
 from linkwork.controller.estimation.estimate_quality import Quality
-from linkwork.controller.exchange.orders import (
-    AuthorityEnd,
-    Order,
-    OrderOutcome,
-)
+from linkwork.controller.exchange.orders import AuthorityEnd, Order, OrderOutcome
 from linkwork.controller.exchange.tick_io import Inputs
 from linkwork.controller.supervision.order_handlers import OrderHandlers
-from linkwork.controller.supervision.state_machine import (
-    ACTIVE,
-    STOPPING,
-    UNCONFIGURED,
-    Event,
-)
+from linkwork.controller.supervision.state_machine import ACTIVE, STOPPING, UNCONFIGURED, Event
 from linkwork.controller.supervision.supervised_machine import SupervisedMachine
 from linkwork.machine import Machine
 from linkwork.multibody import Workspace

@@ -22,16 +22,8 @@ from linkwork.campaigns.campaign_run import (
     run_campaign,
 )
 from linkwork.campaigns.results_table import ResultsTable
-from linkwork.campaigns.tuning import (
-    Candidate,
-    TuningPlan,
-    compared,
-    read_tuning,
-    write_patch,
-)
-from linkwork.campaigns.tuning import (
-    tune as search,
-)
+from linkwork.campaigns.tuning import Candidate, TuningPlan, compared, read_tuning, write_patch
+from linkwork.campaigns.tuning import tune as search
 from linkwork.cli.options.study import TuneOptions
 from linkwork.reports.chart import Chart
 from linkwork.reports.provenance import provenance

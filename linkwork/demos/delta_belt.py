@@ -17,13 +17,7 @@ from linkwork.arrays import Floats
 from linkwork.client.goal import Goal
 from linkwork.client.passing_parts import PassedPart, PassingParts
 from linkwork.demos.demo import Demo, DemoStep, MeasuredPart, Stage, home, move
-from linkwork.demos.demo_figures import (
-    DemoRun,
-    closing_times,
-    grip_figures,
-    handling_text,
-    tracking_figures,
-)
+from linkwork.demos.demo_figures import DemoRun, closing_times, grip_figures, handling_text, tracking_figures
 from linkwork.demos.demo_picture import DemoPicture, draw_part
 from linkwork.machine import load
 from linkwork.machine.sections.orientation import unit

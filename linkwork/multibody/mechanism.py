@@ -15,15 +15,7 @@ from linkwork.multibody.constraints.expression_fields import ExpressionPrograms
 from linkwork.multibody.contact.compliance import Contact, JointStop, compliance_fields
 from linkwork.multibody.forces.elements import ForceElement, element_fields
 from linkwork.multibody.kernels import layout
-from linkwork.multibody.model import (
-    ANGLES,
-    Body,
-    Coordinate,
-    Joint,
-    ModelError,
-    Point,
-    _frozen,
-)
+from linkwork.multibody.model import ANGLES, Body, Coordinate, Joint, ModelError, Point, _frozen
 from linkwork.multibody.parameters import (
     ConstraintParameters,
     columns,

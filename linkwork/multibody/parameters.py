@@ -17,10 +17,7 @@ from linkwork.multibody.constraints import (
 )
 from linkwork.multibody.constraints.expression_fields import ExpressionPrograms, subtracted_from
 from linkwork.multibody.kernels import layout
-from linkwork.multibody.model import (
-    ModelError,
-    Point,
-)
+from linkwork.multibody.model import ModelError, Point
 from linkwork.multibody.tree.link_tree import FOLLOWS, BodyPlacement, Link, check_names
 
 

@@ -12,12 +12,7 @@ from linkwork.machine import Machine
 from linkwork.multibody.assembly.closed_form import ClosedFormMotion
 from linkwork.multibody.assembly.closed_form_search import CLOSED_FORMS
 from linkwork.multibody.dynamics import other_formulations as formulations
-from linkwork.multibody.dynamics.partition import (
-    COUNT,
-    LISTS,
-    SWITCHES,
-    UNDECIDED,
-)
+from linkwork.multibody.dynamics.partition import COUNT, LISTS, SWITCHES, UNDECIDED
 from linkwork.multibody.formulations.projector import ASSEMBLIES
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import ModelError

@@ -13,9 +13,7 @@ from linkwork.multibody.dynamics.tree_dynamics import dynamics, energy
 from linkwork.multibody.kernels.compiling import kernel, part
 from linkwork.multibody.kernels.layout import RANK, SMALLEST
 from linkwork.multibody.kernels.views import copy, fill
-from linkwork.multibody.linalg.vectors import (
-    dot,
-)
+from linkwork.multibody.linalg.vectors import dot
 from linkwork.multibody.steps.step import step
 from linkwork.multibody.tree.rotations import ball_of, turn_between
 from linkwork.multibody.workspace import Model, Workspace

@@ -12,12 +12,7 @@ from linkwork.arrays import Floats
 from linkwork.machine import Machine
 from linkwork.machine.sections.signal_section import Signal
 from linkwork.multibody import Workspace
-from linkwork.multibody.expressions.conditions import (
-    Condition,
-    NamedExpression,
-    parse_condition,
-    parse_named,
-)
+from linkwork.multibody.expressions.conditions import Condition, NamedExpression, parse_condition, parse_named
 from linkwork.multibody.tree.coordinates import coordinates
 from linkwork.multibody.tree.kinematics import kinematics
 

@@ -19,15 +19,7 @@ pytest.importorskip("playwright", reason="playwright is not installed")
 from linkwork import Robot
 from linkwork.launch.daemons import Rig
 from tests.console.accessibility import beyond_keyboard, faint_texts, nameless_controls
-from tests.console.browsing import (
-    UNDRAWN,
-    Watched,
-    chromium,
-    console_of,
-    own_browser,
-    playwright,
-    screenshot,
-)
+from tests.console.browsing import UNDRAWN, Watched, chromium, console_of, own_browser, playwright, screenshot
 from tests.system.running import patient_five_bar
 from tests.waiting import PATIENCE_S, wait_for
 

@@ -12,9 +12,7 @@ from linkwork.multibody.constraints import (
     PointClosure,
     RevoluteClosure,
 )
-from tests.multibody.machines import (
-    G,
-)
+from tests.multibody.machines import G
 
 BACK = (0.0, -1.0, 0.0)  # turns x towards z
 

@@ -19,24 +19,12 @@ from linkwork.multibody.constraints import (
 )
 from linkwork.multibody.dynamics.constrained_dynamics import projected
 from linkwork.multibody.dynamics.other_formulations import lagrange, udwadia_kalaba
-from linkwork.multibody.formulations.acceleration import (
-    Acceleration,
-    RedundantRows,
-    accelerate,
-    acceleration,
-)
+from linkwork.multibody.formulations.acceleration import Acceleration, RedundantRows, accelerate, acceleration
 from linkwork.multibody.formulations.projector import ASSEMBLIES, projector, projector_rate, pseudo_inverse
 from linkwork.multibody.kernels import layout
 from tests.multibody.closed_machines import bead, four_bar, on_branch, slider_crank
 from tests.multibody.finite_differences import derivative
-from tests.multibody.machines import (
-    G,
-    moved,
-    random_body,
-    random_rotation,
-    random_state,
-    random_tree,
-)
+from tests.multibody.machines import G, moved, random_body, random_rotation, random_state, random_tree
 from tests.multibody.oracles.pinocchio_model import PinocchioModel
 
 OTHERS = ("udwadia_kalaba", "lagrange", *ASSEMBLIES)

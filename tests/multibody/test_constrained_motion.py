@@ -22,10 +22,7 @@ from linkwork.multibody.kernels import layout
 from linkwork.multibody.steps.integrate import rk4, semi_implicit
 from linkwork.multibody.tree.kinematics import kinematics
 from tests.multibody.closed_machines import bead, four_bar, on_branch, slider_crank
-from tests.multibody.machines import (
-    G,
-    random_tree,
-)
+from tests.multibody.machines import G, random_tree
 
 
 def _start(mechanism: Mechanism, q: Floats, v: Floats) -> Workspace:

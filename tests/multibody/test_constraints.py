@@ -26,11 +26,7 @@ from linkwork.multibody.constraints import (
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.tree.kinematics import kinematics
 from tests.multibody.finite_differences import check_rows
-from tests.multibody.machines import (
-    random_rotation,
-    random_state,
-    random_tree,
-)
+from tests.multibody.machines import random_rotation, random_state, random_tree
 
 KINDS = (
     "revolute", "prismatic", "screw", "universal", "planar", "spherical", "free", "angles", "compound",

@@ -13,15 +13,7 @@ from linkwork.multibody.kernels import layout
 from linkwork.multibody.linalg.linear import envelope_cholesky, envelope_solve
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.workspace import Workspace
-from tests.multibody.loop_topologies import (
-    ARRANGEMENTS,
-    Builder,
-    Kind,
-    on_a_pendulum,
-    platforms,
-    row,
-    tree,
-)
+from tests.multibody.loop_topologies import ARRANGEMENTS, Builder, Kind, on_a_pendulum, platforms, row, tree
 
 
 def in_motion(mechanism: Mechanism, q: Floats) -> Workspace:

@@ -7,17 +7,10 @@ from linkwork.arrays import Floats
 from linkwork.multibody import Body, Joint, Mechanism, Workspace
 from linkwork.multibody.assembly.assembly import assemble
 from linkwork.multibody.constraints import CoordinateConstraint, Frame, PointClosure, RollingConstraint
-from linkwork.multibody.dynamics.partition import (
-    COUNT,
-    POSITIONS,
-    PROJECTED_STEPS,
-    VELOCITIES,
-)
+from linkwork.multibody.dynamics.partition import COUNT, POSITIONS, PROJECTED_STEPS, VELOCITIES
 from linkwork.multibody.steps.integrate import rk4
 from linkwork.multibody.steps.minimal import minimal_rk4
-from tests.multibody.machines import (
-    random_tree,
-)
+from tests.multibody.machines import random_tree
 
 
 def _run(w: Workspace, dt: float, count: int) -> tuple[Floats, np.ndarray]:

@@ -6,12 +6,7 @@ import scipy.linalg
 
 from linkwork.arrays import Floats
 from linkwork.multibody import Body, Joint, Mechanism, Workspace
-from linkwork.multibody.assembly.assembly import (
-    AssemblyError,
-    assemble,
-    assemble_workspace,
-    decide_rank,
-)
+from linkwork.multibody.assembly.assembly import AssemblyError, assemble, assemble_workspace, decide_rank
 from linkwork.multibody.closure.passages import count_passages
 from linkwork.multibody.closure.rank import factor, factor_without
 from linkwork.multibody.constraints import CoordinateConstraint, DistanceClosure, Frame, PointClosure

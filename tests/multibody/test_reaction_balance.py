@@ -23,12 +23,7 @@ from linkwork.multibody.formulations.acceleration import accelerate
 from linkwork.multibody.reactions.reactions import ReactionTable
 from linkwork.multibody.tree.kinematics import point_jacobian
 from linkwork.multibody.workspace import Workspace
-from tests.multibody.machines import (
-    random_body,
-    random_joint,
-    random_rotation,
-    random_state,
-)
+from tests.multibody.machines import random_body, random_joint, random_rotation, random_state
 from tests.multibody.oracles.pinocchio_model import PinocchioModel
 
 KINDS = (

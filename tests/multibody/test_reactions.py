@@ -22,14 +22,7 @@ from linkwork.multibody.reactions.reactions import ReactionTable, joint_reaction
 from linkwork.multibody.taylor import TaylorStepper
 from linkwork.multibody.taylor.conversion import TreeConversion, maximal_model_of
 from tests.multibody.closed_machines import four_bar
-from tests.multibody.machines import (
-    G,
-    pendulum,
-    random_body,
-    random_rotation,
-    random_state,
-    random_tree,
-)
+from tests.multibody.machines import G, pendulum, random_body, random_rotation, random_state, random_tree
 from tests.multibody.oracles.pinocchio_model import PinocchioModel
 
 

@@ -13,9 +13,7 @@ from linkwork.multibody.formulations.evaluation import constraint_evaluation, pr
 from linkwork.multibody.formulations.projector import WAYS, pseudo_inverse
 from tests.multibody.closed_machines import bead, four_bar
 from tests.multibody.finite_differences import derivative
-from tests.multibody.machines import (
-    moved,
-)
+from tests.multibody.machines import moved
 
 
 @pytest.mark.parametrize("name", shipped())

@@ -7,18 +7,11 @@ from scipy.integrate import solve_ivp
 from linkwork.arrays import Floats
 from linkwork.multibody import Body, Coordinate, Joint, Mechanism, Point
 from linkwork.multibody.assembly.assembly import assemble
-from linkwork.multibody.constraints import (
-    CoordinateConstraint,
-    Frame,
-    RollingConstraint,
-    VelocityConstraint,
-)
+from linkwork.multibody.constraints import CoordinateConstraint, Frame, RollingConstraint, VelocityConstraint
 from linkwork.multibody.dynamics.tree_dynamics import dynamics, energy
 from linkwork.multibody.reactions.reactions import joint_reactions
 from linkwork.multibody.steps.integrate import rk4
-from tests.multibody.machines import (
-    G,
-)
+from tests.multibody.machines import G
 
 R, M = 0.3, 2.0
 TILTED = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])

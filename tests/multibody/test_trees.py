@@ -6,12 +6,7 @@ import pytest
 from linkwork.arrays import Floats
 from linkwork.multibody import Body, Joint, Mechanism, functions
 from linkwork.multibody.dynamics.tree_dynamics import forward_dynamics, solve_mass
-from tests.multibody.machines import (
-    random_rotation,
-    random_state,
-    random_tree,
-    relative_error,
-)
+from tests.multibody.machines import random_rotation, random_state, random_tree, relative_error
 from tests.multibody.oracles.mujoco_model import MujocoModel
 from tests.multibody.oracles.pinocchio_model import PinocchioModel
 

@@ -12,9 +12,7 @@ from linkwork.multibody.dynamics.udwadia_kalaba import (
     constrained_acceleration,
     scratch_size,
 )
-from tests.multibody.machines import (
-    scara,
-)
+from tests.multibody.machines import scara
 
 seeds = st.integers(0, 2**32 - 1)
 

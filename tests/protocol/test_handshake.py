@@ -7,15 +7,7 @@ from hypothesis import strategies as st
 
 from linkwork.protocol.codes import Pace, RefuseCode
 from linkwork.protocol.errors import ProtocolError
-from linkwork.protocol.handshake import (
-    Bye,
-    Hello,
-    Refuse,
-    Welcome,
-    new_session,
-    peer_version,
-    read_handshake,
-)
+from linkwork.protocol.handshake import Bye, Hello, Refuse, Welcome, new_session, peer_version, read_handshake
 
 MESSAGES = [
     Hello(session=7, owner="a@b", interface="ff", model="00", pace=Pace.LOCKSTEP,

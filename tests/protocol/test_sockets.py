@@ -15,14 +15,7 @@ import zmq
 
 from linkwork import protocol
 from linkwork.protocol.errors import EndpointError, Taken
-from linkwork.protocol.sockets import (
-    DeviceClient,
-    DeviceServer,
-    Poller,
-    Publisher,
-    RequestServer,
-    Subscriber,
-)
+from linkwork.protocol.sockets import DeviceClient, DeviceServer, Poller, Publisher, RequestServer, Subscriber
 from linkwork.protocol.telemetry import TELEMETRY_TOPIC, pack_telemetry, read_telemetry
 
 WAIT_MS = 20_000

@@ -5,12 +5,7 @@ import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.multibody import Mechanism
-from tests.verification.elements import (
-    NotExpressible,
-    elements_of,
-    first_dof,
-    scalars,
-)
+from tests.verification.elements import NotExpressible, elements_of, first_dof, scalars
 
 _KINDS = {
     "turn": mujoco.mjtJoint.mjJNT_HINGE,

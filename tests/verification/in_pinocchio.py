@@ -18,13 +18,7 @@ from linkwork.multibody.constraints import (
 )
 from linkwork.multibody.constraints.constraint import Frame
 from linkwork.multibody.tree.kinematics import kinematics
-from tests.verification.elements import (
-    Element,
-    NotExpressible,
-    elements_of,
-    first_dof,
-    scalars,
-)
+from tests.verification.elements import Element, NotExpressible, elements_of, first_dof, scalars
 
 _MAKERS = {
     "turn": lambda e: pin.JointModelRevoluteUnaligned(e.axis),

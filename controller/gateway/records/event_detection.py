@@ -13,13 +13,7 @@ from numpy.typing import NDArray
 
 from linkwork.controller.exchange.faults import FaultCode
 from linkwork.controller.exchange.records import RecordLayout
-from linkwork.controller.gateway.records.messages import (
-    ENDED,
-    UNDER_WAY,
-    Messages,
-    limits_named,
-    limits_told,
-)
+from linkwork.controller.gateway.records.messages import ENDED, UNDER_WAY, Messages, limits_named, limits_told
 from linkwork.controller.supervision.state_machine import State
 
 STICKS_TICKS = 100

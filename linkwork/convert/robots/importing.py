@@ -19,13 +19,7 @@ from linkwork.convert.robots.loop_simplification import FramePoint, LoopSimplifi
 from linkwork.convert.robots.machine_writing import MachineNames, MachineWriter
 from linkwork.convert.robots.mjcf import read_mjcf
 from linkwork.convert.robots.pose_search import closed_pose, nearest_within
-from linkwork.convert.robots.robot_model import (
-    TURNS,
-    ImportProblem,
-    RobotModel,
-    SourceJoint,
-    SourceLink,
-)
+from linkwork.convert.robots.robot_model import TURNS, ImportProblem, RobotModel, SourceJoint, SourceLink
 from linkwork.convert.robots.sdf import read_sdf
 from linkwork.convert.robots.urdf import check_tree, read_urdf
 from linkwork.convert.robots.xml_reading import read_xml

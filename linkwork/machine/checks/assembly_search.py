@@ -24,12 +24,7 @@ from linkwork.machine.building.kept_values import Ball, balls, keeping, values_o
 from linkwork.machine.checks.assembly_modes import hinge_senses, within_limits
 from linkwork.machine.checks.mode_places import ModePlaces, same_mode
 from linkwork.machine.description import Machine
-from linkwork.multibody.assembly.assembly import (
-    LONGEST,
-    AssemblyError,
-    assemble_workspace,
-    decide_rank,
-)
+from linkwork.multibody.assembly.assembly import LONGEST, AssemblyError, assemble_workspace, decide_rank
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.multibody.tree.rotations import move_by

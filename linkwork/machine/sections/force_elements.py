@@ -21,14 +21,7 @@ from linkwork.machine.sections.quantity import (
     keys_of,
 )
 from linkwork.multibody.expressions import renamed
-from linkwork.multibody.forces import (
-    AboutAxis,
-    AlongDirection,
-    AppliedForce,
-    BetweenPoints,
-    OnJoint,
-    Spring,
-)
+from linkwork.multibody.forces import AboutAxis, AlongDirection, AppliedForce, BetweenPoints, OnJoint, Spring
 
 _JOINT = "The joint on which it acts, or its degree of freedom: JOINT.DOF"
 _PROGRESSIVE = Dimension((Unit("N_m_rad3", "N m/rad³"),), (Unit("N_m3", "N/m³"),))

@@ -7,15 +7,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import model_validator
 
-from linkwork.machine.sections.fields import (
-    Alias,
-    Direction,
-    Name,
-    Switch,
-    Vector3,
-    alias,
-    entry,
-)
+from linkwork.machine.sections.fields import Alias, Direction, Name, Switch, Vector3, alias, entry
 from linkwork.machine.sections.limits import (
     ABOUT,
     AngleLimits,

@@ -12,14 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linkwork.arrays import Floats
-from linkwork.multibody.closure.rank import (
-    ENTERED,
-    NOISE,
-    admitted,
-    factor,
-    factor_beyond,
-    scaled_right_side,
-)
+from linkwork.multibody.closure.rank import ENTERED, NOISE, admitted, factor, factor_beyond, scaled_right_side
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.dynamics.constrained_dynamics import least_motion
 from linkwork.multibody.dynamics.projection import correct_velocity, position_residual

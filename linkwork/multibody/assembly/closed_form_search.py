@@ -19,12 +19,7 @@ from linkwork.multibody.constraints import PinClosure, PointClosure, RevoluteClo
 from linkwork.multibody.constraints.constraint import Frame
 from linkwork.multibody.functions import point_position
 from linkwork.multibody.mechanism import Mechanism
-from linkwork.multibody.model import (
-    WORLD,
-    Joint,
-    ModelError,
-    Point,
-)
+from linkwork.multibody.model import WORLD, Joint, ModelError, Point
 
 _SMALL = 1e-9
 _WHERE = ("closed_form",)

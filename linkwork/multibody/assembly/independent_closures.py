@@ -26,9 +26,7 @@ from linkwork.multibody.constraints import (
 )
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.mechanism import Mechanism
-from linkwork.multibody.model import (
-    ModelError,
-)
+from linkwork.multibody.model import ModelError
 from linkwork.multibody.tree.joint_dof import onto_z
 from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.multibody.tree.rotations import move_by

@@ -21,17 +21,8 @@ import math
 
 from linkwork.arrays import Floats
 from linkwork.multibody.closure.branch_window import constraints_move, lost_directions
-from linkwork.multibody.closure.elimination import (
-    basis_of_fronts,
-    dropped_by_fronts,
-    eliminate,
-    planned,
-)
-from linkwork.multibody.closure.factors import (
-    in_fronts,
-    particular_of_fronts,
-    smallest_singular_value,
-)
+from linkwork.multibody.closure.elimination import basis_of_fronts, dropped_by_fronts, eliminate, planned
+from linkwork.multibody.closure.factors import in_fronts, particular_of_fronts, smallest_singular_value
 from linkwork.multibody.kernels.compiling import block, kernel, part
 from linkwork.multibody.kernels.layout import (
     ALL,
@@ -51,11 +42,7 @@ from linkwork.multibody.kernels.layout import (
 )
 from linkwork.multibody.kernels.views import fill
 from linkwork.multibody.linalg.orthogonal import leading_qr
-from linkwork.multibody.linalg.reflections import (
-    back_substitute,
-    exchange_back,
-    reflect,
-)
+from linkwork.multibody.linalg.reflections import back_substitute, exchange_back, reflect
 from linkwork.multibody.workspace import Model, Workspace
 
 ENTERED, LEFT = 2e-4, 4e-4

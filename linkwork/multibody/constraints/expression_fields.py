@@ -11,9 +11,7 @@ from linkwork.arrays import Floats, Integers
 from linkwork.multibody.constraints import Constraint, ExpressionConstraint, VelocityConstraint
 from linkwork.multibody.expressions.program import Program, program_of
 from linkwork.multibody.expressions.text import RATE_OF, ExpressionError, parse
-from linkwork.multibody.model import (
-    ModelError,
-)
+from linkwork.multibody.model import ModelError
 
 _SAMPLES = 64
 _NEAR = 1e-6

@@ -28,12 +28,7 @@ from linkwork.multibody.kernels.layout import (
 )
 from linkwork.multibody.kernels.views import fill
 from linkwork.multibody.linalg.vectors import Vector, add, combine, cross, dot, load, subtract, times
-from linkwork.multibody.tree.coordinates import (
-    add_coordinate,
-    clear_coordinate,
-    coordinate_rate,
-    coordinates,
-)
+from linkwork.multibody.tree.coordinates import add_coordinate, clear_coordinate, coordinate_rate, coordinates
 from linkwork.multibody.workspace import Model, Workspace
 
 _ZERO = (0.0, 0.0, 0.0)

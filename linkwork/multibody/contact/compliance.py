@@ -14,12 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from linkwork.arrays import Floats, Integers
-from linkwork.multibody.model import (
-    ModelError,
-    _frozen,
-    _number,
-    _unit,
-)
+from linkwork.multibody.model import ModelError, _frozen, _number, _unit
 from linkwork.multibody.tree.link_tree import check_names
 
 SPRING, DAMPER, RUBBING = 0.2, 0.1, 0.5

@@ -10,16 +10,7 @@ import math
 from linkwork.multibody.contact.surfaces import surface_at
 from linkwork.multibody.kernels.compiling import kernel, part
 from linkwork.multibody.kernels.views import fill
-from linkwork.multibody.linalg.vectors import (
-    Vector,
-    add,
-    cross,
-    dot,
-    load,
-    store,
-    subtract,
-    times,
-)
+from linkwork.multibody.linalg.vectors import Vector, add, cross, dot, load, store, subtract, times
 from linkwork.multibody.workspace import Model, Workspace
 
 

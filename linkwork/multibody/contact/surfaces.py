@@ -4,13 +4,7 @@ import math
 
 from linkwork.arrays import Matrix
 from linkwork.multibody.kernels.compiling import part
-from linkwork.multibody.linalg.vectors import (
-    Vector,
-    dot,
-    load,
-    subtract,
-    times,
-)
+from linkwork.multibody.linalg.vectors import Vector, dot, load, subtract, times
 
 
 @part

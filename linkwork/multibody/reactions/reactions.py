@@ -37,9 +37,7 @@ from linkwork.multibody.formulations.acceleration import Formulation, accelerate
 from linkwork.multibody.functions import _set
 from linkwork.multibody.kernels import layout
 from linkwork.multibody.mechanism import Mechanism
-from linkwork.multibody.model import (
-    WORLD,
-)
+from linkwork.multibody.model import WORLD
 from linkwork.multibody.reactions.reaction_kernels import (
     ADJOINT,
     CLOSURE,

@@ -37,13 +37,7 @@ from linkwork.multibody.kernels.layout import (
 )
 from linkwork.multibody.kernels.views import copy, fill
 from linkwork.multibody.linalg.linear import lower_solve
-from linkwork.multibody.linalg.vectors import (
-    add,
-    cross,
-    load,
-    subtract,
-    times,
-)
+from linkwork.multibody.linalg.vectors import add, cross, load, subtract, times
 from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.multibody.workspace import Model, Workspace
 

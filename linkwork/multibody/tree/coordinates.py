@@ -13,14 +13,7 @@ import math
 from linkwork.arrays import Floats
 from linkwork.multibody.kernels.compiling import kernel, part
 from linkwork.multibody.kernels.layout import ON_ALONG, ON_DISTANCE, ON_JOINT, ON_PITCH, ON_ROLL, ON_Z
-from linkwork.multibody.linalg.vectors import (
-    combine,
-    cross,
-    dot,
-    load,
-    subtract,
-    times,
-)
+from linkwork.multibody.linalg.vectors import combine, cross, dot, load, subtract, times
 from linkwork.multibody.workspace import Model, Workspace
 
 

@@ -13,15 +13,7 @@ import math
 from linkwork.arrays import Floats, Matrix
 from linkwork.multibody.kernels.compiling import kernel
 from linkwork.multibody.kernels.views import fill, fill_matrix
-from linkwork.multibody.linalg.vectors import (
-    add,
-    combine,
-    cross,
-    load,
-    store,
-    subtract,
-    times,
-)
+from linkwork.multibody.linalg.vectors import add, combine, cross, load, store, subtract, times
 from linkwork.multibody.tree.link_tree import SCREW
 from linkwork.multibody.tree.rotations import turned
 from linkwork.multibody.workspace import Model, Workspace

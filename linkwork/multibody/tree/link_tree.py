@@ -13,12 +13,7 @@ from functools import lru_cache
 import numpy as np
 
 from linkwork.arrays import Floats
-from linkwork.multibody.model import (
-    WORLD,
-    Body,
-    Joint,
-    ModelError,
-)
+from linkwork.multibody.model import WORLD, Body, Joint, ModelError
 from linkwork.multibody.tree.joint_dof import BALL, ChainMember, JointDof, dof_of, onto_z
 from linkwork.multibody.tree.joint_map import elementary, screw_of
 

@@ -16,12 +16,7 @@ import math
 from linkwork.arrays import Floats
 from linkwork.multibody.kernels.compiling import part
 from linkwork.multibody.kernels.views import copy
-from linkwork.multibody.linalg.vectors import (
-    add,
-    cross,
-    dot,
-    times,
-)
+from linkwork.multibody.linalg.vectors import add, cross, dot, times
 from linkwork.multibody.workspace import Model
 
 

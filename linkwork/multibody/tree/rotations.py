@@ -9,15 +9,7 @@ import math
 
 from linkwork.arrays import Floats, Integers
 from linkwork.multibody.kernels.compiling import kernel, part
-from linkwork.multibody.linalg.vectors import (
-    Vector,
-    add,
-    combine,
-    cross,
-    dot,
-    subtract,
-    times,
-)
+from linkwork.multibody.linalg.vectors import Vector, add, combine, cross, dot, subtract, times
 from linkwork.multibody.workspace import Model
 
 

@@ -7,13 +7,7 @@ from typing import Any
 
 import pytest
 
-from linkwork.protocol.codes import (
-    PENDING_GOALS,
-    PENDING_STOPS,
-    PENDING_STOPS_EACH,
-    RequestCode,
-    ResultCode,
-)
+from linkwork.protocol.codes import PENDING_GOALS, PENDING_STOPS, PENDING_STOPS_EACH, RequestCode, ResultCode
 from tests.controller.gateway.conftest import GatewayRig
 from tests.waiting import wait_for
 
