@@ -14,6 +14,9 @@ from linkwork.explore.workload import ExploredSession, Workload
 from linkwork.terminal.failures import DONE, GOAL_FAILED, Misuse
 from linkwork.terminal.output import emit, say
 
+_NEVER = {"codes_never": "codes", "transitions_never": "transitions", "faults_never": "faults"}
+"""Texts of the parts of the coverage, by their names in the report."""
+
 
 def explore_machine(options: ExploreOptions) -> int:
     """Run `linkwork explore`."""
@@ -99,7 +102,12 @@ def _show(found: Exploration) -> None:
         f"{found.sessions} sessions, {found.ticks} ticks, {found.speed:.1f} times real time: "
         f"{len(found.failures)} failed"
     )
-    say(
-        f"reached: {coverage['requests_in_states']} of {coverage['of']} requests in states, "
-        f"{len(coverage['answers'])} codes, {len(coverage['transitions_and_faults'])} transitions and faults"
-    )
+    reached, of = coverage["requests_in_states"], coverage["of"]
+    say(f"requests in states: {reached} of {of} reached; never: {_listed(coverage['never'])}")
+    for name, text in _NEVER.items():
+        say(f"{text} never reached: {_listed(coverage[name])}")
+    say(f"disturbances: {_listed([f'{count} × {name}' for name, count in coverage['disturbances'].items()])}")
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names) if names else "none"

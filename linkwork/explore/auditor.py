@@ -21,9 +21,10 @@ from linkwork.controller.exchange.shared_memory import Shared
 from linkwork.controller.gateway.records.messages import in_motion
 from linkwork.controller.supervision.state_machine import State
 from linkwork.explore.record_checks import RecordChecks
+from linkwork.explore.simulated_links import CLIENTS
 from linkwork.explore.simulated_time import START_NS
 from linkwork.explore.world import World
-from linkwork.protocol.codes import Mode, RequestCode
+from linkwork.protocol.codes import Mode, RequestCode, Role
 from linkwork.protocol.request_messages import Notification, Response, read_answer
 from linkwork.protocol.request_table import REQUESTS
 
@@ -44,6 +45,7 @@ RULES: Final[Mapping[str, str]] = {
     "watchdog": "the plant's watchdog trips after exactly `command_timeout_periods`, and its brakes act",
     "lease": "nothing moves without a lease, or longer than `lease_s` after its owner's last request",
     "owner": "only the owner of the lease has a request carried out that needs it",
+    "role": "no request is carried out whose client's key lacks the role",
     "reaction": "`estop` brakes, and `stop` ends motion, within 25 ms",
     "end": "a controller that is asked to end brakes, and ends with status 0",
     "log": "the log has every tick, once and in order",
@@ -128,10 +130,11 @@ class Auditor:
     @property
     def state_name(self) -> str:
         """The machine's newest state."""
+        self._peek()
         return "unconfigured" if self.latest is None else State(int(self.latest["state"])).name.lower()
 
     def asked(self, client: bytes, msgid: int, method: str, params: Any) -> None:
-        """A client has sent a request."""
+        """A request of a client has arrived at the gateway."""
         owner = params.get("as") if isinstance(params, dict) else ""
         owner = owner if isinstance(owner, str) else ""
         timed = isinstance(params, dict) and params.get("at_tick") is not None
@@ -170,6 +173,9 @@ class Auditor:
             return
         if REQUESTS[question.method].needs_lease and not self._owned(question):
             self.fail("owner", f"`{question.method}` of {question.owner} was carried out without its lease")
+        held = CLIENTS.get(question.client.decode().partition("-")[0], Role.SERVICE)
+        if (held or 0) < REQUESTS[question.method].role:
+            self.fail("role", f"`{question.method}` of {question.client.decode()} was carried out")
         if question.method in ("stop", "estop") and not question.timed:
             late_ns = self.world.simulation.now_ns - question.at_ns
             if late_ns > REACTION_NS and self._undisturbed(question.at_ns):
@@ -230,11 +236,8 @@ class Auditor:
         shared = self._shared
         if shared is None:
             return
-        waiting = shared.head - self._since
-        if waiting < least:
-            if waiting:
-                newest, _, _ = shared.read_records(shared.head - 1)
-                self.latest = newest.view(self.world.layout.dtype)[0, 0]
+        if shared.head - self._since < least:
+            self._peek()
             return
         words, first, lost = shared.read_records(self._since)
         self._since = first + len(words)
@@ -248,6 +251,13 @@ class Auditor:
         self.ticks += len(table)
         self.latest = table[-1]
         self.checks.check(words)
+
+    def _peek(self) -> None:
+        """Take the newest record."""
+        shared = self._shared
+        if shared is not None and shared.head:
+            newest, _, _ = shared.read_records(shared.head - 1)
+            self.latest = newest.view(self.world.layout.dtype)[0, 0]
 
     # Looks at the processes.
 

@@ -8,11 +8,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from linkwork.controller.exchange.faults import FaultCode
 from linkwork.controller.supervision.state_machine import State
 from linkwork.explore.auditor import BrokenRule
+from linkwork.explore.record_checks import TRANSITIONS
 from linkwork.explore.session_run import Explored, SessionResult, run_session
 from linkwork.explore.workload import ExploredSession, Workload
-from linkwork.protocol.codes import Pace
+from linkwork.protocol.codes import Pace, RequestCode
 from linkwork.protocol.request_table import REQUESTS
 from linkwork.version import __version__
 
@@ -30,6 +32,8 @@ class Exploration:
     failures: dict[int, BrokenRule] = field(default_factory=dict)
     reached: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     seen: Counter[str] = field(default_factory=Counter)
+    disturbed: Counter[str] = field(default_factory=Counter)
+    """Kinds of faults of the plant, and processes that were killed or suspended."""
 
     def add(self, outcome: SessionResult) -> None:
         """Count a session."""
@@ -37,6 +41,7 @@ class Exploration:
         self.ticks += outcome.ticks
         self.reached += outcome.reached
         self.seen += outcome.seen
+        self.disturbed += outcome.session.disturbances()
         if outcome.violations:
             self.failures[outcome.session.seed] = outcome.violations[0]
 
@@ -54,6 +59,12 @@ class Exploration:
         return [
             f"{method} in {state}" for method in REQUESTS for state in states if (method, state) not in pairs
         ]
+
+    def _codes_of_requests(self) -> dict[str, dict[str, int]]:
+        found: dict[str, Counter[str]] = {method: Counter() for method in REQUESTS}
+        for (method, _, code), count in self.reached.items():
+            found[method][code] += count
+        return {method: dict(sorted(each.items())) for method, each in found.items()}
 
     def as_map(self) -> dict[str, Any]:
         """Return the report as plain data."""
@@ -78,9 +89,22 @@ class Exploration:
                 "of": pairs,
                 "never": self.never,
                 "answers": dict(sorted(codes.items())),
+                "codes_never": [code.name for code in RequestCode if code.name not in codes],
+                "codes_of_requests": self._codes_of_requests(),
                 "transitions_and_faults": dict(sorted(self.seen.items())),
+                "transitions_never": [name for name in _possible() if name not in self.seen],
+                "faults_never": [
+                    f"{code.value} {code.name}"
+                    for code in FaultCode
+                    if code and f"fault {code.value}" not in self.seen
+                ],
+                "disturbances": dict(sorted(self.disturbed.items())),
             },
         }
+
+
+def _possible() -> list[str]:
+    return [f"{before} → {after}" for before, others in TRANSITIONS.items() for after in others.split()]
 
 
 def explore(

@@ -175,7 +175,7 @@ class _Run:
                 self._ask(what)
             case "bytes":
                 peer = self._peer(what["client"])
-                world.requests.ask(peer, bytes.fromhex(what["hex"]), CLIENT_NS)
+                world.requests.ask(peer, bytes.fromhex(what["hex"]), CLIENT_NS, lambda: None)
             case "leave":
                 peer = self._peers.pop(what["client"], b"")
                 world.requests.leave(peer)
@@ -199,8 +199,9 @@ class _Run:
         number = self._numbers[peer]
         with suppress(OverflowError, ValueError):  # of numbers that MessagePack does not have
             message = pack_request(number, method, params)
-            if self._world.requests.ask(peer, message, CLIENT_NS):
-                self._auditor.asked(peer, number, method, params)
+            delay_ns = CLIENT_NS + round(1e9 * what.get("late_s", 0.0))
+            arrived = partial(self._auditor.asked, peer, number, method, params)
+            self._world.requests.ask(peer, message, delay_ns, arrived)
 
     def _resolved(self, value: Any) -> Any:
         """Replace what depends on the present state of the machine."""

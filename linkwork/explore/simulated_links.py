@@ -19,6 +19,10 @@ LOOK_NS: Final = 1_000_000
 LINK_NS: Final = 50_000
 """Time that a message of the device link takes."""
 FAR_NS: Final = 10**18
+CLIENTS: Final = {
+    "anna": Role.SERVICE, "ben": Role.SERVICE, "carl": Role.OPERATE, "dora": Role.OBSERVE, "eve": None,
+}  # fmt: skip
+"""Roles of the keys of clients, by the clients' names; others have no keys."""
 FIRST_DESCRIPTOR: Final = 1_000_000
 """Number of the first simulated descriptor, above those of open files."""
 
@@ -171,14 +175,16 @@ class RequestNetwork:
         self.simulation = simulation
         self.gateway: SimulatedRequestEnd | None = None
         self.clients: dict[bytes, Callable[[bytes], None]] = {}
+        self._arrives_ns: dict[bytes, int] = {}
 
-    def ask(self, peer: bytes, message: bytes, delay_ns: int) -> bool:
-        """Send a request. False when there is no gateway."""
+    def ask(self, peer: bytes, message: bytes, delay_ns: int, arrived: Callable[[], None]) -> None:
+        """Send a request, which overtakes none of the same client; `arrived` is called when it is there."""
         gateway = self.gateway
         if gateway is None:
-            return False
-        self.simulation.after(delay_ns, partial(gateway.arrive, peer, message))
-        return True
+            return
+        at_ns = max(self.simulation.now_ns + delay_ns, self._arrives_ns.get(peer, 0))
+        self._arrives_ns[peer] = at_ns
+        self.simulation.at(at_ns, partial(gateway.arrive, peer, message, arrived))
 
     def leave(self, peer: bytes) -> None:
         """Close the connection of a client."""
@@ -199,9 +205,10 @@ class SimulatedRequestEnd:
         self.inlet, self._network = Inlet(network.simulation), network
         network.gateway = self
 
-    def arrive(self, peer: bytes, message: bytes) -> None:
+    def arrive(self, peer: bytes, message: bytes, arrived: Callable[[], None]) -> None:
         """Take a message in, unless its client or this gateway has left meanwhile."""
         if peer in self._network.clients and self._network.gateway is self:
+            arrived()
             self.inlet.put((peer, message))
 
     def ready(self, timeout_ms: float = 0) -> bool:  # noqa: ARG002 - never asked to wait
@@ -210,7 +217,11 @@ class SimulatedRequestEnd:
 
     def receive(self, timeout_ms: int = 0) -> tuple[bytes, bytes] | None:  # noqa: ARG002
         """Return (peer, message), or None."""
-        return self.inlet.messages.popleft() if self.inlet.messages else None
+        if not self.inlet.messages:
+            return None
+        peer, message = self.inlet.messages.popleft()
+        self.sender = peer.partition(b"-")[0]
+        return peer, message
 
     def send(self, peer: bytes, message: bytes) -> bool:
         """Send to a client. False when it is gone."""
@@ -220,9 +231,9 @@ class SimulatedRequestEnd:
         self._network.simulation.after(LINK_NS, partial(client, message))
         return True
 
-    def role_of(self, key: bytes) -> Role | None:  # noqa: ARG002 - without keys
-        """Return SERVICE: there are no keys."""
-        return Role.SERVICE
+    def role_of(self, key: bytes) -> Role | None:
+        """Return the role of a client's key, which is the client's name."""
+        return CLIENTS.get(key.decode(), Role.SERVICE)
 
 
 class SimulatedTelemetry:

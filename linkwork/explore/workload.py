@@ -9,11 +9,15 @@ the n-th newest goal.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from random import Random
 from typing import Any, Final
 
+from linkwork.controller.supervision.state_machine import State
+from linkwork.explore.arguments import Arguments, names_of
+from linkwork.explore.simulated_links import CLIENTS
 from linkwork.machine import Machine
 from linkwork.protocol.laws import REST_LAW_NAMES
 from linkwork.protocol.request_table import REQUESTS
@@ -23,11 +27,18 @@ DURATION_S: Final = 5.0
 READY_S: Final = 0.15
 """The processes have started by then."""
 OWNERS: Final = ("anna", "ben", "carl")
+"""Clients with the rights to move the machine; `CLIENTS` has others."""
+TOURS: Final = 5
+"""Sessions of odd seeds that together ask each request in each state."""
+LEAVING: Final = ("stop", "recover", "reset", "disable", "enable", "estop")
+"""Requests that leave a state, asked after the others."""
 LASTING: Final = (1, 5, 19, 20, 25, 60, 200)
 """Ticks that a fault of the plant lasts: about the limits of losses, and well beyond."""
 BLOWS: Final = (0, 0, 0, 1, 1, 2)
 """Processes that are killed or suspended in a session."""
+MOTIONS: Final = ("move", "send", "jog", "stream", "hold", "stop", "law", "goal", "goal at a tick")
 KILLED: Final = ("plant", "loop", "planner", "gateway")
+FAULT_KINDS: Final = ("wire", "sensor", "actuator", "mechanism", "signal")
 Params = dict[str, Any]
 
 
@@ -64,6 +75,16 @@ class ExploredSession:
         """Return the session without a fault of the plant."""
         return replace(self, faults=tuple(each for each in self.faults if each is not fault))
 
+    def disturbances(self) -> Counter[str]:
+        """Count the kinds of faults of the plant, and of what happens to processes."""
+        found = Counter(
+            f"{step.kind} {step.what['process']}" for step in self.steps if "process" in step.what
+        )
+        for fault in self.faults:
+            found.update(f"{kind} {fault[kind]}" for kind in FAULT_KINDS if kind in fault)
+        found += Counter("late request" for step in self.steps if "late_s" in step.what)
+        return found
+
     @classmethod
     def from_map(cls, content: Mapping[str, Any]) -> ExploredSession:
         """Return the session of plain data."""
@@ -79,15 +100,20 @@ class Workload:
     faults: bool = True
     kills: bool = True
     _random: Random = field(init=False)
+    _arguments: Arguments = field(init=False)
 
     def session(self, seed: int) -> ExploredSession:
-        """Return the session of a seed."""
+        """Return the session of a seed: of an odd one a tour through states and requests."""
         self._random = Random(seed)
+        self._arguments = Arguments(self._random, names_of(self.machine))
+        if seed % 2:
+            steps = self._tour(seed // 2 % TOURS)
+            return ExploredSession(seed, tuple(steps), (), steps[-1].at_s + 0.3)
         steps = self._operator(OWNERS[0])
         if self._random.random() < 0.6:
             steps += self._operator(self._random.choice(OWNERS))
         for _ in range(self._random.randint(0, 25)):
-            steps.append(self._anything(self._random.choice(OWNERS)))
+            steps.append(self._anything(self._random.choice(sorted(CLIENTS))))
         for _ in range(self._random.choice(BLOWS) if self.kills else 0):
             steps += self._blow(steps)
         if self._random.random() < 0.1:
@@ -116,9 +142,12 @@ class Workload:
             ask("acquire", {}, 0.01)
         ask("enable", {}, random.uniform(0.05, 0.4))
         while now < DURATION_S - 0.6:
-            motion = random.choice(("move", "send", "jog", "stream", "hold", "stop", "law", "goal"))
+            motion = random.choice(MOTIONS)
             if motion in ("move", "send"):
-                ask(motion, self._params(motion), random.uniform(0.05, 1.2))
+                params = self._params(motion)
+                if random.random() < 0.2:
+                    params = self._arguments.varied(motion, params)
+                ask(motion, params, random.uniform(0.05, 1.2))
             elif motion == "jog":
                 params = self._params("jog")
                 for _ in range(random.randint(1, 12)):
@@ -137,12 +166,69 @@ class Workload:
                 for _ in range(random.randint(1, 3)):
                     method = random.choice(("pause", "resume", "speed", "append", "move", "cancel"))
                     ask(method, self._params(method), random.uniform(0.01, 0.3))
+            elif motion == "goal at a tick":
+                ask("move", self._params("move"), 0.05)
+                ticks = {"ticks": random.choice((0, 1, 30, 200))}
+                ask(random.choice(("stop", "cancel", "pause", "disable")), {"at_tick": ticks}, 0.3)
             elif motion == "law":
                 ask("law", self._params("law"), 0.2)
             else:
                 ask("acquire", {}, random.uniform(0.1, 0.5))
         if random.random() < 0.6:
             ask("disable", {})
+        return steps
+
+    def _tour(self, number: int) -> list[Step]:
+        """One of `TOURS` clients that bring the machine to each state, and ask some requests there."""
+        random, now = self._random, READY_S
+        steps: list[Step] = []
+        every = sorted(REQUESTS, key=lambda method: (method in LEAVING, method))[number::TOURS]
+
+        def ask(method: str, pause_s: float, params: Params | None = None) -> None:
+            nonlocal now
+            asked = {"client": OWNERS[0], "method": method, "params": {"as": OWNERS[0], **(params or {})}}
+            steps.append(Step(round(now, 4), "ask", asked))
+            now += pause_s
+
+        def bring(state: State) -> None:
+            nonlocal now
+            ask("acquire", 0.01, {"force": True})
+            ask("reset", 0.02)
+            ask("recover", 0.15 if state is State.FAULT else 0.03)
+            if state is State.INACTIVE:
+                ask("disable", 0.5)
+            if state in (State.ACTIVE, State.STOPPING):
+                ask("enable", 0.25)
+            if state is State.STOPPING:
+                jog = self._params("jog")
+                for _ in range(4):
+                    ask("jog", 0.05, jog)
+                ask("disable", 0.008)
+            if state is State.ESTOP:
+                ask("estop", 0.02)
+            if state is State.FAULT:
+                ask("enable", 0.25)
+                steps.append(Step(round(now, 4), "suspend", {"process": "loop"}))
+                now += 0.02 + self.machine.period_s * self.machine.plant.command_timeout_periods
+                steps.append(Step(round(now, 4), "resume", {"process": "loop"}))
+                now += 0.02
+
+        if self.kills:
+            steps.append(Step(0.01, "kill", {"process": "plant"}))
+        states = random.sample([State.INACTIVE, State.ACTIVE, State.STOPPING, State.ESTOP], 4)
+        for state in [State.UNCONFIGURED, *states, State.FAULT]:
+            if state in (State.UNCONFIGURED, State.FAULT) and not self.kills:
+                continue
+            for place, method in enumerate(every):
+                if state is not State.UNCONFIGURED and (
+                    place % 3 == 0 or method in LEAVING or state is State.STOPPING
+                ):
+                    bring(state)
+                params = self._params(method) if random.random() < 0.7 else self._arguments.drawn(method)
+                ask(method, 0.005, params)
+            if state is State.UNCONFIGURED:
+                steps.append(Step(round(now, 4), "start", {"process": "plant"}))
+                now += 0.2
         return steps
 
     def _stream(self) -> list[Params]:
@@ -165,18 +251,18 @@ class Workload:
             return Step(self._time(), "bytes", {"client": owner, "hex": data.hex()})
         method = random.choice(sorted(REQUESTS))
         params: Params = {"as": owner, **self._params(method)}
+        if random.random() < 0.3:
+            params = self._arguments.varied(method, params)
+        elif random.random() < 0.2:
+            params |= self._arguments.drawn(method)
         if random.random() < 0.15:
             params["at_tick"] = {"ticks": random.choice((-10, 0, 1, 20, 500, 60_000_000))}
-        if random.random() < 0.15:
-            params = self._spoilt(params)
-        return Step(self._time(), "ask", {"client": owner, "method": method, "params": params})
-
-    def _spoilt(self, params: Params) -> Params:
-        """Parameters of which one is wrong."""
-        random = self._random
-        wrong: Sequence[Any] = (None, math.nan, math.inf, -1, 2**63, "x" * 5000, [], {}, [[[]]], True, 1e308)
-        key = random.choice(sorted([*params, "other", "at_tick"]))
-        return {**params, key: random.choice(wrong)}
+        if random.random() < 0.2:
+            params = self._arguments.spoilt(params)
+        what: Params = {"client": owner, "method": method, "params": params}
+        if random.random() < 0.1:
+            what["late_s"] = round(random.uniform(0.0, 0.4), 4)
+        return Step(self._time(), "ask", what)
 
     def some_names(self) -> list[str]:
         """Return names of coordinates."""
@@ -248,26 +334,52 @@ class Workload:
         """An entry of a fault timeline."""
         random, machine = self._random, self.machine
         begins = {"at_s": round(random.uniform(0.3, DURATION_S), 3), "for_ticks": random.choice(LASTING)}
-        sensor, motor = random.choice(machine.sensors).joint, random.choice(machine.motors).joint
+        sensor, motor = random.choice(machine.sensors), random.choice(machine.motors)
+        length = "rad" if machine.joints[sensor.index].is_angle else "m"
+        drives = "N_m" if machine.joints[motor.index].is_angle else "N"
+        body = random.choice(machine.mechanism.body_names)
         way = {"direction": random.choice(("states", "commands", "both"))}
-        entry: Params = random.choice(
-            (
-                {"wire": "drop", **way, "probability": random.choice((0.1, 0.5, 1.0))},
+        by, share = random.choice((1e-4, 0.01, 0.5)), random.choice((0.1, 0.5, 1.0))
+        push = [round(random.uniform(-30.0, 30.0), 2) for _ in range(3)]
+        choices: dict[str, Sequence[Params]] = {
+            "wire": (
+                {"wire": "drop", **way, "probability": share},
                 {"wire": "delay", **way, "by_ticks": random.randint(1, 5)},
-                {"wire": "jitter", **way},
-                {"wire": "duplicate", **way},
-                {"wire": "reorder", **way},
-                {"wire": "corrupt", **way},
+                {"wire": "jitter", **way, "up_to_ticks": random.randint(1, 5)},
+                {"wire": "duplicate", **way, "probability": share},
+                {"wire": "reorder", **way, "probability": share},
+                {"wire": "corrupt", **way, "probability": share},
                 {"wire": "disconnect"},
-                {"sensor": "bias", "of": sensor, "by": random.choice((1e-4, 0.01, 0.5))},
-                {"sensor": "noise", "of": sensor, "std": 0.001},
-                {"sensor": "freeze", "of": sensor},
-                {"sensor": "nan", "of": sensor},
-                {"actuator": "lose", "of": motor},
-                {"actuator": "reverse", "of": motor},
-                {"actuator": "stick", "of": motor},
-            )
-        )
+            ),
+            "sensor": (
+                {"sensor": "bias", f"by_{length}": by},
+                {"sensor": "drift", f"rate_{length}_s": by},
+                {"sensor": "noise", f"std_{length}": by},
+                {"sensor": "quantise", f"step_{length}": by},
+                {"sensor": "scale", "factor": random.choice((0.9, 1.001, -1.0))},
+                {"sensor": "freeze"},
+                {"sensor": "nan"},
+            ),
+            "actuator": (
+                *({"actuator": kind} for kind in ("lose", "reverse", "freeze", "stick")),
+                {"actuator": "saturate", f"at_{drives}": round(share * motor.max_effort, 3)},
+                {"actuator": "lag", "time_constant_s": by},
+                {"actuator": "friction", f"coulomb_{drives}": round(0.2 * share * motor.max_effort, 3)},
+            ),
+            "mechanism": (
+                {"mechanism": "push", "of": body, "force_N": push},
+                {"mechanism": "payload", "of": body, "mass_kg": share, "at_m": [0.0, 0.0, 0.0]},
+            ),
+        }
+        signals = [*machine.inputs, *machine.outputs]
+        if signals:
+            signal = random.choice(signals)
+            kinds = ["stuck", "delay", *(["flicker"] if signal.is_digital else [])]
+            more: dict[str, Params] = {"delay": {"by_ticks": 5}, "flicker": {"probability": share}}
+            choices["signal"] = [{"signal": kind, "of": signal.name, **more.get(kind, {})} for kind in kinds]
+        where = random.choice(sorted(choices))
+        of = {"sensor": {"of": sensor.joint}, "actuator": {"of": motor.joint}}.get(where, {})
+        entry: Params = {**random.choice(choices[where]), **of}
         return {**entry, **begins}
 
 

@@ -7,18 +7,29 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from linkwork.controller.supervision.state_machine import State
+from linkwork.explore.arguments import Arguments, schema_of
 from linkwork.explore.auditor import RULES
 from linkwork.explore.exploration import explore, shrink
 from linkwork.explore.session_run import Explored, run_session
 from linkwork.explore.simulated_links import DeviceNetwork, SimulatedControllerEnd
 from linkwork.explore.simulated_time import Inlet, SimulatedClock, SimulatedProcess, SimulatedTime
-from linkwork.explore.workload import ExploredSession, Step, Workload
+from linkwork.explore.workload import LEAVING, TOURS, ExploredSession, Step, Workload
+from linkwork.machine.yaml_document import Document
 from linkwork.plant.device.watchdog import Watchdog
+from linkwork.plant.faults.timeline import check_timeline
+from linkwork.protocol.errors import RequestError
+from linkwork.protocol.request_table import REQUESTS
+from linkwork.protocol.requests import check_params
 
 ROOT = Path(__file__).parents[2]
 SESSIONS = Path(__file__).parent / "sessions"
@@ -111,6 +122,39 @@ def test_random_sessions_hold_all_rules_and_reach_states_and_refusals(scara: Exp
     told = json.loads(json.dumps(found.as_map()))
     coverage = told["coverage"]
     assert coverage["requests_in_states"] + len(coverage["never"]) == coverage["of"]
+
+
+def test_a_tour_asks_its_requests_in_every_state_and_roles_refuse_some(scara: Explored) -> None:
+    found = explore(scara, [1])
+    assert found.failures == {}
+    states = {state for _, state, _ in found.reached}
+    assert states == {state.name.lower() for state in State}
+    reached = {(method, state) for method, state, _ in found.reached}
+    toured = {method for method, state in reached if state == "unconfigured"}
+    assert toured >= set(sorted(REQUESTS, key=lambda method: (method in LEAVING, method))[::TOURS])
+    watching = {"client": "dora", "method": "enable", "params": {"as": "dora"}}
+    outcome = run_session(scara, ExploredSession(7, (Step(0.2, "ask", watching),), (), 0.4))
+    assert outcome.violations == ()
+    assert outcome.reached["enable", "inactive", "NOT_PERMITTED"] == 1
+
+
+@pytest.mark.parametrize("machine", ["scara", "five_bar", "delta_gripper"])
+def test_faults_of_sessions_are_faults_that_the_machine_can_have(machine: str) -> None:
+    explored = Explored.of(machine)
+    work = Workload(explored.machine)
+    faults = [dict(fault) for seed in range(0, 400, 2) for fault in work.session(seed).faults]
+    assert len(faults) > 50
+    check_timeline(Document("faults", "", {"faults": faults}, {}, {}), explored.plant_machine, hardware=False)
+
+
+@given(st.randoms(use_true_random=False), st.sampled_from(sorted(REQUESTS)))
+def test_drawn_parameters_fit_the_schema_or_are_refused_as_such(random: Random, method: str) -> None:
+    arguments = Arguments(random, ["shoulder", "tool", "x"])
+    drawn, wrong = arguments.drawn(method), arguments.spoilt(arguments.drawn(method))
+    for params in (drawn, wrong):
+        with suppress(RequestError):
+            check_params(method, params)
+    assert set(drawn) <= set(schema_of(method)["properties"]) if drawn else True
 
 
 def test_a_session_repeats_to_the_bit_in_other_processes(tmp_path: Path) -> None:
