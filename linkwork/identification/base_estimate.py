@@ -2,7 +2,8 @@
 
 Residuals of filtered efforts are correlated over many rows, so that the textbook covariance is several times
 too small. An autoregressive model of each row's residuals whitens both sides of the equations; estimate and
-covariance are those of the whitened equations.
+covariance are those of the whitened equations. Where several efforts make the same motion, the rows share
+the motors' noise: each instant is multiplied by the inverse root of G'B S B'G before (S: its power by motor).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import solve_toeplitz
+from scipy.optimize import nnls
 
 from linkwork.arrays import Floats, Integers
 from linkwork.identification.filtered_equations import Equations
@@ -19,6 +21,8 @@ from linkwork.identification.filtered_equations import Equations
 _LONGEST_ORDER = 12
 """Largest order of the autoregressive models."""
 _PASSES = 4
+_LEAST_POWER = 1e-4
+"""Least power of a motor's noise, as a share of the largest."""
 _ROUNDING = 1e-13
 """Share of the largest singular value below which a direction of the equations is round-off."""
 _EARLIEST, _LATEST = -3.0, 6.0
@@ -27,10 +31,14 @@ _EARLIEST, _LATEST = -3.0, 6.0
 
 @dataclass(frozen=True, eq=False)
 class Whitening:
-    """Autoregressive models (coefficients) of the residuals of each row; deviation: of their innovations."""
+    """Autoregressive models (coefficients) of the residuals of each row; deviation: of their innovations.
+
+    mixing (instants × independent × independent): what makes the rows of an instant independent, if needed.
+    """
 
     coefficients: tuple[Floats, ...]
     deviation: Floats
+    mixing: Floats | None = None
 
     def of(self, values: Floats, series: Sequence[Sequence[Integers]]) -> Floats:
         """Return whitened values (rows × k), without the first ones of each piece.
@@ -38,6 +46,7 @@ class Whitening:
         series: for each row, the places of its equations in each piece without gaps.
         """
         found = []
+        values = _mixed(values, self.mixing)
         for row, pieces in enumerate(series):
             own = self.coefficients[row]
             for places in pieces:
@@ -98,6 +107,7 @@ def estimate(equations: Equations, kept: Sequence[int]) -> BaseEstimate:
     delays = _common_delay(equations, scaled)
     step = 0.25 * equations.period_s
     whitening = Whitening(tuple(np.zeros(0) for _ in series), np.ones(len(series)))
+    redundant = len(equations.motors) > len(equations.joints) > 1
     for _ in range(_PASSES):
         side = equations.efforts(delays)
         slopes = np.column_stack(
@@ -116,7 +126,8 @@ def estimate(equations: Equations, kept: Sequence[int]) -> BaseEstimate:
             delays + np.clip(moved, -equations.period_s, equations.period_s),
             _EARLIEST * equations.period_s, _LATEST * equations.period_s,
         )  # fmt: skip
-        whitening = _noise_model(residual, series)
+        mixing = _row_mixing(equations, residual) if redundant else None
+        whitening = _noise_model(_mixed(residual[:, None], mixing)[:, 0], series, mixing)
     white, white_side = whitening.of(both, series), whitening.of(side[:, None], series)[:, 0]
     solution = np.linalg.lstsq(white, white_side, rcond=_ROUNDING)[0]
     rest = white_side - white @ solution
@@ -170,7 +181,37 @@ def _common_delay(equations: Equations, scaled: Floats) -> Floats:
     return np.full(len(equations.motors), best)
 
 
-def _noise_model(residual: Floats, series: Sequence[Sequence[Integers]]) -> Whitening:
+def _mixed(values: Floats, mixing: Floats | None) -> Floats:
+    """Return the rows (r × k) of each instant multiplied by its matrix."""
+    if mixing is None:
+        return values
+    count = mixing.shape[1]
+    return np.asarray((mixing @ values.reshape(-1, count, values.shape[1])).reshape(values.shape))
+
+
+def _row_mixing(equations: Equations, residual: Floats) -> Floats:
+    """Return the inverse Cholesky factor of G'B S B'G at each instant.
+
+    S: the power of each motor's noise, by least squares from the products of the rows' residuals, weighted in
+    later passes by those of the pass before.
+    """
+    count = len(equations.joints)
+    gains = equations.gains.reshape(-1, count, len(equations.motors))
+    rows = residual.reshape(-1, count, 1)
+    one, other = np.triu_indices(count)
+    mixing = np.broadcast_to(np.eye(count), (len(rows), count, count))
+    for _ in range(_PASSES):
+        own, mixed = (mixing @ rows)[:, :, 0], mixing @ gains
+        shares = (mixed[:, one] * mixed[:, other]).reshape(-1, len(equations.motors))
+        power = nnls(shares, (own[:, one] * own[:, other]).ravel())[0]
+        power = np.maximum(power, _LEAST_POWER * max(1e-300, float(power.max())))
+        mixing = np.linalg.inv(np.linalg.cholesky((gains * power) @ np.transpose(gains, (0, 2, 1))))
+    return np.asarray(mixing)
+
+
+def _noise_model(
+    residual: Floats, series: Sequence[Sequence[Integers]], mixing: Floats | None = None
+) -> Whitening:
     """Return autoregressive models of the residuals, their orders by Akaike's criterion."""
     models, deviations = [], []
     for pieces in series:
@@ -194,4 +235,4 @@ def _noise_model(residual: Floats, series: Sequence[Sequence[Integers]]) -> Whit
         assert best is not None
         models.append(best[1])
         deviations.append(best[2])
-    return Whitening(tuple(models), np.array(deviations))
+    return Whitening(tuple(models), np.array(deviations), mixing)

@@ -49,13 +49,14 @@ class Filters:
 class Equations:
     """r rows (equations × independent coordinates): the matrix W (r × columns) and the effort terms.
 
-    efforts(delays): the right side (r) for a delay (s) of each motor; block (r): number of the piece without
-    gaps; row (r): place among the independent coordinates; time_s (r). speeds (r × nv), positions (r × nv):
-    filtered states, for the search for terms that the model lacks.
+    efforts(delays): the right side (r) for a delay (s) of each motor; gains (r × motors): G'B; block (r):
+    number of the piece without gaps; row (r): place among the independent coordinates; time_s (r). extra
+    (r × k): columns of terms that the model lacks.
     """
 
     matrix: Floats
     efforts: Callable[[Floats], Floats]
+    gains: Floats
     block: Integers
     row: Integers
     time_s: Floats
@@ -222,6 +223,7 @@ def _whole(
 
     return Equations(
         matrix[:, :width], efforts,
+        np.vstack([each.gains[each.centres].reshape(-1, each.gains.shape[2]) for each in pieces]),
         np.concatenate([np.full(count * len(each.centres), each.block) for each in pieces]),
         np.concatenate([np.tile(np.arange(count), len(each.centres)) for each in pieces]),
         np.concatenate([np.repeat(motion.time_s[each.first + each.centres], count) for each in pieces]),
@@ -246,6 +248,7 @@ def joined(found: Sequence[Equations]) -> Equations:
         first,
         matrix=np.vstack([each.matrix for each in found]),
         efforts=lambda delays: np.concatenate([each.efforts(delays) for each in found]),
+        gains=np.vstack([each.gains for each in found]),
         block=np.concatenate(blocks),
         row=np.concatenate([each.row for each in found]),
         time_s=np.concatenate(times),

@@ -1,5 +1,7 @@
 """Bodies that exist are found where they exist; simulated machines are not called wrong."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,11 +11,14 @@ from benchmarks.identify_campaign import (
     MACHINES,
     changed_truth,
     needed_efforts,
+    recorded,
     results,
     summary,
     true_motion,
 )
+from linkwork.identification.base_estimate import estimate
 from linkwork.identification.base_parameters import structural_base_parameters
+from linkwork.identification.identification import equations_for, identified_parameters
 from linkwork.identification.physical_bodies import body_size, physical_fit, pseudo_inertia
 from linkwork.identification.regressor import Regressor
 from linkwork.machine import load
@@ -89,3 +94,22 @@ def test_verdicts_hold_for_simulated_machines(name: str, with_stribeck: bool):
     assert found["model_errors"] == (1.0 if with_stribeck else 0.0)
     if not with_stribeck:
         assert found["within_3_sigma"] > 0.95
+
+
+def test_rows_that_share_a_motors_noise_are_made_independent():
+    machine, rng = load("five_bar_redundant"), np.random.default_rng(3)
+    motion = true_motion(machine, rng, seconds=4.0)
+    run = recorded(machine, motion, needed_efforts(machine, machine.mechanism, motion), rng)
+    noisy = run.efforts["left_elbow"] + 0.02 * rng.normal(size=len(run.time_s))
+    columns = identified_parameters(machine)
+    motion = replace(run, efforts={**run.efforts, "left_elbow": noisy})
+    equations = equations_for(machine, [motion], columns, extra=False)
+    found = estimate(equations, range(len(columns)))
+    white = found.whitening.of(found.residual[:, None], found.series)[:, 0]
+    sizes = [
+        len(pieces[0]) - len(own)
+        for pieces, own in zip(found.series, found.whitening.coefficients, strict=True)
+    ]
+    left, right = white[: sizes[0]], white[sizes[0] :]
+    both = min(sizes)
+    assert abs(np.corrcoef(left[-both:], right[-both:])[0, 1]) < 0.2
