@@ -15,7 +15,7 @@ from linkwork.controller.exchange.tick_io import Inputs
 from linkwork.controller.laws.contact_forces import contact_effort
 from linkwork.machine import Machine
 from linkwork.machine.sections.force_settings import ForceRow
-from linkwork.multibody.contact.surfaces import surface_at
+from linkwork.multibody.contact.compliant_forces import surface_at
 from linkwork.multibody.dynamics.motion_basis import evaluate_motion
 from linkwork.multibody.dynamics.reduced_mass import motion_in_basis
 from linkwork.multibody.kernels.compiling import kernel, part

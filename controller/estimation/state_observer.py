@@ -40,8 +40,7 @@ from linkwork.multibody.kernels.compiling import block, flat, kernel, part
 from linkwork.multibody.kernels.layout import LOST, RANK, REPLACED, SMALLEST
 from linkwork.multibody.kernels.structs import Struct
 from linkwork.multibody.kernels.views import copy
-from linkwork.multibody.linalg.orthogonal import pivoted_qr
-from linkwork.multibody.linalg.reflections import back_substitute, exchange_back, reflect
+from linkwork.multibody.linalg.orthogonal import back_substitute, exchange_back, pivoted_qr, reflect
 from linkwork.multibody.linalg.vectors import squared
 from linkwork.multibody.tree.coordinates import coordinates
 from linkwork.multibody.tree.kinematics import kinematics

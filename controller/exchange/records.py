@@ -3,10 +3,16 @@
 Every field is 8 bytes wide (int64 or float64), so a record's bytes are at once a C struct, a numpy record and
 the body of a little-endian CDR message. Channels that depend on the wall clock are last: a lockstep log omits
 this tail, so that it is reproducible.
+
+Published reactions are columns of the record, and what `state` answers. Each entry of
+`reactions.reactions.ReactionTable` has the force (N) and the moment (N m) on its body in the world's axes,
+the moment about the entry's place: of a joint the origin of its child's frame, of a closure that of frame b.
+A constraint on a coordinate has its effort (N m or N) too.
 """
 
 from __future__ import annotations
 
+import math
 import re
 import struct
 from collections.abc import Mapping, Sequence
@@ -17,6 +23,9 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+from linkwork.multibody.mechanism import Mechanism
+from linkwork.multibody.reactions.reactions import ReactionTable
 
 Per = Literal[
     "",
@@ -36,6 +45,45 @@ Per = Literal[
 ]
 PHASES = ("record", "wait", "receive", "order", "estimate", "supervise", "law", "limit", "send")
 """Phases of the loop's period (linkwork.controller.loop.overruns.Phase)."""
+FORCE, MOMENT = ("fx", "fy", "fz"), ("mx", "my", "mz")
+EFFORT = "effort"
+
+
+def reaction_columns(mechanism: Mechanism) -> list[str]:
+    """One name a number, `elbow.fx` to `elbow.mz`, in the order of the record."""
+    table = ReactionTable(mechanism)
+    named = zip(table.names, table.effort_units, strict=True)
+    return [
+        f"{name}.{part}" for name, unit in named for part in (*FORCE, *MOMENT, *([EFFORT] if unit else []))
+    ]
+
+
+class ReactionWording:
+    """The reactions of one machine as people read them."""
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        table = ReactionTable(mechanism)
+        self._entries = list(
+            zip(table.names, table.on_bodies, table.from_bodies, table.effort_units, strict=True)
+        )
+
+    def as_map(self, told: dict[str, float]) -> dict[str, Any]:
+        """By joint and constraint, from the record's channel `reaction`; values that are not finite become
+        nil."""
+        return {
+            name: {
+                "on_body": on,
+                "from_body": by,
+                "force_N": [_finite(told[f"{name}.{part}"]) for part in FORCE],
+                "moment_N_m": [_finite(told[f"{name}.{part}"]) for part in MOMENT],
+                **({f"effort_{unit}": _finite(told[f"{name}.{EFFORT}"])} if unit else {}),
+            }
+            for name, on, by, unit in self._entries
+        }
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
 @dataclass(frozen=True)
@@ -326,7 +374,7 @@ def layout_for(machine: Any) -> RecordLayout:
     """The layout of a `machine.Machine`."""
     published: Sequence[str] = ()
     if "reactions" in machine.controller.publish:
-        from linkwork.controller.exchange.reaction_channels import reaction_columns  # loads the compiler
+        from linkwork.controller.exchange.records import reaction_columns  # loads the compiler
 
         published = reaction_columns(machine.mechanism)
     return RecordLayout(

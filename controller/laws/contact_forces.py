@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from linkwork.arrays import Floats
-from linkwork.multibody.contact.surfaces import surface_at
+from linkwork.multibody.contact.compliant_forces import surface_at
 from linkwork.multibody.kernels.compiling import kernel, part
 from linkwork.multibody.linalg.vectors import Vector, add, cross, dot, load, store, subtract, times
 from linkwork.multibody.workspace import Model, Workspace

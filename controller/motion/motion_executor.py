@@ -33,11 +33,11 @@ from linkwork.controller.laws import Reference
 from linkwork.controller.motion.forces.pressing import Pressing
 from linkwork.controller.motion.limits.effort_limits import HeldBack, Limited
 from linkwork.controller.motion.references.frame_reference import FollowInFrame
-from linkwork.controller.motion.references.goal_condition import GoalCondition
 from linkwork.controller.motion.references.goal_splices import junction_outcome
 from linkwork.controller.motion.references.reference import (
     Follow,
     Following,
+    GoalCondition,
     GoalStatus,
     Hold,
     ReferenceMotion,

@@ -155,16 +155,7 @@ def _by_force(w: Workspace, s: PlantState) -> None:
     for i in range(n):
         s.free[i], s.compliance[i] = w.vdot[s.motor_at[i]], 0.0
         s.bound[i] = STATIC * s.brake_effort[i] if s.status[i] == STICKING_NOW else 0.0
-    bounded_impulses(
-        s.delassus,
-        s.free,
-        s.compliance,
-        s.bound,
-        s.impulse,
-        s.sticks,
-        s.factor,
-        s.trial,
-    )
+    bounded_impulses(s.delassus, s.free, s.compliance, s.bound, s.impulse, s.sticks, s.factor, s.trial)
     for i in range(n):
         if s.status[i] == STICKING_NOW and s.sticks[i] != 0.0:
             s.holds[i], s.load[i] = 1.0, abs(s.impulse[i]) / s.bound[i]

@@ -78,16 +78,7 @@ def _impede(v: Floats, s: PlantState, mode: int, dt: float) -> None:
         damps = mode == DAMP and s.damping[i] > 0.0
         s.compliance[i] = 1.0 / (s.damping[i] * dt) if damps else 0.0
         s.bound[i] = dt * (s.brake_effort[i] if mode == BRAKE else s.max_effort[i] if damps else 0.0)
-    bounded_impulses(
-        s.delassus,
-        s.free,
-        s.compliance,
-        s.bound,
-        s.impulse,
-        s.sticks,
-        s.factor,
-        s.trial,
-    )
+    bounded_impulses(s.delassus, s.free, s.compliance, s.bound, s.impulse, s.sticks, s.factor, s.trial)
     for i in range(n):
         for k in range(nv):
             v[k] += s.response[i, k] * s.impulse[i]

@@ -16,9 +16,8 @@ pytest.importorskip("nicegui", reason="the console's extra is not installed")
 
 from linkwork.console.fault_cards import shown_signals
 from linkwork.console.machine_feed import flat, jog_groups
-from linkwork.console.recording_list import recordings
 from linkwork.console.scene_content import scene_content
-from linkwork.console.state_view import timing_rows, values_table
+from linkwork.console.state_view import recordings, timing_rows, values_table
 from linkwork.console.state_words import (
     channel_units,
     clearing,

@@ -102,7 +102,7 @@ class Messages:
         self._switchable = machine.switchable
         self._reactions = None
         if "reactions" in machine.controller.publish:
-            from linkwork.controller.exchange.reaction_channels import ReactionWording  # loads the compiler
+            from linkwork.controller.exchange.records import ReactionWording  # loads the compiler
 
             self._reactions = ReactionWording(machine.mechanism)
 

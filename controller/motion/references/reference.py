@@ -16,9 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.arrays import Floats
+from linkwork.controller.exchange.goal_action_part import ActionPart
 from linkwork.controller.exchange.goal_block import GoalBlock, evaluate
 from linkwork.controller.exchange.goal_task_part import DAMP, HOLD, ONE_LEVEL, TaskPart
 from linkwork.controller.motion.references.path_rate import PathRate, TimeScaling
+from linkwork.multibody.expressions.condition_program import ConditionProgram
 from linkwork.multibody.kernels.compiling import kernel
 
 
@@ -279,3 +281,20 @@ class Follow:
     def resting(self) -> bool:
         """Whether the reference stands still from here on."""
         return self.arrived or (self.path.steady and self.path.target == 0.0)
+
+
+class GoalCondition:
+    """The condition of one goal. `pauses`: it pauses the goal each time it begins to hold, else it ends it.
+
+    Raises ValueError when the part has no valid program.
+    """
+
+    def __init__(self, part: ActionPart) -> None:
+        self.pauses = part.pauses
+        self._program = ConditionProgram(part.condition)
+        self._held = False
+
+    def begins(self, words: Floats) -> bool:
+        """Whether the condition holds for a record (its words: flat array), and not for the one before."""
+        before, self._held = self._held, self._program.holds(words)
+        return self._held and not before

@@ -28,7 +28,7 @@ from linkwork.multibody.closure.factors import in_fronts
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.kernels.compiling import block, kernel, part
 from linkwork.multibody.kernels.views import copy, fill
-from linkwork.multibody.linalg.reflections import back_substitute, exchange_back, reflect, reflect_back
+from linkwork.multibody.linalg.orthogonal import back_substitute, exchange_back, reflect, reflect_back
 from linkwork.multibody.linalg.symmetric import symmetric_eigen
 from linkwork.multibody.linalg.vectors import squared
 from linkwork.multibody.tree.kinematics import kinematics

@@ -20,8 +20,7 @@ from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.kernels.compiling import kernel, part
 from linkwork.multibody.kernels.layout import ORDINARY, RANK, REPLACED
 from linkwork.multibody.kernels.views import copy, fill, fill_matrix
-from linkwork.multibody.linalg.orthogonal import leading_qr
-from linkwork.multibody.linalg.reflections import exchange_back, reflect
+from linkwork.multibody.linalg.orthogonal import exchange_back, leading_qr, reflect
 from linkwork.multibody.linalg.vectors import squared
 from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.multibody.tree.rotations import move

@@ -214,59 +214,33 @@ def eliminate(m: Model, w: Workspace, least: float, drop: float, most: float) ->
 def reflect_rows(w: Workspace, b: Floats) -> None:
     """b := Q' b, for b (nr)."""
     for f in range(w.front_states.shape[0]):
-        first, row, end = (
-            int(w.front_states[f, COLUMN]),
-            int(w.front_states[f, ROW]),
-            int(w.front_states[f, END_OF_ROWS]),
-        )
         for k in range(int(w.front_states[f, PIVOTS])):
-            _reflect(
-                w.factored,
-                int(w.column_lists[first + k]),
-                w.row_lists,
-                row + k,
-                end,
-                w.reflected[int(w.front_states[f, ORDINAL]) + k],
-                b,
-            )
+            _reflect(w, f, k, b)
 
 
 @kernel
 def reflect_rows_back(w: Workspace, b: Floats) -> None:
     """b := Q b, for b (nr)."""
     for f in range(w.front_states.shape[0] - 1, -1, -1):
-        first, row, end = (
-            int(w.front_states[f, COLUMN]),
-            int(w.front_states[f, ROW]),
-            int(w.front_states[f, END_OF_ROWS]),
-        )
         for k in range(int(w.front_states[f, PIVOTS]) - 1, -1, -1):
-            _reflect(
-                w.factored,
-                int(w.column_lists[first + k]),
-                w.row_lists,
-                row + k,
-                end,
-                w.reflected[int(w.front_states[f, ORDINAL]) + k],
-                b,
-            )
+            _reflect(w, f, k, b)
 
 
 @part
-def _reflect(
-    factored: Matrix, c: int, row_list: Floats, top: int, end: int, factor: float, b: Floats
-) -> None:
-    """Apply the reflection of a column to b (nr)."""
-    at = int(row_list[top])
+def _reflect(w: Workspace, f: int, k: int, b: Floats) -> None:
+    """Apply reflection k of a front to b (nr)."""
+    c = int(w.column_lists[int(w.front_states[f, COLUMN]) + k])
+    top, end = int(w.front_states[f, ROW]) + k, int(w.front_states[f, END_OF_ROWS])
+    at = int(w.row_lists[top])
     share = b[at]
     for r in range(top + 1, end):
-        i = int(row_list[r])
-        share += factored[i, c] * b[i]
-    share *= factor
+        i = int(w.row_lists[r])
+        share += w.factored[i, c] * b[i]
+    share *= w.reflected[int(w.front_states[f, ORDINAL]) + k]
     b[at] -= share
     for r in range(top + 1, end):
-        i = int(row_list[r])
-        b[i] -= share * factored[i, c]
+        i = int(w.row_lists[r])
+        b[i] -= share * w.factored[i, c]
 
 
 @kernel

@@ -18,7 +18,7 @@ from linkwork.multibody.closure.elimination import (
 from linkwork.multibody.kernels.compiling import kernel, part
 from linkwork.multibody.kernels.layout import IN_FRONTS, INCONSISTENCY
 from linkwork.multibody.kernels.views import fill
-from linkwork.multibody.linalg.reflections import (
+from linkwork.multibody.linalg.orthogonal import (
     back_substitute,
     exchange_back,
     forward_substitute,

@@ -41,8 +41,7 @@ from linkwork.multibody.kernels.layout import (
     SWITCHED,
 )
 from linkwork.multibody.kernels.views import fill
-from linkwork.multibody.linalg.orthogonal import leading_qr
-from linkwork.multibody.linalg.reflections import back_substitute, exchange_back, reflect
+from linkwork.multibody.linalg.orthogonal import back_substitute, exchange_back, leading_qr, reflect
 from linkwork.multibody.workspace import Model, Workspace
 
 ENTERED, LEFT = 2e-4, 4e-4

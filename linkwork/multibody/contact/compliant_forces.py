@@ -3,15 +3,38 @@
 With the depth d, its rate ḋ and the force N along it, the spring holds U = stiffness d²/2. The dissipated
 power, (N - stiffness d) ḋ, is the damper's work while they press, and the spring's energy where the bodies
 separate faster than the damper lets it follow. Friction dissipates its force times the slip.
+
+Points touch surfaces: a row of `surfaces` is a plane or a sphere of the world.
 """
+
+from __future__ import annotations
 
 import math
 
-from linkwork.multibody.contact.surfaces import surface_at
+from linkwork.arrays import Matrix
 from linkwork.multibody.kernels.compiling import kernel, part
 from linkwork.multibody.kernels.views import fill
 from linkwork.multibody.linalg.vectors import Vector, add, cross, dot, load, store, subtract, times
 from linkwork.multibody.workspace import Model, Workspace
+
+
+@part
+def surface_at(surfaces: Matrix, i: int, place: Vector) -> tuple[float, Vector]:
+    """Distance (m) of a place (3, m, world) from surface i, negative inside, and the nearest normal (3,
+    world).
+
+    `surfaces` (contacts × 7): place (3) and normal (3) of a plane, then 0; or centre (3) of a sphere, three
+    zeros, radius (m). At the centre of a sphere the normal is the world's z.
+    """
+    r = subtract(place, load(surfaces, i))
+    radius = surfaces[i, 6]
+    if radius == 0.0:
+        normal = (surfaces[i, 3], surfaces[i, 4], surfaces[i, 5])
+        return dot(normal, r), normal
+    distance = math.sqrt(dot(r, r))
+    if distance == 0.0:
+        return -radius, (0.0, 0.0, 1.0)
+    return distance - radius, times(1.0 / distance, r)
 
 
 @part

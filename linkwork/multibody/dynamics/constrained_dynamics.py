@@ -27,7 +27,7 @@ from linkwork.multibody.dynamics.tree_dynamics import dynamics, mass_times
 from linkwork.multibody.kernels.compiling import kernel, part
 from linkwork.multibody.kernels.layout import LOST, RANK, REPLACED
 from linkwork.multibody.kernels.views import fill
-from linkwork.multibody.linalg.reflections import exchange, forward_substitute, reflect_back
+from linkwork.multibody.linalg.orthogonal import exchange, forward_substitute, reflect_back
 from linkwork.multibody.workspace import Model, Workspace
 
 

@@ -21,7 +21,7 @@ from linkwork.multibody.kernels.compiling import block, kernel
 from linkwork.multibody.kernels.layout import RANK, REPLACED
 from linkwork.multibody.kernels.views import copy, fill
 from linkwork.multibody.linalg.linear import cholesky, cholesky_solve, lower_solve, upper_solve
-from linkwork.multibody.linalg.reflections import exchange_back, reflect
+from linkwork.multibody.linalg.orthogonal import exchange_back, reflect
 from linkwork.multibody.workspace import Model, Workspace
 
 PROJECTED, UDWADIA_KALABA, LAGRANGE = range(3)

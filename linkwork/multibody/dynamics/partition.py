@@ -21,8 +21,13 @@ from linkwork.multibody.constraints.rows import is_of_velocity
 from linkwork.multibody.kernels.compiling import block, kernel, part
 from linkwork.multibody.kernels.layout import RANK
 from linkwork.multibody.kernels.views import copy, fill
-from linkwork.multibody.linalg.orthogonal import leading_qr, pivoted_qr
-from linkwork.multibody.linalg.reflections import back_substitute, exchange_back, reflect
+from linkwork.multibody.linalg.orthogonal import (
+    back_substitute,
+    exchange_back,
+    leading_qr,
+    pivoted_qr,
+    reflect,
+)
 from linkwork.multibody.tree.local_coordinates import chart_row
 from linkwork.multibody.workspace import Model, Workspace
 

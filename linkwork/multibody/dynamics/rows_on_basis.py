@@ -9,8 +9,7 @@ what the rows leave free.
 from linkwork.arrays import Floats, Matrix
 from linkwork.multibody.kernels.compiling import part
 from linkwork.multibody.kernels.views import copy, fill
-from linkwork.multibody.linalg.orthogonal import pivoted_qr
-from linkwork.multibody.linalg.reflections import back_substitute, exchange_back, reflect
+from linkwork.multibody.linalg.orthogonal import back_substitute, exchange_back, pivoted_qr, reflect
 
 
 @part

@@ -17,7 +17,7 @@ from linkwork.multibody.kernels.compiling import block, kernel
 from linkwork.multibody.kernels.layout import RANK
 from linkwork.multibody.kernels.views import fill
 from linkwork.multibody.linalg.linear import cholesky, cholesky_solve
-from linkwork.multibody.linalg.reflections import exchange, forward_substitute, reflect_back
+from linkwork.multibody.linalg.orthogonal import exchange, forward_substitute, reflect_back
 from linkwork.multibody.workspace import Model, Workspace
 
 REPEATS = 1e-9

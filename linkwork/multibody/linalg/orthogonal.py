@@ -4,13 +4,83 @@ a = Q [[T, 0], [0, 0]] Z P' with Q and Z products of Householder reflections, T 
 and P the exchanges of columns that put the longest remaining column first. The rank is decided once, by an
 absolute tolerance on that length: a tolerance relative to the matrix itself never fires where all of it is
 round-off.
+
+As `pivoted_qr` leaves the factors: `factored` (m × n), `reflected` (k) and `exchanges` (k), k = min(m, n).
 """
+
+from __future__ import annotations
 
 import math
 
 from linkwork.arrays import Floats, Matrix
 from linkwork.multibody.kernels.compiling import kernel, part
 from linkwork.multibody.kernels.views import fill
+
+
+@part
+def back_substitute(factored: Matrix, rank: int, x: Floats) -> None:
+    """x := R1⁻¹ x, in place, for the first `rank` entries of x (n)."""
+    for i in range(rank - 1, -1, -1):
+        entry = x[i]
+        for k in range(i + 1, rank):
+            entry -= factored[i, k] * x[k]
+        x[i] = entry / factored[i, i]
+
+
+@part
+def forward_substitute(factored: Matrix, rank: int, x: Floats) -> None:
+    """x := R1'⁻¹ x, in place, for the first `rank` entries of x (n)."""
+    for i in range(rank):
+        entry = x[i]
+        for k in range(i):
+            entry -= factored[k, i] * x[k]
+        x[i] = entry / factored[i, i]
+
+
+@part
+def _reflect(factored: Matrix, k: int, factor: float, b: Floats) -> None:
+    """Apply the reflection of column k to b (m)."""
+    m = factored.shape[0]
+    share = b[k]
+    for i in range(k + 1, m):
+        share += factored[i, k] * b[i]
+    share *= factor
+    b[k] -= share
+    for i in range(k + 1, m):
+        b[i] -= share * factored[i, k]
+
+
+@part
+def reflect(factored: Matrix, reflected: Floats, rank: int, b: Floats) -> None:
+    """b := Q' b, for b of m numbers; `factored` (m × n)."""
+    for k in range(rank):
+        _reflect(factored, k, reflected[k], b)
+
+
+@part
+def reflect_back(factored: Matrix, reflected: Floats, rank: int, b: Floats) -> None:
+    """b := Q b, for b of m numbers; `factored` (m × n)."""
+    for k in range(rank - 1, -1, -1):
+        _reflect(factored, k, reflected[k], b)
+
+
+@part
+def exchange_back(exchanges: Floats, rank: int, x: Floats) -> None:
+    """x := P x, for x (n): undo the exchanges of columns of a pivoted QR.
+
+    exchanges (n): in step k column k was exchanged with column exchanges[k]; rank: number of steps.
+    """
+    for k in range(rank - 1, -1, -1):
+        best = int(exchanges[k])
+        x[k], x[best] = x[best], x[k]
+
+
+@part
+def exchange(exchanges: Floats, rank: int, x: Floats) -> None:
+    """x := P' x, for x (n)."""
+    for k in range(rank):
+        best = int(exchanges[k])
+        x[k], x[best] = x[best], x[k]
 
 
 @part
@@ -112,15 +182,8 @@ def minimum_norm(
 
     b, of m numbers, is destroyed.
     """
-    m, n = a.shape
-    for k in range(rank):  # b := Q' b
-        share = b[k]
-        for i in range(k + 1, m):
-            share += a[i, k] * b[i]
-        share *= left[k]
-        b[k] -= share
-        for i in range(k + 1, m):
-            b[i] -= share * a[i, k]
+    n = a.shape[1]
+    reflect(a, left, rank, b)
     fill(x, 0.0)
     for k in range(rank - 1, -1, -1):  # T⁻¹
         entry = b[k]

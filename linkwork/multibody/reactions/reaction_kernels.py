@@ -15,7 +15,7 @@ from typing import Annotated
 
 from linkwork.arrays import Floats, Integers, Matrix
 from linkwork.multibody.constraints.rows import _axes, _in_disc, _pick
-from linkwork.multibody.contact.surfaces import surface_at
+from linkwork.multibody.contact.compliant_forces import surface_at
 from linkwork.multibody.dynamics.other_formulations import constrained_forward_dynamics
 from linkwork.multibody.expressions.tape import add_gradient, run_program
 from linkwork.multibody.kernels.compiling import flat, kernel, part

@@ -17,8 +17,7 @@ from linkwork.arrays import Floats
 from linkwork.multibody.closure.rank import admitted, factor_rows
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.contact.compliance import DAMPER, RUBBING, SPRING
-from linkwork.multibody.contact.compliant_forces import compliant_forces
-from linkwork.multibody.contact.surfaces import surface_at
+from linkwork.multibody.contact.compliant_forces import compliant_forces, surface_at
 from linkwork.multibody.dynamics.reduced_mass import reduce_mass
 from linkwork.multibody.dynamics.tree_dynamics import dynamics, factor_mass, solve_mass_root
 from linkwork.multibody.kernels.compiling import block, kernel, part

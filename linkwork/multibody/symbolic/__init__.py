@@ -21,7 +21,7 @@ from linkwork.multibody.symbolic.chains import (
     poincare_equations,
     velocity_map,
 )
-from linkwork.multibody.symbolic.evaluate import numeric
+from linkwork.multibody.symbolic.code import numeric
 from linkwork.multibody.symbolic.joint_expressions import (
     CompoundJoint,
     JointKinematics,

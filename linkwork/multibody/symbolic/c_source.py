@@ -8,8 +8,7 @@ import textwrap
 from collections.abc import Sequence
 
 from linkwork.multibody.symbolic.c_law import LAW
-from linkwork.multibody.symbolic.code import CodeLanguage, c
-from linkwork.multibody.symbolic.evaluate import input_names
+from linkwork.multibody.symbolic.code import CodeLanguage, c, input_names
 from linkwork.multibody.symbolic.generated_program import Function, GeneratedProgram
 
 INPUT_SIZES = {"q": "NQ", "v": "NV"}

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
-from linkwork.multibody.symbolic.code import CodeLanguage, python
-from linkwork.multibody.symbolic.evaluate import input_names
+from linkwork.multibody.symbolic.code import CodeLanguage, input_names, python
 from linkwork.multibody.symbolic.generated_program import Function, GeneratedProgram
 from linkwork.multibody.symbolic.python_law import LAW
 
