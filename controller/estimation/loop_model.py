@@ -142,6 +142,7 @@ class LoopModel:
         if not self._seen:
             self._look_around(inputs)
         quality, given, told = self.quality, self._estimator, self._told
+        self._stands = self._stands and predicted
         bad: int = observe(
             self._observation, inputs.q_measured, inputs.v_measured,
             dt, given.cut_off_hz, given.bandwidth, self._believed,

@@ -280,6 +280,7 @@ def observe(
     """
     m, now, near, told, memory = given.m, given.now, given.near, given.told, given.memory
     joint, table, balls = given.joint, given.table, given.balls
+    near.clock[0] = now.clock[0]
     if not stands:
         copy(now.q, near.q)
         copy(now.v, near.v)

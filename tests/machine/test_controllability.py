@@ -106,9 +106,9 @@ VARIANTS: dict[str, tuple[Callable[[], str], tuple[str, ...]]] = {
         ("the law servo",),
     ),
     "guide": (lambda: constrained("{type: coordinate, of: slide, equals_m: 0}"), ()),
-    "moving guide": (lambda: constrained(DRIVE), ("extra is a function of time",)),
-    "guide that moves later": (lambda: constrained(LATER), ("extra is a function of time",)),
-    "motion": (lambda: constrained(MOTION), ("extra is a function of time",)),
+    "moving guide": (lambda: constrained(DRIVE), ()),
+    "guide that moves later": (lambda: constrained(LATER), ()),
+    "motion": (lambda: constrained(MOTION), ()),
     "velocity": (lambda: constrained(VELOCITY), ("constraints on velocities",)),
     "several": (
         lambda: without(constrained(VELOCITY), "sensors"),

@@ -35,6 +35,7 @@ from linkwork.controller.planning.paths.path import Path
 from linkwork.controller.planning.walk.walk import Walk, opened, walk
 from linkwork.machine import Machine
 from linkwork.machine.checks.controllability import LEAST_LEVERAGE
+from linkwork.multibody.constraints import ExpressionConstraint
 from linkwork.multibody.coordinate_scales import SINGULAR_BELOW
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError
@@ -45,7 +46,8 @@ SAFELY = 1.005
 
 UNDRIVEN = "motions that the coordinates leave free are not driven: damp them by `rest: damp`"
 MOST_TRIES = 4
-"""Times that a goal which leaves motions free is slowed down: their speed may have other causes."""
+"""Times that a goal is slowed down where speed has other causes than the path: motions that are left free, or
+constraints that move."""
 
 
 @dataclass(frozen=True)
@@ -155,13 +157,19 @@ def _regions(machine: Machine, walked: Walk) -> Iterable[LimitCheck]:
 
 def _admit(machine: Machine, path: Path, start: Start, may_stretch: bool, since: float) -> Admitted:
     stretched, tries = 1.0, 0
+    moving = any(
+        isinstance(each, ExpressionConstraint) and each.moves_with_time
+        for each in machine.mechanism.constraints
+    )
+    scales = path.task is ONE_LEVEL and not moving
+    """Whether velocities of all joints are those of the path, and so fall as it is slowed down."""
     while True:
         found = walk_through(machine, path, start, since)
         worst = found.worst
         if worst.stretch == 1.0:
             break
         tries += 1
-        slower_helps = path.task is ONE_LEVEL or tries <= MOST_TRIES
+        slower_helps = scales or tries <= MOST_TRIES
         if not (may_stretch and slower_helps) or stretched * worst.stretch > SLOWEST:
             _refuse_demand(found, worst)
         stretched *= worst.stretch * SAFELY

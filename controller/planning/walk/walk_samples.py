@@ -183,18 +183,23 @@ def _sample(
     if determined:
         _scaled_rows(w, given, f)
         goal[4 * k] = _size_of_inverse(m, w, given)
+        driven = at[:nv]
+        _driven_velocity(m, w, driven)
         for i in range(k):
-            t.wanted[i] = given.rows[i] * goal[k + i]
+            t.wanted[i] = goal[k + i]
+            for c in range(nv):
+                t.wanted[i] -= w.J[given.chosen[i], c] * driven[c]
+            t.wanted[i] *= given.rows[i]
         free = follow_levels(t, f)
         if rest == HOLD and free > 0:
             return SINGULAR
         if free > 0:
-            fill(w.vdot, 0.0)
+            copy(driven, w.vdot)
             copy(ahead, w.v)
             free_reference(m, w, t, f, DAMP, MASS, -1.0, given.motor, given.weight, given.full, given.room)
             settle(t, f, free)
         for j in range(nv):
-            w.v[j] = 0.0
+            w.v[j] = driven[j]
             for i in range(f):
                 w.v[j] += w.basis[i, j] * t.motion[i]
     else:
@@ -225,6 +230,18 @@ def _sample(
         square, share = block(given.room, 0, 1, f * f)[0], block(given.room, f * f, 1, f)[0]
         motor_map(basis, given.motor, given.weight, square, share, motors)
     return DETERMINED
+
+
+@part
+def _driven_velocity(m: Model, w: Workspace, driven: Floats) -> None:
+    """driven (nv) := some velocity at which constraints move with time; at v = 0, after `factor`."""
+    fill(driven, 0.0)
+    size = 0.0
+    for i in range(m.n_rows):
+        size = max(size, abs(w.explicit[i]))
+    if size > 0.0:
+        scaled_right_side(m, w, -1.0, w.explicit)
+        particular(m, w, w.right_side, driven)
 
 
 @part

@@ -16,8 +16,7 @@ from linkwork.machine.nearest_name import listed
 from linkwork.machine.problems import REFUSES, Problem, refuse
 from linkwork.machine.sections.motors import Motor
 from linkwork.machine.sections.sensors import Sensor
-from linkwork.multibody.constraints import ExpressionConstraint, RollingConstraint, VelocityConstraint
-from linkwork.multibody.expressions.text import TIME, Node, parse
+from linkwork.multibody.constraints import RollingConstraint, VelocityConstraint
 from linkwork.protocol.laws import MOTION_LAWS, LawKind
 
 _HELD = 1e-6
@@ -100,9 +99,6 @@ def _unsupported(machine: Machine) -> Iterator[ControlRefusal]:
             why = "the controller does not run constraints on velocities"
         if why:
             yield ControlRefusal(where, why, _alone(machine))
-        elif isinstance(constraint, ExpressionConstraint) and _names_time(constraint):
-            why = f"{constraint.name} is a function of time, which the controller's model does not support"
-            yield ControlRefusal(where, why, f"Make it a goal of the controller instead. {_alone(machine)}")
     if len(machine.switchable) > MOST_SWITCHABLE:
         why = (
             f"{len(machine.switchable)} constraints are switchable; the controller supports at most"
@@ -129,13 +125,6 @@ def _short(machine: Machine) -> Iterator[ControlRefusal]:
             "support: its load is not determined"
         )
         yield ControlRefusal(("constraints", name), why, _alone(machine))
-
-
-def _names_time(constraint: ExpressionConstraint) -> bool:
-    def named(node: Node) -> bool:
-        return node.head == TIME or any(named(each) for each in node.arguments)
-
-    return any(named(parse(text)) for text in constraint.expressions.values())
 
 
 def _unseen(machine: Machine, unseen: list[str], undriven: list[str]) -> ControlRefusal:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from linkwork.multibody.constraints.constraint import Constraint, Row
 from linkwork.multibody.expressions import ExpressionError, parse
+from linkwork.multibody.expressions.text import TIME, Node
 from linkwork.multibody.kernels.layout import EXPRESSION, LINEAR_ROW, VELOCITY
 from linkwork.multibody.model import ModelError, _number
 
@@ -94,6 +95,15 @@ class ExpressionConstraint(Constraint):
     def rows(self) -> tuple[Row, ...]:
         """One row for each expression."""
         return tuple(Row(name, EXPRESSION) for name in self.expressions)
+
+    @property
+    def moves_with_time(self) -> bool:
+        """Whether Φ depends on t."""
+
+        def named(node: Node) -> bool:
+            return node.head == TIME or any(named(each) for each in node.arguments)
+
+        return any(named(parse(text)) for text in self.expressions.values())
 
 
 @dataclass(frozen=True, eq=False)
