@@ -201,9 +201,21 @@ class Priority(ValidatedRequest):
     ]
 
 
+MOST_COMBINATIONS = 4
+Combination = Annotated[
+    dict[Name, Number | Annotated[str, Field(max_length=NAME_LENGTH)]],
+    Field(max_length=MOST_COORDINATES),
+]
+"""Coefficients by coordinate; `unit: rad` or `unit: m` where they convert between angles and lengths."""
+
+
 class TaskParams(ValidatedRequest):
     """Share of the named coordinates in the motion, and treatment of motions that they leave free."""
 
+    rows: Annotated[dict[Name, Combination], Field(max_length=MOST_COMBINATIONS)] = Field(
+        default_factory=dict
+    )
+    """Further coordinates of this goal: linear combinations of the machine's."""
     conflict: Literal["refuse", "least_squares"] | Priority = "refuse"
     """Coordinates that contradict each other: refuse the goal, miss each of them as little as possible, or
     follow the first levels and give up what contradicts them.

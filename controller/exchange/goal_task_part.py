@@ -5,8 +5,10 @@ word 1            what happens to motions that the rows leave free: `HOLD`, `LEA
 word 2            metric of these motions: `MASS`, `MOTORS` or `FULL`
 word 3            rate at which they are damped (1/s)
 word 4            number of joint velocities n of the full metric, 0 without one
+words 5, 6        combinations r, and coordinates c that they have coefficients for
 k                 level of each row, from 0 on and not decreasing; lower levels go first
 n × n             the full metric
+r × c             coefficients of the combinations, the coordinates behind the machine's c
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.arrays import Floats
+from linkwork.protocol.trajectory import MOST_COMBINATIONS
 
 HOLD, LEAST, DAMP = range(3)
 """What free motions do: rows hold them; the motors do not drive them; their speed decays."""
@@ -24,8 +27,8 @@ MASS, MOTORS, FULL = range(3)
 """The metric of least constraint: of the kinetic energy, of the efforts, or a full matrix."""
 DAMPING_PER_S = 10.0
 """Rate at which speeds of free motions decay where the goal does not say another."""
-VERSION = 1
-_HEADER = 5
+VERSION = 2
+_HEADER = 7
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +36,8 @@ class TaskPart:
     """Priorities of the rows of a goal, and what they leave free; see above.
 
     `levels` (k): none where all rows are of one level.
-    `full` (nv × nv; empty without): a metric by joint velocities.
+    `full` (nv × nv; empty without): a metric by joint velocities. `combinations` (r × coordinates; empty
+    without): coefficients of the goal's further coordinates.
     """
 
     rest: int = HOLD
@@ -41,26 +45,33 @@ class TaskPart:
     damping_per_s: float = DAMPING_PER_S
     levels: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     full: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    combinations: Floats = field(default_factory=lambda: np.zeros((0, 0)))
 
     def words(self) -> Floats:
         """Return the part as a flat array, to be read by `from_words`."""
         head = (VERSION, self.rest, self.metric, self.damping_per_s, len(self.full))
-        return np.concatenate([head, self.levels, self.full.ravel()])
+        return np.concatenate(
+            [head, self.combinations.shape, self.levels, self.full.ravel(), self.combinations.ravel()]
+        )
 
     @classmethod
     def from_words(cls, words: Floats) -> TaskPart:
         """Read a flat array. Raises ValueError for one that is no task part of this version."""
         if len(words) < _HEADER or words[0] != VERSION:
             raise ValueError("the words are no task part of this version")
-        rest, metric, size = (int(words[i]) for i in (1, 2, 4))
-        count = len(words) - _HEADER - size * size
+        rest, metric, size, rows, columns = (int(words[i]) for i in (1, 2, 4, 5, 6))
+        count = len(words) - _HEADER - size * size - rows * columns
+        behind = _HEADER + count + size * size
         if rest not in (HOLD, LEAST, DAMP) or metric not in (MASS, MOTORS, FULL) or count < 0:
             raise ValueError(f"rest {rest}, metric {metric}, {len(words)} words")
         levels = words[_HEADER : _HEADER + count].astype(np.int64)
         if np.any(np.diff(levels) < 0) or (metric == FULL) != (size > 0):
             raise ValueError("the levels decrease, or the full metric is missing")
-        full = words[_HEADER + count :].reshape(size, size).copy()
-        return cls(rest, metric, float(words[3]), levels, full)
+        if not 0 <= rows <= MOST_COMBINATIONS:
+            raise ValueError(f"{rows} combinations, at most {MOST_COMBINATIONS} are possible")
+        full = words[_HEADER + count : behind].reshape(size, size).copy()
+        combinations = words[behind:].reshape(rows, columns).copy()
+        return cls(rest, metric, float(words[3]), levels, full, combinations)
 
 
 ONE_LEVEL = TaskPart()

@@ -167,7 +167,7 @@ class ProjectedInverseDynamics(PositionFeedback):
     def __init__(self, machine: Machine, motors: Motors) -> None:
         super().__init__(machine)
         self._motors, self._none = motors, np.zeros((machine.mechanism.nv,) * 2)
-        self._scale = scales(machine.mechanism, range(len(machine.mechanism.coordinate_names)))[0]
+        self._mechanism = machine.mechanism
         self._given: MotionDrive | None = None
         self._for: tuple[Workspace | None, Integers | None, TaskPart | None] = (None, None, None)
         """The workspace, the coordinates and the task that `_given` is for."""
@@ -193,9 +193,8 @@ class ProjectedInverseDynamics(PositionFeedback):
         """Return the law's arguments for the rows of a reference."""
         motors, part, index, nv = self._motors, reference.task, reference.index, len(ahead.v)
         levels = part.levels if len(part.levels) == len(index) else np.zeros(len(index), np.int64)
-        rows = GoalRows(
-            m=ahead.model, w=ahead, task=task_for(nv, levels.tolist()), index=index, scale=self._scale
-        )
+        scale = scales(self._mechanism, range(len(self._mechanism.coordinate_names)))[0]
+        rows = GoalRows(m=ahead.model, w=ahead, task=task_for(nv, levels.tolist()), index=index, scale=scale)
         self._for = ahead, reference.index, part
         return MotionDrive(
             rows=rows, motor=motors.index, most=motors.most, weight=motors.weight, preload=motors.preload,

@@ -34,6 +34,7 @@ from linkwork.machine.checks.controllability import WEAK_LEVERAGE
 from linkwork.machine.payloads import Loads, with_own_model
 from linkwork.multibody import Workspace
 from linkwork.protocol.laws import LawKind
+from linkwork.protocol.trajectory import MOST_COMBINATIONS
 
 if TYPE_CHECKING:
     from linkwork.controller.supervision.closure_loads import BearingLoads
@@ -180,6 +181,8 @@ class Tick:
         record: Record | None = None,
     ) -> None:
         self._period_s = machine.period_s
+        names, none = [f".{i}" for i in range(MOST_COMBINATIONS)], np.zeros(len(machine.coordinates))
+        machine = machine.combining(dict.fromkeys(names, none), [False] * len(names), writable=True)
         loads = None
         if machine.payloads:
             empty = machine.mechanism

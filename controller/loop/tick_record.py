@@ -42,27 +42,31 @@ def publish(
     reference: Floats,
     velocity: Floats,
     moving: bool,
+    coordinates: int,
 ) -> None:
     """Write the record's channels from `q_measured` to `temperature` in their order, but not `law_effort`.
 
     out: the record's words for these channels. estimate: the workspace with q, v and coordinates. q_measured,
     v_measured (sensors; rad or m, per second); effort, device_effort (motors; N m or N), temperature (motors;
     °C). reference and velocity (k) go to the coordinates `index`; the others are NaN. moving: whether a
-    reference exists.
+    reference exists. coordinates: how many are written; those behind are combinations of the goal.
     """
     q, v, theta = estimate.q, estimate.v, estimate.theta
     at = _append(q_measured, out, 0)
     at = _append(v_measured, out, at)
     at = _append(q, out, at)
     at = _append(v, out, at)
-    at = _append(theta, out, at)
-    for i in range(2 * len(theta)):
+    for i in range(coordinates):
+        out[at + i] = theta[i]
+    at += coordinates
+    for i in range(2 * coordinates):
         out[at + i] = np.nan
     if moving:
         for i in range(len(index)):
-            out[at + index[i]] = reference[i]
-            out[at + len(theta) + index[i]] = velocity[i]
-    at = _append(effort, out, at + 2 * len(theta) + len(effort))
+            if index[i] < coordinates:
+                out[at + index[i]] = reference[i]
+                out[at + coordinates + index[i]] = velocity[i]
+    at = _append(effort, out, at + 2 * coordinates + len(effort))
     at = _append(device_effort, out, at)
     _append(temperature, out, at)
 
@@ -93,7 +97,7 @@ class TickRecord:
         self._integers = words[: _INTEGERS.size]
         at = 8 * offsets["time_s"]
         self._scalars = words[at : at + _SCALARS.size]
-        self._estimate = estimate
+        self._estimate, self._coordinates = estimate, len(record.view("coordinate"))
 
     def write(
         self,
@@ -142,5 +146,5 @@ class TickRecord:
         publish(
             self._published, self._estimate, inputs.q_measured, inputs.v_measured, outputs.effort,
             inputs.device_effort, inputs.temperature, reference.index, reference.theta, reference.velocity,
-            moving,
+            moving, self._coordinates,
         )  # fmt: skip

@@ -96,6 +96,7 @@ class MotionExecutor:
         self._start_tolerance = np.array([tolerance.start for tolerance in machine.tolerances])
         self._watch, self._slot = watch, slot
         self._theta, self._v = estimate.theta, estimate.v
+        self._combination = machine.mechanism.model.combination
         self._period_s = machine.period_s
         limiter = StreamLimiter(machine, estimate)
         self._jog, self._stream = Jog(machine, limiter, estimate), StreamedReference(machine, limiter)
@@ -410,6 +411,7 @@ class MotionExecutor:
                 return OrderOutcome.REFUSED_SPLICE
         elif isinstance(self.motion, _MOVING):
             return OrderOutcome.REFUSED_BUSY
+        self._combine(block.task.combinations)
         if before is None:
             if not self._begins_here(block):
                 return OrderOutcome.REFUSED_START
@@ -483,6 +485,13 @@ class MotionExecutor:
         else:
             goal.set_speed(begin.speed)
         return OrderOutcome.DONE
+
+    def _combine(self, given: Floats) -> None:
+        """Give the last coordinates the coefficients (r × coordinates) of a goal's combinations."""
+        count, known = given.shape
+        self._combination[:count, :known] = given
+        first = len(self._theta) - len(self._combination)
+        self._theta[first:] = self._combination[:, :first] @ self._theta[:first]
 
     def _begins_here(self, block: GoalBlock) -> bool:
         index, count = block.coordinates, len(block.coordinates)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from linkwork.machine.nearest_name import MOST_LISTED, listed
@@ -14,22 +15,50 @@ if TYPE_CHECKING:
     from linkwork.protocol.results import DescribeResult
 
 
+Rows = Mapping[str, Mapping[str, float | str]]
+"""Coefficients of combinations of coordinates, and their `unit`."""
+
+
 def read_assignments(
-    texts: Sequence[str], described: DescribeResult, *, speeds: bool = False
+    texts: Sequence[str],
+    described: DescribeResult,
+    rows: Rows = MappingProxyType({}),
+    *,
+    speeds: bool = False,
 ) -> dict[str, float]:
     """{"shoulder": 0.52} from ["shoulder_deg=30"]; without a unit it is rad or m (speeds: per second).
 
-    Raises Misuse, with the names there are.
+    rows: combinations, which are coordinates too. Raises Misuse, with the names there are.
     """
     angles = {each["name"]: each["unit"] == "rad" for each in described["coordinates"]}
+    for name, row in rows.items():
+        angles.setdefault(name, row.get("unit") == "rad" or any(angles.get(part) for part in row))
     return read_values(texts, described["machine"], angles, described["aliases"], speeds=speeds)
 
 
-def read_target(texts: Sequence[str], described: DescribeResult) -> dict[str, float]:
+def read_rows(texts: Sequence[str], described: DescribeResult) -> dict[str, dict[str, float | str]]:
+    """{"diagonal": {"x": 1.0, "y": -2.0}} from ["diagonal: x=1, y=-2"]. Raises Misuse."""
+    rows: dict[str, dict[str, float | str]] = {}
+    for text in texts:
+        name, _, parts = (part.strip() for part in text.partition(":"))
+        row = rows[name] = {}
+        for part in filter(None, (part.strip() for part in parts.split(","))):
+            key, sign, written = (piece.strip() for piece in part.partition("="))
+            if not (name and sign):
+                raise Misuse(
+                    f"--row {text!r}: write NAME: COORDINATE=FACTOR, …, such as 'diagonal: x=1, y=-2'"
+                )
+            row[described["aliases"].get(key, key)] = written if key == "unit" else _number(key, written)
+    return rows
+
+
+def read_target(
+    texts: Sequence[str], described: DescribeResult, rows: Rows = MappingProxyType({})
+) -> dict[str, float]:
     """Return the target of a move: a pose of the machine file by its name, or assignments. Raises Misuse."""
     poses = described.get("poses", {})
     if len(texts) != 1 or "=" in texts[0]:
-        return read_assignments(texts, described)
+        return read_assignments(texts, described, rows)
     if texts[0] not in poses:
         known = ", ".join(poses) or "none"
         raise Misuse(f"{texts[0]!r} is no pose of {described['machine']}; there are: {known}; or NAME=VALUE")

@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.table import Table
 
-from linkwork.cli.assignments import read_assignments, read_guard, read_target
+from linkwork.cli.assignments import read_assignments, read_guard, read_rows, read_target
 from linkwork.cli.connected import ConnectionOptions
 from linkwork.cli.jog_keys import jog_with_keys
 from linkwork.cli.options.operate import JogOptions, MoveOptions, SendOptions
@@ -37,7 +37,8 @@ def move(options: MoveOptions) -> int:
     with robot_of(options, lease=not options.no_wait) as robot:
         described = robot.describe()
         guard = read_guard(options.until_force, described)
-        targets = read_target(options.target, described)
+        rows = read_rows(options.row, described)
+        targets = read_target(options.target, described, rows)
         goal = robot.move(
             targets,
             speed=options.speed,
@@ -46,6 +47,7 @@ def move(options: MoveOptions) -> int:
             conflict=options.conflict,
             rest=options.rest,
             metric=options.metric,
+            rows=rows or None,
             replace=options.replace,
             at_tick=options.at_tick,
         )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -54,6 +54,17 @@ def _plain(data: Any) -> Any:
     if isinstance(data, (float, np.floating)):
         return float(data) + 0.0
     return data
+
+
+def _combined_limits(name: str, limits: Sequence[Limits], row: NDArray[np.float64], is_angle: bool) -> Limits:
+    """Return the limits of a linear combination with these coefficients (one for each of the limits)."""
+    unit, shares = "rad" if is_angle else "m", np.abs(row)
+    given = {}
+    for key, per in (("velocity", "s"), ("acceleration", "s2"), ("jerk", "s3")):
+        parts = [share * getattr(one, key) for share, one in zip(shares, limits, strict=True) if share]
+        if parts and math.isfinite(sum(parts)):
+            given[f"{key}_{unit}_{per}"] = sum(parts)
+    return Limits.of_kind(is_angle)(**given).at(name)
 
 
 @dataclass(frozen=True)
@@ -273,6 +284,25 @@ class Machine(Brief):
             return -1
         on = {each.name: each.on for each in self.mechanism.constraints}
         return sum(1 << i for i, name in enumerate(self.switchable) if on[name])
+
+    def combining(
+        self, rows: Mapping[str, NDArray[np.float64]], angles: Sequence[bool], *, writable: bool = False
+    ) -> Machine:
+        """Return the machine with linear combinations of its coordinates as further ones.
+
+        rows: the coefficients of each (n, of all coordinates). angles: whether each is one. writable: see
+        the mechanism. A combination is limited in its rates by the sum of its coordinates' limits.
+        """
+        limits = [
+            _combined_limits(name, self.coordinates, row, is_angle)
+            for (name, row), is_angle in zip(rows.items(), angles, strict=True)
+        ]
+        return replace(
+            self,
+            mechanism=self.mechanism.combining(rows, angles, writable=writable),
+            coordinates=(*self.coordinates, *limits),
+            tolerances=(*self.tolerances, *(self.controller.tolerances.of(name) for name in rows)),
+        )
 
     @property
     def joint_coordinates(self) -> int:

@@ -24,9 +24,15 @@ def reach_m(mechanism: Mechanism) -> float:
 
 
 def scales(mechanism: Mechanism, chosen: Sequence[int]) -> tuple[Floats, Floats]:
-    """Factors for the rows (k) and columns (nv) of these coordinates' Jacobian that make it free of units."""
-    reach = reach_m(mechanism)
-    angle = np.array(mechanism.coordinate_is_angle)
-    rows = np.where(angle[list(chosen)], 1.0, 1.0 / reach)
+    """Factors for the rows (k) and columns (nv) of these coordinates' Jacobian that make it free of units.
+
+    A combination of coordinates counts as one of unit length in the space of its scaled coordinates.
+    """
+    reach, model = reach_m(mechanism), mechanism.model
+    rows = np.where(np.array(mechanism.coordinate_is_angle), 1.0, 1.0 / reach)
+    known = model.n_coordinates - model.n_combinations
+    sizes = np.linalg.norm(model.combination[:, :known] / rows[:known], axis=1)
+    rows[known:] = 1.0 / np.where(sizes > 0.0, sizes, 1.0)
+    rows = rows[list(chosen)]
     columns = np.where(np.array(mechanism.joint_is_angle), 1.0, reach)
     return rows, columns

@@ -1,7 +1,7 @@
 """The immutable model of a mechanism, and how it is built from its description."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -169,6 +169,33 @@ class Mechanism(Brief):
             raise ValueError("these parts change the topology of the mechanism")
         return model
 
+    def combining(
+        self, rows: Mapping[str, Floats], angles: Sequence[bool], *, writable: bool = False
+    ) -> "Mechanism":
+        """Return the mechanism with further coordinates: linear combinations of the others.
+
+        rows: the coefficients of each (n, of all present coordinates). angles: whether each is one.
+        writable: whether the coefficients may be changed later. `changed` leaves combinations out.
+        """
+        many, known, model = len(rows), len(self.coordinate_names), self.model
+        values = {name: value for name, value in vars(model).items() if isinstance(value, np.ndarray)}
+        for whole in ("buffer", "integers", "words"):
+            values.pop(whole, None)
+        coefficients = np.zeros((many, known + many))
+        coefficients[:, :known] = np.reshape(list(rows.values()), (many, known))
+        values["combination"] = coefficients
+        for name in ("directions", "coordinate_kind", "coordinate_of"):
+            values[name] = np.concatenate([values[name], np.zeros((many, *values[name].shape[1:]))])
+        counts = {**model.counts, "n_coordinates": known + many, "n_combinations": many}
+        made = Model(counts, values)
+        return replace(
+            self,
+            coordinate_names=(*self.coordinate_names, *rows),
+            coordinate_is_angle=(*self.coordinate_is_angle, *angles),
+            coordinate_wraps=(*self.coordinate_wraps, *[False] * many),
+            model=made.with_parameters(writable=True) if writable else made,
+        )
+
     def bare(self, points: Sequence[Point]) -> "Mechanism":
         """Return the tree alone with these points, for its kinematics."""
         none = dict.fromkeys(("coordinates", "constraints", "stops", "contacts", "elements"), ())
@@ -287,6 +314,7 @@ def _fields(
             "n_links": len(links),
             "n_points": len(points),
             "n_coordinates": len(everything),
+            "n_combinations": 0,
             "n_balls": sum(link.scalar >= 0 for link in links),
             "n_stops": len(stops),
             "n_contacts": len(contacts),

@@ -28,6 +28,7 @@ class Model(Struct):
     n_links: int
     n_points: int
     n_coordinates: Annotated[int, "coordinates of interest"]
+    n_combinations: Annotated[int, "the last of them: linear combinations of those before"]
     n_constraints: int
     n_rows: Annotated[int, "rows of all constraints"]
     n_targets: Annotated[int, "prescribed values of constraints"]
@@ -65,6 +66,7 @@ class Model(Struct):
         "n_coordinates, 4",
         "along a direction: it, and its value at the origin; a distance: place, what is taken off",
     ]
+    combination: Annotated[Floats, "n_combinations, n_coordinates", "coefficients"]
     frame_at: Annotated[Floats, "2 * n_constraints, 3", "origins of frames a and b, in link axes"]
     frame_axes: Annotated[Floats, "6 * n_constraints, 3", "their axes"]
     row_offset: Annotated[Floats, "n_rows", "m"]

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from linkwork.cli.assignments import read_assignments, read_guard
+from linkwork.cli.assignments import read_assignments, read_guard, read_rows
 from linkwork.protocol.results import DescribeResult
 from linkwork.terminal.failures import Misuse
 
@@ -79,3 +79,15 @@ def test_a_guard_names_its_contact_where_there_are_several() -> None:
 def test_a_guard_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(Misuse):
         read_guard(text, TOUCHING)
+
+
+def test_rows_are_coordinates_too() -> None:
+    rows = read_rows(["sum: arm/shoulder=1, lift = -2e-1,unit=m", "twice:shoulder=2"], DESCRIBED)
+    assert rows == {"sum": {"shoulder": 1.0, "lift": -0.2, "unit": "m"}, "twice": {"shoulder": 2.0}}
+    assert read_assignments(["sum=1", "twice=3"], DESCRIBED, rows) == {"sum": 1.0, "twice": 3.0}
+
+
+@pytest.mark.parametrize("text", ["sum: shoulder", ": shoulder=1", "sum: shoulder=much"])
+def test_rows_that_are_none(text: str) -> None:
+    with pytest.raises(Misuse):
+        read_rows([text], DESCRIBED)

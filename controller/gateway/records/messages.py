@@ -234,7 +234,7 @@ class Messages:
         forced = code in (ResultCode.FORCE_TOLERANCE_VIOLATED, ResultCode.CONTACT_LOST)
         violated = violated or forced
         named = self._named["force" if forced else "coordinate"]
-        where, turns = named[index] if violated and index >= 0 else (None, False)
+        where, turns = named[index] if violated and 0 <= index < len(named) else (None, False)
         unit = ("N m" if turns else "N") if forced else ("rad" if turns else "m")
         return {
             "goal": int(record["goal_id"]),

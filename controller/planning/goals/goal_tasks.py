@@ -20,6 +20,7 @@ from linkwork.controller.exchange.goal_task_part import (
     TaskPart,
 )
 from linkwork.controller.planning.checks.singularity import dependent, rank_of
+from linkwork.controller.planning.goals.combined_rows import coefficients_of
 from linkwork.controller.planning.goals.goal_set import complete
 from linkwork.controller.planning.messages.planner_start import Start
 from linkwork.controller.planning.paths.path import Path
@@ -63,19 +64,22 @@ def rows_of(
 
     where: place of the coordinates' names. Raises RequestError: INVALID_COORDINATES as `complete`, and for
     levels that do not name each coordinate once; INVALID_GOAL for a metric that is none; UNSUPPORTED with
-    another law than `pidc`.
+    another law than `pidc`; BUSY in motion.
     """
     mechanism, part_of = machine.mechanism, tuple(where[:-1])
     if given.rest == "hold" and given.metric != "mass":
         text = "`metric` chooses among free motions, and `rest: hold` leaves none: give `rest: least`"
         raise RequestError(ResultCode.INVALID_GOAL, text, (*part_of, "metric"))
     levels = _levels(given.conflict, machine, named, (*part_of, "conflict"))
-    rank = rank_of(mechanism, named, start.q)
-    if rank == len(named) and (given.rest == "hold" or rank == machine.dof):
+    rank, combinations = rank_of(mechanism, named, start.q), coefficients_of(machine)
+    if rank == len(named) and (given.rest == "hold" or rank == machine.dof) and not len(combinations):
         return GoalTask(complete(machine, named, start, where))
     if machine.controller.law != LawKind.PIDC.label:
         text = f"such a goal takes the law pidc, this machine's is {machine.controller.law}"
         raise RequestError(RequestCode.UNSUPPORTED, text, (*part_of, "rest"))
+    if start.moving:
+        text = "such a goal begins at rest: send it after the goal under way has ended, or cancel that one"
+        raise RequestError(RequestCode.BUSY, text, (*part_of, "rest"))
     order = sorted(range(len(named)), key=lambda i: (levels[i], i))
     chosen, held = [named[i] for i in order], []
     numbers = [levels[i] for i in order]
@@ -88,6 +92,7 @@ def rows_of(
     else:
         metric, full = FULL, _full_metric(machine, given.metric, (*part_of, "metric"))
     task = TaskPart(RESTS[given.rest], metric, levels=np.array(numbers, np.int64), full=full)
+    task = replace(task, combinations=combinations)
     return GoalTask((*chosen, *held), task, len(held), given.conflict != "refuse")
 
 

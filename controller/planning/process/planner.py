@@ -18,6 +18,7 @@ from linkwork.controller.exchange.shared_memory import SLOT_BYTES
 from linkwork.controller.planning.checks.stopping import MOST_WINDOWS
 from linkwork.controller.planning.goals.admission import Admitted, admit
 from linkwork.controller.planning.goals.appending import appended_start
+from linkwork.controller.planning.goals.combined_rows import with_rows
 from linkwork.controller.planning.goals.force_goals import (
     complete_pressed,
     force_alone,
@@ -58,7 +59,7 @@ from linkwork.protocol.requests import (
     SpeedParams,
     check_params,
 )
-from linkwork.protocol.trajectory import Trajectory, Waypoint
+from linkwork.protocol.trajectory import TaskParams, Trajectory, Waypoint
 
 CAPACITY = SLOT_BYTES // 8
 """Most words a block may have."""
@@ -122,6 +123,9 @@ def plan(
     if running is not None and running.framed and method != "append":
         text = "the active goal is in a moving frame: append behind it, wait until it has ended, or cancel it"
         raise RequestError(RequestCode.BUSY, text)
+    if running is not None and len(running.path.task.combinations):
+        rows = {f".{i}": row for i, row in enumerate(running.path.task.combinations)}
+        machine = machine.combining(rows, [False] * len(rows))
     if method == "rewalk" and running is not None:
         return _retimed(machine, rewalk(machine, running), running.goal, keep_speed=True)
     known = isinstance(params, MoveParams | SendParams | AppendParams | SpeedParams)
@@ -131,10 +135,11 @@ def plan(
         if running is None:
             raise RequestError(RequestCode.WRONG_STATE, "there is no active goal to speed up")
         return _retimed(machine, retime(model, machine, running), running.goal, keep_speed=False)
+    if running is not None and running.path.task is not ONE_LEVEL:
+        text = "the active goal's motion does not follow from its path alone: wait until it has ended, or"
+        raise RequestError(RequestCode.BUSY, f"{text} cancel it")
+    machine, start = with_rows(model, machine, start)
     if running is not None:
-        if running.path.task is not ONE_LEVEL:
-            text = "the active goal's motion does not follow from its path alone: wait until it has ended, or"
-            raise RequestError(RequestCode.BUSY, f"{text} cancel it")
         start, begin = _junction(machine, model, running)
     if isinstance(model, MoveParams):
         admitted, given = _move(model, machine, start), Trajectory()
@@ -241,6 +246,7 @@ def judge(params: object, machine: Machine, start: Start) -> dict[str, Any]:
     Raises RequestError where there is no path to walk: INVALID_PARAMS, INVALID_GOAL, INVALID_COORDINATES.
     """
     model = params if isinstance(params, CheckParams) else check_params("check", params, machine.aliases)
+    machine, start = with_rows(model, machine, start)
     given, shown = model.trajectory, model.poses
     if given is None:
         return verdict(machine, _move_to_check(model, machine, start), start, None, poses=shown)
@@ -258,8 +264,8 @@ def judge(params: object, machine: Machine, start: Start) -> dict[str, Any]:
 
 def _move_to_check(params: CheckParams, machine: Machine, start: Start) -> Path:
     """The path of a move as it would be admitted, or as it would have been refused."""
-    asked = MoveParams(target=params.target, speed=params.speed, rest=params.rest, metric=params.metric)
-    asked = asked.model_copy(update={"conflict": params.conflict})
+    share = {name: getattr(params, name) for name in TaskParams.model_fields}
+    asked = MoveParams(target=params.target, speed=params.speed).model_copy(update=share)
     try:
         return _move(asked, machine, start).path
     except RequestError as error:

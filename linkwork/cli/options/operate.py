@@ -82,6 +82,9 @@ class MoveOptions(ConnectionOptions):
         "What other motions do: held, not driven (least constraint), or damped.", default="hold"
     )
     metric: Literal["mass", "motors"] = option("Metric of least constraint.", default="mass")
+    row: tuple[str, ...] = several(
+        "A combination of coordinates that the target may name; repeatable.", "NAME: COORDINATE=FACTOR,…"
+    )
     no_wait: bool = flag("Do not wait for the goal to end.")
     replace: bool = flag("Replace the active goal, without stopping.")
     at_tick: int | None = option("Device tick at which it takes effect. Default: at once.", least=0)

@@ -1,4 +1,5 @@
-"""Coordinates of interest θ(q), their Jacobian J and J̇ v: joints, places of points, distances, angles.
+"""Coordinates of interest θ(q), their Jacobian J and J̇ v: joints, places of points, distances, angles, and
+linear combinations of these.
 
 The gradient of a scalar coordinate of a body is a wrench on that body (the generalized force that does unit
 work on it), so that its row of J is that wrench against the joints' screws: J_k = S_k' (moment; force).
@@ -13,6 +14,7 @@ import math
 from linkwork.arrays import Floats
 from linkwork.multibody.kernels.compiling import kernel, part
 from linkwork.multibody.kernels.layout import ON_ALONG, ON_DISTANCE, ON_JOINT, ON_PITCH, ON_ROLL, ON_Z
+from linkwork.multibody.kernels.views import fill
 from linkwork.multibody.linalg.vectors import combine, cross, dot, load, subtract, times
 from linkwork.multibody.workspace import Model, Workspace
 
@@ -61,7 +63,7 @@ def coordinates(m: Model, w: Workspace) -> None:
     Of J only entries of the links that carry a coordinate are written; all others stay 0.
     """
 
-    for k in range(m.n_coordinates):
+    for k in range(m.n_coordinates - m.n_combinations):
         kind, index = m.coordinate_kind[k], m.coordinate_of[k]
         w.Jdv[k] = 0.0
         if kind == ON_JOINT:
@@ -131,3 +133,21 @@ def coordinates(m: Model, w: Workspace) -> None:
         while i >= 0:
             w.J[k, m.in_v[i]] = dot(load(w.screw_angular, i), moment) + dot(load(w.screw_linear, i), force)
             i = m.parent[i]
+    for i in range(m.n_combinations):
+        _combine(m, w, i)
+
+
+@part
+def _combine(m: Model, w: Workspace, i: int) -> None:
+    """θ, J and J̇ v of combination i."""
+    first = m.n_coordinates - m.n_combinations
+    k = first + i
+    w.theta[k] = w.Jdv[k] = 0.0
+    fill(w.J[k], 0.0)
+    for c in range(first):
+        factor = m.combination[i, c]
+        if factor != 0.0:
+            w.theta[k] += factor * w.theta[c]
+            w.Jdv[k] += factor * w.Jdv[c]
+            for j in range(m.nv):
+                w.J[k, j] += factor * w.J[c, j]

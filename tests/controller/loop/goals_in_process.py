@@ -52,7 +52,7 @@ class Planned:
         """A goal from where the machine holds, or from the goal under way so much later."""
         rig = self.rig
         now, names = rig.supervisor.executor.now, rig.machine.mechanism.coordinate_names
-        held = {names[i]: float(x) for i, x in zip(now.index, now.theta, strict=True)}
+        held = {names[i]: float(x) for i, x in zip(now.index, now.theta, strict=True) if i < len(names)}
         start = Start.at_pose(rig.machine, rig.controller._now.q, None, held)
         running = None if lead_s is None else self.running(lead_s)
         return plan(method, params, loaded(rig.machine, self.carried), start, running)

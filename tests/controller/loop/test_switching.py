@@ -401,9 +401,9 @@ def test_every_attribute_of_supervisor_and_course_is_carried_over_or_of_the_mode
     }  # fmt: skip
     assert set(vars(supervisor)) == model | set(SUPERVISOR_CARRIED)
     model = {
-        "_error", "_home", "_jog", "_motion_law", "_period_s", "_slot", "_start_tolerance", "_stream",
-        "_theta", "_until", "_v", "_watch", "frames", "law", "motion", "now", "on_path", "pressing",
-        "recorded", "slowed",
+        "_combination", "_error", "_home", "_jog", "_motion_law", "_period_s", "_slot", "_start_tolerance",
+        "_stream", "_theta", "_until", "_v", "_watch", "frames", "law", "motion", "now", "on_path",
+        "pressing", "recorded", "slowed",
     }  # fmt: skip
     assert set(vars(supervisor.executor)) == model | {"_time_s", "goal_state", "limited"}
 
