@@ -31,7 +31,7 @@ _PANELS: Final = {
     "Record and replay": "record replay plot export animate",
     "Test a rig": "rig explore",
     "Study": "campaign tune",
-    "Identify": "identify validate",
+    "Identify": "identify validate calibrate",
     "Files and this computer": "service check robots schema latency import convert model symbolic codegen "
     "simulate build-kernels keys driver conformance dev",
 }
@@ -92,6 +92,7 @@ COMMANDS: Final = {
     "tune": ("cli.options.study:TuneOptions", "cli.tune_command:tune"),
     "identify": ("cli.options.study:IdentifyOptions", "cli.identify_command:identify_machine"),
     "validate": ("cli.options.study:ValidateOptions", "cli.identify_command:validate_machine"),
+    "calibrate": ("cli.options.study:CalibrateOptions", "cli.calibrate_command:calibrate_machine"),
     "check": ("cli.options.files:CheckOptions", "cli.file_commands:check"),
     "robots": ("cli.options.files:RobotsOptions", "cli.file_commands:robots"),
     "schema": ("cli.options.files:SchemaOptions", "cli.extension_commands:schema"),
@@ -161,6 +162,7 @@ import robot.urdf --out robot.yaml; convert delta --to mjcf --out delta.xml; mod
 model five_bar --identifiable; validate five_bar run.mcap
 identify five_bar run.mcap --validate other.mcap --out five_bar.identified.yaml
 identify delta drives.csv --json
+calibrate five_bar points.csv --out five_bar.calibrated.yaml
 symbolic scara --show inertia; codegen scara --out generated; simulate scara --duration 1 --plot motion.png
 keys make anna; keys allow anna.public --role operate; keys revoke anna; keys list
 driver check my_arm:Arm --config my_arm.yaml; build-kernels my_law; dev new-law soft --dry-run

@@ -11,6 +11,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import math
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
@@ -24,7 +25,7 @@ from linkwork.machine.problems import MachineError, Problem
 from linkwork.regular_files import check_regular
 
 _TIMES = {"time_s": 1.0, "time_ms": 1e-3, "time_us": 1e-6, "time_ns": 1e-9}
-_UNITS: dict[tuple[str, bool], dict[str, float]] = {
+QUANTITY_UNITS: dict[tuple[str, bool], dict[str, float]] = {
     ("q", True): {"rad": 1.0, "deg": math.pi / 180.0, "mrad": 1e-3, "turns": math.tau},
     ("q", False): {"m": 1.0, "mm": 1e-3, "um": 1e-6},
     ("effort", True): {"N_m": 1.0, "mN_m": 1e-3, "N_mm": 1e-3, "kN_m": 1e3},
@@ -34,24 +35,46 @@ _EXPORTED = {"q_measured": "q", "effort": "effort"}
 _DELIMITERS = ",;\t"
 
 
-def read_csv_motion(path: Path, machine: Machine) -> MeasuredMotion:
-    """Read a CSV file with the columns of a machine. Raises MachineError with line and column."""
+@dataclass(frozen=True)
+class CsvLines:
+    """The lines of a CSV file, the cells of its header and the number of that line, counted from 1."""
+
+    lines: list[str]
+    header: list[str]
+    header_line: int
+    delimiter: str
+    digest: str
+
+    def cells(self, line: str) -> list[str]:
+        """Return the cells of a line."""
+        return [cell.strip() for cell in next(csv.reader([line], delimiter=self.delimiter))]
+
+
+def csv_table(path: Path, example: str) -> CsvLines:
+    """Read a CSV file up to its header; example: of a header, for messages. Raises MachineError."""
     try:
         check_regular(path)
         content = path.read_bytes()
         text = content.decode("utf-8-sig")
     except OSError as error:
-        _refuse(path, None, None, f"the file cannot be read: {error.strerror}")
+        refuse_csv(path, None, None, f"the file cannot be read: {error.strerror}")
     except UnicodeDecodeError:
-        _refuse(path, None, None, "the file is neither a recording of linkwork nor text in UTF-8")
+        refuse_csv(path, None, None, "the file is neither a recording of linkwork nor text in UTF-8")
     lines = text.splitlines()
     skipped = next(
         (k for k, line in enumerate(lines) if line.strip() and not line.lstrip().startswith("#")), None
     )
     if skipped is None:
-        _refuse(path, None, None, "the file is empty", allowed="a header: time_s,q/NAME_rad,effort/NAME_N_m")
+        refuse_csv(path, None, None, "the file is empty", allowed=f"a header: {example}")
     delimiter = max(_DELIMITERS, key=lines[skipped].count)
     header = [cell.strip() for cell in next(csv.reader([lines[skipped]], delimiter=delimiter))]
+    return CsvLines(lines, header, skipped + 1, delimiter, hashlib.sha256(content).hexdigest())
+
+
+def read_csv_motion(path: Path, machine: Machine) -> MeasuredMotion:
+    """Read a CSV file with the columns of a machine. Raises MachineError with line and column."""
+    table = csv_table(path, "time_s,q/NAME_rad,effort/NAME_N_m")
+    lines, skipped, delimiter, header = table.lines, table.header_line - 1, table.delimiter, table.header
     found, ignored = _columns(path, skipped + 1, header, machine)
     numbers = _numbers(path, lines, skipped + 1, delimiter, len(header))
     remarks = [f"columns not used: {', '.join(ignored)}"] if ignored else []
@@ -68,14 +91,14 @@ def read_csv_motion(path: Path, machine: Machine) -> MeasuredMotion:
     time_s = column(("time", ""))
     back = np.flatnonzero(np.diff(time_s) <= 0.0)
     if len(back):
-        _refuse(
+        refuse_csv(
             path, None, found[("time", "")][0] + 1,
             f"the time does not rise from data row {int(back[0]) + 1} to the next",
             f"{time_s[back[0] + 1]:.9g} s after {time_s[back[0]]:.9g} s", "times that rise",
         )  # fmt: skip
     return MeasuredMotion(
         path.name,
-        hashlib.sha256(content).hexdigest(),
+        table.digest,
         time_s,
         {name: column((kind, name)) for kind, name in found if kind == "q"},
         {name: column((kind, name)) for kind, name in found if kind == "effort"},
@@ -95,7 +118,7 @@ def _columns(
             if cell.partition("/")[0] in ("q", "effort") and "/" in cell:
                 likely = nearest(cell, known)
                 joints = ", ".join(name for name in known if name.startswith(cell.partition("/")[0]))
-                _refuse(
+                refuse_csv(
                     path, line, place + 1, "no joint or motor has this name and unit", cell, joints,
                     f"write {likely}" if likely else "",
                 )  # fmt: skip
@@ -103,15 +126,15 @@ def _columns(
             continue
         kind, name, factor = known[cell]
         if (kind, name) in found:
-            _refuse(path, line, place + 1, "this quantity is given twice", cell, "one column of each")
+            refuse_csv(path, line, place + 1, "this quantity is given twice", cell, "one column of each")
         found[kind, name] = place, factor
     missing = [motor.joint for motor in machine.motors if ("effort", motor.joint) not in found]
     if ("time", "") not in found:
-        _refuse(path, line, 1, "the column of times is missing", ", ".join(header), ", ".join(_TIMES))
+        refuse_csv(path, line, 1, "the column of times is missing", ", ".join(header), ", ".join(_TIMES))
     if missing:
         unit = "N_m" if machine.motors[0].is_angle else "N"
         text = f"efforts are missing: {', '.join(missing)}"
-        _refuse(path, line, 1, text, ", ".join(header), f"effort/{missing[0]}_{unit} and so on")
+        refuse_csv(path, line, 1, text, ", ".join(header), f"effort/{missing[0]}_{unit} and so on")
     return found, ignored
 
 
@@ -126,7 +149,7 @@ def _known(machine: Machine) -> dict[str, tuple[str, str, float]]:
         for name, is_angle in owners.items():
             if kind == "q" and name not in mechanism.coordinate_names:
                 continue
-            for unit, factor in _UNITS[kind, bool(is_angle)].items():
+            for unit, factor in QUANTITY_UNITS[kind, bool(is_angle)].items():
                 for called in (name, *([others[name]] if name in others else [])):
                     known[f"{kind}/{called}_{unit}"] = kind, name, factor
             exported = next(word for word, what in _EXPORTED.items() if what == kind)
@@ -142,7 +165,7 @@ def _numbers(path: Path, lines: list[str], first: int, delimiter: str, width: in
         if line.strip() and line.lstrip()[0] != "#"
     ]
     if not kept:
-        _refuse(path, first, None, "there are no rows below the header")
+        refuse_csv(path, first, None, "there are no rows below the header")
     try:
         found = np.loadtxt([line for _, line in kept], delimiter=delimiter, ndmin=2, dtype=np.float64)
         if found.shape[1] == width:
@@ -153,17 +176,18 @@ def _numbers(path: Path, lines: list[str], first: int, delimiter: str, width: in
     for row, (number, line) in zip(rows, kept, strict=True):
         cells = next(csv.reader([line], delimiter=delimiter))
         if len(cells) != width:
-            _refuse(path, number, 1, "wrong number of cells", str(len(cells)), f"{width}, as the header")
+            refuse_csv(path, number, 1, "wrong number of cells", str(len(cells)), f"{width}, as the header")
         for place, cell in enumerate(cells):
             try:
                 row[place] = float(cell) if cell.strip() else math.nan
             except ValueError:
-                _refuse(path, number, place + 1, "this is not a number", repr(cell), "a number")
+                refuse_csv(path, number, place + 1, "this is not a number", repr(cell), "a number")
     return rows
 
 
-def _refuse(
+def refuse_csv(
     path: Path, line: int | None, column: int | None, message: str, found: str = "", allowed: str = "",
     remedy: str = "",
 ) -> NoReturn:  # fmt: skip
+    """Raise MachineError with one problem of a CSV file; line and column count from 1."""
     raise MachineError([Problem(str(path), line, column, "", message, found, allowed, remedy)]) from None

@@ -201,3 +201,22 @@ class ValidateOptions(JsonOptions):
     cutoff: float | None = option(
         "Cut-off of the low-pass filter, Hz. Default: by the motion.", "HZ", least=0.1
     )
+
+
+@command_options
+class CalibrateOptions(JsonOptions):
+    """Calibrate points, lengths, zeros and axes from measured positions, distances or redundant encoders.
+
+    Exit status: 0 found, 1 the model lacks something, 2 wrong usage or file, 3 the data cannot answer.
+    """
+
+    config: str = argument("MACHINE", "A machine file, or a machine of linkwork.")
+    file: Path = argument("MEASUREMENTS.csv", "Rows: kind, pose, q/NAME_rad, point, x_m, value_m, sigma_m.")
+    parameters: tuple[str, ...] = several(
+        "KEY, NAME=KEY+KEY, zeros, frame, play or default; repeatable. Default: those that matter.", "KEY"
+    )
+    prior: tuple[str, ...] = several(
+        "What is known before: 0.5mm, 0.5deg, NAME=0.1mm, or none; repeatable.", "SIGMA"
+    )
+    out: Path | None = option("Machine file to write. Default: none.", "FILE.yaml")
+    overwrite: bool = flag("Replace an existing file.")

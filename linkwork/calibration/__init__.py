@@ -1,0 +1,1 @@
+"""Calibration of a machine's geometry from measured points, distances, encoders and stops."""
