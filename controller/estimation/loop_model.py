@@ -18,13 +18,14 @@ from linkwork.controller.estimation.estimate_quality import Quality
 from linkwork.controller.estimation.prediction import Prediction, foresee, predict
 from linkwork.controller.estimation.redundant_sensors import RedundantSensors, weights
 from linkwork.controller.estimation.sensor_estimate import WEIGHT, Estimator
-from linkwork.controller.estimation.state_observer import TOLD, observation, observe
+from linkwork.controller.estimation.state_observer import TOLD, obey_speeds, observation, observe
 from linkwork.controller.exchange.tick_io import Inputs
 from linkwork.machine import Machine
+from linkwork.machine.checks.controllability import without_velocity_rows
 from linkwork.multibody import Workspace
 from linkwork.multibody.dynamics.motion_basis import evaluate_motion
 from linkwork.multibody.kernels.compiling import kernel
-from linkwork.multibody.kernels.layout import RANK
+from linkwork.multibody.kernels.layout import LOST, RANK, SMALLEST
 from linkwork.multibody.kernels.views import fill
 from linkwork.multibody.workspace import Model, touches
 
@@ -93,12 +94,18 @@ class LoopModel:
         """Whether `near` has the terms of the motion next to the state in `now`."""
         self.quality = Quality(rows)
         self.quality.branch = 1.0 if rows else 0.0
-        self._estimator, self._branch = estimator, AssemblyModeMemory(machine)
+        seen = without_velocity_rows(machine)
+        self._placed, placed_near = self.now, self._near
+        """Of a machine with constraints on velocities: the estimate without these, which hold no position."""
+        if seen is not machine:
+            self._placed, placed_near = without_touch(seen.workspace()), without_touch(seen.workspace())
+            self._placed.q[:] = self.now.q
+        self._estimator, self._branch = estimator, AssemblyModeMemory(seen)
         estimator.table[WEIGHT] = weights(machine)
         self._told = np.zeros(len(TOLD))
-        self._observation = observation(self.now, self._near, estimator, self._branch, self._told)
+        self._observation = observation(self._placed, placed_near, estimator, self._branch, self._told)
         self._machine, self._seen = machine, False
-        self._redundancy = RedundantSensors(machine)
+        self._redundancy = RedundantSensors(seen)
         self.compares = self._redundancy.extra > 0
         self._believed = machine.controller.estimator.closure_residual_max
         joint = np.array([sensor.index for sensor in machine.sensors], np.int64)
@@ -143,12 +150,21 @@ class LoopModel:
             self._look_around(inputs)
         quality, given, told = self.quality, self._estimator, self._told
         self._stands = self._stands and predicted
+        placed = self._placed
+        if placed is not self.now:
+            source = self._near if self._stands else self.now
+            placed.q[:], placed.v[:], placed.clock[0] = source.q, source.v, self.now.clock[0]
+            self._stands = False
         bad: int = observe(
             self._observation, inputs.q_measured, inputs.v_measured,
             dt, given.cut_off_hz, given.bandwidth, self._believed,
             given.first, predicted, inputs.fresh, self._stands, STEPS if self._seen else FIRST_STEPS,
         )  # fmt: skip
         self._seen = True
+        if placed is not self.now:
+            self.now.q[:], self.now.v[:] = placed.q, placed.v
+            obey_speeds(self._observation, *self.now.arguments)
+            self._told[2:5] = self.now.ranking[[RANK, LOST, SMALLEST]]
         if not quality.closes:
             return bad
         steps, quality.closure_residual, quality.rank, lost, smallest, quality.branch = told.tolist()
@@ -180,7 +196,7 @@ class LoopModel:
     def compare(self, readings: Floats) -> None:
         """After `observe`: write to `quality` whether the readings (sensors) contradict the closures."""
         redundancy, quality = self._redundancy, self.quality
-        redundancy.check(readings, self.now)
+        redundancy.check(readings, self._placed)
         quality.group, quality.suspect = redundancy.group, redundancy.suspect
         quality.error, quality.error_limit = redundancy.error, redundancy.limit
 

@@ -18,6 +18,7 @@ from linkwork.arrays import Floats, Integers
 from linkwork.controller.estimation.sensor_estimate import measured_balls, missing_positions
 from linkwork.machine import Machine
 from linkwork.machine.building.initial_assembly import admitted_velocities
+from linkwork.machine.checks.controllability import without_velocity_rows
 from linkwork.multibody import Workspace
 from linkwork.multibody.kernels.compiling import kernel
 from linkwork.multibody.kernels.layout import RANK
@@ -115,6 +116,7 @@ class RedundantSensors:
 
 def told(machine: Machine) -> str:
     """Describe as text which sensor errors can be detected and isolated."""
+    machine = without_velocity_rows(machine)
     names = [sensor.joint for sensor in machine.sensors]
     if len(names) <= machine.dof:
         return "no redundant sensor: a sensor error cannot be detected"

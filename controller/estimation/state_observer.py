@@ -302,3 +302,24 @@ def observe(
         memory[NUMBER],
     )
     return bad
+
+
+@kernel
+def obey_speeds(given: Observation, m: Model, w: Workspace) -> None:
+    """Bring the velocities of w onto all rows of its model, those of velocities too, and to the sensors.
+
+    After `observe` with a model without such rows, whose q and v w has. Writes rows, basis and coordinates.
+    """
+    joint, table = given.joint, given.table
+    kinematics(m, w)
+    constraint_rows(m, w)
+    _tangents(m, w, w.phi_rate)
+    seen = _see(m, w, joint, table[WEIGHT], given.scratch)
+    _missing_speeds(joint, table[TO_V], w.v, table[MISSING])
+    _toward(m, w, joint, table[WEIGHT], table[MISSING], seen, given.scratch)
+    for c in range(m.nv):
+        w.v[c] += w.shift[c]
+    kinematics(m, w)
+    constraint_rows(m, w)
+    coordinates(m, w)
+    admitted(m, w)

@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 
 from linkwork.arrays import Floats
-from linkwork.machine.building.initial_assembly import admitted_velocities, assembled
+from linkwork.machine.building.initial_assembly import admitted_velocities, assembled, holding
 from linkwork.machine.checks.controllability import refusals
 from linkwork.machine.description import Assembly, Machine
 from linkwork.multibody.assembly.assembly import AssemblyError
@@ -45,7 +45,7 @@ def names_of(machine: Machine, closed: int) -> tuple[str, ...]:
 
 
 def _under(machine: Machine, closed: int) -> Machine | str:
-    mechanism = _holding(machine.mechanism, machine.switchable, names_of(machine, closed))
+    mechanism = holding(machine.mechanism, machine.switchable, names_of(machine, closed))
     first = [*machine.assembly.kept, *(motor.joint for motor in machine.motors)]
     found: tuple[Floats, Floats, Assembly] | None = None
     rest = np.zeros(mechanism.nv)
@@ -63,16 +63,6 @@ def _under(machine: Machine, closed: int) -> Machine | str:
     under = replace(under, goal_coordinates=goals)
     wrong = refusals(under)
     return wrong[0].message if wrong else under
-
-
-def _holding(mechanism: Mechanism, switchable: tuple[str, ...], holding: tuple[str, ...]) -> Mechanism:
-    """Return the mechanism in which, of its switchable constraints, just these hold."""
-    constraints = tuple(
-        replace(one, on=one.name in holding) if one.name in switchable else one
-        for one in mechanism.constraints
-    )
-    model = mechanism.model.changed({"on_given": np.array([float(one.on) for one in constraints])})
-    return replace(mechanism, constraints=constraints, model=model)
 
 
 def _goal_coordinates(machine: Machine, mechanism: Mechanism, q: Floats) -> Iterator[str]:

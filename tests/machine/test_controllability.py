@@ -109,10 +109,10 @@ VARIANTS: dict[str, tuple[Callable[[], str], tuple[str, ...]]] = {
     "moving guide": (lambda: constrained(DRIVE), ()),
     "guide that moves later": (lambda: constrained(LATER), ()),
     "motion": (lambda: constrained(MOTION), ()),
-    "velocity": (lambda: constrained(VELOCITY), ("constraints on velocities",)),
+    "velocity": (lambda: constrained(VELOCITY), ()),
     "several": (
-        lambda: without(constrained(VELOCITY), "sensors"),
-        ("constraints on velocities", "sensors do not determine"),
+        lambda: without(text_of("slot_arm").replace("task:", f"{SWITCHED}task:"), "sensors"),
+        ("5 constraints are switchable", "sensors do not determine"),
     ),
     "no freedom": (
         lambda: constrained("{type: motion, coordinates: {slide: 0, lift: 0}}"),

@@ -8,8 +8,9 @@ are the start of the search, which selects the assembly mode.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 
@@ -398,3 +399,13 @@ def _row_scales(mechanism: Mechanism) -> Floats:
 def _scaled_rows(mechanism: Mechanism, q: Floats, positions: bool = False) -> Floats:
     terms = _terms(mechanism, q, positions)
     return np.asarray(_row_scales(mechanism)[:, None] * terms.A * _columns(mechanism))
+
+
+def holding(mechanism: Mechanism, switchable: Collection[str], closed: Collection[str]) -> Mechanism:
+    """Return the mechanism in which, of these constraints, those that are closed hold."""
+    constraints = tuple(
+        replace(one, on=one.name in closed) if one.name in switchable else one
+        for one in mechanism.constraints
+    )
+    model = mechanism.model.changed({"on_given": np.array([float(one.on) for one in constraints])})
+    return replace(mechanism, constraints=constraints, model=model)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from linkwork.machine.building.initial_assembly import admitted, admitted_velocities
+from linkwork.machine.building.initial_assembly import admitted, admitted_velocities, holding
 from linkwork.machine.checks.force_stability import unstable
 from linkwork.machine.checks.rank_gap import short_closures
 from linkwork.machine.description import Machine
@@ -49,6 +50,17 @@ def for_controller(machine: Machine) -> Machine:
     return machine
 
 
+def without_velocity_rows(machine: Machine) -> Machine:
+    """Return the machine without its constraints on velocities alone, which determine no position."""
+    constraints = machine.mechanism.constraints
+    names = [one.name for one in constraints if isinstance(one, VelocityConstraint) and one.on]
+    if not names:
+        return machine
+    mechanism = holding(machine.mechanism, names, ())
+    dof = admitted(mechanism, machine.initial_q).shape[1]
+    return replace(machine, mechanism=mechanism, assembly=replace(machine.assembly, dof=dof))
+
+
 def refusal_problems(machine: Machine) -> list[Problem]:
     """Return the refusals of a machine as problems of its file."""
     return [
@@ -66,7 +78,8 @@ def refusals(machine: Machine) -> list[ControlRefusal]:
     if machine.dof == 0:
         text = "the constraints leave no degree of freedom to control"
         return [*found, ControlRefusal(("constraints",), text, _alone(machine))]
-    unseen, undriven = _undetermined(machine, machine.sensors), _undetermined(machine, machine.motors)
+    unseen = _undetermined(without_velocity_rows(machine), machine.sensors)
+    undriven = _undetermined(machine, machine.motors)
     if unseen:
         found.append(_unseen(machine, unseen, undriven))
     elif machine.force_rows and (unstable := _unstable_force(machine)):
@@ -95,8 +108,6 @@ def _unsupported(machine: Machine) -> Iterator[ControlRefusal]:
         why = ""
         if isinstance(constraint, RollingConstraint):
             why = "the controller does not run rolling contacts"
-        elif isinstance(constraint, VelocityConstraint):
-            why = "the controller does not run constraints on velocities"
         if why:
             yield ControlRefusal(where, why, _alone(machine))
     if len(machine.switchable) > MOST_SWITCHABLE:
