@@ -156,6 +156,8 @@ class HeldMemory:
         self._due_s = 0.0
         self._since_s: float | None = None
         self._pending: Counter[int] = Counter()
+        self.freed = False
+        """Whether ZeroMQ has freed what was too much since the caller last set this to False."""
 
     def mind(self, sockets: Sequence[Connections], known: int = 0) -> None:
         """Close connections while more is in use than usual, besides `known` bytes.
@@ -172,6 +174,7 @@ class HeldMemory:
             self._usual = used
         grown -= known + _EACH_HELD_BYTES * sum(each.count for each in sockets)
         if grown <= self._most_bytes:
+            self.freed |= self._since_s is not None
             self._since_s = None
             self._pending.clear()
             return

@@ -70,8 +70,9 @@ def give_back() -> None:
     """Return to the system what was freed and lies between blocks in use; a few milliseconds.
 
     For a process that runs for months and tolerates this delay: its size then follows its present use, not
-    the peak.
+    the peak. Locked memory cannot be returned: nothing is locked afterwards, until the next `lock`.
     """
+    LIBC.munlockall()
     LIBC.malloc_trim(0)
 
 

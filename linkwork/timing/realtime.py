@@ -98,6 +98,13 @@ class Obtained:
         """The shortfalls, unless the policy is `ignore`."""
         return [] if self.policy == "ignore" else self.shortfalls
 
+    def give_back_memory(self) -> None:
+        """Return freed memory to the system, and lock the rest where it was locked; some tens of ms."""
+        locked = any(step.name == "memory" and step.met for step in self.steps)
+        memory.give_back()
+        if locked:
+            memory.lock()
+
     def freeze_garbage(self) -> None:
         """Collect garbage once, freeze all live objects, and turn the collector off. Call it before
         the first tick.

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 FIFO_PRIORITY = 49
 """Below the controller's loop, which shares the processor: it answers a state before we integrate."""
 MOST_HELD_BYTES = 32 * 1024 * 1024
-"""Memory that clients may make ZeroMQ hold; it stays with the process, since all of its memory is locked."""
+"""Memory that clients may make ZeroMQ hold."""
 
 
 class DaemonEnd:
@@ -169,7 +169,14 @@ def run(
                         return ExitCode.DONE
                     device = _device(machine, machinery, server, events, options, paces, line)
                     memory = HeldMemory(allocated_bytes, MOST_HELD_BYTES, 0.05)
-                    ending.watch_seat(held, lambda: device.seat.taken, lambda: _mind(server, memory, events))
+
+                    def mind() -> None:
+                        _mind(server, memory, events)
+                        if memory.freed and _may_pause(device):
+                            memory.freed = False
+                            obtained.give_back_memory()
+
+                    ending.watch_seat(held, lambda: device.seat.taken, mind)
                     obtained.freeze_garbage()
                     _introduce(device, obtained, events)
                     notifier.ready(f"plant of {machine.name} at {server.endpoint}")
@@ -251,6 +258,14 @@ def _mind(server: DeviceServer, memory: HeldMemory, events: Events) -> None:
         memory.mind([server.connections])
         for text in server.connections.take_notices():
             events.say("connections", f"{server.endpoint}: {text}")
+
+
+def _may_pause(device: PlantDevice) -> bool:
+    """Whether a pause of tens of milliseconds harms no motion."""
+    owner = device.seat.owner
+    if owner is not None and owner.pace is Pace.LOCKSTEP:
+        return True
+    return not device.seat.taken and device.machinery.standing
 
 
 def _started(hardware: Hardware, ending: DaemonEnd, events: Events) -> bool:

@@ -30,7 +30,7 @@ FRAMES = int(os.environ.get("LINKWORK_TEST_FRAMES", "30000"))
 CONNECTIONS = 31
 WARM_UP = 60_000
 """Frames at each socket before memory is measured."""
-GROWTH = 1.05
+GROWTH = 1.02
 TIMEOUT_S = 900 + FRAMES // 200
 
 
@@ -63,6 +63,15 @@ def anonymous_kB(pid: int) -> int:
     """Anonymous memory of a process, kB."""
     lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("Anonymous:"))
+
+
+def flat(readings: list[int]) -> bool:
+    """Whether memory no longer grows: the least of the last readings is not above the most of the first.
+
+    Single readings differ by what a log writes next, and bounded queues fill at first.
+    """
+    third = len(readings) // 3
+    return min(readings[-third:]) < GROWTH * max(readings[:third])
 
 
 def flood(sockets: list[zmq.Socket[bytes]], frames: Iterator[bytes], count: int, seed: int) -> None:
@@ -130,8 +139,7 @@ def test_strangers_end_no_daemon_and_cost_no_memory(patient: Rig) -> None:
             readings.append({name: anonymous_kB(pid) for name, pid in pids.items()})
     finally:
         context.destroy(linger=0)
-    growth = {name: readings[-1][name] / readings[0][name] for name in pids}
-    assert max(growth.values()) < GROWTH, readings
+    assert all(flat([reading[name] for reading in readings]) for name in pids), readings
     assert moves(patient)
     with Robot(endpoint=patient.requests) as robot:
         status = robot.status
@@ -166,7 +174,7 @@ def test_a_hostile_plant_does_not_end_the_controller(patient: Rig) -> None:
                 readings.append(anonymous_kB(loop))
     finally:
         context.destroy(linger=0)
-    assert readings[-1] < GROWTH * readings[0], readings
+    assert flat(readings), readings
     with Robot(endpoint=patient.requests) as robot:
         status = robot.status
     assert (status["loop_pid"], status["loops_started"]) == (loop, 1)

@@ -101,6 +101,25 @@ for line in Path('/proc/self/smaps').read_text().splitlines():
         assert answer["read"] == answer["size"] > 0
 
 
+def test_freed_memory_of_a_locked_process_is_given_back() -> None:
+    answer = run(
+        """
+from linkwork.timing.memory import resident_bytes
+obtained = set_up('ignore')
+blocks = [bytearray(3000) for _ in range(40_000)]
+kept, full = blocks[::40], resident_bytes()
+del blocks
+obtained.give_back_memory()
+given = full - resident_bytes()
+again = bytearray(1 << 24)
+""",
+        "{'given': given, 'locked': [int(line.split()[1]) for line in "
+        "Path('/proc/self/status').read_text().splitlines() if line.startswith('VmLck')][0]}",
+    )
+    assert answer["given"] > 64 << 20
+    assert (answer["locked"] > 1 << 14) == (answer["steps"]["memory"][1] == "locked")
+
+
 def test_without_privileges_the_warnings_name_the_remedies() -> None:
     answer = run(
         WITHOUT_PRIVILEGES + "obtained = set_up('warn', fifo_priority=50)\nblock = bytearray(50_000_000)",

@@ -129,7 +129,7 @@ def closed(one: socket.socket) -> bool:
     [
         ("requests", b"DEALER"),
         pytest.param("telemetry", b"SUB", marks=pytest.mark.slow),
-        pytest.param("plant", b"DEALER", marks=pytest.mark.slow),
+        ("plant", b"DEALER"),
     ],
 )
 def test_a_message_of_endless_frames_is_not_held(rigs: Make, where: str, kind: bytes) -> None:
