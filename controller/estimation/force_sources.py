@@ -117,8 +117,8 @@ def senses_of(machine: Machine, now: Workspace) -> list[Sense]:
 def _sense(machine: Machine, row: ForceRow, now: Workspace) -> Sense:
     if machine.controller.force.source == "sensor":
         for sensor in machine.force_sensors:
-            if sensor.contact == row.index:
-                return BySensor(row, sensor.numbers, in_body=sensor.frame == "body", now=now)
+            if sensor.index == row.index:
+                return BySensor(row, sensor.numbers, in_body=sensor.axes == "body", now=now)
     return ByModel(machine, row, now)
 
 

@@ -239,15 +239,7 @@ class Machine(Brief):
         constraints and `signals` where the machine has some.
         """
         more = {
-            "force_sensors": [
-                {
-                    "name": sensor.name,
-                    "unit": sensor.unit,
-                    "frame": sensor.frame,
-                    "components": list(sensor.components),
-                }
-                for sensor in self.force_sensors
-            ],
+            "force_sensors": [sensor.interface() for sensor in self.force_sensors],
             "switchable": list(self.switchable),
             "signals": [signal.interface() for signal in self.signals],
         }

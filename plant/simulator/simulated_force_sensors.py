@@ -48,8 +48,8 @@ class Touch:
     """The force sensors of contacts."""
 
     def __init__(self, sensors: Sequence[ForceSensor]) -> None:
-        self._contact = np.array([sensor.contact for sensor in sensors], np.int64)
-        self._in_body = np.array([sensor.frame == "body" for sensor in sensors], np.int64)
+        self._contact = np.array([sensor.index for sensor in sensors], np.int64)
+        self._in_body = np.array([sensor.axes == "body" for sensor in sensors], np.int64)
         self._first = np.array([sensor.first for sensor in sensors], np.int64)
 
     def sample(self, m: Model, w: Workspace, measured: Floats) -> None:
@@ -70,9 +70,10 @@ class ForceSensing:
         self._step = np.repeat([sensor.resolution for sensor in sensors], parts)
         self._stepped = np.flatnonzero(self._step)
         self._step = self._step[self._stepped]
-        self._touch = Touch(touching) if (touching := [one for one in sensors if one.contact >= 0]) else None
-        self._cells = None
-        if bearing := [one for one in sensors if one.constraint >= 0]:
+        self._touch = self._cells = None
+        if touching := [one for one in sensors if one.contact is not None]:
+            self._touch = Touch(touching)
+        if bearing := [one for one in sensors if one.constraint is not None]:
             self._cells = LoadCells(machine, bearing)
 
     def sample(self, m: Model, w: Workspace, s: PlantState) -> None:

@@ -26,7 +26,7 @@ def with_cell(folder: Path, name: str, words: str, *plant_set: str) -> Machine:
 def test_a_cell_in_motion_reads_the_multipliers_under_the_efforts_of_the_period(tmp_path: Path) -> None:
     machine = with_cell(tmp_path, "five_bar", "constraint: tip")
     (sensor,) = machine.force_sensors
-    assert (sensor.components, sensor.unit, sensor.frame) == (("x", "y", "z"), "N", "constraint")
+    assert (sensor.components, sensor.unit, sensor.axes) == (("x", "y", "z"), "N", "constraint")
     assert machine.interface()["force_sensors"] == [
         {"name": "cell", "unit": "N", "frame": "constraint", "components": ["x", "y", "z"]}
     ]

@@ -68,15 +68,7 @@ def describe(
         ],
         "sensing": told(machine),
         "forces": [{"name": row.name, "kind": row.kind, "unit": row.unit} for row in machine.force_rows],
-        "force_sensors": [
-            {
-                "name": sensor.name,
-                "unit": sensor.unit,
-                "frame": sensor.frame,
-                "components": list(sensor.components),
-            }
-            for sensor in machine.force_sensors
-        ],
+        "force_sensors": [sensor.interface() for sensor in machine.force_sensors],
         "switchable": list(machine.switchable),
         "constraint_sets": [_set(machine, closed, one) for closed, one in sets.items() if closed >= 0],
         "signals": [_signal(each) for each in machine.signals],

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from linkwork.machine.checks.unknown_names import unknown
 from linkwork.machine.problems import Problem, refuse
 from linkwork.machine.sections.file import MachineFile
-from linkwork.machine.sections.force_sensors import AXES, ForceSensor, ForceSensorSpec
+from linkwork.machine.sections.force_sensors import ForceSensor
 from linkwork.machine.sections.force_settings import rows_with_unit
 from linkwork.machine.yaml_document import Document
 from linkwork.multibody.mechanism import Mechanism
@@ -31,42 +31,26 @@ def force_sensors(file: MachineFile, mechanism: Mechanism, document: Document) -
     made: list[ForceSensor] = []
     problems: list[Problem] = []
     first = 0
-    for name, spec in file.force_sensors.items():
-        components: tuple[str, ...] = AXES
-        rows: tuple[int, ...] = ()
-        problem = None
-        if spec.constraint is not None:
-            own = rows_with_unit(mechanism, spec.constraint, spec.unit())
-            components, rows = tuple(own), tuple(own.values())
-            problem = None if rows else _nothing(file, document, name, spec)
-        if problem is not None:
-            problems.append(problem)
-        made.append(
-            ForceSensor(
-                name,
-                -1 if spec.contact is None else list(file.contacts).index(spec.contact),
-                -1 if spec.constraint is None else mechanism.constraint_names.index(spec.constraint),
-                "constraint" if spec.contact is None else spec.frame or "world",
-                spec.unit(),
-                components,
-                rows,
-                first,
-                spec.resolution(),
-                spec.noise(),
-            )
-        )
-        first += len(components)
+    for name, sensor in file.force_sensors.items():
+        rows: dict[str, int] = {}
+        if sensor.constraint is not None:
+            rows = rows_with_unit(mechanism, sensor.constraint, sensor.unit)
+            if not rows:
+                problems.append(_nothing(file, document, name, sensor))
+        contact = -1 if sensor.contact is None else list(file.contacts).index(sensor.contact)
+        made.append(sensor.at(name, contact).measuring(rows, first))
+        first = made[-1].numbers.stop
     refuse(problems)
     return tuple(made)
 
 
-def _nothing(file: MachineFile, document: Document, name: str, spec: ForceSensorSpec) -> Problem:
-    word, other = ("torque", "force") if spec.measures == "torque" else ("force", "torque")
-    assert spec.constraint is not None
-    kind = file.constraints[spec.constraint].type
+def _nothing(file: MachineFile, document: Document, name: str, sensor: ForceSensor) -> Problem:
+    word, other = ("torque", "force") if sensor.measures == "torque" else ("force", "torque")
+    assert sensor.constraint is not None
+    kind = file.constraints[sensor.constraint].type
     return document.problem(
         ("force_sensors", name, "constraint"),
         f"a constraint of type {kind} has no {word}",
-        found=spec.constraint,
+        found=sensor.constraint,
         remedy=f"write measures: {other}, or leave the sensor out",
     )

@@ -88,7 +88,7 @@ def _radius_of(machine: Machine, row: ForceRow) -> Callable[[float, float, float
     contact = machine.mechanism.contacts[row.index]
     mass = mass_along(machine, row.gap)
     sensed = settings.source == "sensor" and any(
-        sensor.contact == row.index for sensor in machine.force_sensors
+        sensor.index == row.index for sensor in machine.force_sensors
     )
     blend = 1.0 if sensed else 1.0 - math.exp(-2.0 * math.pi * settings.estimate_Hz * period)
 

@@ -55,7 +55,7 @@ def short_closures(machine: Machine) -> tuple[str, ...]:
 
 def undetermined_cells(machine: Machine) -> Iterator[Problem]:
     """Yield an error for each load cell where `short_closures` leave loads undetermined."""
-    cells = [sensor.name for sensor in machine.force_sensors if sensor.constraint >= 0]
+    cells = [sensor.name for sensor in machine.force_sensors if sensor.constraint is not None]
     short = short_closures(machine) if cells else ()
     for cell in cells if short else ():
         yield machine.document.problem(

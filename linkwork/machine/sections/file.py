@@ -14,7 +14,7 @@ from linkwork.machine.sections.contacts import ContactSpec
 from linkwork.machine.sections.drivers import DriverSettings
 from linkwork.machine.sections.fields import Name, Number, Section, Vector3, entry
 from linkwork.machine.sections.force_elements import AppliedForceSpec, SpringSpec
-from linkwork.machine.sections.force_sensors import ForceSensorSpec
+from linkwork.machine.sections.force_sensors import ForceSensor
 from linkwork.machine.sections.frame_section import FrameSpec
 from linkwork.machine.sections.joint_types import Joint, mark_kinds
 from linkwork.machine.sections.motors import Motor
@@ -70,7 +70,7 @@ class MachineFile(Section):
         "The sensors, by the name of the joint they measure, or of its degree of freedom: JOINT.DOF",
         default={},
     )
-    force_sensors: dict[Name, ForceSensorSpec] = entry("Force sensors of contacts, by name", default={})
+    force_sensors: dict[Name, ForceSensor] = entry("Force sensors of contacts, by name", default={})
     signals: dict[Name, Signal] = entry(
         "Digital and analog inputs and outputs: grippers, valves, light barriers, by name", default={}
     )

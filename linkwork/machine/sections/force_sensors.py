@@ -2,47 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping
+from typing import Literal, Self
 
-from pydantic import model_validator
+from pydantic import PrivateAttr, model_validator
 
-from linkwork.machine.sections.fields import Name, Number, Section, entry, wrong
+from linkwork.machine.sections.fields import Name, NamedSection, Number, entry, wrong
+from linkwork.protocol.results import DescribedForceSensor
 
 AXES = ("x", "y", "z")
-Frame = Literal["world", "body", "constraint"]
 
 
-@dataclass(frozen=True)
-class ForceSensor:
-    """A sensor of forces (`unit` N) or moments (N m), with one number for each of its `components`.
-
-    Of a contact: the force on its point, three components. `frame` "world": along the world's axes; "body":
-    along those of the body that carries the point. Of a constraint (`frame` "constraint"): the multipliers of
-    the `rows` of the mechanism, on body b by body a. `contact` and `constraint` are places among the
-    mechanism's, -1 for none. `first` is the place of its first number among those of all force sensors.
-    `resolution` is the smallest step, 0 for an ideal sensor; `noise` a standard deviation.
-    """
-
-    name: str
-    contact: int
-    constraint: int
-    frame: Frame
-    unit: Literal["N", "N m"]
-    components: tuple[str, ...]
-    rows: tuple[int, ...]
-    first: int
-    resolution: float
-    noise: float
-
-    @property
-    def numbers(self) -> slice:
-        """Places of its numbers among those of all force sensors."""
-        return slice(self.first, self.first + len(self.components))
-
-
-class ForceSensorSpec(Section):
+class ForceSensor(NamedSection):
     """A sensor of the contact force on a point of the machine, or of the load of a constraint."""
+
+    _rows: Mapping[str, int] = PrivateAttr(dict.fromkeys(AXES, -1))
+    _first: int = PrivateAttr(0)
 
     about: str = entry("Description of the sensor", default="")
     contact: Name | None = entry(
@@ -67,13 +42,13 @@ class ForceSensorSpec(Section):
     )
 
     @model_validator(mode="after")
-    def _of_one_kind(self) -> ForceSensorSpec:
+    def _of_one_kind(self) -> Self:
         if (self.contact is None) == (self.constraint is None):
             found = "nothing" if self.contact is None else "contact and constraint"
             remedy = "name one; make two sensors where both are measured"
             raise wrong("a sensor measures one thing", found, "contact, or constraint", remedy)
         other = ("measures",) if self.contact is not None else ("frame",)
-        turns = self.unit() == "N m"
+        turns = self.unit == "N m"
         for key in (*other, *(("resolution_N", "noise_N") if turns else ("resolution_N_m", "noise_N_m"))):
             if getattr(self, key) is not None:
                 kind = "of a contact" if self.contact is not None else "of a constraint"
@@ -81,14 +56,59 @@ class ForceSensorSpec(Section):
                 raise wrong(f"a sensor {what} has no {key}", key, "", f"leave {key} out", (key,))
         return self
 
+    def measuring(self, rows: Mapping[str, int], first: int) -> Self:
+        """Return the sensor with the rows of its constraint, by component, and the place of its first number.
+
+        rows: of the mechanism; none of a contact, whose place among the mechanism's is `index`.
+        """
+        placed = self.model_copy()
+        placed._rows, placed._first = rows or self._rows, first
+        return placed
+
+    @property
     def unit(self) -> Literal["N", "N m"]:
-        """Return the unit of its numbers."""
+        """Unit of its numbers."""
         return "N m" if self.measures == "torque" else "N"
 
+    @property
+    def axes(self) -> Literal["world", "body", "constraint"]:
+        """Whose axes the components are along: the world's, those of the point's body, the constraint's."""
+        return "constraint" if self.contact is None else self.frame or "world"
+
+    @property
+    def components(self) -> tuple[str, ...]:
+        """Names of its numbers.
+
+        Of a contact: the force on its point. Of a constraint: the multipliers of its rows, on b by a.
+        """
+        return tuple(self._rows)
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        """The rows of the mechanism's constraints that it measures; none of a contact."""
+        return tuple(row for row in self._rows.values() if row >= 0)
+
+    @property
+    def first(self) -> int:
+        """Place of its first number among those of all force sensors."""
+        return self._first
+
+    @property
+    def numbers(self) -> slice:
+        """Places of its numbers among those of all force sensors."""
+        return slice(self._first, self._first + len(self._rows))
+
+    @property
     def resolution(self) -> float:
-        """Return the smallest step in its unit; 0: ideal."""
+        """The smallest step in its unit; 0: ideal."""
         return self.resolution_N or self.resolution_N_m or 0.0
 
+    @property
     def noise(self) -> float:
-        """Return the standard deviation in its unit."""
+        """Standard deviation in its unit."""
         return self.noise_N or self.noise_N_m or 0.0
+
+    def interface(self) -> DescribedForceSensor:
+        """Return what both ends of the device link, and clients, know of it, as plain data."""
+        components = list(self.components)
+        return {"name": self.name, "unit": self.unit, "frame": self.axes, "components": components}
