@@ -56,11 +56,16 @@ MUTANTS = (
     Mutant("overspeed allowed", "controller/estimation/limit_monitor.py", "OVERSPEED = 1.25", "OVERSPEED = 12.5"),
     Mutant("position limits ignored", "controller/estimation/limit_monitor.py", "LIMIT_SLACK = 1e-3", "LIMIT_SLACK = 10.0"),
     Mutant("losses counted one too far", "controller/estimation/limit_monitor.py", "inputs.lost_in_a_row >= self._loss_limit", "inputs.lost_in_a_row > self._loss_limit + 5"),
-    Mutant("orphaned loop moves on", f"{LOOP}/loop.py", "            self._own_orders.append(LeaseLost())", "            pass"),
+    Mutant("orphaned loop moves on", f"{LOOP}/loop.py", "            self._orphan_since_ns = now_ns\n            self._own_orders.append(LeaseLost())", "            self._orphan_since_ns = now_ns"),
     Mutant("shutdown is ignored", f"{LOOP}/loop.py", "return self.supervisor.leaving and", "return False and self.supervisor.leaving and"),
     Mutant("first record of a batch not logged", f"{GATEWAY}/records/intake.py", "gateway.log.write(words, [", "gateway.log.write(words[1:] if len(words) > 1 else words, ["),
     Mutant("orders logged for another tick", f"{GATEWAY}/records/logged_orders.py", "order_event(order, record))]", "order_event(replace(order, at_tick=-1 if order.at_tick < 0 else order.at_tick + 1), record))]"),
     Mutant("requests of clients that left fail", f"{REQUESTS}/handlers.py", "    call.answer(answers.state(gateway))", "    call.answer(answers.state(gateway) if gateway.latest['goal_id'] < 2 else {}['goal'])"),
+    Mutant("jog continues without its request", "controller/motion/streams/jogging.py", "if time_s >= self._expires_s:", "if False:"),
+    Mutant("roles are not checked", f"{GATEWAY}/server.py", "            call.check_role()\n", ""),
+    Mutant("requests are kept", f"{GATEWAY}/server.py", "            call.check_role()\n", "            call.check_role()\n            gateway.__dict__.setdefault('kept', []).append(call)\n"),
+    Mutant("orders for a tick are one tick late", f"{SUPERVISION}/pending_orders.py", "self.timed[0].at_tick <= tick", "self.timed[0].at_tick < tick"),
+    Mutant("streams and jogs twice as fast", "controller/motion/streams/stream_limits.py", "SPEED_MARGIN = ", "SPEED_MARGIN = 2.5 * "),
 )  # fmt: skip
 
 

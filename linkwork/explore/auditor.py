@@ -18,13 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.controller.exchange.shared_memory import Shared
-from linkwork.controller.gateway.records.messages import in_motion
+from linkwork.controller.gateway.records.messages import UNDER_WAY, in_motion
 from linkwork.controller.supervision.state_machine import State
+from linkwork.explore.held_memory import grown, held_containers
 from linkwork.explore.record_checks import RecordChecks
 from linkwork.explore.simulated_links import CLIENTS
 from linkwork.explore.simulated_time import START_NS
 from linkwork.explore.world import World
 from linkwork.protocol.codes import Mode, RequestCode, Role
+from linkwork.protocol.laws import MOTION_LAWS
 from linkwork.protocol.request_messages import Notification, Response, read_answer
 from linkwork.protocol.request_table import REQUESTS
 
@@ -45,6 +47,13 @@ RULES: Final[Mapping[str, str]] = {
     "watchdog": "the plant's watchdog trips after exactly `command_timeout_periods`, and its brakes act",
     "lease": "nothing moves without a lease, or longer than `lease_s` after its owner's last request",
     "owner": "only the owner of the lease has a request carried out that needs it",
+    "timed": "a request for a tick takes effect in that tick",
+    "reference": "no reference moves faster than its limit, or jumps, also where motions begin and end",
+    "cause": "no plant, a device's fault, or a reading that is not finite brakes the machine in its tick",
+    "arrival": "a move that succeeded has reached its target",
+    "told": "`state` answers with a state that the machine had",
+    "jog": "a jog that is not repeated ends",
+    "memory": "nothing that a process holds grows with time or with requests",
     "role": "no request is carried out whose client's key lacks the role",
     "reaction": "`estop` brakes, and `stop` ends motion, within 25 ms",
     "end": "a controller that is asked to end brakes, and ends with status 0",
@@ -60,6 +69,14 @@ WATCH_NS: Final = 10_000_000
 """Time between two looks of the auditor at records and processes."""
 UNLEASED_NS: Final = 60_000_000
 """Longest time from the end of a lease, or of the gateway, to the begin of the stop."""
+CAUSE_NS: Final = 13_000_000_000
+"""Longest time from a request to the transition that it causes."""
+JOG_NS: Final = 2_000_000_000
+"""Longest time from the last request of a jog to rest."""
+ARRIVAL_SLACK: Final = 2e-3
+KEPT_BATCHES: Final = 8
+"""Batches of records in which that of an event is sought."""
+FAR_NS: Final = 10**18
 _ENABLED: Final = (State.ACTIVE, State.STOPPING)
 
 
@@ -81,7 +98,12 @@ class Question:
     client: bytes
     at_ns: int
     state: str
-    timed: bool
+    params: Mapping[str, Any]
+
+    @property
+    def timed(self) -> bool:
+        """Whether it is for a tick."""
+        return self.params.get("at_tick") is not None
 
 
 class Auditor:
@@ -105,6 +127,10 @@ class Auditor:
         self._spoke_ns: dict[str, int] = {}
         self._owners: list[tuple[int, str | None]] = []
         self._accepted: dict[int, int] = {}
+        self._targets: dict[int, Mapping[str, Any]] = {}
+        """Targets of moves under way, by the goals' numbers."""
+        self._jogged_ns = 0
+        self._held: dict[int, tuple[Any, int]] = {}
         self._results: Counter[int] = Counter()
         self._reactions: list[tuple[int, str, int]] = []
         self._unleased_ns: int | None = None
@@ -137,10 +163,14 @@ class Auditor:
         """A request of a client has arrived at the gateway."""
         owner = params.get("as") if isinstance(params, dict) else ""
         owner = owner if isinstance(owner, str) else ""
-        timed = isinstance(params, dict) and params.get("at_tick") is not None
-        now = self.world.simulation.now_ns
-        self._questions[client, msgid] = Question(method, owner, client, now, self.state_name, timed)
+        now, given = self.world.simulation.now_ns, params if isinstance(params, dict) else {}
+        question = Question(method, owner, client, now, self.state_name, given)
+        self._questions[client, msgid] = question
         self.checks.asked[method] += 1
+        until_ns = FAR_NS if question.timed else now + CAUSE_NS
+        self.checks.asked_until_ns[method] = max(until_ns, self.checks.asked_until_ns.get(method, 0))
+        if method == "jog":
+            self._jogged_ns = now
         self._spoke_ns[owner] = now
         if method in REQUESTS and REQUESTS[method].needs_lease:
             self._moved_ns = now
@@ -173,6 +203,7 @@ class Auditor:
             return
         if REQUESTS[question.method].needs_lease and not self._owned(question):
             self.fail("owner", f"`{question.method}` of {question.owner} was carried out without its lease")
+        self._keep_promises(question, message.result)
         held = CLIENTS.get(question.client.decode().partition("-")[0], Role.SERVICE)
         if (held or 0) < REQUESTS[question.method].role:
             self.fail("role", f"`{question.method}` of {question.client.decode()} was carried out")
@@ -181,6 +212,46 @@ class Auditor:
             if late_ns > REACTION_NS and self._undisturbed(question.at_ns):
                 self.fail("reaction", f"`{question.method}` was answered after {1e-6 * late_ns:.1f} ms")
             self._reactions.append((question.at_ns + REACTION_NS, question.method, self.loops))
+
+    def _keep_promises(self, question: Question, result: Any) -> None:
+        """Note what an answer has promised, or compare it with what was."""
+        if not isinstance(result, dict):
+            return
+        if "order" in result and isinstance(question.params.get("at_tick"), int):
+            self.checks.due[result["order"]] = question.params["at_tick"]
+        plain = not {"until_force", "conflict", "at_tick"} & set(question.params)
+        if question.method == "move" and plain and isinstance(result.get("goal"), int):
+            self._targets[result["goal"]] = question.params["target"]
+        if question.method == "state" and isinstance(result.get("tick"), int) and self.records:
+            record = self._record_of(result["tick"])
+            if record is not None and State(int(record["state"])).name.lower() != result["state"]:
+                self.fail("told", f"`state` answered {result['state']} for tick {result['tick']}")
+
+    def _record_of(self, tick: int) -> np.void | None:
+        """Return the record of a tick of this loop, if it is among the newest."""
+        self.read()
+        for table in self.records[: -KEPT_BATCHES - 1 : -1]:
+            row = tick - int(table["tick"][0])
+            if 0 <= row < len(table):
+                found: np.void = table[row]
+                return found
+        return None
+
+    def _check_arrival(self, content: Mapping[str, Any]) -> None:
+        target, record = self._targets.pop(content["goal"], None), self._record_of(content["tick"])
+        if target is None or record is None or content["code"] != 0:
+            return
+        machine = self.world.machine
+        for name, wanted in target.items():
+            names = machine.mechanism.coordinate_names
+            if name not in names:
+                continue  # an alias
+            at = names.index(name)
+            off = abs(float(record["coordinate"][at]) - wanted)
+            if machine.coordinates[at].is_angle:
+                off = abs(math.remainder(off, 2.0 * math.pi))
+            if off > 2.0 * machine.tolerances[at].goal + ARRIVAL_SLACK:
+                self.fail("arrival", f"goal {content['goal']} succeeded with {name} {off:.3g} off its target")
 
     def _owned(self, question: Question) -> bool:
         held = [owner for at, owner in self._owners if at <= question.at_ns][-1:]
@@ -201,6 +272,7 @@ class Auditor:
                 self.goals.append(number)
             else:
                 self._results[number] += 1
+                self._check_arrival(msgpack.unpackb(payload))
                 if self._results[number] > 1:
                     self.fail("result", f"goal {number} has {self._results[number]} results")
 
@@ -221,6 +293,7 @@ class Auditor:
 
     def _loop_made(self, shared: Shared) -> None:
         self._shared, self._since, self.latest = shared, 0, None
+        self._targets.clear()
         self.checks.begin()
         self.loops += 1
         if self._gateway_killed:  # one that has adopted no loop counts its goals from 1 again
@@ -250,6 +323,7 @@ class Auditor:
         self.records.append(table)
         self.ticks += len(table)
         self.latest = table[-1]
+        self.checks.now_ns = self.world.simulation.now_ns
         self.checks.check(words)
 
     def _peek(self) -> None:
@@ -271,6 +345,7 @@ class Auditor:
         if world.running("gateway") is None:
             self._gateway_away_ns = now
         self._check_lease(now)
+        self._check_jog(now)
         self._check_watchdog(now)
         due = [one for one in self._reactions if one[0] <= now]
         self._reactions = [one for one in self._reactions if one[0] > now]
@@ -316,6 +391,21 @@ class Auditor:
         silent_ns = now - max(self._spoke_ns.get(owner, 0), self._gateway_away_ns)
         if silent_ns > length_ns:
             self.fail("lease", f"{owner} moves the machine {1e-9 * silent_ns:.2f} s after its last request")
+
+    def _check_jog(self, now: int) -> None:
+        latest = self.latest
+        if latest is None or int(latest["law"]) not in MOTION_LAWS or not self._undisturbed(now - JOG_NS):
+            return
+        moves = int(latest["state"]) == State.ACTIVE and int(latest["goal_status"]) not in UNDER_WAY
+        if moves and now - self._jogged_ns > JOG_NS:
+            self.fail("jog", f"it continues {1e-9 * (now - self._jogged_ns):.1f} s after the last request")
+
+    def weigh(self) -> None:
+        """Note the sizes of what the processes hold, or compare them with those noted before."""
+        world, before = self.world, self._held
+        self._held = held_containers(world.service, world.loop, world.device)
+        for text in grown(before, self._held) if before else ():
+            self.fail("memory", text)
 
     def _check_watchdog(self, now: int) -> None:
         world, device = self.world, self.world.device

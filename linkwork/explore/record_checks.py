@@ -18,10 +18,12 @@ from linkwork.controller.exchange.records import layout_for
 from linkwork.controller.supervision.brakes import Phase
 from linkwork.controller.supervision.state_machine import State
 from linkwork.machine import Machine
-from linkwork.protocol.codes import Mode
+from linkwork.protocol.codes import DeviceStatus, Mode
 
 MOST_RESIDUAL: Final = 1e-3
 """Largest residual of the closures of an enabled machine, in typical lengths or rad."""
+REFERENCE_SLACK: Final = 1.02
+"""Largest share of a velocity limit at which a reference may move."""
 OVERSPEED: Final = 1.25
 LIMIT_SLACK: Final = 1e-3
 """Share of a velocity limit, and distance beyond a position limit (rad or m), at which a fault is raised."""
@@ -54,6 +56,11 @@ class RecordChecks:
         self._fail, self._loss_limit = fail, machine.controller.loss_limit
         self.asked: Counter[str] = Counter()
         self.seen: Counter[str] = Counter()
+        self.now_ns = 0
+        self.asked_until_ns: dict[str, int] = {}
+        """Latest instant at which a request of a method may still cause a transition."""
+        self.due: dict[int, int] = {}
+        """Ticks at which orders are to take effect, by number."""
         self._last: NDArray[np.float64] | None = None
         joints, motors = machine.joints, machine.motors
         self._most_effort = np.array([motor.max_effort for motor in motors]) * (1.0 + _ROUND_OFF)
@@ -68,12 +75,17 @@ class RecordChecks:
         for sensor, speed in zip(machine.sensors, uncertain, strict=True):
             self._slack[sensor.index] += sensor.uncertainty
             self._speed[sensor.index] += speed
+        coordinates = machine.coordinates
+        self._fastest = np.array([each.velocity for each in coordinates]) * REFERENCE_SLACK + _ROUND_OFF
+        self._angles = np.array([each.is_angle for each in coordinates])
+        self._period_s = machine.period_s
         self._plain = machine.mechanism.nq == machine.mechanism.nv and not machine.is_constrained
         self._outside = self._range.copy()
 
     def begin(self) -> None:
         """The records of another loop come next."""
         self._last = None
+        self.due.clear()
 
     def check(self, words: NDArray[np.float64]) -> None:
         """Check a batch of records (n, words), which follow those of the last call."""
@@ -85,8 +97,12 @@ class RecordChecks:
         enabled = (table["state"] == _ACTIVE) | (table["state"] == _STOPPING)
         self._first("braked", table, ~enabled & (table["mode"] != Mode.BRAKE), "mode")
         self._first("loss", table, enabled & (table["lost_in_a_row"] > self._loss_limit), "lost_in_a_row")
-        for name in ("effort", "q", "v"):
+        for name in ("effort", "q", "v", "device_effort"):
             self._first("finite", table, ~np.isfinite(table[name]).all(axis=1), name)
+        self._first("finite", table, np.isinf(table["temperature"]).any(axis=1), "temperature")
+        self._check_causes(table, enabled)
+        self._check_references(whole)
+        self._check_orders(table)
         self._first("effort", table, (np.abs(table["effort"]) > self._most_effort).any(axis=1), "effort")
         released = whole["phase"] == Phase.RELEASED
         steps = (np.abs(np.diff(whole["effort"], axis=0)) > self._most_step).any(axis=1)
@@ -118,8 +134,39 @@ class RecordChecks:
             cause = _CAUSES.get((before, after))
             if cause is not None:
                 self.asked[cause] -= 1
-                if self.asked[cause] < 0:
+                if self.asked[cause] < 0 or self.now_ns > self.asked_until_ns.get(cause, 0):
                     self._fail("asked", f"{text} without a request `{cause}`")
+
+    def _check_causes(self, table: NDArray[Any], enabled: NDArray[np.bool_]) -> None:
+        """Check that what must brake the machine has done so in the tick that has found it."""
+        fresh = enabled & (table["fresh"] != 0)
+        for name in ("q_measured", "v_measured"):
+            self._first("cause", table, fresh & ~np.isfinite(table[name]).all(axis=1), name)
+        self._first("cause", table, fresh & (table["device_fault"] != 0), "device_fault")
+        stopped = (table["device_status"] & int(DeviceStatus.STO)) != 0
+        self._first("cause", table, fresh & stopped, "device_status")
+        self._first("cause", table, enabled & (table["connected"] == 0), "connected")
+
+    def _check_references(self, whole: NDArray[Any]) -> None:
+        """Check that no reference is faster than its limit, or jumps, also where motions begin and end."""
+        enabled = (whole["state"] == _ACTIVE) | (whole["state"] == _STOPPING)
+        reference = whole["reference"]
+        fast = (np.abs(whole["reference_velocity"]) > self._fastest).any(axis=1)
+        self._first("reference", whole, enabled & fast, "reference_velocity")
+        steps = np.abs(np.diff(reference, axis=0))
+        steps[:, self._angles] = np.minimum(steps, np.abs(2.0 * np.pi - steps))[:, self._angles]
+        far = (steps > self._fastest * self._period_s + _ROUND_OFF).any(axis=1)
+        self._first("reference", whole[1:], far & enabled[1:] & enabled[:-1], "reference")
+
+    def _check_orders(self, table: NDArray[Any]) -> None:
+        """Check that orders for a tick have taken effect in it."""
+        if not self.due:
+            return
+        carried_out = table["order_outcome"] >= 0
+        for row in np.flatnonzero((table["order_id"] != 0) & carried_out):
+            due, tick = self.due.pop(int(table["order_id"][row]), None), int(table["tick"][row])
+            if due is not None and due != tick:
+                self._fail("timed", f"an order for tick {due} took effect in tick {tick}")
 
     def _check_faults(self, table: NDArray[Any]) -> None:
         states, faults, ticks = table["state"], table["fault"], table["fault_tick"]

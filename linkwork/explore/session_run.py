@@ -33,6 +33,8 @@ ENDS_WITHIN_S: Final = 20.0
 """Longest wait for the end of a controller that has been asked to end."""
 CLIENT_NS: Final = 80_000
 """Time that a request takes."""
+WEIGHED_AT: Final = 0.4
+"""Share of a session's time after which memory is weighed first."""
 SHARED: Final = Path("/dev/shm")
 
 
@@ -97,7 +99,17 @@ class _Run:
         for step in session.steps:
             world.simulation.at(START_NS + round(1e9 * step.at_s), partial(self._step, step))
         try:
-            if self._advance(session.duration_s) and self._settle() and self._end() and replays:
+            begun = self._advance(WEIGHED_AT * session.duration_s)
+            self._auditor.weigh()
+            rest_s = (1.0 - WEIGHED_AT) * session.duration_s
+            if (
+                begun
+                and self._advance(rest_s)
+                and self._weighed()
+                and self._settle()
+                and self._end()
+                and replays
+            ):
                 self._replay()
         finally:
             world.close()
@@ -118,6 +130,11 @@ class _Run:
             world.simulation.run_until(min(end_ns, world.simulation.now_ns + WATCH_NS))
             auditor.look()
         return not auditor.violations
+
+    def _weighed(self) -> bool:
+        """Whether the processes hold about as much as in the midst of the session."""
+        self._auditor.weigh()
+        return not self._auditor.violations
 
     def _settle(self) -> bool:
         """Wait for what is still to come."""

@@ -30,6 +30,8 @@ OWNERS: Final = ("anna", "ben", "carl")
 """Clients with the rights to move the machine; `CLIENTS` has others."""
 TOURS: Final = 5
 """Sessions of odd seeds that together ask each request in each state."""
+FLOOD_EVERY: Final = 22
+"""Of so many sessions one has many requests in a row: what is kept of each shows as growing memory."""
 LEAVING: Final = ("stop", "recover", "reset", "disable", "enable", "estop")
 """Requests that leave a state, asked after the others."""
 LASTING: Final = (1, 5, 19, 20, 25, 60, 200)
@@ -107,7 +109,7 @@ class Workload:
         self._random = Random(seed)
         self._arguments = Arguments(self._random, names_of(self.machine))
         if seed % 2:
-            steps = self._tour(seed // 2 % TOURS)
+            steps = self._tour(seed // 2 % TOURS) if (seed + 1) % FLOOD_EVERY else self._flood()
             return ExploredSession(seed, tuple(steps), (), steps[-1].at_s + 0.3)
         steps = self._operator(OWNERS[0])
         if self._random.random() < 0.6:
@@ -177,6 +179,18 @@ class Workload:
         if random.random() < 0.6:
             ask("disable", {})
         return steps
+
+    def _flood(self) -> list[Step]:
+        """Some requests of a client, each hundreds of times, while the machine is enabled."""
+        random = self._random
+        steps = self._operator(OWNERS[0])[:12]
+        methods = random.sample(sorted(set(REQUESTS) - set(LEAVING) - {"wait"}), 2)
+        for number in range(1800):
+            method = methods[number % 2]
+            given = self._params(method) if number % 4 < 2 else {}
+            what = {"client": OWNERS[1], "method": method, "params": {"as": OWNERS[1], **given}}
+            steps.append(Step(round(READY_S + 0.0025 * number, 4), "ask", what))
+        return sorted(steps, key=lambda step: step.at_s)
 
     def _tour(self, number: int) -> list[Step]:
         """One of `TOURS` clients that bring the machine to each state, and ask some requests there."""

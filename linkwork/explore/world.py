@@ -234,6 +234,8 @@ class World:
         self.requests = RequestNetwork(self.simulation)
         self.processes: dict[str, SimulatedProcess] = {}
         self.device: FaultyDevice | None = None
+        self.loop: Loop | None = None
+        """The newest loop."""
         self.service: Gateway | None = None
         """State of the newest gateway."""
         self.interrupts = SimulatedInterrupts()
@@ -348,7 +350,7 @@ class World:
         parts += [inbox, shared]
         pace = self._scenery.pace
         link = DeviceLink(client, machine, pace, "the explorer", self._session)
-        loop = Loop(machine, link, shared, inbox, lifeline, pace, self.clock)
+        self.loop = loop = Loop(machine, link, shared, inbox, lifeline, pace, self.clock)
         self.loop_made(shared)
         shared.text = "simulated"
         loop.look_around()

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -16,10 +17,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from linkwork.controller.gateway.requests.call import Call
+from linkwork.controller.motion.streams.jogging import Jog
+from linkwork.controller.supervision.pending_orders import PendingOrders
 from linkwork.controller.supervision.state_machine import State
 from linkwork.explore.arguments import Arguments, schema_of
 from linkwork.explore.auditor import RULES
 from linkwork.explore.exploration import explore, shrink
+from linkwork.explore.held_memory import grown, held_containers
 from linkwork.explore.session_run import Explored, run_session
 from linkwork.explore.simulated_links import DeviceNetwork, SimulatedControllerEnd
 from linkwork.explore.simulated_time import Inlet, SimulatedClock, SimulatedProcess, SimulatedTime
@@ -30,6 +35,7 @@ from linkwork.plant.faults.timeline import check_timeline
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.request_table import REQUESTS
 from linkwork.protocol.requests import check_params
+from linkwork.timing.statistics import Histogram
 
 ROOT = Path(__file__).parents[2]
 SESSIONS = Path(__file__).parent / "sessions"
@@ -206,6 +212,53 @@ def test_a_planted_defect_is_found_and_its_session_is_shortened(
     assert Step(0.8, "suspend", {"process": "loop"}) in short.steps
     assert len(short.steps) < len(session.steps)
     assert ExploredSession.from_map(json.loads(json.dumps(short.as_map()))).steps == short.steps
+
+
+def ask(at_s: float, client: str, method: str, **params: object) -> Step:
+    return Step(at_s, "ask", {"client": client, "method": method, "params": {"as": client, **params}})
+
+
+def rules_broken(explored: Explored, *steps: Step, duration_s: float) -> list[str]:
+    session = ExploredSession(7, (Step(0.2, "ask", ENABLE), *steps), (), duration_s)
+    return [found.rule for found in run_session(explored, session).violations][:1]
+
+
+def test_a_jog_that_goes_on_breaks_a_rule(scara: Explored, monkeypatch: pytest.MonkeyPatch) -> None:
+    want = Jog.want
+    monkeypatch.setattr(Jog, "want", lambda self, velocity, _until_s: want(self, velocity, 1e9))
+    jog = ask(0.5, "anna", "jog", velocity={"shoulder": 0.1})
+    kept = [ask(0.6 + 0.3 * count, "anna", "acquire") for count in range(8)]
+    assert rules_broken(scara, jog, *kept, duration_s=3.0) == ["jog"]
+
+
+def test_a_request_beyond_the_role_of_its_key_breaks_a_rule(
+    scara: Explored, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = ask(0.4, "carl", "set_gain", bandwidth_rad_s=10.0)
+    assert rules_broken(scara, refused, duration_s=0.6) == []
+    monkeypatch.setattr(Call, "check_role", lambda _self: None)
+    assert rules_broken(scara, refused, duration_s=0.6) == ["role"]
+
+
+def test_an_order_that_is_late_for_its_tick_breaks_a_rule(
+    scara: Explored, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    due = PendingOrders.due
+    monkeypatch.setattr(PendingOrders, "due", lambda self, one, tick, to: due(self, one, tick - 1, to))
+    braked = ask(0.5, "anna", "disable", at_tick={"ticks": 30})
+    assert rules_broken(scara, braked, duration_s=0.9) == ["timed"]
+
+
+def test_containers_that_grow_are_found_and_bounded_ones_are_not() -> None:
+    process = SimulatedTime()
+    assert held_containers(process) == {}, "what the explorer itself holds does not count"
+    end = Histogram()
+    held: dict[str, list[object]] = {"requests": [], "recent": [deque(maxlen=50)]}
+    before = held_containers(end, held)
+    held["requests"].extend(range(1000))
+    held["recent"][0].extend(range(1000))  # type: ignore[attr-defined]
+    (text,) = grown(before, held_containers(end, held))
+    assert "from 0 to 1000" in text
 
 
 def test_every_seed_gives_a_session_that_is_plain_data(scara: Explored) -> None:
