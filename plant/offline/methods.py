@@ -20,7 +20,7 @@ from linkwork.multibody.reactions.reactions import Reaction
 from linkwork.multibody.steps.step import ADAPTIVE_RK4, METHODS, SEMI_IMPLICIT
 from linkwork.multibody.steps.step import MINIMAL as MINIMAL_COORDINATES
 from linkwork.multibody.taylor import SingularStep, StepTooLong, TaylorStepper
-from linkwork.multibody.taylor.conversion import TreeConversion, efforts_of, maximal_model_of
+from linkwork.multibody.taylor.conversion import TreeConversion, maximal_model_of
 from linkwork.multibody.workspace import Model, Workspace, touches
 from linkwork.plant.offline.reference_run import AssembledSteps, ReferenceSteps
 from linkwork.plant.offline.run_kernels import POSITION, look, steps
@@ -246,13 +246,13 @@ class TaylorSteps:
         mechanism = machine.plant_mechanism
         try:
             self._stepper = TaylorStepper(maximal_model_of(mechanism, work.q), reactions_at)
-            efforts_of(self._stepper.model, mechanism, work.effort)
+            self._stepper.stand_as(mechanism, work.q, work.v)
+            self._coordinates = TreeConversion(mechanism, self._stepper, work.q)
+            self._coordinates.push(work)
         except ModelError as error:
             text = f"taylor cannot simulate {machine.name}: {error}. Use formulation projected"
             raise ValueError(text) from None
-        self._stepper.stand_as(mechanism, work.q, work.v)
-        self._coordinates = TreeConversion(mechanism, self._stepper, work.q)
-        self._work, self._mechanism, self.stopped = work, mechanism, ""
+        self._work, self.stopped = work, ""
         self.reactions: list[tuple[Reaction, ...]] = []
 
     def __call__(
@@ -267,9 +267,9 @@ class TaylorSteps:
     ) -> int:
         """Advance by `count` steps of dt; return how many could be made."""
         work = self._work
-        self._stepper.effort[:] = efforts_of(self._stepper.model, self._mechanism, work.effort)
         for step in range(count):
             try:
+                self._coordinates.push(work)
                 self._stepper.step(dt)
             except (SingularStep, StepTooLong, ValueError) as error:
                 self.stopped = str(error)
@@ -284,5 +284,6 @@ class TaylorSteps:
 
     def last_reactions(self, dt: float) -> tuple[Reaction, ...]:
         """Reactions where the bodies are now, as a step of dt would find them."""
+        self._coordinates.push(self._work)
         self._stepper.evaluate(dt)
         return self._stepper.reactions()

@@ -9,6 +9,7 @@ from linkwork.multibody.forces.elements import (
     Line,
     OnJoint,
     Spring,
+    pushed_bodies,
 )
 
 __all__ = [
@@ -20,4 +21,5 @@ __all__ = [
     "Line",
     "OnJoint",
     "Spring",
+    "pushed_bodies",
 ]

@@ -104,6 +104,20 @@ class AppliedForce:
 
 
 Line = OnJoint | BetweenPoints | AlongDirection | AboutAxis
+
+
+def pushed_bodies(line: Line, bodies: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the bodies that a force along a line acts on; none on a joint, along which it has power alone.
+
+    bodies: the body of each point, by name.
+    """
+    if isinstance(line, BetweenPoints):
+        return bodies[line.a], bodies[line.b]
+    if isinstance(line, AlongDirection):
+        return (bodies[line.point],)
+    return (line.body,) if isinstance(line, AboutAxis) else ()
+
+
 ForceElement = Spring | AppliedForce
 SPRING_NUMBERS = ("stiffness", "damping", "rest", "preload", "progressive")
 

@@ -32,7 +32,7 @@ import numpy.typing as npt
 from linkwork.arrays import Floats, Integers
 from linkwork.multibody.constraints import Closure
 from linkwork.multibody.expressions.program import COORDINATE
-from linkwork.multibody.forces import AboutAxis, AlongDirection, BetweenPoints, Line
+from linkwork.multibody.forces import pushed_bodies
 from linkwork.multibody.formulations.acceleration import Formulation, accelerate
 from linkwork.multibody.functions import _set
 from linkwork.multibody.kernels import layout
@@ -242,7 +242,9 @@ def _memory(
         joints.append([index[joint.child], min(chain, default=0), len(chain), int(joint.kind == "screw")])
     touched = [index[mechanism.points[mechanism.point_index(each.point)].body] for each in mechanism.contacts]
     rows = [[each.form, index[each.on_body], index[each.from_body], *each.numbers] for each in entries]
-    names = mechanism.body_names
+    names, of_point = mechanism.body_names, {point.name: point.body for point in mechanism.points}
+    ends = [[index[body] for body in pushed_bodies(each.line, of_point)] for each in mechanism.elements]
+    pushed = [[*each, -1, -1][:2] for each in ends]
     return ReactionMemory(
         {"n_links": len(links)},
         body_link=_integers([seats[name].link for name in names]),
@@ -251,20 +253,8 @@ def _memory(
         joints=_integers(joints).reshape(-1, 4),
         entries=_integers(rows).reshape(-1, 11),
         touched=_integers(touched),
-        pushed_bodies=_integers([_ends(mechanism, index, each.line) for each in mechanism.elements]).reshape(
-            -1, 2
-        ),
+        pushed_bodies=_integers(pushed).reshape(-1, 2),
     )
-
-
-def _ends(mechanism: Mechanism, index: dict[str, int], line: Line) -> tuple[int, int]:
-    """The bodies on which a spring or force acts; none for one on a joint, which has power along it alone."""
-    bodies = {point.name: index[point.body] for point in mechanism.points}
-    if isinstance(line, BetweenPoints):
-        return bodies[line.a], bodies[line.b]
-    if isinstance(line, AlongDirection):
-        return bodies[line.point], -1
-    return (index[line.body], -1) if isinstance(line, AboutAxis) else (-1, -1)
 
 
 def _integers(rows: Sequence[object]) -> Integers:

@@ -16,11 +16,14 @@ from linkwork.multibody.constraints import (
     PrismaticClosure,
     RevoluteClosure,
 )
+from linkwork.multibody.dynamics.tree_dynamics import dynamics
+from linkwork.multibody.forces import OnJoint, pushed_bodies
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import Joint, ModelError
 from linkwork.multibody.taylor.stepper import TaylorStepper
 from linkwork.multibody.taylor.taylor_model import Connection, JointFrame, MaximalModel
 from linkwork.multibody.tree import orientations, quaternions
+from linkwork.multibody.workspace import Workspace
 
 _CLOSURES: dict[type[Constraint], str] = {
     PointClosure: "spherical",
@@ -78,6 +81,7 @@ class TreeConversion:
     def __init__(self, mechanism: Mechanism, stepper: TaylorStepper, q: npt.ArrayLike) -> None:
         """Begin at a q that fits the stepper's state: it chooses whole turns and signs of quaternions."""
         self._mechanism, self._stepper = mechanism, stepper
+        self._bodies = {point.name: point.body for point in mechanism.points}
         self._q = np.array(q, dtype=np.float64)
         dofs = stepper.model.dof_names
         own = [name for name in mechanism.joint_names if name in dofs]
@@ -91,6 +95,24 @@ class TreeConversion:
         names = self._mechanism.position_names
         suffixes = ["rx", "ry", "rz", *(["quaternion"] if joint.coordinates == "quaternion" else [])]
         return [names.index(f"{joint.name}.{suffix}") for suffix in suffixes]
+
+    def push(self, work: Workspace) -> None:
+        """Give the stepper the loads of a state: springs, applied forces and efforts, held until the next.
+
+        work: q, v, clock and effort (nv) of the tree. Raises ModelError for an effort that has no place.
+        """
+        stepper, mechanism, effort = self._stepper, self._mechanism, work.effort.copy()
+        stepper.release()
+        if mechanism.elements:
+            dynamics(*work.arguments)
+        for i, element in enumerate(mechanism.elements):
+            if isinstance(element.line, OnJoint):
+                effort[mechanism.joint_index(element.line.dof)] += work.element_force[i, 2]
+            for end, body in enumerate(pushed_bodies(element.line, self._bodies)):
+                moment, force = work.element_wrench[2 * (2 * i + end) :][:2]
+                arm = stepper.pose(body).origin - work.reference[0]
+                stepper.apply(body, force, torque_N_m=moment - np.cross(arm, force))
+        stepper.effort[:] = efforts_of(stepper.model, mechanism, effort)
 
     def read(self) -> tuple[Floats, Floats]:
         """q (nq) and v (nv) now."""

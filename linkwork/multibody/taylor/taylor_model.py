@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from linkwork.arrays import Floats, Integers
-from linkwork.multibody.forces import Spring
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import WORLD, Body, Joint, ModelError, _frozen, _number, _rotation
 from linkwork.multibody.tree.joint_dof import onto_z
@@ -222,9 +221,10 @@ class MaximalModel:
     def from_mechanism(mechanism: Mechanism, closures: Sequence[Connection] = ()) -> MaximalModel:
         """The bodies and joints of a tree, and connections that close its loops. Raises ModelError.
 
-        Stops and contacts are refused: this stepper has none.
+        Stops and contacts are refused: this stepper has none. Springs and applied forces are left out:
+        `TreeConversion.push` gives them to a stepper.
         """
-        refuse_forces(mechanism)
+        refuse_touch(mechanism)
         connections = [*(Connection.from_joint(joint) for joint in mechanism.joints), *closures]
         return MaximalModel.build(mechanism.bodies, connections, mechanism.gravity_m_s2)
 
@@ -258,16 +258,12 @@ def _dof_name(connection: Connection, slides: bool) -> str:
     return f"{connection.name}.{'slide' if slides else 'turn'}"
 
 
-def refuse_forces(mechanism: Mechanism) -> None:
-    """Raise ModelError for a mechanism with stops, contacts, springs or applied forces."""
+def refuse_touch(mechanism: Mechanism) -> None:
+    """Raise ModelError for a mechanism with stops or contacts."""
     if mechanism.stops or mechanism.contacts:
         stops, contacts = mechanism.stops, mechanism.contacts
         where = ("stops", stops[0].dof) if stops else ("contacts", contacts[0].name)
         raise ModelError("the Taylor stepper has no stops and contacts: use projected", where)
-    if mechanism.elements:
-        element = mechanism.elements[0]
-        where = ("springs" if isinstance(element, Spring) else "forces", element.name)
-        raise ModelError("the Taylor stepper has no springs and applied forces: use projected", where)
 
 
 def _rigid_bodies(

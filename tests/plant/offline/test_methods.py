@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from linkwork.machine import load
+from linkwork.machine.catalogue import shipped_path
 from linkwork.plant.offline.run import simulate
 from linkwork.plant.simulator.simulator import SimulationDiverged
 
@@ -172,3 +173,35 @@ def test_a_step_that_is_too_long_for_taylor_says_so() -> None:
     fast = dataclasses.replace(load("double_pendulum"), initial_v=np.array([100.0, 0.0]))
     with pytest.raises(SimulationDiverged, match="shorten the step"):
         simulate(fast, 0.1, 0.01, formulation="taylor")
+
+
+LOADS = """
+points:
+  middle: {body: upper, at_m: [0.6, 0, 0.1]}
+  tip: {body: lower, at_m: [1.22, 0, 0]}
+springs:
+  return: {joint: elbow, stiffness_N_m_rad: 30, damping_N_m_s: 2, rest_deg: 20}
+  balance: {between: [middle, tip], stiffness_N_m: 200, damping_N_s_m: 5, rest_m: 0.3}
+forces:
+  push: {point: tip, direction: [1, 0, 0.5], force_N: "20*sin(9*t) - 3*rate(shoulder)"}
+  follower: {point: tip, direction: [0, 0, 1], axes: body, force_N: 12}
+  twist: {body: upper, axis: [0, -1, 0], torque_N_m: "5*cos(4*t)"}
+  drive: {joint: shoulder, torque_N_m: "8*sin(6*t)"}
+"""
+
+
+def test_taylor_takes_springs_and_applied_forces_to_first_order(tmp_path) -> None:
+    text = shipped_path("double_pendulum").read_text(encoding="utf-8")
+    begin, end = text.index("points:"), text.index("task:")
+    path = tmp_path / "loaded.yaml"
+    path.write_text(text[:begin] + LOADS + text[end:], encoding="utf-8")
+    machine = load(str(path))
+    exact = simulate(machine, 0.5, 1e-3, integrator="dop853").q[-1]
+    errors = [
+        float(np.abs(simulate(machine, 0.5, dt, formulation="taylor").q[-1] - exact).max())
+        for dt in (1e-3, 5e-4)
+    ]
+    without = simulate(load("double_pendulum"), 0.5, 1e-3, integrator="dop853").q[-1]
+    assert float(np.abs(without - exact).max()) > 0.1  # the loads matter
+    assert errors[1] < 2e-3
+    assert 1.7 < errors[0] / errors[1] < 2.3
