@@ -17,11 +17,11 @@ from linkwork.controller.exchange.faults import Fault, FaultCode
 from linkwork.controller.exchange.orders import AuthorityEnd, Order, OrderOutcome, SetGains, SetPayload
 from linkwork.controller.exchange.tick_io import Inputs
 from linkwork.controller.laws import Reference
-from linkwork.controller.motion.forces.preload import Preload
 from linkwork.controller.motion.motion_executor import MotionExecutor
 from linkwork.controller.motion.references.reference import Follow, ReferenceMotion
 from linkwork.controller.supervision.brakes import BrakeSequence, Phase
 from linkwork.controller.supervision.estimate_monitor import EstimateMonitor
+from linkwork.controller.supervision.live_tuning import Preload
 from linkwork.controller.supervision.output_signals import OutputSignals
 from linkwork.controller.supervision.pending_orders import PendingOrders
 from linkwork.controller.supervision.state_machine import ACTIVE, STOPPING, UNCONFIGURED, Event, State, after

@@ -20,7 +20,7 @@ from linkwork.console.page_link import PageLink, StopAnswer
 from linkwork.console.recording_players import RecordingPlayers
 from linkwork.console.scene_content import mesh_file
 from linkwork.protocol.errors import EndpointError, NobodyThere, ProtocolError, RequestError
-from linkwork.trajectories.taught_points import TaughtPoints
+from linkwork.trajectories.teach import TaughtPoints
 
 JOG_MOST: Final = {"m": 0.25, "rad": 1.0}
 """Largest jog speeds (m/s, rad/s): the reduced speed of ISO 10218-1, and a turn in six seconds."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.drawing.member_lines import member_lines, plane_normal, wheel_shapes
+from linkwork.drawing.skeleton import member_lines, plane_normal, wheel_shapes
 from linkwork.machine.loading import Drawable
 from linkwork.machine.visuals import VisualShape, file_hash, mesh_path
 from linkwork.multibody.constraints import Closure

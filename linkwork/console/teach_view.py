@@ -14,7 +14,7 @@ from linkwork.console.goal_preview import GoalPreview, PlannedMotion
 from linkwork.console.machine_feed import Known
 from linkwork.console.page_parts import PageActions, card, chosen_file, given_share, trajectory_in
 from linkwork.display_units import shown
-from linkwork.trajectories.taught_points import TaughtPoints
+from linkwork.trajectories.teach import TaughtPoints
 
 
 class TeachView:

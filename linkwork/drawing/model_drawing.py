@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from linkwork.arrays import Floats
-from linkwork.drawing.member_lines import MemberLine, plane_normal
-from linkwork.drawing.skeleton import Skeleton
+from linkwork.drawing.skeleton import MemberLine, Skeleton, plane_normal
 from linkwork.machine import Machine
 from linkwork.machine.visuals import VisualShape
 from linkwork.multibody.model import WORLD

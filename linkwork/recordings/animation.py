@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.arrays import Floats
-from linkwork.drawing.member_lines import plane_normal
 from linkwork.drawing.model_drawing import draw_lines, draw_shapes, frame
-from linkwork.drawing.skeleton import Skeleton
+from linkwork.drawing.skeleton import Skeleton, plane_normal
 from linkwork.machine import Machine
 from linkwork.machine.sections.scene_section import Scene, ScenePart
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from linkwork.arrays import Floats
-from linkwork.drawing.member_lines import plane_normal
-from linkwork.drawing.skeleton import Skeleton
+from linkwork.drawing.skeleton import Skeleton, plane_normal
 from linkwork.machine import Machine, load, shipped
 from linkwork.multibody.model import WORLD
 from tests.command import linkwork

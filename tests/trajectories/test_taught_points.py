@@ -13,8 +13,7 @@ from linkwork.controller.planning.messages.planner_start import Start
 from linkwork.controller.planning.process.planner import judge
 from linkwork.machine import Machine, load
 from linkwork.protocol.codes import Pace
-from linkwork.trajectories.taught_points import TaughtPoints
-from linkwork.trajectories.teach import stretched
+from linkwork.trajectories.teach import TaughtPoints, stretched
 from linkwork.trajectories.trajectory_file import read_trajectory_file
 
 
