@@ -31,7 +31,7 @@ _PANELS: Final = {
     "Record and replay": "record replay plot export animate",
     "Test a rig": "rig explore",
     "Study": "campaign tune",
-    "Identify": "identify validate calibrate",
+    "Identify": "excite identify validate calibrate",
     "Files and this computer": "service check robots schema latency import convert model symbolic codegen "
     "simulate build-kernels keys driver conformance dev",
 }
@@ -90,6 +90,7 @@ COMMANDS: Final = {
     "explore": ("cli.options.study:ExploreOptions", "cli.explore_command:explore_machine"),
     "campaign": ("cli.options.study:CampaignCommandOptions", "cli.campaign_command:campaign"),
     "tune": ("cli.options.study:TuneOptions", "cli.tune_command:tune"),
+    "excite": ("cli.options.study:ExciteOptions", "cli.excite_command:excite_machine"),
     "identify": ("cli.options.study:IdentifyOptions", "cli.identify_command:identify_machine"),
     "validate": ("cli.options.study:ValidateOptions", "cli.identify_command:validate_machine"),
     "calibrate": ("cli.options.study:CalibrateOptions", "cli.calibrate_command:calibrate_machine"),
@@ -159,6 +160,7 @@ explore scara --seed 71342 --shrink --out failure.json
 rig test --rig scara --out report; rig compare a.json b.json; campaign friction.yaml --workers 2
 tune gains.yaml --out tuned; service scara --user; check my_arm.yaml; schema > schema.json; latency 10 --load
 import robot.urdf --out robot.yaml; convert delta --to mjcf --out delta.xml; model delta --draw delta.png
+excite five_bar --out motion.yaml --seconds 20; excite delta --for friction --after run.mcap
 model five_bar --identifiable; validate five_bar run.mcap
 identify five_bar run.mcap --validate other.mcap --out five_bar.identified.yaml
 identify delta drives.csv --json

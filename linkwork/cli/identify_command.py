@@ -39,7 +39,7 @@ def identify_machine(options: IdentifyOptions) -> int:
         raise Misuse("give one recording at least")
     if options.out is not None and options.out.exists() and not options.overwrite:
         raise Misuse(f"{options.out} exists; choose another with --out, or give --overwrite")
-    return _answered(lambda: _identify(machine, options), as_json=options.as_json)
+    return answered(lambda: _identify(machine, options), as_json=options.as_json)
 
 
 def validate_machine(options: ValidateOptions) -> int:
@@ -47,7 +47,7 @@ def validate_machine(options: ValidateOptions) -> int:
     machine = load(options.config)
 
     def run() -> int:
-        motion = _read(options.file, machine)
+        motion = read_recording(options.file, machine)
         with goal_bar(console, "equations") as bar:
             found = predict(machine, motion, cutoff_hz=options.cutoff, progress=bar)
         if options.as_json:
@@ -57,10 +57,10 @@ def validate_machine(options: ValidateOptions) -> int:
             _show_prediction(machine, found, f"{machine.name}, efforts of {motion.name}")
         return DONE
 
-    return _answered(run, as_json=options.as_json)
+    return answered(run, as_json=options.as_json)
 
 
-def _answered(run: Callable[[], int], *, as_json: bool) -> int:
+def answered(run: Callable[[], int], *, as_json: bool) -> int:
     """Run a command; a refusal is one message and exit status 3."""
     try:
         return run()
@@ -73,15 +73,16 @@ def _answered(run: Callable[[], int], *, as_json: bool) -> int:
         raise Misuse(str(error)) from None
 
 
-def _read(file: Path, machine: Machine) -> MeasuredMotion:
+def read_recording(file: Path, machine: Machine) -> MeasuredMotion:
+    """Read a recording of a machine with motors."""
     if not machine.motors:
         raise Misuse(f"{machine.name} has no motors, and so no efforts to explain")
     return read_motion(file, machine)
 
 
 def _identify(machine: Machine, options: IdentifyOptions) -> int:
-    motions = [_read(file, machine) for file in options.files]
-    unseen = None if options.validate is None else _read(options.validate, machine)
+    motions = [read_recording(file, machine) for file in options.files]
+    unseen = None if options.validate is None else read_recording(options.validate, machine)
     with goal_bar(console, "equations") as bar:
         found = identify(machine, motions, cutoff_hz=options.cutoff, progress=bar)
     validation = None

@@ -290,7 +290,8 @@ def _identified(
         )
     estimated = estimate(equations, kept)
     estimated = replace(estimated, covariance=NOISE_MODEL**2 * estimated.covariance)
-    scales = _usual_sizes(machine, base, equations)
+    effort = float(np.sqrt(np.mean(equations.efforts(np.zeros(len(equations.motors))) ** 2)))
+    scales = usual_sizes(machine, base, effort, np.sqrt(np.mean(equations.matrix**2, axis=0)))
     physical = physical_fit(
         machine.mechanism,
         base.parameters,
@@ -301,8 +302,9 @@ def _identified(
     )
     missing = missing_terms(equations, estimated, kept) if tests else []
     fits = fits_of(equations, estimated.measured, estimated.residual)
+    known = judged(base, estimated.values, estimated.deviations, scales)
     return Identification(
-        machine, tuple(motions), base, _found(base, estimated, scales), fits, equations, estimated,
+        machine, tuple(motions), base, known, fits, equations, estimated,
         tuple(missing), _model_error(missing, physical, fits), physical,
         equations.remarks,
     )  # fmt: skip
@@ -349,14 +351,15 @@ def fits_of(equations: Equations, measured: Floats, residual: Floats) -> tuple[F
     return tuple(found)
 
 
-def _usual_sizes(machine: Machine, base: BaseParameters, equations: Equations) -> Floats:
-    """Return the usual size of each parameter: that of a body's, or what needs a tenth of all effort."""
+def usual_sizes(machine: Machine, base: BaseParameters, effort: float, columns: Floats) -> Floats:
+    """Return the usual size (parameters) of each one: that of a body's, or what needs a tenth of all effort.
+
+    effort: rms of all equations; columns (parameters): rms of each one's column.
+    """
     mechanism = machine.mechanism
     length = reach_m(mechanism) / max(1, len(mechanism.bodies))
     masses = {body.name: body.mass_kg for body in mechanism.bodies}
     usual = float(np.mean([mass for mass in masses.values() if mass] or [1.0]))
-    effort = float(np.sqrt(np.mean(equations.efforts(np.zeros(len(equations.motors))) ** 2)))
-    columns = np.sqrt(np.mean(equations.matrix**2, axis=0))
     found = np.empty(len(base.parameters))
     for k, each in enumerate(base.parameters):
         if each.kind == "inertial":
@@ -366,14 +369,20 @@ def _usual_sizes(machine: Machine, base: BaseParameters, equations: Equations) -
     return found
 
 
-def _found(base: BaseParameters, estimated: BaseEstimate, scales: Floats) -> tuple[FoundParameter, ...]:
+def judged(
+    base: BaseParameters, values: Floats, deviations: Floats, scales: Floats
+) -> tuple[FoundParameter, ...]:
+    """Return base parameters with values and standard deviations (base), and what these make known.
+
+    scales (parameters): usual sizes.
+    """
     found = []
     for k, each in enumerate(base.combinations):
         usual = float(np.abs(base.matrix[k]) @ scales)
-        deviation = float(estimated.deviations[k])
+        deviation = float(deviations[k])
         known = deviation < _KNOWN * max(usual, abs(each.value))
         status: Status = "not excited" if not known else "sum" if each.others else "alone"
-        found.append(FoundParameter(each, float(estimated.values[k]), deviation, status))
+        found.append(FoundParameter(each, float(values[k]), deviation, status))
     return tuple(found)
 
 

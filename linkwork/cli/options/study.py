@@ -174,6 +174,28 @@ class TuneOptions(JsonOptions):
 
 
 @command_options
+class ExciteOptions(JsonOptions):
+    """Design a motion that makes parameters known: the file for `linkwork send`, and the ± to expect.
+
+    Ctrl-C ends the search with the best motion so far. Exit status: 0 found, 2 wrong usage or file, 3 no
+    motion is admitted.
+    """
+
+    config: str = argument("MACHINE", "A machine file, or a machine of linkwork.")
+    out: Path | None = option("Trajectory file to write. Default: none.", "FILE.yaml")
+    overwrite: bool = flag("Replace an existing file.")
+    seconds: float = option("Duration of the motion.", "SECONDS", default=30.0, least=2.0, most=600.0)
+    purpose: Literal["friction", "inertia", "payload", "all"] = option(
+        "What is to be known.", "", "--for", default="all"
+    )
+    after: tuple[Path, ...] = several(
+        "A recording whose information is there already; repeatable.", "RECORDING"
+    )
+    search: float = option("Time for the search.", "SECONDS", default=60.0, least=0.0)
+    seed: int = option("Seed of the search.", default=0, least=0)
+
+
+@command_options
 class IdentifyOptions(JsonOptions):
     """Identify masses, mass centres, inertias and friction from recorded motions; write a machine file.
 
