@@ -165,6 +165,7 @@ model five_bar --identifiable; validate five_bar run.mcap
 identify five_bar run.mcap --validate other.mcap --out five_bar.identified.yaml
 identify delta drives.csv --json
 calibrate five_bar points.csv --out five_bar.calibrated.yaml
+calibrate five_bar --plan 20 --kind distance --out points.csv
 symbolic scara --show inertia; codegen scara --out generated; simulate scara --duration 1 --plot motion.png
 keys make anna; keys allow anna.public --role operate; keys revoke anna; keys list
 driver check my_arm:Arm --config my_arm.yaml; build-kernels my_law; dev new-law soft --dry-run

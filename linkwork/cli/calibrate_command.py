@@ -9,6 +9,7 @@ from linkwork.calibration.calibration import CalibratedNumber, Calibration, cali
 from linkwork.calibration.csv_measurements import read_measurements
 from linkwork.calibration.geometry import UnknownParameter
 from linkwork.calibration.machine_patch import calibrated_file
+from linkwork.calibration.planning import planned
 from linkwork.calibration.prior import Prior
 from linkwork.cli.motion_files import written
 from linkwork.cli.options.study import CalibrateOptions
@@ -17,7 +18,7 @@ from linkwork.identification.measured_motion import RefusedData
 from linkwork.machine import Machine, load
 from linkwork.machine.problems import MachineError
 from linkwork.multibody.model import ModelError
-from linkwork.terminal.failures import DONE, GOAL_FAILED, REFUSED, Misuse
+from linkwork.terminal.failures import DONE, GOAL_FAILED, REFUSED, Misuse, write_text
 from linkwork.terminal.output import complain, console, emit, goal_bar, say
 
 _TITLES = {
@@ -33,7 +34,7 @@ def calibrate_machine(options: CalibrateOptions) -> int:
     if options.out is not None and options.out.exists() and not options.overwrite:
         raise Misuse(f"{options.out} exists; choose another with --out, or give --overwrite")
     try:
-        return _calibrate(machine, options)
+        return _calibrate(machine, options) if options.plan is None else _plan(machine, options, options.plan)
     except RefusedData as error:
         complain(f"refused: {error}")
         if options.as_json:
@@ -61,7 +62,7 @@ def read_prior(texts: tuple[str, ...]) -> Prior:
     return found
 
 
-def _with_unit(text: str) -> tuple[float, bool]:
+def _with_unit(text: str, name: str = "--prior") -> tuple[float, bool]:
     """Return a number in m or rad and whether it is an angle. Raises Misuse."""
     for is_angle in (False, True):
         for unit, factor in sorted(QUANTITY_UNITS["q", is_angle].items(), key=lambda each: -len(each[0])):
@@ -73,10 +74,41 @@ def _with_unit(text: str) -> tuple[float, bool]:
                 continue
             if value > 0.0 and math.isfinite(value):
                 return value, is_angle
-    raise Misuse(f"--prior {text!r}: write a number above 0 with its unit, such as 0.5mm or 0.2deg, or none")
+    raise Misuse(f"{name} {text!r}: write a number above 0 with its unit, such as 0.5mm or 0.2deg")
+
+
+def _plan(machine: Machine, options: CalibrateOptions, count: int) -> int:
+    """Propose measurements and say what they would make known."""
+    sigma, is_angle = _with_unit(options.sigma, "--sigma")
+    if is_angle:
+        raise Misuse(f"--sigma {options.sigma}: positions and distances are lengths; write 0.05mm")
+    after = None if options.file is None else read_measurements(options.file, machine)
+    found = planned(machine, count, options.kind, sigma, options.parameters, read_prior(options.prior), after)
+    if options.out is not None:
+        write_text(options.out, found.csv())
+    if options.as_json:
+        emit({**found.plain(), "out": None if options.out is None else str(options.out)})
+        return DONE
+    for pose in found.measured.poses:
+        own = (f"{name} {_shown_in(value, name, machine)}" for name, value in pose.readings.items())
+        say(f"{pose.name}: {', '.join(own)}")
+    say(f"\n# expected from {len(found.measured.rows)} rows, {found.information.rank} directions")
+    for each, value in zip(found.parameters, found.information.sigma.tolist(), strict=True):
+        factor, unit = (1e3, "mm") if each.unit == "m" else (math.degrees(1.0), "°")
+        say(f"{each.name}: {f'± {factor * value:.2g} {unit}' if math.isfinite(value) else 'not alone'}")
+    if options.out is not None:
+        say(f"{options.out} is written: fill in its empty cells")
+    return DONE
+
+
+def _shown_in(value: float, joint: str, machine: Machine) -> str:
+    is_angle = machine.mechanism.joint_is_angle[machine.mechanism.joint_index(joint)]
+    return f"{math.degrees(value):.2f}°" if is_angle else f"{1e3 * value:.2f} mm"
 
 
 def _calibrate(machine: Machine, options: CalibrateOptions) -> int:
+    if options.file is None:
+        raise Misuse("give a file of measurements, or --plan N to propose some")
     measured = read_measurements(options.file, machine)
     with goal_bar(console, "measurements") as bar:
         found = calibrate(machine, measured, options.parameters, read_prior(options.prior), bar)

@@ -233,12 +233,22 @@ class CalibrateOptions(JsonOptions):
     """
 
     config: str = argument("MACHINE", "A machine file, or a machine of linkwork.")
-    file: Path = argument("MEASUREMENTS.csv", "Rows: kind, pose, q/NAME_rad, point, x_m, value_m, sigma_m.")
+    file: Path | None = argument(
+        "MEASUREMENTS.csv", "Rows: kind, pose, q/NAME_rad, point, x_m, value_m, sigma_m.", default=None
+    )
     parameters: tuple[str, ...] = several(
         "KEY, NAME=KEY+KEY, zeros, frame, play or default; repeatable. Default: those that matter.", "KEY"
     )
     prior: tuple[str, ...] = several(
         "What is known before: 0.5mm, 0.5deg, NAME=0.1mm, or none; repeatable.", "SIGMA"
     )
-    out: Path | None = option("Machine file to write. Default: none.", "FILE.yaml")
+    plan: int | None = option(
+        "Propose so many measurements, which complete those of a file, if there is one.",
+        "N",
+        least=1,
+        most=200,
+    )
+    kind: Literal["position", "distance"] = option("Planned measurements of the tool.", default="position")
+    sigma: str = option("Their standard deviation.", "SIGMA", default="0.05mm")
+    out: Path | None = option("Machine file to write, or planned rows as CSV. Default: none.", "FILE")
     overwrite: bool = flag("Replace an existing file.")
