@@ -209,6 +209,13 @@ Combination = Annotated[
 """Coefficients by coordinate; `unit: rad` or `unit: m` where they convert between angles and lengths."""
 
 
+class Preference(ValidatedRequest):
+    """Choice among the motions that a goal leaves free."""
+
+    posture: Annotated[dict[Name, Number], Field(min_length=1, max_length=MOST_COORDINATES)]
+    """Joint → position (rad or m) that it comes to as far as the goal's coordinates allow."""
+
+
 class TaskParams(ValidatedRequest):
     """Share of the named coordinates in the motion, and treatment of motions that they leave free."""
 
@@ -229,6 +236,8 @@ class TaskParams(ValidatedRequest):
         "mass"
     )
     """Of `least` and `damp`: the mass matrix; the motors' efforts; or a symmetric matrix by joint."""
+    prefer: Preference | None = None
+    """Of `damp`: what free motions tend to."""
 
 
 class Trajectory(TaskParams):

@@ -6,9 +6,11 @@ word 2            metric of these motions: `MASS`, `MOTORS` or `FULL`
 word 3            rate at which they are damped (1/s)
 word 4            number of joint velocities n of the full metric, 0 without one
 words 5, 6        combinations r, and coordinates c that they have coefficients for
+word 7            number of joint velocities p of the posture, 0 without one
 k                 level of each row, from 0 on and not decreasing; lower levels go first
 n × n             the full metric
 r × c             coefficients of the combinations, the coordinates behind the machine's c
+2 × p             posture that free motions prefer (rad or m), and the largest speed of each joint toward it
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ MASS, MOTORS, FULL = range(3)
 DAMPING_PER_S = 10.0
 """Rate at which speeds of free motions decay where the goal does not say another."""
 VERSION = 2
-_HEADER = 7
+_HEADER = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +39,8 @@ class TaskPart:
 
     `levels` (k): none where all rows are of one level.
     `full` (nv × nv; empty without): a metric by joint velocities. `combinations` (r × coordinates; empty
-    without): coefficients of the goal's further coordinates.
+    without): coefficients of the goal's further coordinates. `posture` (2 × nv; 2 × 0 without): positions
+    that free motions prefer, and largest speeds toward them, 0 where a joint has no such position.
     """
 
     rest: int = HOLD
@@ -46,21 +49,22 @@ class TaskPart:
     levels: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     full: Floats = field(default_factory=lambda: np.zeros((0, 0)))
     combinations: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    posture: Floats = field(default_factory=lambda: np.zeros((2, 0)))
 
     def words(self) -> Floats:
         """Return the part as a flat array, to be read by `from_words`."""
         head = (VERSION, self.rest, self.metric, self.damping_per_s, len(self.full))
-        return np.concatenate(
-            [head, self.combinations.shape, self.levels, self.full.ravel(), self.combinations.ravel()]
-        )
+        sizes = [*self.combinations.shape, self.posture.shape[1]]
+        matrices = [self.full.ravel(), self.combinations.ravel(), self.posture.ravel()]
+        return np.concatenate([head, sizes, self.levels, *matrices])
 
     @classmethod
     def from_words(cls, words: Floats) -> TaskPart:
         """Read a flat array. Raises ValueError for one that is no task part of this version."""
         if len(words) < _HEADER or words[0] != VERSION:
             raise ValueError("the words are no task part of this version")
-        rest, metric, size, rows, columns = (int(words[i]) for i in (1, 2, 4, 5, 6))
-        count = len(words) - _HEADER - size * size - rows * columns
+        rest, metric, size, rows, columns, joints = (int(words[i]) for i in (1, 2, 4, 5, 6, 7))
+        count = len(words) - _HEADER - size * size - rows * columns - 2 * joints
         behind = _HEADER + count + size * size
         if rest not in (HOLD, LEAST, DAMP) or metric not in (MASS, MOTORS, FULL) or count < 0:
             raise ValueError(f"rest {rest}, metric {metric}, {len(words)} words")
@@ -70,8 +74,9 @@ class TaskPart:
         if not 0 <= rows <= MOST_COMBINATIONS:
             raise ValueError(f"{rows} combinations, at most {MOST_COMBINATIONS} are possible")
         full = words[_HEADER + count : behind].reshape(size, size).copy()
-        combinations = words[behind:].reshape(rows, columns).copy()
-        return cls(rest, metric, float(words[3]), levels, full, combinations)
+        combinations = words[behind : behind + rows * columns].reshape(rows, columns).copy()
+        posture = words[behind + rows * columns :].reshape(2, joints).copy()
+        return cls(rest, metric, float(words[3]), levels, full, combinations, posture)
 
 
 ONE_LEVEL = TaskPart()

@@ -7,6 +7,9 @@ friction), the motors' efforts give Mr a + g. Metric and reference of `task_moti
     rest: damp     Q = Mr,                   Q a₀ = -Λ' M (d v + x)
     metric: motors Q = Mr (G W G')⁻¹ Mr,     Q a₀ = -Mr (G W G')⁻¹ g, G = Λ' B:  least τ' W⁻¹ τ
     metric: full   Q = Λ' Q_n Λ,             Q a₀ = -Q Mr⁻¹ g, or Q a₀ = -Λ' Q_n (d v + x)
+
+A preferred posture q* replaces v by v - s in d v, with s = d / 4 (q* - q), at most the largest speed of each
+joint: within that bound free motions come to the posture with critical damping.
 """
 
 from __future__ import annotations
@@ -34,12 +37,14 @@ def free_reference(
     motor: Integers,
     weight: Floats,
     full: Matrix,
+    posture: Matrix,
     room: Floats,
 ) -> None:
     """Write Q and Q a₀ of a task on f motions: M, h, friction, `basis`, and x in `vdot` are the workspace's.
 
     rest, metric: see `goal_task_part`; damping: d (1/s); motor, weight (motors): joints with motors and
-    W's diagonal; full (nv × nv): Q_n, used by `FULL` alone; room: 2 f² + f numbers of scratch.
+    W's diagonal; full (nv × nv): Q_n, used by `FULL` alone; posture (2 × nv): q* and the largest speed
+    toward it, 0 without one; room: 2 f² + f numbers of scratch.
     """
     nv = m.nv
     mass, square = block(room, 0, f, f), block(room, f * f, 1, f * f)[0]
@@ -52,7 +57,7 @@ def free_reference(
         t.pull[i] = 0.0
         for c in range(nv):
             if rest == DAMP:
-                t.pull[i] -= w.momenta[i, c] * (damping * w.v[c] + w.vdot[c])
+                t.pull[i] -= w.momenta[i, c] * (_damped(w, posture, damping, c) + w.vdot[c])
             else:
                 t.pull[i] -= w.basis[i, c] * w.shift[c]
         for j in range(f):
@@ -66,7 +71,16 @@ def free_reference(
             share[i] = t.pull[i]
         _through_motors(t, f, mass, block(square, 0, f, f), share)
     elif metric == FULL:
-        _in_full_metric(m, w, t, f, rest, damping, full, mass, share)
+        _in_full_metric(m, w, t, f, rest, damping, full, posture, mass, share)
+
+
+@part
+def _damped(w: Workspace, posture: Matrix, damping: float, c: int) -> float:
+    """d (v - s) of joint velocity c."""
+    most: float = posture[1, c]
+    toward: float = min(max(0.25 * damping * (posture[0, c] - w.q[c]), -most), most)
+    speed: float = w.v[c]
+    return damping * (speed - toward)
 
 
 @part
@@ -88,8 +102,8 @@ def _through_motors(t: TaskRows, f: int, mass: Matrix, held: Matrix, share: Floa
 
 @part
 def _in_full_metric(
-    m: Model, w: Workspace, t: TaskRows, f: int, rest: int, damping: float, full: Matrix, mass: Matrix,
-    share: Floats,
+    m: Model, w: Workspace, t: TaskRows, f: int, rest: int, damping: float, full: Matrix, posture: Matrix,
+    mass: Matrix, share: Floats,
 ) -> None:  # fmt: skip
     """Q := Λ' Q_n Λ, and Q a₀ for the same reference a₀ as in the metric of the mass."""
     nv = m.nv
@@ -116,4 +130,4 @@ def _in_full_metric(
                 t.pull[i] += t.metric[i, j] * share[j]
         if rest == DAMP:
             for c in range(nv):
-                t.pull[i] -= w.momenta[i, c] * (damping * w.v[c] + w.vdot[c])
+                t.pull[i] -= w.momenta[i, c] * (_damped(w, posture, damping, c) + w.vdot[c])

@@ -93,7 +93,8 @@ def smallest_of(t: TaskRows) -> float:
 class MotionDrive(Struct):
     """The rows of the goal, the arrays of `drive`, and scratch.
 
-    full (nv × nv): the goal's metric; room: two vectors (nv), one (k), and that of `free_reference`.
+    full (nv × nv): the goal's metric; posture (2 × nv): see `free_reference`; room: two vectors (nv), one
+    (k), and that of `free_reference`.
     """
 
     rows: GoalRows
@@ -104,6 +105,7 @@ class MotionDrive(Struct):
     scratch: Floats
     told: Floats
     full: Annotated[Floats, "nv, nv"]
+    posture: Annotated[Floats, "2, nv"]
     room: Floats
 
 
@@ -142,7 +144,20 @@ def inverse_dynamics(
     if left > 0:
         if rest == HOLD:
             return 0.0
-        free_reference(m, w, t, free, rest, metric, damping, given.motor, given.weight, given.full, scratch)
+        free_reference(
+            m,
+            w,
+            t,
+            free,
+            rest,
+            metric,
+            damping,
+            given.motor,
+            given.weight,
+            given.full,
+            given.posture,
+            scratch,
+        )
         settle(t, free, left)
     along(rows, free, coast)
     wanted_acceleration(
@@ -199,6 +214,7 @@ class ProjectedInverseDynamics(PositionFeedback):
         return MotionDrive(
             rows=rows, motor=motors.index, most=motors.most, weight=motors.weight, preload=motors.preload,
             scratch=motors.scratch, told=motors.told, full=part.full if part.full.size else self._none,
+            posture=part.posture if part.posture.size else np.zeros((2, nv)),
             room=np.zeros(3 * nv + len(index) + 2 * nv * nv),
         )  # fmt: skip
 

@@ -123,6 +123,7 @@ class Robot(ControllerClient):
         rest: str = "hold",
         metric: str | Mapping[str, Mapping[str, float]] = "mass",
         rows: Mapping[str, Mapping[str, float | str]] | None = None,
+        prefer: Mapping[str, Mapping[str, float]] | None = None,
         replace: bool = False,
         **coordinates: float,
     ) -> Goal:
@@ -135,13 +136,14 @@ class Robot(ControllerClient):
         rest: what motions do that the
         coordinates leave free: `hold`, `least` (the motors do not drive them) or `damp`; metric of `least`:
         `mass`, `motors`, or a symmetric matrix by joint. rows: further coordinates of this goal, linear
-        combinations of the machine's: `{"diagonal": {"x": 1, "y": -2}}`. replace: take over from the goal
+        combinations of the machine's: `{"diagonal": {"x": 1, "y": -2}}`. prefer: what damped
+        free motions tend to, `{"posture": {"wrist": 0.0}}`. replace: take over from the goal
         under way, without stopping. Raises RequestError when refused, GoalFailed when it was waited for and
         failed.
         """
         targets = {**(target or {}), **coordinates}
         asked = {"target": targets, "speed": float(speed), "at_tick": at_tick, "replace": replace or None}
-        asked |= _shares(conflict, rest, metric, rows)
+        asked |= _shares(conflict, rest, metric, rows, prefer)
         goal = self._goal("move", PLAN_S, **asked, until_force=dict(until_force) if until_force else None)
         if wait:
             goal.wait()
@@ -190,12 +192,13 @@ class Robot(ControllerClient):
         rest: str = "hold",
         metric: str | Mapping[str, Mapping[str, float]] = "mass",
         rows: Mapping[str, Mapping[str, float | str]] | None = None,
+        prefer: Mapping[str, Mapping[str, float]] | None = None,
         poses: int = 0,
     ) -> Checked:
         """Return whether a trajectory would be accepted: `feasible`, and if not, all violations.
 
-        target, speed, conflict, rest, metric, rows: of a move, in place of a trajectory. poses: most poses
-        along the path in the answer, up to 500, to draw it. Raises RequestError for one that cannot be
+        target, speed, conflict, rest, metric, rows, prefer: of a move, in place of a trajectory. poses: most
+        poses along the path in the answer, up to 500, to draw it. Raises RequestError for one that cannot be
         judged, as `send` would.
         """
         asked: dict[str, Any] = {"poses": poses or None}
@@ -203,7 +206,7 @@ class Robot(ControllerClient):
             asked["trajectory"] = _plain(trajectory)
         if target is not None:
             asked |= {"target": {name: float(at) for name, at in target.items()}, "speed": float(speed)}
-            asked |= _shares(conflict, rest, metric, rows)
+            asked |= _shares(conflict, rest, metric, rows, prefer)
         return cast(Checked, self.request("check", timeout_s=PLAN_S, **asked))
 
     def path(self) -> PathResult:
@@ -370,10 +373,10 @@ for _name, _request in REQUESTS.items():
         setattr(Robot, _name, _method(_name, _request))
 
 
-def _shares(conflict: Any, rest: str, metric: Any, rows: Any) -> dict[str, Any]:
+def _shares(conflict: Any, rest: str, metric: Any, rows: Any, prefer: Any) -> dict[str, Any]:
     """Return those of the parameters that are not the default."""
-    given = {"conflict": conflict, "rest": rest, "metric": metric, "rows": rows}
-    default = {"conflict": "refuse", "rest": "hold", "metric": "mass", "rows": None}
+    given = {"conflict": conflict, "rest": rest, "metric": metric, "rows": rows, "prefer": prefer}
+    default = {"conflict": "refuse", "rest": "hold", "metric": "mass", "rows": None, "prefer": None}
     return {name: value for name, value in given.items() if value != default[name]}
 
 

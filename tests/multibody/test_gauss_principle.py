@@ -45,7 +45,7 @@ def followed(w: Workspace, wanted: Floats, metric: int, full: Floats) -> Floats:
     free = follow_levels(t, f)
     assert t.smallest[0] > 2.0 * FADING, "directions of rows fade near a singular pose: choose other rows"
     motor, room = np.zeros(0, np.int64), np.zeros(2 * nv * nv + nv)
-    free_reference(m, w, t, f, LEAST, metric, 0.0, motor, np.zeros(0), full, room)
+    free_reference(m, w, t, f, LEAST, metric, 0.0, motor, np.zeros(0), full, np.zeros((2, nv)), room)
     if free:
         settle(t, f, free)
     return w.vdot + w.basis[:f].T @ t.motion[:f]

@@ -21,8 +21,9 @@ from linkwork.controller.exchange.goal_task_part import (
 )
 from linkwork.controller.planning.checks.singularity import dependent, rank_of
 from linkwork.controller.planning.goals.combined_rows import coefficients_of
-from linkwork.controller.planning.goals.goal_set import complete
+from linkwork.controller.planning.goals.goal_set import complete, index_of
 from linkwork.controller.planning.messages.planner_start import Start
+from linkwork.controller.planning.paths.moves import limits_of
 from linkwork.controller.planning.paths.path import Path
 from linkwork.controller.planning.walk.walk import Walk
 from linkwork.machine import Machine
@@ -63,13 +64,16 @@ def rows_of(
     """The rows of a goal that names these coordinates.
 
     where: place of the coordinates' names. Raises RequestError: INVALID_COORDINATES as `complete`, and for
-    levels that do not name each coordinate once; INVALID_GOAL for a metric that is none; UNSUPPORTED with
-    another law than `pidc`; BUSY in motion.
+    levels that do not name each coordinate once; INVALID_GOAL for a metric or a preference that is none;
+    UNSUPPORTED with another law than `pidc`; BUSY in motion.
     """
     mechanism, part_of = machine.mechanism, tuple(where[:-1])
     if given.rest == "hold" and given.metric != "mass":
         text = "`metric` chooses among free motions, and `rest: hold` leaves none: give `rest: least`"
         raise RequestError(ResultCode.INVALID_GOAL, text, (*part_of, "metric"))
+    if given.prefer is not None and given.rest != "damp":
+        text = f"`prefer` chooses among damped free motions, and there are none with `rest: {given.rest}`"
+        raise RequestError(ResultCode.INVALID_GOAL, f"{text}: give `rest: damp`", (*part_of, "prefer"))
     levels = _levels(given.conflict, machine, named, (*part_of, "conflict"))
     rank, combinations = rank_of(mechanism, named, start.q), coefficients_of(machine)
     if rank == len(named) and (given.rest == "hold" or rank == machine.dof) and not len(combinations):
@@ -93,6 +97,9 @@ def rows_of(
         metric, full = FULL, _full_metric(machine, given.metric, (*part_of, "metric"))
     task = TaskPart(RESTS[given.rest], metric, levels=np.array(numbers, np.int64), full=full)
     task = replace(task, combinations=combinations)
+    if given.prefer is not None:
+        posture = _posture(machine, given.prefer.posture, task.damping_per_s, (*part_of, "prefer", "posture"))
+        task = replace(task, posture=posture)
     return GoalTask((*chosen, *held), task, len(held), given.conflict != "refuse")
 
 
@@ -149,6 +156,29 @@ def missed_by(path: Path, walked: Walk) -> Floats:
     most = np.asarray(np.abs(walked.missed).max(axis=0))
     most[len(most) - path.held :] = NOT_BOUNDED
     return most
+
+
+def _posture(machine: Machine, given: Mapping[str, float], damping_per_s: float, where: Where) -> Floats:
+    """Return positions and largest speeds (2 × nv). Raises RequestError: INVALID_COORDINATES for a name that
+    is no joint, INVALID_GOAL for a position beyond a joint's limits.
+
+    The speeds are half of the joints', and so low that their change keeps the joints' accelerations.
+    """
+    names = list(machine.mechanism.joint_names)
+    posture = np.zeros((2, len(names)))
+    for name, value in given.items():
+        index = index_of(machine, name, (*where, name))
+        if index >= machine.joint_coordinates:
+            text = f"{name} is no joint; a posture has positions of {listed(names, MOST_LISTED)}"
+            raise RequestError(ResultCode.INVALID_COORDINATES, text, (*where, name), {"coordinate": name})
+        limits, joint = machine.coordinates[index], names.index(name)
+        low, high = limits.position
+        if not low <= value <= high:
+            text = f"{name}: {value:g} {limits.unit} is beyond its limits, {low:g} to {high:g} {limits.unit}"
+            raise RequestError(ResultCode.INVALID_GOAL, text, (*where, name))
+        velocity, acceleration, _ = limits_of(machine, index)
+        posture[:, joint] = value, 0.5 * min(velocity, acceleration / damping_per_s)
+    return posture
 
 
 def _full_metric(machine: Machine, given: Mapping[str, Mapping[str, float]], where: Where) -> Floats:

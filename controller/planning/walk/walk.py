@@ -133,10 +133,13 @@ def walk(machine: Machine, path: Path, q: Floats, time_s: float = 0.0) -> Walk:
     rows, columns = scales(mechanism, path.coordinates)
     chosen = np.array(path.coordinates, np.int64)
     motor = np.array([motor.index for motor in machine.motors], np.int64)
+    none = np.zeros((2, nv))
     given = WalkedTask(
         task=task_for(nv, levels), dof=dof, chosen=chosen, rows=rows, columns=columns,
         wraps=np.array(mechanism.coordinate_wraps)[chosen], motor=motor, weight=machine.effort_weights,
-        full=task.full if task.full.size else np.zeros((nv, nv)), room=np.zeros(room_for(dof, k, len(motor))),
+        full=task.full if task.full.size else np.zeros((nv, nv)),
+        posture=task.posture if task.posture.size else none, none=none,
+        room=np.zeros(room_for(dof, k, len(motor))),
     )  # fmt: skip
     joints, goal = np.zeros((count, 5 * nv)), np.zeros((count, 5 * k + 3))
     maps = np.zeros((count, len(motor) * nv))

@@ -54,7 +54,8 @@ OPEN_AT_A_BRANCH = 1e-6
 class WalkedTask(Struct):
     """A goal of k rows for `walk_samples`, on a machine with `dof` degrees of freedom.
 
-    `rows` and `columns` scale rows and velocities to common units; `full`: the goal's own metric.
+    `rows` and `columns` scale rows and velocities to common units; `full`: the goal's own metric; `posture`:
+    see `free_reference`, and `none` is without one.
     """
 
     task: TaskRows
@@ -66,6 +67,8 @@ class WalkedTask(Struct):
     motor: Annotated[Integers, "motors"]
     weight: Floats
     full: Annotated[Floats, "nv, nv"]
+    posture: Annotated[Floats, "2, nv"]
+    none: Annotated[Floats, "2, nv"]
     room: Floats
 
 
@@ -196,7 +199,10 @@ def _sample(
         if free > 0:
             copy(driven, w.vdot)
             copy(ahead, w.v)
-            free_reference(m, w, t, f, DAMP, MASS, -1.0, given.motor, given.weight, given.full, given.room)
+            free_reference(
+                m, w, t, f, DAMP, MASS, -1.0,
+                given.motor, given.weight, given.full, given.none, given.room,
+            )  # fmt: skip
             settle(t, f, free)
         for j in range(nv):
             w.v[j] = driven[j]
@@ -218,7 +224,10 @@ def _sample(
     if rest == HOLD and free > 0:
         return SINGULAR
     if free > 0:
-        free_reference(m, w, t, f, rest, metric, damping, given.motor, given.weight, given.full, given.room)
+        free_reference(
+            m, w, t, f, rest, metric, damping,
+            given.motor, given.weight, given.full, given.posture, given.room,
+        )  # fmt: skip
         settle(t, f, free)
     for j in range(nv):
         at[nv + j] = w.vdot[j]

@@ -125,3 +125,32 @@ def test_what_gravity_moves_is_refused_by_name_and_can_be_damped():
     with pytest.raises(RequestError, match="positive definite"):
         planned.plan("move", target={"x": x + 0.02}, rest="damp", metric=metric)
     moved("scara", by={"x": 0.02}, rest="damp")
+
+
+def test_free_motions_come_to_the_preferred_posture():
+    """Without it the wrist stays where the others carry it; the named coordinates are followed alike."""
+    ends = []
+    for prefer in (None, {"posture": {"wrist": -0.3}}):
+        more = {} if prefer is None else {"prefer": prefer}
+        _, samples = moved("scara", by={"x": 0.02, "y": 0.03}, rest="damp", speed=0.3, **more)
+        assert samples[-1]["goal_code"] == ResultCode.SUCCESSFUL
+        ends.append(float(positions(samples, 2)[-1]))
+    assert abs(ends[1] + 0.3) < 0.1 < abs(ends[0] + 0.3)
+
+
+@pytest.mark.parametrize(
+    ("prefer", "rest", "said"),
+    [
+        ({"posture": {"wrist": 0.0}}, "hold", "give `rest: damp`"),
+        ({"posture": {"wrist": 0.0}}, "least", "give `rest: damp`"),
+        ({"posture": {"wrst": 0.0}}, "damp", "did you mean 'wrist'"),
+        ({"posture": {"x": 0.0}}, "damp", "x is no joint"),
+        ({"posture": {"wrist": 90.0}}, "damp", "beyond its limits"),
+        ({"posture": {}}, "damp", "at least 1"),
+    ],
+)
+def test_preferences_that_are_none_are_refused(prefer, rest, said):
+    machine = load("scara")
+    start = Start.at_pose(machine, machine.initial_q)
+    with pytest.raises(RequestError, match=said):
+        plan("move", {"target": {"x": 0.02}, "rest": rest, "prefer": prefer}, machine, start)
