@@ -31,7 +31,8 @@ _RANK = 1e-8
 _ITERATIONS = 40
 _OPEN = 1e-4
 """Largest scaled residual of a loop that counts as closed: numbers that fit to first order leave some."""
-_EDGE = 1.0
+_FLAT = 1e-3
+"""Heights over a plane, as a share of its size, from which on they determine its normal."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -358,6 +359,13 @@ class LinearPoses:
         places = np.array([seen[each.poses[0]][each.point].place for each in group])
         middle = places.mean(axis=0)
         ways = np.linalg.svd(places - middle)[2]
+        rise = np.array(heights) - np.mean(heights)
+        if row.kind == "plane" and np.abs(rise).max() > _FLAT * np.abs(places - middle).max():
+            normal = np.linalg.lstsq(places - middle, rise, rcond=1e-6)[0]
+            ways = np.linalg.svd(normal[None])[2][[1, 2, 0]]
+            ways[2] = normal / np.linalg.norm(normal)
+        elif row.kind == "plane":  # above is where its largest component is positive
+            ways[2] *= np.sign(ways[2][np.argmax(np.abs(ways[2]))])
         here = seen[row.poses[0]][row.point]
         normals, along = (ways[2:], ways[:2]) if row.kind == "plane" else (ways[1:], ways[:1])
         offset = 0
@@ -365,7 +373,7 @@ class LinearPoses:
             if (kind, name) == (row.kind, row.name):
                 break
             offset += size
-        place = np.concatenate([[_EDGE], along @ (here.place - middle) / self.length])
+        place = np.concatenate([[1.0], along @ (here.place - middle) / self.length])
         found = []
         for k, normal in enumerate(normals):
             by_others = spread([(row.poses[0], normal @ here.by_pose[:3])])  # type: ignore[operator]

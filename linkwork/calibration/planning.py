@@ -146,7 +146,7 @@ def grid_poses(machine: Machine) -> list[ReadPose]:
         for name, axis in zip(joints, axes, strict=True)
     )
     waiting, tried = [(start, np.array(machine.initial_q))], {start}
-    found = []
+    found = list[ReadPose]()
     while waiting and len(found) < 4 * _GRID:
         place, near = waiting.pop(0)
         y = np.array([axis[k] for axis, k in zip(axes, place, strict=True)])
