@@ -90,6 +90,7 @@ def _list_assemblies(
                 "held": found.held,
                 "starts": found.starts,
                 "missing": found.missing,
+                "missing_range": found.missing_range,
                 "modes": listed,
             }
         )
@@ -98,8 +99,9 @@ def _list_assemblies(
     say(f"{machine.name}: {counted(len(listed), 'assembly mode')} with {held} (rad, m)")
     end = "" if starts or seconds else f"; the last {FRUITLESS} of them found no other"
     say(f"found in {found.starts} random starts{end}")
-    if found.missing:
-        say(f"at least {found.missing} more may exist: many were found once only; give more --starts")
+    least, most = found.missing_range
+    if most:
+        say(f"about {found.missing} more may exist ({least} to {most}, 95 %); more --starts narrow this")
     for number_, mode in enumerate(listed, 1):
         marks = [f"conditioning {mode['conditioning']:.3g}"]
         marks += ["the initial pose"] if mode["initial_pose"] else []

@@ -1,11 +1,14 @@
 """Bounds of the search for assembly modes, and the estimate of what it missed."""
 
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from linkwork.machine.checks.assembly_search import unseen
 from tests.command import linkwork
 
 DYADS = 4
@@ -35,9 +38,24 @@ def test_few_starts_estimate_that_modes_are_missing(write: Callable[..., Path]) 
     }
     assert [each["starts"] for each in found.values()] == [4, 120]
     assert len(found[4]["modes"]) < 2**DYADS
-    assert found[4]["missing"] > 0
+    least, most = found[4]["missing_range"]
+    assert least <= found[4]["missing"] <= most
+    assert least <= 2**DYADS - len(found[4]["modes"]) <= most
     assert (len(found[120]["modes"]), found[120]["missing"]) == (2**DYADS, 0)
+    assert found[120]["missing_range"][1] <= 2
     assert "more may exist" in linkwork("model", path, "--assemblies", "--starts", "4").stdout
+
+
+@pytest.mark.parametrize(("classes", "draws"), [(40, 60), (40, 120), (16, 20), (200, 300)])
+def test_the_interval_of_unseen_classes_holds_their_number(classes: int, draws: int) -> None:
+    rng = np.random.default_rng(classes + draws)
+    right = 0
+    for _ in range(400):
+        times = np.bincount(rng.integers(classes, size=draws), minlength=classes).tolist()
+        number, least, most = unseen(times.count(1), times.count(2))
+        assert least <= number <= most
+        right += math.floor(least) <= times.count(0) <= math.ceil(most)
+    assert right >= 360
 
 
 def test_the_time_ends_the_search(write: Callable[..., Path]) -> None:

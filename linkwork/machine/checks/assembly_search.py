@@ -40,6 +40,7 @@ the manifold dependent rows look independent, and in some modes independent ones
 _STALLED, _FINER = 0.5, 0.1
 """Share of a residual that a step leaves where more directions are needed, and the factor of their limit."""
 _PROBE = 1e-6
+_NORMAL_95 = 1.96
 _FARTHEST = 2.0
 """Random positions of slides: up to this many typical lengths from 0, where no limits are given."""
 
@@ -75,9 +76,8 @@ class FoundModes:
     """Modes, that of the initial pose first, then by conditioning; the joints held; and the starts.
 
     `cut_short`: whether the search ended before enough starts in succession had found no other mode.
-    `missing`: estimate of the number of modes that were not found, from below (Chao 1984): with f1 modes
-    found once and f2 twice by plain Newton steps from the random starts, f1 (f1 - 1) / (2 (f2 + 1)) of them
-    more than these steps found exist.
+    `missing`: estimate of the number of modes that were not found (`unseen`), from how often plain Newton
+    steps from the random starts found each; `missing_range`: its 95 % interval.
     """
 
     held: dict[str, float]
@@ -85,6 +85,7 @@ class FoundModes:
     starts: int
     cut_short: bool
     missing: int
+    missing_range: tuple[int, int]
 
 
 def assembly_modes(
@@ -118,7 +119,23 @@ def assembly_modes(
         starts += 1
         idle = 0 if len(search.poses) > found else idle + 1
     modes = tuple(sorted(search.modes(), key=_order))
-    return FoundModes(search.held, modes, starts, idle < fruitless, search.missing())
+    missing, least, most_missing = search.missing()
+    return FoundModes(search.held, modes, starts, idle < fruitless, missing, (least, most_missing))
+
+
+def unseen(once: int, twice: int) -> tuple[float, float, float]:
+    """Return how many modes were never found, and the 95 % interval, of those found `once` and `twice`.
+
+    The bias-corrected estimate of Chao (1984, doi:10.2307/4615964) with the log-normal interval of Chao
+    (1987, doi:10.2307/2531532). The estimate is from below: modes differ in how easily they are found.
+    """
+    n, pairs = twice + 1.0, once * (once - 1.0)
+    number = pairs / (2.0 * n)
+    variance = number + once * ((2.0 * once - 1.0) / (2.0 * n)) ** 2 + twice * (pairs / (2.0 * n**2)) ** 2
+    if number == 0.0:
+        return 0.0, 0.0, _NORMAL_95 * math.sqrt(variance)
+    ratio = math.exp(_NORMAL_95 * math.sqrt(math.log1p(variance / number**2)))
+    return number, number / ratio, number * ratio
 
 
 def initial_values(
@@ -192,11 +209,18 @@ class _Search:
         self.start_from(q)
         self._deflated = True
 
-    def missing(self) -> int:
-        """Return how many more modes exist at least, by how often each was found without deflation."""
-        once, twice = self._times.count(1), self._times.count(2)
-        seen = sum(times > 0 for times in self._times)
-        return max(0, math.ceil(seen + once * (once - 1) / (2.0 * (twice + 1))) - len(self._times))
+    def missing(self) -> tuple[int, int, int]:
+        """Return how many more modes exist, and least and most of them, by how often plain steps found each.
+
+        Those that deflation alone found are among the unseen ones of the plain steps.
+        """
+        number, least, most = unseen(self._times.count(1), self._times.count(2))
+        others = self._times.count(0)
+        return (
+            max(0, round(number) - others),
+            max(0, math.floor(least) - others),
+            max(0, math.ceil(most - 1e-9) - others),
+        )
 
     def start_from(self, q: Floats) -> None:
         """Search from a pose (nq), and note the pose that is found if it is new."""
