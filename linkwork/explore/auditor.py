@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from linkwork.controller.exchange.shared_memory import Shared
 from linkwork.controller.gateway.records.messages import UNDER_WAY, in_motion
 from linkwork.controller.supervision.state_machine import State
-from linkwork.explore.held_memory import grown, held_containers
+from linkwork.explore.promises import Promises
 from linkwork.explore.record_checks import RecordChecks
 from linkwork.explore.simulated_links import CLIENTS
 from linkwork.explore.simulated_time import START_NS
@@ -73,7 +73,6 @@ CAUSE_NS: Final = 13_000_000_000
 """Longest time from a request to the transition that it causes."""
 JOG_NS: Final = 2_000_000_000
 """Longest time from the last request of a jog to rest."""
-ARRIVAL_SLACK: Final = 2e-3
 KEPT_BATCHES: Final = 8
 """Batches of records in which that of an event is sought."""
 FAR_NS: Final = 10**18
@@ -118,7 +117,6 @@ class Auditor:
         self.latest: np.void | None = None
         self.goals: list[int] = []
         """Numbers of goals, newest last."""
-        self.ticks = 0
         self.digest = hashlib.sha256()
         self._shared: Shared | None = None
         self._since = 0
@@ -127,10 +125,7 @@ class Auditor:
         self._spoke_ns: dict[str, int] = {}
         self._owners: list[tuple[int, str | None]] = []
         self._accepted: dict[int, int] = {}
-        self._targets: dict[int, Mapping[str, Any]] = {}
-        """Targets of moves under way, by the goals' numbers."""
-        self._jogged_ns = 0
-        self._held: dict[int, tuple[Any, int]] = {}
+        self._promises = Promises(world.machine, self.checks, self.fail, self._record_of)
         self._results: Counter[int] = Counter()
         self._reactions: list[tuple[int, str, int]] = []
         self._unleased_ns: int | None = None
@@ -154,6 +149,11 @@ class Auditor:
         self.violations.append(BrokenRule(rule, round(self.now_s, 6), text))
 
     @property
+    def ticks(self) -> int:
+        """Number of records read."""
+        return sum(map(len, self.records))
+
+    @property
     def state_name(self) -> str:
         """The machine's newest state."""
         self._peek()
@@ -170,7 +170,7 @@ class Auditor:
         until_ns = FAR_NS if question.timed else now + CAUSE_NS
         self.checks.asked_until_ns[method] = max(until_ns, self.checks.asked_until_ns.get(method, 0))
         if method == "jog":
-            self._jogged_ns = now
+            self._promises.jogged_ns = now
         self._spoke_ns[owner] = now
         if method in REQUESTS and REQUESTS[method].needs_lease:
             self._moved_ns = now
@@ -203,7 +203,7 @@ class Auditor:
             return
         if REQUESTS[question.method].needs_lease and not self._owned(question):
             self.fail("owner", f"`{question.method}` of {question.owner} was carried out without its lease")
-        self._keep_promises(question, message.result)
+        self._promises.note(question.method, question.params, message.result)
         held = CLIENTS.get(question.client.decode().partition("-")[0], Role.SERVICE)
         if (held or 0) < REQUESTS[question.method].role:
             self.fail("role", f"`{question.method}` of {question.client.decode()} was carried out")
@@ -212,20 +212,6 @@ class Auditor:
             if late_ns > REACTION_NS and self._undisturbed(question.at_ns):
                 self.fail("reaction", f"`{question.method}` was answered after {1e-6 * late_ns:.1f} ms")
             self._reactions.append((question.at_ns + REACTION_NS, question.method, self.loops))
-
-    def _keep_promises(self, question: Question, result: Any) -> None:
-        """Note what an answer has promised, or compare it with what was."""
-        if not isinstance(result, dict):
-            return
-        if "order" in result and isinstance(question.params.get("at_tick"), int):
-            self.checks.due[result["order"]] = question.params["at_tick"]
-        plain = not {"until_force", "conflict", "at_tick"} & set(question.params)
-        if question.method == "move" and plain and isinstance(result.get("goal"), int):
-            self._targets[result["goal"]] = question.params["target"]
-        if question.method == "state" and isinstance(result.get("tick"), int) and self.records:
-            record = self._record_of(result["tick"])
-            if record is not None and State(int(record["state"])).name.lower() != result["state"]:
-                self.fail("told", f"`state` answered {result['state']} for tick {result['tick']}")
 
     def _record_of(self, tick: int) -> np.void | None:
         """Return the record of a tick of this loop, if it is among the newest."""
@@ -236,22 +222,6 @@ class Auditor:
                 found: np.void = table[row]
                 return found
         return None
-
-    def _check_arrival(self, content: Mapping[str, Any]) -> None:
-        target, record = self._targets.pop(content["goal"], None), self._record_of(content["tick"])
-        if target is None or record is None or content["code"] != 0:
-            return
-        machine = self.world.machine
-        for name, wanted in target.items():
-            names = machine.mechanism.coordinate_names
-            if name not in names:
-                continue  # an alias
-            at = names.index(name)
-            off = abs(float(record["coordinate"][at]) - wanted)
-            if machine.coordinates[at].is_angle:
-                off = abs(math.remainder(off, 2.0 * math.pi))
-            if off > 2.0 * machine.tolerances[at].goal + ARRIVAL_SLACK:
-                self.fail("arrival", f"goal {content['goal']} succeeded with {name} {off:.3g} off its target")
 
     def _owned(self, question: Question) -> bool:
         held = [owner for at, owner in self._owners if at <= question.at_ns][-1:]
@@ -272,7 +242,7 @@ class Auditor:
                 self.goals.append(number)
             else:
                 self._results[number] += 1
-                self._check_arrival(msgpack.unpackb(payload))
+                self._promises.check_arrival(msgpack.unpackb(payload))
                 if self._results[number] > 1:
                     self.fail("result", f"goal {number} has {self._results[number]} results")
 
@@ -293,7 +263,7 @@ class Auditor:
 
     def _loop_made(self, shared: Shared) -> None:
         self._shared, self._since, self.latest = shared, 0, None
-        self._targets.clear()
+        self._promises.targets.clear()
         self.checks.begin()
         self.loops += 1
         if self._gateway_killed:  # one that has adopted no loop counts its goals from 1 again
@@ -321,7 +291,6 @@ class Auditor:
         self.digest.update(words.tobytes())
         table = words.view(self.world.layout.dtype)[:, 0]
         self.records.append(table)
-        self.ticks += len(table)
         self.latest = table[-1]
         self.checks.now_ns = self.world.simulation.now_ns
         self.checks.check(words)
@@ -397,15 +366,10 @@ class Auditor:
         if latest is None or int(latest["law"]) not in MOTION_LAWS or not self._undisturbed(now - JOG_NS):
             return
         moves = int(latest["state"]) == State.ACTIVE and int(latest["goal_status"]) not in UNDER_WAY
-        if moves and now - self._jogged_ns > JOG_NS:
-            self.fail("jog", f"it continues {1e-9 * (now - self._jogged_ns):.1f} s after the last request")
-
-    def weigh(self) -> None:
-        """Note the sizes of what the processes hold, or compare them with those noted before."""
-        world, before = self.world, self._held
-        self._held = held_containers(world.service, world.loop, world.device)
-        for text in grown(before, self._held) if before else ():
-            self.fail("memory", text)
+        if moves and now - self._promises.jogged_ns > JOG_NS:
+            self.fail(
+                "jog", f"it continues {1e-9 * (now - self._promises.jogged_ns):.1f} s after the last request"
+            )
 
     def _check_watchdog(self, now: int) -> None:
         world, device = self.world, self.world.device

@@ -16,6 +16,7 @@ import numpy as np
 
 from linkwork.controller.configuration import configured
 from linkwork.explore.auditor import WATCH_NS, Auditor, BrokenRule
+from linkwork.explore.held_memory import grown, held_containers
 from linkwork.explore.simulated_time import START_NS
 from linkwork.explore.workload import ExploredSession, Step
 from linkwork.explore.world import Scenery, World
@@ -100,12 +101,12 @@ class _Run:
             world.simulation.at(START_NS + round(1e9 * step.at_s), partial(self._step, step))
         try:
             begun = self._advance(WEIGHED_AT * session.duration_s)
-            self._auditor.weigh()
+            held = self._weigh()
             rest_s = (1.0 - WEIGHED_AT) * session.duration_s
             if (
                 begun
                 and self._advance(rest_s)
-                and self._weighed()
+                and self._fits(held)
                 and self._settle()
                 and self._end()
                 and replays
@@ -131,9 +132,15 @@ class _Run:
             auditor.look()
         return not auditor.violations
 
-    def _weighed(self) -> bool:
-        """Whether the processes hold about as much as in the midst of the session."""
-        self._auditor.weigh()
+    def _weigh(self) -> dict[int, tuple[Any, int]]:
+        """Return what the processes hold."""
+        world = self._world
+        return held_containers(world.service, world.loop, world.device)
+
+    def _fits(self, before: dict[int, tuple[Any, int]]) -> bool:
+        """Whether the processes hold about as much as before."""
+        for text in grown(before, self._weigh()):
+            self._auditor.fail("memory", text)
         return not self._auditor.violations
 
     def _settle(self) -> bool:

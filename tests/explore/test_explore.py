@@ -119,7 +119,7 @@ def test_a_suspended_process_runs_on_where_it_stood_and_a_killed_one_does_not() 
 
 
 def test_random_sessions_hold_all_rules_and_reach_states_and_refusals(scara: Explored) -> None:
-    found = explore(scara, [2, 8])
+    found = explore(scara, [2, 3])
     assert found.failures == {}
     assert found.sessions == 2
     assert {"inactive → active", "active → stopping"} <= set(found.seen)
