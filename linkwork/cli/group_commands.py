@@ -164,16 +164,16 @@ def down(options: DownOptions) -> int:
     if options.every and options.name is not None:
         raise Misuse("give a machine's name or --all, not both")
     groups = running_groups() if options.every else [_group(options.name)]
-    for found in groups:
-        if not end_group(found.pid):
+    for group in groups:
+        if not end_group(group.pid):
             raise Misuse(
-                f"{found.name} has not ended after {_ENDS_WITHIN_S:g} s; see `linkwork logs {found.name}`, "
-                f"or end process {found.pid} with `kill -9`: plant and controller end with it"
+                f"{group.name} has not ended after {_ENDS_WITHIN_S:g} s; see `linkwork logs {group.name}`, "
+                f"or end process {group.pid} with `kill -9`: plant and controller end with it"
             )
         if not options.as_json:
-            say(f"{found.name} is down")
+            say(f"{group.name} is down")
     if options.as_json:
-        emit({"down": [found.name for found in groups]})
+        emit({"down": [group.name for group in groups]})
     elif not groups:
         say("no machine is up")
     return DONE

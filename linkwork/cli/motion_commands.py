@@ -87,11 +87,11 @@ def jog(options: JogOptions) -> None:
             _jog_for(robot, read_assignments(options.velocity, described, speeds=True), options.seconds)
         else:
             jog_with_keys(robot, described, options.fraction, console)
-        found = _at_rest(robot)
+        state = _at_rest(robot)
     if options.as_json:
-        emit(found)
+        emit(state)
     else:
-        say(found["state"])
+        say(state["state"])
 
 
 def _jog_for(robot: Robot, velocities: dict[str, float], seconds: float) -> None:
@@ -106,9 +106,9 @@ def _jog_for(robot: Robot, velocities: dict[str, float], seconds: float) -> None
 def _at_rest(robot: Robot) -> StateResult:
     """Return the state once the stop is over, or after a while."""
     end = time.monotonic() + _STANDS_WITHIN_S
-    while (found := robot.state)["state"] == "stopping" and time.monotonic() < end:
+    while (state := robot.state)["state"] == "stopping" and time.monotonic() < end:
         time.sleep(JOG_EVERY_S)
-    return found
+    return state
 
 
 def _follow(link: ConnectionOptions, goal: Goal, what: str) -> int:
@@ -160,16 +160,16 @@ def _accepted(link: ConnectionOptions, goal: Goal) -> int:
 
 
 def _checked(link: ConnectionOptions, robot: Robot, read: TrajectoryFile) -> int:
-    found = robot.check(read.trajectory)
+    checked = robot.check(read.trajectory)
     if link.as_json:
-        emit(found)
+        emit(checked)
     else:
-        for line in lines(found):
+        for line in lines(checked):
             say(line)
-        peaks = limits_table(found)
+        peaks = limits_table(checked)
         if peaks is not None:
             console.print(peaks)
-    return DONE if found["feasible"] else REFUSED
+    return DONE if checked["feasible"] else REFUSED
 
 
 def _placed(error: Any, read: TrajectoryFile) -> Any:
@@ -180,23 +180,23 @@ def _placed(error: Any, read: TrajectoryFile) -> Any:
     return error
 
 
-def lines(found: Checked) -> Iterator[str]:
+def lines(checked: Checked) -> Iterator[str]:
     """Return the verdict in a few lines."""
-    what = f"{found['duration_s']:.3f} s in {', '.join(found['coordinates'])}"
-    if found["feasible"]:
+    what = f"{checked['duration_s']:.3f} s in {', '.join(checked['coordinates'])}"
+    if checked["feasible"]:
         yield f"would be accepted: {what}"
     else:
         yield f"would be refused: {what}"
-    for violation in found["violations"]:
+    for violation in checked["violations"]:
         where = f"on the way to point {violation['point']}: " if violation["point"] is not None else ""
         yield f"  {where}{violation['text']}{_span(violation)}"
-    if not found["feasible"]:
-        stretch = found["min_time_stretch"]
+    if not checked["feasible"]:
+        stretch = checked["min_time_stretch"]
         yield (f"stretch its time by {stretch:.4g} at least" if stretch else "no longer duration would help")
-    elif found["largest_speed"]:
-        yield f"within all limits up to {found['largest_speed']:.3g} times its own speed"
-    yield from planned_lines(found["report"])
-    yield from _distances(found["report"])
+    elif checked["largest_speed"]:
+        yield f"within all limits up to {checked['largest_speed']:.3g} times its own speed"
+    yield from planned_lines(checked["report"])
+    yield from _distances(checked["report"])
 
 
 def _span(violation: Mapping[str, Any]) -> str:
@@ -215,12 +215,12 @@ def _distances(report: Mapping[str, Any]) -> Iterator[str]:
             yield f"smallest singular value of the {name}: {least} at {when:.3f} s{needed}"
 
 
-def limits_table(found: Checked) -> Table | None:
+def limits_table(checked: Checked) -> Table | None:
     """Return a table of limits that are nearly reached or exceeded, and of every effort.
 
     None where the path could not be computed.
     """
-    limits: Mapping[str, Mapping[str, Mapping[str, Any]]] = found["report"].get("limits", {})
+    limits: Mapping[str, Mapping[str, Mapping[str, Any]]] = checked["report"].get("limits", {})
     rows = [
         (
             quantity,

@@ -41,8 +41,8 @@ class Awaited:
     def __getattr__(self, name: str) -> Any:
         if isinstance(inspect.getattr_static(self._target, name), property):
             return self._call(getattr, self._target, name)
-        found = getattr(self._target, name)
-        return partial(self._call, found) if inspect.ismethod(found) else found
+        member = getattr(self._target, name)
+        return partial(self._call, member) if inspect.ismethod(member) else member
 
     def __dir__(self) -> list[str]:
         return dir(self._target)
@@ -53,12 +53,12 @@ class Awaited:
     async def __aexit__(self, *error: Any) -> None:
         await self._call(self._target.__exit__, *error)
 
-    async def _call(self, function: Callable[..., Any], *given: Any, **named: Any) -> Any:
+    async def _call(self, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
         loop = asyncio.get_running_loop()
-        found = await loop.run_in_executor(self._threads, partial(function, *given, **named))
-        if found is self._target:
+        result = await loop.run_in_executor(self._threads, partial(function, *arguments, **named))
+        if result is self._target:
             return self
-        return Awaited(found, self._threads) if isinstance(found, Goal | Stream) else found
+        return Awaited(result, self._threads) if isinstance(result, Goal | Stream) else result
 
 
 class AsyncRobot(Awaited):

@@ -85,26 +85,26 @@ def find_plant(name: str | None = None) -> MachineEndpoints:
     return MachineEndpoints.named(name or names[0])
 
 
-def telemetry_endpoint(told: str, requests: str) -> str:
-    """Return where telemetry is heard of a controller with these requests, whose `status` gives `told`.
+def telemetry_endpoint(stated: str, requests: str) -> str:
+    """Return where telemetry is heard of a controller with these requests, whose `status` gives `stated`.
 
     It is the socket beside that of the requests, where there is one. An address of all interfaces stands for
     the host of the requests. Raises EndpointError where only the controller's computer hears it.
     """
-    folder, path = ipc_path(requests), ipc_path(told)
+    folder, path = ipc_path(requests), ipc_path(stated)
     beside = None if folder is None else MachineEndpoints(folder.parent).telemetry
     if beside is not None and Path(beside.removeprefix("ipc://")).exists():
         return beside
-    host, _, port = told.removeprefix("tcp://").rpartition(":")
+    host, _, port = stated.removeprefix("tcp://").rpartition(":")
     here = not requests.startswith("tcp:") or is_loopback(requests)
     if not here and host in ("0.0.0.0", "[::]"):
         return f"{requests.rpartition(':')[0]}:{port}"
-    if (not here and (path is not None or is_loopback(told))) or (path is not None and not path.exists()):
+    if (not here and (path is not None or is_loopback(stated))) or (path is not None and not path.exists()):
         raise EndpointError(
-            f"the controller at {requests} publishes telemetry at {told}, on its own computer only; start it "
-            "with --telemetry tcp://HOST:PORT and keys"
+            f"the controller at {requests} publishes telemetry at {stated}, on its own computer only; start "
+            "it with --telemetry tcp://HOST:PORT and keys"
         )
-    return told
+    return stated
 
 
 def starting(endpoint: str) -> bool:
@@ -121,11 +121,11 @@ def reach(client: RequestClient, say: Say | None) -> None:
     """Wait until the controller answers. Raises NobodyThere immediately where none is starting."""
     if client.connected(CONNECT_S):
         return
-    deadline, told = time.monotonic() + START_S, False
+    deadline, remarked = time.monotonic() + START_S, False
     while starting(client.endpoint) and time.monotonic() < deadline:
-        if say is not None and not told:
+        if say is not None and not remarked:
             say("the controller is starting. Waiting")
-            told = True
+            remarked = True
         if client.connected(_LOOK_S):
             return
     if not client.connected(CONNECT_S):
@@ -142,7 +142,7 @@ def patiently(endpoint: str, method: str, ask: Callable[[], Any], say: Say | Non
     """
     if method not in WAITED_FOR:
         return ask()
-    begun, told = time.monotonic(), False
+    begun, remarked = time.monotonic(), False
     while True:
         try:
             return ask()
@@ -152,7 +152,7 @@ def patiently(endpoint: str, method: str, ask: Callable[[], Any], say: Say | Non
             plant = error.code == RequestCode.NO_PLANT and waited_s < PLANT_S
             if not loop and not (plant and _holders("plant", endpoint)):
                 raise
-            if say is not None and not told:
+            if say is not None and not remarked:
                 say(f"{error.message}. Waiting")
-                told = True
+                remarked = True
         time.sleep(_LOOK_S)

@@ -193,7 +193,7 @@ class ControllerClient:
 
         timeout_s None waits as long as the controller is there. Raises RequestError, NobodyThere.
         """
-        given = {name: value for name, value in params.items() if value is not None}
+        fields = {name: value for name, value in params.items() if value is not None}
         own, limit_s = self._connected(), NO_LIMIT_S if timeout_s is None else timeout_s
         free = self._lock.acquire(blocking=False)
         try:
@@ -201,7 +201,7 @@ class ControllerClient:
                 return patiently(
                     own.endpoint,
                     method,
-                    lambda: client.request(method, {"as": self.owner, **given}, limit_s),
+                    lambda: client.request(method, {"as": self.owner, **fields}, limit_s),
                     self._on_wait,
                 )
         finally:

@@ -69,8 +69,8 @@ class Robot(ControllerClient):
         the estimate begins there. Raises RequestError (INVALID_PARAMS) if the machine does not close near
         them at the measured positions, (WRONG_STATE) while it is enabled.
         """
-        given = None if positions is None else dict(positions)
-        return self._effect("confirm_branch", positions=given, at_tick=at_tick)
+        pose = None if positions is None else dict(positions)
+        return self._effect("confirm_branch", positions=pose, at_tick=at_tick)
 
     def disable(self, *, at_tick: int | None = None) -> RequestEffect:
         """Stop where something moves, then brake."""
@@ -327,8 +327,8 @@ class Robot(ControllerClient):
         bandwidth_rad_s: ω; damping_ratio: ζ; None keeps the present one. at_tick: when it takes effect, None:
         at once. Raises RequestError.
         """
-        given = {"bandwidth_rad_s": bandwidth_rad_s, "damping_ratio": damping_ratio, "at_tick": at_tick}
-        return self._effect("set_gain", **given)
+        gains = {"bandwidth_rad_s": bandwidth_rad_s, "damping_ratio": damping_ratio, "at_tick": at_tick}
+        return self._effect("set_gain", **gains)
 
     def payload(
         self,
@@ -359,9 +359,9 @@ def _method(method: str, request: Request) -> Callable[..., Any]:
     ]
     signature = inspect.Signature([inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY), *parameters])
 
-    def ask(self: Robot, /, **given: Any) -> Any:
-        signature.bind(self, **given)
-        return self.request(method, **given)
+    def ask(self: Robot, /, **params: Any) -> Any:
+        signature.bind(self, **params)
+        return self.request(method, **params)
 
     ask.__name__, ask.__doc__ = method, f"{request.about[0].upper()}{request.about[1:]}."
     ask.__signature__ = signature  # type: ignore[attr-defined]
@@ -375,9 +375,9 @@ for _name, _request in REQUESTS.items():
 
 def _shares(conflict: Any, rest: str, metric: Any, rows: Any, prefer: Any) -> dict[str, Any]:
     """Return those of the parameters that are not the default."""
-    given = {"conflict": conflict, "rest": rest, "metric": metric, "rows": rows, "prefer": prefer}
+    params = {"conflict": conflict, "rest": rest, "metric": metric, "rows": rows, "prefer": prefer}
     default = {"conflict": "refuse", "rest": "hold", "metric": "mass", "rows": None, "prefer": None}
-    return {name: value for name, value in given.items() if value != default[name]}
+    return {name: value for name, value in params.items() if value != default[name]}
 
 
 def _plain(trajectory: Trajectory | Mapping[str, Any]) -> dict[str, Any]:
