@@ -12,6 +12,7 @@ __all__ = ["DEMOS", "demo_named"]
 
 DEMOS = {
     "scara": "A SCARA arm follows a helix",
+    "scara_free_wrist": "A SCARA follows x and y, its wrist free and kept far from a limit",
     "five_bar": "A planar parallel robot follows circles with its tool",
     "delta": "A delta robot picks and places",
     "platform_3rrs": "A platform on three legs tilts, yaws and heaves",

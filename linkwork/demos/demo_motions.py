@@ -52,6 +52,14 @@ def _scara(seconds: float, speed: float) -> list[DemoStep]:
     return _tour("helix", helix(seconds, speed), _measured("x y z angle", seconds, HELIX_RAMP_S), 1.0)
 
 
+def _scara_free_wrist(seconds: float, speed: float) -> list[DemoStep]:
+    """From a pose near the wrist's limit of 6.28 rad: x and y alone, the wrist tends to the middle."""
+    path = circle((0.0, 0.35, 0.0), 0.05, HELIX_RATE_RAD_S * speed, seconds, HELIX_RAMP_S, of="xy")
+    free = {"rest": "damp", "prefer": {"posture": {"wrist": 0.0}}}
+    there = [move("to the start", begin(path)), move("the wrist to its limit", {"wrist": 6.1}, speed=0.5)]
+    return [*there, follow("circle", path | free, _measured("x y", seconds, HELIX_RAMP_S)), home()]
+
+
 def _five_bar(seconds: float, speed: float) -> list[DemoStep]:
     path = circle((0.0, 0.33, 0.0), 0.06, 2.0 * pi * 1.5 * speed, seconds, 0.5, of="xy")
     return _tour("circles", path, _measured("x y", seconds))
@@ -192,6 +200,9 @@ MOTIONS = {
     "scara": Demo(
         "scara", "A SCARA follows a helix", 5.0, _scara, (tool_figures, tracking_figures),
         DemoPicture(tool_caption),
+    ),
+    "scara_free_wrist": Demo(
+        "scara", "A SCARA follows x and y, its wrist free and kept far from a limit", 5.0, _scara_free_wrist
     ),
     "five_bar": Demo(
         "five_bar", "A five-bar draws circles, driven and measured at two joints", 4.0, _five_bar, truth=True

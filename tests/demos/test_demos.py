@@ -78,6 +78,16 @@ def test_the_crank_passes_branch_poses_and_the_slider_moves_as_a_sine() -> None:
         assert np.count_nonzero(passed) == 2, "odd multiples of a right angle"
 
 
+def test_a_free_wrist_leaves_its_limit_while_x_and_y_are_followed() -> None:
+    machine = load("scara")
+    recording = perform(demo_named("scara_free_wrist"), machine, 4.0)
+    tracking = recording.parts[0].tracking
+    wrist = recording.ticks.table["q"][tracking.rows, machine.mechanism.joint_names.index("wrist")]
+    assert wrist[0] == pytest.approx(6.1, abs=1e-3)
+    assert abs(wrist[-1]) < 0.1 < machine.joints[2].position[1] - wrist.max()
+    assert tracking_figures(recording)["tracking_error_max"] < 1e-7
+
+
 WITHOUT_TRAJECTORY = ("pick_and_place",)
 """Demos that move from rest to rest alone."""
 
