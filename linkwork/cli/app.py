@@ -163,7 +163,7 @@ import robot.urdf --out robot.yaml; convert delta --to mjcf --out delta.xml; mod
 excite five_bar --out motion.yaml --seconds 20; excite delta --for friction --after run.mcap
 model five_bar --identifiable; validate five_bar run.mcap
 identify five_bar run.mcap --validate other.mcap --out five_bar.identified.yaml
-identify delta drives.csv --json
+identify delta drives.csv --json; identify scara before.mcap after.mcap --payload tool
 calibrate five_bar points.csv --out five_bar.calibrated.yaml
 calibrate five_bar --plan 20 --kind distance --out points.csv
 symbolic scara --show inertia; codegen scara --out generated; simulate scara --duration 1 --plot motion.png

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from itertools import groupby
 from pathlib import Path
@@ -20,6 +21,7 @@ from linkwork.identification.identification import (
 from linkwork.identification.log_motion import read_motion
 from linkwork.identification.machine_update import updated_file
 from linkwork.identification.measured_motion import MeasuredMotion, RefusedData
+from linkwork.identification.payload import weigh
 from linkwork.machine import Machine, load
 from linkwork.recordings.recording import NoRecording
 from linkwork.terminal.failures import DONE, GOAL_FAILED, REFUSED, Misuse
@@ -39,7 +41,35 @@ def identify_machine(options: IdentifyOptions) -> int:
         raise Misuse("give one recording at least")
     if options.out is not None and options.out.exists() and not options.overwrite:
         raise Misuse(f"{options.out} exists; choose another with --out, or give --overwrite")
-    return answered(lambda: _identify(machine, options), as_json=options.as_json)
+    if options.payload is None:
+        return answered(lambda: _identify(machine, options), as_json=options.as_json)
+    points = [each.name for each in machine.mechanism.points]
+    if options.payload not in points:
+        raise Misuse(
+            f"{machine.name} has no point {options.payload}; its points: {', '.join(points) or 'none'}"
+        )
+    if len(options.files) != 2 or options.out is not None or options.validate is not None:
+        raise Misuse(
+            "--payload needs two recordings, before and after gripping, and neither --out nor --validate"
+        )
+    return answered(lambda: _weigh(machine, options, str(options.payload)), as_json=options.as_json)
+
+
+def _weigh(machine: Machine, options: IdentifyOptions, point: str) -> int:
+    before, after = (read_recording(file, machine) for file in options.files)
+    with goal_bar(console, "equations") as bar:
+        found = weigh(machine, before, after, point, cutoff_hz=options.cutoff, progress=bar)
+    if options.as_json:
+        emit({"machine": machine.name, "payload": found.plain()})
+        return DONE
+    say(f"{point}: {found.mass_kg:.5g} ± {found.mass_sigma_kg:.2g} kg")
+    centre = []
+    for axis, value, sigma in zip("xyz", found.com_m.tolist(), found.com_sigma_m.tolist(), strict=True):
+        seen = math.isfinite(value)
+        say(f"mass centre {axis}: {value:.4g} ± {sigma:.2g} m" if seen else f"mass centre {axis}: not shown")
+        centre.append(f"{value:.4g}" if seen else "0")
+    say(f"linkwork payload {point} {found.mass_kg:.5g} --com {' '.join(centre)}")
+    return DONE
 
 
 def validate_machine(options: ValidateOptions) -> int:

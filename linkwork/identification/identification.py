@@ -32,7 +32,7 @@ _LEAST_MOTION = 0.02
 """Least motion of a joint, in scaled coordinates."""
 _UNPHYSICAL = 10.0
 """Squared deviations per base parameter with which bodies may miss the estimate."""
-_UNEXPLAINED = 0.03
+UNEXPLAINED = 0.03
 """Share of the efforts' power that a model leaves at most."""
 
 Progress = Callable[[float], None]
@@ -313,7 +313,7 @@ def _identified(
 def _doubt(physical: PhysicalFit, fits: Sequence[Fit]) -> float:
     """Return how far a fit is from one that can be right: above 1 it is not."""
     worst = max(each.unexplained for each in fits)
-    return max(worst**2 / _UNEXPLAINED, physical.misfit / _UNPHYSICAL)
+    return max(worst**2 / UNEXPLAINED, physical.misfit / _UNPHYSICAL)
 
 
 def _refuse_mixups(
@@ -392,7 +392,7 @@ def _model_error(missing: Sequence[MissingTerm], physical: PhysicalFit, fits: Se
     worst = max(fits, key=lambda each: each.unexplained)
     if kinds:
         return kinds[0]
-    if worst.unexplained**2 > _UNEXPLAINED:
+    if worst.unexplained**2 > UNEXPLAINED:
         return f"{100.0 * worst.unexplained:.0f} % of the effort of {worst.joint} is not explained"
     if physical.misfit > _UNPHYSICAL:
         return "no bodies with positive masses and the size of the machine's explain the efforts"

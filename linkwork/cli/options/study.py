@@ -206,6 +206,9 @@ class IdentifyOptions(JsonOptions):
     files: tuple[Path, ...] = argument(
         "RECORDING...", "Recordings, or CSV files with time_s, q/NAME_rad, effort/NAME_N_m."
     )
+    payload: str | None = option(
+        "Weigh the part at this point: two recordings, before and after gripping it.", "POINT"
+    )
     validate: Path | None = option("A recording that is predicted, and not used.", "RECORDING")
     out: Path | None = option("Machine file to write. Default: none.", "FILE.yaml")
     overwrite: bool = flag("Replace an existing file.")

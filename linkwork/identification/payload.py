@@ -1,0 +1,155 @@
+"""The mass and mass centre of a gripped part, from a motion before and one after gripping it.
+
+Both recordings share the machine's base parameters; the rows of the second one have the part's ten inertial
+parameters too, as columns of the body that carries it. What the motors do not show of them stays at a wide
+prior.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from linkwork.arrays import Floats
+from linkwork.identification.base_estimate import estimate
+from linkwork.identification.base_parameters import base_parameters_of
+from linkwork.identification.filtered_equations import joined
+from linkwork.identification.identification import (
+    NOISE_MODEL,
+    UNEXPLAINED,
+    equations_for,
+    fits_of,
+    identified_parameters,
+    prepared,
+)
+from linkwork.identification.measured_motion import MeasuredMotion, RefusedData
+from linkwork.identification.regressor import PER_BODY
+from linkwork.machine import Machine
+from linkwork.multibody.coordinate_scales import reach_m
+
+_USEFUL = 0.1
+"""Deviation of a mass, as a share of it, above which it is of no use."""
+_SMALLEST = 0.02
+"""Smallest mass to be expected, as a share of that of all bodies."""
+_CENTRE = 0.1
+"""Deviation of a mass centre, as a share of the machine's usual length, above which it is unknown."""
+
+
+@dataclass(frozen=True, eq=False)
+class WeighedPayload:
+    """A part at a point: mass (kg) and mass centre (m, in the point's axes) with standard deviations.
+
+    com_m, com_sigma_m: NaN along axes that the motions do not show.
+    """
+
+    point: str
+    mass_kg: float
+    mass_sigma_kg: float
+    com_m: Floats
+    com_sigma_m: Floats
+
+    def plain(self) -> dict[str, Any]:
+        """Return the content as plain data, SI units; null for what is not known."""
+        known = np.isfinite(self.com_m).tolist()
+        return {
+            "point": self.point,
+            "mass_kg": self.mass_kg,
+            "mass_sigma_kg": self.mass_sigma_kg,
+            "com_m": [
+                value if seen else None for value, seen in zip(self.com_m.tolist(), known, strict=True)
+            ],
+            "com_sigma_m": [
+                value if seen else None for value, seen in zip(self.com_sigma_m.tolist(), known, strict=True)
+            ],
+        }
+
+
+def weigh(
+    machine: Machine, before: MeasuredMotion, after: MeasuredMotion, point: str, *,
+    cutoff_hz: float | None = None, progress: Callable[[float], None] = lambda _: None,
+) -> WeighedPayload:  # fmt: skip
+    """Return mass and mass centre of what the machine carries at a point in `after`, and not in `before`.
+
+    Raises KeyError for an unknown point, RefusedData where the data or the motors do not show the mass.
+    """
+    mechanism = machine.mechanism
+    place = mechanism.point_index(point)
+    body = next(
+        (k for k, each in enumerate(mechanism.bodies) if each.name == mechanism.points[place].body), -1
+    )
+    if body < 0:
+        raise RefusedData("fixed", f"{point} does not move with a body of {machine.name}")
+    for motion in (before, after):
+        prepared(machine, motion)
+    columns = identified_parameters(machine)
+    base = base_parameters_of(machine, mechanism, columns)
+    places = {each.name: k for k, each in enumerate(base.parameters)}
+    kept = [places[each.first.name] for each in base.combinations]
+    own = [columns.index(PER_BODY * body + k) for k in range(PER_BODY)]
+    parts = [
+        equations_for(
+            machine, [motion], columns, cutoff_hz=cutoff_hz, extra=False,
+            progress=lambda share, k=k: progress(0.5 * (k + share)),  # type: ignore[misc]
+        )
+        for k, motion in enumerate((before, after))
+    ]  # fmt: skip
+    both = joined(
+        [
+            replace(each, matrix=np.hstack([each.matrix, factor * each.matrix[:, own]]))
+            for each, factor in zip(parts, (0.0, 1.0), strict=True)
+        ]
+    )
+    found = estimate(both, [*kept, *range(len(columns), len(columns) + PER_BODY)])
+    worst = max(fits_of(both, found.measured, found.residual), key=lambda each: each.unexplained)
+    if worst.unexplained**2 > UNEXPLAINED:
+        raise RefusedData(
+            "model",
+            f"{100.0 * worst.unexplained:.0f} % of the effort of {worst.joint} are not explained by one "
+            f"machine with and without a part at {point}: was anything else changed between the recordings?",
+        )
+    return _judged(machine, place, *_with_prior(machine, found.values, found.information / NOISE_MODEL))
+
+
+def _with_prior(machine: Machine, values: Floats, information: Floats) -> tuple[Floats, Floats]:
+    """Return the part's parameters (10) and their covariance, with a wide prior around none."""
+    mechanism = machine.mechanism
+    mass, length = sum(each.mass_kg for each in mechanism.bodies), reach_m(mechanism)
+    wide = mass * np.array([1.0, *[length] * 3, *[length**2] * 6])
+    certain = information.T @ information
+    prior = np.zeros(len(values))
+    prior[-PER_BODY:] = 1.0 / wide**2
+    size = np.sqrt(np.maximum(np.diag(certain) + prior, 1e-300))
+    whole = (certain + np.diag(prior)) / size / size[:, None]
+    inverse = np.linalg.pinv(whole, rcond=1e-14, hermitian=True) / size / size[:, None]
+    return (inverse @ (certain @ values))[-PER_BODY:], inverse[-PER_BODY:, -PER_BODY:]
+
+
+def _judged(machine: Machine, place: int, values: Floats, covariance: Floats) -> WeighedPayload:
+    """Return mass and centre, the latter by the errors' propagation. Raises RefusedData."""
+    mechanism, name = machine.mechanism, machine.mechanism.points[place].name
+    mass, sigma = float(values[0]), float(np.sqrt(covariance[0, 0]))
+    whole = sum(each.mass_kg for each in mechanism.bodies)
+    if sigma > _USEFUL * max(abs(mass), _SMALLEST * whole):
+        raise RefusedData(
+            "not seen",
+            f"these motions show the mass at {name} to within ± {sigma:.2g} kg only, beside {mass:.3g} kg: "
+            "too little to be of use. Move faster, or through poses in which gravity acts on the motors "
+            "(`linkwork excite --for payload`)",
+        )
+    if mass < -3.0 * sigma:
+        raise RefusedData(
+            "negative", f"the machine is {-mass:.3g} ± {sigma:.2g} kg lighter afterwards: swap the recordings"
+        )
+    unknown = np.full(3, np.nan)
+    if mass < 3.0 * sigma:
+        return WeighedPayload(name, mass, sigma, unknown, unknown)
+    axes = mechanism.model.point_axes.reshape(-1, 3, 3)[place].T
+    centre = values[1:4] / mass
+    slopes = axes.T @ np.hstack([-centre[:, None], np.eye(3)]) / mass
+    spread = np.sqrt(np.maximum(np.diag(slopes @ covariance[:4, :4] @ slopes.T), 0.0))
+    com = axes.T @ (centre - mechanism.model.point_at[place])
+    seen = spread < _CENTRE * reach_m(mechanism)
+    return WeighedPayload(name, mass, sigma, np.where(seen, com, unknown), np.where(seen, spread, unknown))
