@@ -17,6 +17,7 @@ from linkwork.rig.collecting import Collected
 from linkwork.rig.rig_tests import RigTests, run_all
 from linkwork.rig.running import Done, RigRun, run_tests
 from linkwork.terminal.failures import Misuse
+from tests.waiting import wait_for
 
 CONFTEST = """
 import pytest
@@ -101,9 +102,15 @@ def test_ctrl_c_ends_the_test_under_way_and_keeps_what_was_done(tests: Path) -> 
 
 
 def test_ctrl_c_while_verdicts_are_shown_loses_none_of_them(tests: Path) -> None:
+    written = tests.parent / "out" / "collected.jsonl"
+
+    def begun() -> bool:
+        return any('"begin"' in line and "test_waits" in line for line in written.read_text().splitlines())
+
     def press(so_far: Collected) -> None:
-        if so_far.tests and not pressed:  # what was written together with this verdict is not yet taken in
+        if so_far.tests and not pressed:
             pressed.append(True)
+            wait_for(begun, "the next test, which is not yet taken in")
             raise KeyboardInterrupt
 
     pressed: list[bool] = []

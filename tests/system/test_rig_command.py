@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.system.running import answer, command_line, environment, processes_naming
-from tests.waiting import wait_for
+from tests.waiting import PATIENCE_S, wait_for
 
 TESTS = """
 import threading
@@ -52,7 +52,7 @@ def test_an_interrupt_ends_the_daemons_and_leaves_a_report(folder: Path) -> None
 
             wait_for(waits, "the test that waits")
             run.send_signal(signal.SIGINT)
-            said, complained = run.communicate(timeout=60)
+            said, complained = run.communicate(timeout=PATIENCE_S)
         finally:
             run.kill()
     assert run.returncode == 130, complained

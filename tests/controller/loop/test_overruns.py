@@ -76,7 +76,8 @@ class Periods:
         self, act: Callable[[], None], phase: TickPhase = TickPhase.LAW, *, rest_s: float = 0.0
     ) -> OverrunCause:
         """The cause of a tick that does this in this phase."""
-        time.sleep(rest_s)
+        if rest_s:
+            time.sleep(rest_s)
         self.clock.mark(TickPhase.WAIT)
         act()
         self.clock.mark(TickPhase.LAW)
@@ -85,6 +86,13 @@ class Periods:
         self.clock.clear()
         self.monitor.refresh()
         return found
+
+    def rest(self) -> None:
+        """Leave the processor to others between two ticks: a thread that has slept is preempted late."""
+        time.sleep(0.01)
+        self.clock.mark(TickPhase.WAIT)
+        self.clock.clear()
+        self.monitor.refresh()
 
 
 @pytest.fixture
@@ -103,6 +111,7 @@ def is_named(periods: Periods, cause: OverrunCause, provoke: Callable[[], Overru
     Where the processor was taken from the thread, too, it may be that neither explains enough.
     """
     for _ in range(200):
+        periods.rest()
         found = provoke()
         disturbed = found in CONTENDED or (found is OverrunCause.UNKNOWN and periods.monitor.preemptions > 0)
         if found is cause or not disturbed:
@@ -113,7 +122,7 @@ def is_named(periods: Periods, cause: OverrunCause, provoke: Callable[[], Overru
 def test_page_faults_are_seen(periods: Periods) -> None:
     def touch() -> None:
         begun_ns = time.thread_time_ns()
-        while time.thread_time_ns() < begun_ns + 4 * PERIOD_NS:  # a fast processor needs more pages
+        while time.thread_time_ns() < begun_ns + 3 * PERIOD_NS:  # a fast processor needs more pages
             pages = mmap.mmap(-1, 6 << 20)
             pages.madvise(mmap.MADV_NOHUGEPAGE)
             for at in range(0, len(pages), mmap.PAGESIZE):
