@@ -26,6 +26,10 @@ hunt *args:
 chaos *args:
     {{python}} -m pytest -m chaos -s {{args}}
 
+# Random sessions of the simulated service for an hour: `just explore --resume explored.json` continues
+explore *args:
+    {{python}} -m linkwork explore scara --minutes 60 --seeds 100000 --workers 2 {{args}}
+
 # Format, lint, types, import contracts
 lint:
     .venv/bin/ruff check --fix .

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from linkwork.cli.options.study import ExploreOptions
 from linkwork.explore.auditor import RULES
-from linkwork.explore.exploration import Exploration, explore, shrink
+from linkwork.explore.exploration import Exploration, explore, keep_place, next_seed, shrink
 from linkwork.explore.session_run import Explored, SessionResult, run_session
 from linkwork.explore.workload import ExploredSession, Workload
 from linkwork.terminal.failures import DONE, GOAL_FAILED, Misuse
@@ -29,9 +29,12 @@ def explore_machine(options: ExploreOptions) -> int:
     def show(outcome: SessionResult) -> None:
         if outcome.violations and not options.as_json:
             say(_line(outcome, options.config))
+        if options.resume is not None:
+            keep_place(options.resume, explored, outcome.session.seed)
 
     seconds = None if options.minutes is None else 60.0 * options.minutes
-    seeds = range(options.first, options.first + options.seeds)
+    first = options.first if options.resume is None else _resumed(options.resume, explored, options.first)
+    seeds = range(first, first + options.seeds)
     everything = options.faults == "all"
     found = explore(
         explored,
@@ -40,6 +43,7 @@ def explore_machine(options: ExploreOptions) -> int:
         kills=everything,
         seconds=seconds,
         until_failure=options.until_failure,
+        workers=options.workers,
         progress=show,
     )
     if options.as_json:
@@ -47,6 +51,16 @@ def explore_machine(options: ExploreOptions) -> int:
     else:
         _show(found)
     return GOAL_FAILED if found.failures else DONE
+
+
+def _resumed(file: Path, explored: Explored, first: int) -> int:
+    try:
+        return next_seed(file, explored, first)
+    except (OSError, ValueError) as error:
+        text = (
+            f"{file} says not where to continue ({error}); name a file that `linkwork explore --resume` wrote"
+        )
+        raise Misuse(text) from None
 
 
 def _one(options: ExploreOptions, explored: Explored) -> int:

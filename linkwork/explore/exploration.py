@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import multiprocessing
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from linkwork.controller.exchange.faults import FaultCode
@@ -115,19 +119,79 @@ def explore(
     kills: bool = True,
     seconds: float | None = None,
     until_failure: bool = False,
+    workers: int = 1,
     progress: Progress = lambda _: None,
 ) -> Exploration:
-    """Run the sessions of these seeds, up to a limit of wall time (s) or to the first failure."""
+    """Run the sessions of these seeds, up to a limit of wall time (s) or to the first failure.
+
+    workers: processes that run sessions. The outcomes come in the order of the seeds in any case.
+    """
     found, begun = Exploration(explored), time.monotonic()
     work = Workload(explored.machine, faults=faults, kills=kills)
-    for seed in seeds:
-        outcome = run_session(explored, work.session(seed))
+    for outcome in _outcomes(explored, map(work.session, seeds), workers):
         found.add(outcome)
         found.seconds = time.monotonic() - begun
         progress(outcome)
         if (until_failure and found.failures) or (seconds is not None and found.seconds >= seconds):
             break
     return found
+
+
+def _outcomes(
+    explored: Explored, sessions: Iterator[ExploredSession], workers: int
+) -> Iterator[SessionResult]:
+    """Run sessions, in this process or in several; yield the outcomes in order."""
+    if workers == 1:
+        yield from (run_session(explored, session) for session in sessions)
+        return
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, context, _load, (explored.machine.path,)) as pool:
+        running: deque[Future[SessionResult]] = deque()
+        try:
+            for session in sessions:
+                running.append(pool.submit(_run, session))
+                if len(running) > 2 * workers:
+                    yield running.popleft().result()
+            while running:
+                yield running.popleft().result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+_of_worker: list[Explored] = []
+"""The machine of a process that runs sessions for another one."""
+
+
+def _load(path: str) -> None:
+    _of_worker[:] = [Explored.of(path)]
+
+
+def _run(session: ExploredSession) -> SessionResult:
+    return run_session(_of_worker[0], session)
+
+
+def next_seed(file: Path, explored: Explored, first: int) -> int:
+    """Return the seed at which an exploration continues: `first` where it is of another version or file.
+
+    Raises ValueError where the file holds something else.
+    """
+    if not file.exists():
+        return first
+    content = json.loads(file.read_text())
+    if not isinstance(content, dict) or not isinstance(content.get("next"), int):
+        raise ValueError("it has no number `next`")
+    return int(content["next"]) if content == _place(explored, content["next"]) else first
+
+
+def keep_place(file: Path, explored: Explored, seed: int) -> None:
+    """Write that the sessions up to a seed have run."""
+    beside = file.with_name(file.name + ".new")
+    beside.write_text(json.dumps(_place(explored, seed + 1)) + "\n")
+    beside.replace(file)
+
+
+def _place(explored: Explored, seed: int) -> dict[str, Any]:
+    return {"linkwork": __version__, "config": explored.machine.config_hash, "next": seed}
 
 
 def shrink(

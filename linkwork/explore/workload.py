@@ -354,7 +354,8 @@ class Workload:
         body = random.choice(machine.mechanism.body_names)
         way = {"direction": random.choice(("states", "commands", "both"))}
         by, share = random.choice((1e-4, 0.01, 0.5)), random.choice((0.1, 0.5, 1.0))
-        push = [round(random.uniform(-30.0, 30.0), 2) for _ in range(3)]
+        force = random.choice((30.0, 300.0))
+        push = [round(random.uniform(-force, force), 2) for _ in range(3)]
         choices: dict[str, Sequence[Params]] = {
             "wire": (
                 {"wire": "drop", **way, "probability": share},

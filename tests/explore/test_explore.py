@@ -23,7 +23,7 @@ from linkwork.controller.supervision.pending_orders import PendingOrders
 from linkwork.controller.supervision.state_machine import State
 from linkwork.explore.arguments import Arguments, schema_of
 from linkwork.explore.auditor import RULES
-from linkwork.explore.exploration import explore, shrink
+from linkwork.explore.exploration import explore, keep_place, next_seed, shrink
 from linkwork.explore.held_memory import grown, held_containers
 from linkwork.explore.session_run import Explored, run_session
 from linkwork.explore.simulated_links import DeviceNetwork, SimulatedControllerEnd
@@ -36,6 +36,7 @@ from linkwork.protocol.errors import RequestError
 from linkwork.protocol.request_table import REQUESTS
 from linkwork.protocol.requests import check_params
 from linkwork.timing.statistics import Histogram
+from tests.command import linkwork
 
 ROOT = Path(__file__).parents[2]
 SESSIONS = Path(__file__).parent / "sessions"
@@ -212,6 +213,27 @@ def test_a_planted_defect_is_found_and_its_session_is_shortened(
     assert Step(0.8, "suspend", {"process": "loop"}) in short.steps
     assert len(short.steps) < len(session.steps)
     assert ExploredSession.from_map(json.loads(json.dumps(short.as_map()))).steps == short.steps
+
+
+def test_an_exploration_resumes_where_its_file_says(scara: Explored, tmp_path: Path) -> None:
+    file = tmp_path / "place.json"
+    assert next_seed(file, scara, 5) == 5
+    keep_place(file, scara, 41)
+    assert next_seed(file, scara, 5) == 42
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"config": "another"}))
+    assert next_seed(file, scara, 5) == 5
+    outcome = linkwork("explore", "scara", "--resume", str(ROOT / "README.md"))
+    assert (outcome.returncode, "README.md says not where to continue" in outcome.stderr) == (2, True)
+
+
+@pytest.mark.slow
+def test_workers_have_the_same_outcomes_in_the_same_order(scara: Explored) -> None:
+    seen: dict[int, list[tuple[int, str]]] = {1: [], 2: []}
+    for workers, into in seen.items():
+        put = lambda one, into=into: into.append((one.session.seed, one.digest))  # noqa: E731
+        explore(scara, [2, 4, 6], workers=workers, progress=put)
+    assert seen[1] == seen[2]
+    assert [seed for seed, _ in seen[1]] == [2, 4, 6]
 
 
 def ask(at_s: float, client: str, method: str, **params: object) -> Step:

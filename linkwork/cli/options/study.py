@@ -115,6 +115,8 @@ class ExploreOptions(JsonOptions):
         "Faults of the plant, and killed and suspended processes.", default="all"
     )
     until_failure: bool = flag("End with the first session that fails.")
+    workers: int = option("Number of processes that run sessions.", default=1, least=1)
+    resume: Path | None = option("Continue where this file says, and keep it up to date.", "FILE")
     seed: int | None = option("Run the session of this seed only.", least=0)
     session: Path | None = option("Run the session in this file only.", "FILE")
     shrink: bool = flag("Remove what a failed session does not need to fail.")
