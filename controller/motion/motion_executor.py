@@ -489,8 +489,9 @@ class MotionExecutor:
     def _combine(self, given: Floats) -> None:
         """Give the last coordinates the coefficients (r × coordinates) of a goal's combinations."""
         count, known = given.shape
-        self._combination[:count, :known] = given
         first = len(self._theta) - len(self._combination)
+        self._combination[:count, :known] = given
+        self._combination[:, first:] = np.diag(np.arange(len(self._combination)) < count)
         self._theta[first:] = self._combination[:, :first] @ self._theta[:first]
 
     def _begins_here(self, block: GoalBlock) -> bool:

@@ -183,6 +183,7 @@ class Mechanism(Brief):
             values.pop(whole, None)
         coefficients = np.zeros((many, known + many))
         coefficients[:, :known] = np.reshape(list(rows.values()), (many, known))
+        coefficients[:, known:] = np.diag(coefficients.any(axis=1))
         values["combination"] = coefficients
         for name in ("directions", "coordinate_kind", "coordinate_of"):
             values[name] = np.concatenate([values[name], np.zeros((many, *values[name].shape[1:]))])

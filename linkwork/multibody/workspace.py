@@ -66,7 +66,7 @@ class Model(Struct):
         "n_coordinates, 4",
         "along a direction: it, and its value at the origin; a distance: place, what is taken off",
     ]
-    combination: Annotated[Floats, "n_combinations, n_coordinates", "coefficients"]
+    combination: Annotated[Floats, "n_combinations, n_coordinates", "coefficients; own: 0 while unused"]
     frame_at: Annotated[Floats, "2 * n_constraints, 3", "origins of frames a and b, in link axes"]
     frame_axes: Annotated[Floats, "6 * n_constraints, 3", "their axes"]
     row_offset: Annotated[Floats, "n_rows", "m"]

@@ -134,7 +134,8 @@ def coordinates(m: Model, w: Workspace) -> None:
             w.J[k, m.in_v[i]] = dot(load(w.screw_angular, i), moment) + dot(load(w.screw_linear, i), force)
             i = m.parent[i]
     for i in range(m.n_combinations):
-        _combine(m, w, i)
+        if m.combination[i, m.n_coordinates - m.n_combinations + i] != 0.0:
+            _combine(m, w, i)
 
 
 @part
