@@ -158,7 +158,8 @@ def _say(found: Identification) -> None:
         if members:
             say(f"\n# {title}: {len(members)}")
         for each in members:
-            say(f"{each.base.text} = {_value(each, certain=not found.model_error)}")
+            value = _value(each, certain=not found.model_error)
+            say(f"{each.base.text} = {value}" + (f"; {each.remark}" if each.remark else ""))
     if found.base.unseen:
         say(f"\n# cannot be seen with these motors: {len(found.base.unseen)}")
     for owner, unseen in groupby(found.base.unseen, key=lambda each: each.owner):

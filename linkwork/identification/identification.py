@@ -47,9 +47,21 @@ class FoundParameter:
     deviation: float
     status: Status
 
+    @property
+    def remark(self) -> str:
+        """Remark on a negative value of what cannot be negative, or ""."""
+        impossible = self.base.first.kind in ("viscous", "coulomb", "armature") and not self.base.others
+        if not impossible or self.value >= 0.0 or self.status == "not excited":
+            return ""
+        sigmas = -self.value / max(self.deviation, 1e-300)
+        if sigmas <= 3.0:
+            return f"negative by {sigmas:.1f} standard deviations: taken as 0"
+        return f"negative by {sigmas:.1f} standard deviations, as it cannot be: doubt this value; taken as 0"
+
     def plain(self) -> dict[str, Any]:
         """Return the content as plain data, SI units."""
         return {
+            "remark": self.remark or None,
             "parameter": self.base.first.name,
             "plus": {parameter.name: factor for parameter, factor in self.base.others},
             "text": self.base.text,

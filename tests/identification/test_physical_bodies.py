@@ -18,7 +18,8 @@ from benchmarks.identify_campaign import (
 )
 from linkwork.identification.base_estimate import estimate
 from linkwork.identification.base_parameters import structural_base_parameters
-from linkwork.identification.identification import equations_for, identified_parameters
+from linkwork.identification.identification import equations_for, identified_parameters, identify
+from linkwork.identification.machine_update import updated_file
 from linkwork.identification.physical_bodies import body_size, physical_fit, pseudo_inertia
 from linkwork.identification.regressor import Regressor
 from linkwork.machine import load
@@ -113,3 +114,19 @@ def test_rows_that_share_a_motors_noise_are_made_independent():
     left, right = white[: sizes[0]], white[sizes[0] :]
     both = min(sizes)
     assert abs(np.corrcoef(left[-both:], right[-both:])[0, 1]) < 0.2
+
+
+def test_negative_friction_is_named_and_not_written():
+    machine, rng = load("five_bar"), np.random.default_rng(1)
+    motion = true_motion(machine, rng, seconds=5.0)
+
+    def pushing(_: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return np.array([0.0, 0.0, -0.02 * v[2], 0.0])
+
+    run = recorded(machine, motion, needed_efforts(machine, machine.mechanism, motion, pushing), rng)
+    found = identify(machine, [run])
+    named = {each.base.first.name: each for each in found.found}
+    assert named["left_elbow.viscous"].value < -0.01
+    assert "cannot be" in named["left_elbow.viscous"].remark
+    assert all(not each.remark for each in found.found if each.value >= 0.0)
+    assert "viscous_N_m_s: -" not in updated_file(found)
