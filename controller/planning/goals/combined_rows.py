@@ -23,7 +23,8 @@ Where = tuple[str | int, ...]
 def with_rows(params: object, machine: Machine, start: Start) -> tuple[Machine, Start]:
     """Return machine and start with the combinations that a request names behind the other coordinates.
 
-    Raises RequestError (INVALID_COORDINATES) for one that is none.
+    Raises RequestError: INVALID_COORDINATES for one that is none, INVALID_GOAL beside forces or a
+    moving frame.
     """
     given, where = _given(params)
     if given is None or not given.rows:
@@ -31,6 +32,12 @@ def with_rows(params: object, machine: Machine, start: Start) -> tuple[Machine, 
     if isinstance(params, AppendParams):
         text = "a goal with `rows` is not appended: send it after the goal before has ended"
         raise RequestError(ResultCode.INVALID_GOAL, text, where)
+    if isinstance(given, Trajectory):
+        framed = any(point.frame is not None for point in given.points or ())
+        if given.force or framed:
+            beside = "force" if given.force else "in"
+            text = f"a goal with `{beside}` has no `rows`: name the machine's own coordinates"
+            raise RequestError(ResultCode.INVALID_GOAL, text, where)
     read = {name: _read(machine, name, row, (*where, name)) for name, row in given.rows.items()}
     rows = {name: row for name, (row, _) in read.items()}
     combined = machine.combining(rows, [is_angle for _, is_angle in read.values()])

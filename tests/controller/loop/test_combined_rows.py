@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -145,3 +146,23 @@ def test_a_goal_of_a_combination_does_not_take_over_in_motion():
     rig.run(0.2)
     with pytest.raises(RequestError, match="begins at rest"):
         planned.plan("move", 0.1, target={"row": 0.0}, rows={"row": row})
+
+
+def test_a_goal_with_forces_has_no_combinations():
+    machine = load("scara_polish")
+    start = Start.at_pose(machine, machine.initial_q)
+    points = [{"time_from_start_s": 1.0, "positions": [0.0, 0.3, 0.0]}]
+    asked = {"coordinates": ["row", "y", "angle"], "points": points, "force": {"table": 20.0}}
+    with pytest.raises(RequestError, match="a goal with `force` has no `rows`"):
+        plan("send", {"trajectory": asked | {"rows": {"row": {"x": 1.0}}}}, machine, start)
+
+
+def test_a_goal_in_a_moving_frame_has_no_combinations():
+    machine = load("delta_gripper")
+    start = replace(Start.at_pose(machine, machine.initial_q), inputs=tuple(0.0 for _ in machine.inputs))
+    frame = machine.frames[0].name
+    points = [{"time_from_start_s": 1.0, "positions": [0.0], "in": frame}]
+    points.append({"time_from_start_s": 2.0, "positions": [0.0]})
+    asked = {"coordinates": ["row"], "points": points, "rows": {"row": {"x": 1.0, "y": 1.0}}}
+    with pytest.raises(RequestError, match="a goal with `in` has no `rows`"):
+        plan("send", {"trajectory": asked}, machine, start)
