@@ -87,7 +87,7 @@ def run(mutant: Mutant, copy: Path, machine: str, seeds: int, minutes: float) ->
         raise SystemExit(f"{mutant.name}: {mutant.file} has this text {sound.count(mutant.text)} times")
     path.write_text(sound.replace(mutant.text, mutant.instead), "utf-8")
     words = [sys.executable, "-m", "linkwork", "explore", machine, "--json", "--until-failure"]
-    words += ["--seeds", str(seeds), "--minutes", str(minutes)]
+    words += ["--workers", "2", "--seeds", str(seeds), "--minutes", str(minutes)]
     begun = time.monotonic()
     try:
         environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}

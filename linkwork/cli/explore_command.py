@@ -81,7 +81,7 @@ def _one(options: ExploreOptions, explored: Explored) -> int:
         session = shrink(session, fails, lambda now: say(f"{len(now.steps)} steps left"))
         outcome = run_session(explored, session)
     if options.out is not None:
-        options.out.write_text(json.dumps(session.as_map(), indent=1) + "\n")
+        options.out.write_text(_kept(session, options))
     found = Exploration(explored)
     found.add(outcome)
     if options.as_json:
@@ -91,6 +91,32 @@ def _one(options: ExploreOptions, explored: Explored) -> int:
     else:
         say(f"{outcome.ticks} ticks, all rules hold; digest {outcome.digest}")
     return GOAL_FAILED if outcome.violations else DONE
+
+
+_TEST = '''"""A session that `linkwork explore` has found: it must break no rule."""
+
+import json
+
+from linkwork.explore.session_run import Explored, run_session
+from linkwork.explore.workload import ExploredSession
+
+SESSION = json.loads(r"""
+{session}
+""")
+
+
+def test_the_session_of_seed_{seed}_breaks_no_rule() -> None:
+    found = run_session(Explored.of({config!r}), ExploredSession.from_map(SESSION))
+    assert found.violations == ()
+'''
+
+
+def _kept(session: ExploredSession, options: ExploreOptions) -> str:
+    """Return a session as a file: JSON, or a test where the file's name says that it is Python."""
+    text = json.dumps(session.as_map(), indent=1)
+    if options.out is not None and options.out.suffix == ".py":
+        return _TEST.format(session=text, seed=session.seed, config=options.config)
+    return text + "\n"
 
 
 def _read(path: Path) -> ExploredSession:

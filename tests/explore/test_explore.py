@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -224,6 +225,17 @@ def test_an_exploration_resumes_where_its_file_says(scara: Explored, tmp_path: P
     assert next_seed(file, scara, 5) == 5
     outcome = linkwork("explore", "scara", "--resume", str(ROOT / "README.md"))
     assert (outcome.returncode, "README.md says not where to continue" in outcome.stderr) == (2, True)
+
+
+def test_a_session_is_written_as_a_test_that_runs(tmp_path: Path) -> None:
+    session, file = tmp_path / "session.json", tmp_path / "test_session.py"
+    session.write_text(json.dumps(ExploredSession(7, (Step(0.2, "ask", ENABLE),), (), 0.3).as_map()))
+    ran = linkwork("explore", "scara", "--session", str(session), "--out", str(file))
+    assert ran.returncode == 0, ran.stderr
+    names: dict[str, Any] = {}
+    exec(compile(file.read_text(), file, "exec"), names)
+    names["test_the_session_of_seed_7_breaks_no_rule"]()
+    assert names["SESSION"]["steps"][0]["at_s"] == 0.2
 
 
 @pytest.mark.slow
