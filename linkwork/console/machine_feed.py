@@ -317,15 +317,19 @@ class MachineFeed:
 
 
 def flat(sample: Mapping[str, Any]) -> tuple[list[str], Floats]:
-    """Return the names (`q/shoulder`, `path_s`) and values (n) of all numbers of a telemetry map."""
+    """Return the names (`q/shoulder`, `path_s`) and values (n) of all numbers of a telemetry map.
+
+    Without a plant, values by joint, coordinate, motor or sensor are not numbers: those of the map are old.
+    """
     names: list[str] = []
     values: list[float] = []
+    known = bool(sample.get("connected", 1))
     for key, value in sample.items():
         if isinstance(value, Mapping):
             for name, each in value.items():
                 if isinstance(each, (int, float)):
                     names.append(f"{key}/{name}")
-                    values.append(each)
+                    values.append(each if known else math.nan)
         elif isinstance(value, (int, float)) and key != "timestamp":
             names.append(key)
             values.append(value)

@@ -158,9 +158,10 @@ export const plotBase = {
       this.reading = null;
       const { picture } = link;
       if (this.paused || !picture || !this.inSight) return;
-      this.readings = Object.fromEntries(
-        this.shown.map((name) => [name, `${number(picture.values[channel(name)] * shownIn(name)[0])} ${shownIn(name)[1]}`]),
-      );
+      const gone = picture.values[channel("connected")] === 0;
+      const read = (name, found) =>
+        gone && Number.isNaN(found) ? "plant gone" : `${number(found * shownIn(name)[0])} ${shownIn(name)[1]}`;
+      this.readings = Object.fromEntries(this.shown.map((name) => [name, read(name, picture.values[channel(name)])]));
     },
     restyle() {
       const { ink, splitLine, axisLabel, faint } = axes(this.dark);
