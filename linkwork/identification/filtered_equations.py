@@ -25,6 +25,8 @@ _ABOVE_MOTION = 30.0
 """Cut-off of the filter in units of the highest frequency of the motion: friction at reversals is fast."""
 _POWER = 0.99
 """Share of the power of the velocities up to the highest frequency of the motion."""
+_MOVING = 0.1
+"""Least motion of a part without gaps, as a share of the largest part's, that says how fast the motion is."""
 _CHUNK = 1000
 _TAPS_PER_CUT = 3.0
 """Half length of the low-pass filter, in periods of its cut-off frequency."""
@@ -82,6 +84,18 @@ def highest_frequency(positions: Floats, period_s: float) -> float:
     return float(frequency[int(np.searchsorted(share, _POWER))])
 
 
+def _moving(motion: UniformMotion) -> list[Floats]:
+    """Return the positions (n × k each) of the parts without gaps in which the joints really move.
+
+    At rest there is noise of encoders alone, whose frequencies are high.
+    """
+    parts = [motion.positions[first:end] for first, end in motion.segments if end - first > 20]
+    sizes = [float(np.ptp(part, axis=0).max()) for part in parts]
+    return [
+        part for part, size in zip(parts, sizes, strict=True) if size > _MOVING * max(sizes) and size > 0.0
+    ]
+
+
 def filters_for(period_s: float, excited_hz: float, cutoff_hz: float | None) -> Filters:
     """Return the filters for a motion up to a frequency; cutoff_hz: of the low-pass (None: by it)."""
     rate = 1.0 / period_s
@@ -120,7 +134,7 @@ def equations_of(
     pose (nq) in the machine's assembly mode. Raises RefusedData where nothing is left.
     """
     mechanism, period = machine.mechanism, motion.period_s
-    excited = max(highest_frequency(motion.positions[a:b], period) for a, b in motion.segments if b - a > 20)
+    excited = max((highest_frequency(part, period) for part in _moving(motion)), default=0.0)
     filters = filters_for(period, excited, cutoff_hz)
     regressor, poses = Regressor(mechanism), ClosedPoses(mechanism, start, joints)
     motors = np.array([motor.index for motor in machine.motors])

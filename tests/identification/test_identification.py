@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 
 from linkwork.identification.csv_motion import read_csv_motion
-from linkwork.identification.identification import identify, predict
+from linkwork.identification.identification import (
+    equations_for,
+    identified_parameters,
+    identify,
+    predict,
+)
 from linkwork.identification.measured_motion import MeasuredMotion, RefusedData
 from linkwork.identification.regressor import Regressor
 from linkwork.machine import load
@@ -223,3 +228,18 @@ def test_gaps_and_jitter_are_named_and_harmless(five_bar, truth, run):
 def test_a_recording_of_other_joints_is_refused(run):
     with pytest.raises(RefusedData, match="do not determine the pose"):
         identify(load("five_bar"), [replace(run, positions={"left": run.positions["left"]})])
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-5])
+def test_rest_before_a_gap_does_not_count_as_motion(five_bar, run, noise: float):
+    rng, period = np.random.default_rng(0), run.time_s[1] - run.time_s[0]
+    times = run.time_s[0] - 1.0 - period * np.arange(100, 0, -1)
+    resting = {
+        name: np.concatenate([values[0] + noise * rng.normal(size=100), values])
+        for name, values in run.positions.items()
+    }
+    efforts = {name: np.concatenate([values[:1].repeat(100), values]) for name, values in run.efforts.items()}
+    longer = replace(run, time_s=np.concatenate([times, run.time_s]), positions=resting, efforts=efforts)
+    columns = identified_parameters(five_bar)
+    alone, both = (equations_for(five_bar, [each], columns, extra=False) for each in (run, longer))
+    assert both.excited_hz == pytest.approx(alone.excited_hz)
