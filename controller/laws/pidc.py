@@ -19,7 +19,7 @@ from typing import Annotated
 import numpy as np
 
 from linkwork.arrays import Flags, Floats, Integers
-from linkwork.controller.actuation.motor_allocation import drive
+from linkwork.controller.actuation.motor_allocation import SHARE, drive
 from linkwork.controller.exchange.goal_task_part import HOLD, TaskPart
 from linkwork.controller.laws.feedback import PositionFeedback, wanted_acceleration
 from linkwork.controller.laws.free_motion import free_reference
@@ -137,29 +137,6 @@ def inverse_dynamics(
     u, coast = block(room, 0, 1, nv)[0], block(room, nv, 1, nv)[0]
     task, scratch = block(room, 2 * nv, 1, k)[0], block(room, 2 * nv + k, 1, 2 * nv * nv + nv)[0]
     take_rows(rows, free)
-    for i in range(k):
-        task[i] = -w.Jdv[rows.index[i]]
-    want(rows, task)
-    left = follow_levels(t, free)
-    if left > 0:
-        if rest == HOLD:
-            return 0.0
-        free_reference(
-            m,
-            w,
-            t,
-            free,
-            rest,
-            metric,
-            damping,
-            given.motor,
-            given.weight,
-            given.full,
-            given.posture,
-            scratch,
-        )
-        settle(t, free, left)
-    along(rows, free, coast)
     wanted_acceleration(
         w.theta, w.J, w.Jdv, w.v, wraps, rows.index,
         theta, velocity, acceleration, omega, zeta, task,
@@ -167,12 +144,26 @@ def inverse_dynamics(
     want(rows, task)
     left = follow_levels(t, free)
     if left > 0:
+        if rest == HOLD:
+            return 0.0
+        free_reference(
+            m, w, t, free, rest, metric, damping, given.motor, given.weight, given.full, given.posture,
+            scratch,
+        )  # fmt: skip
         settle(t, free, left)
     along(rows, free, u)
-    drive(
-        m, w, given.motor, given.most, given.weight, given.preload,
-        u, coast, given.scratch, force, given.told,
-    )  # fmt: skip
+    drive(m, w, given.motor, given.most, given.weight, given.preload, u, u, given.scratch, force, given.told)
+    if given.told[SHARE] != 1.0:  # a motor's limit: what is beyond it is taken off u, not off coasting
+        for i in range(k):
+            task[i] = -w.Jdv[rows.index[i]]
+        want(rows, task)
+        if follow_levels(t, free) > 0:
+            settle(t, free, left)
+        along(rows, free, coast)
+        drive(
+            m, w, given.motor, given.most, given.weight, given.preload,
+            u, coast, given.scratch, force, given.told,
+        )  # fmt: skip
     return smallest_of(t)
 
 
