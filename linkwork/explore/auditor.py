@@ -71,6 +71,8 @@ UNLEASED_NS: Final = 60_000_000
 """Longest time from the end of a lease, or of the gateway, to the begin of the stop."""
 CAUSE_NS: Final = 13_000_000_000
 """Longest time from a request to the transition that it causes."""
+ANSWERED_NS: Final = 150_000_000
+"""Longest time from an answer to the check of the record with the transition."""
 JOG_NS: Final = 2_000_000_000
 """Longest time from the last request of a jog to rest."""
 KEPT_BATCHES: Final = 8
@@ -192,6 +194,9 @@ class Auditor:
             self.fail("answer", f"request {message.msgid} of {client.decode()} was answered {what}")
             return
         self._answered.add(key)
+        alike = any(one.method == question.method for one in self._questions.values())
+        if not alike and self.checks.asked_until_ns.get(question.method, 0) < FAR_NS:
+            self.checks.asked_until_ns[question.method] = self.world.simulation.now_ns + ANSWERED_NS
         self._judge(question, message)
 
     def _judge(self, question: Question, message: Response) -> None:
