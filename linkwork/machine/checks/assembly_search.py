@@ -32,7 +32,7 @@ from linkwork.multibody.tree.rotations import move_by
 FRUITLESS = 100
 """Starts in succession without a new mode, after which the search ends."""
 _ITERATIONS = 60
-_CLOSED, _EXACT = 1e-7, 1e-9
+_CLOSED, _EXACT = 1e-7, 1e-12
 """Scaled residuals at which an iteration ends, and the one that the mode then has."""
 _SHORT, _SHORTEST = 1e-4, 1e-7
 """Singular values of the scaled rows below which Newton's step leaves a direction out, first and last: beside
