@@ -78,6 +78,11 @@ def _yaml(found: Excitation) -> str:
         f"# Excitation of {found.machine.name}, made by linkwork excite. It begins and ends at rest in the",
         f"# initial pose: linkwork move {target}",
         f"coordinates: [{', '.join(found.joints)}]",
+        "tolerances: # wide, since the machine file's numbers may be wrong",
+        *(
+            f"  {name}: {{path: {each['path']:.6g}, goal: {each['goal']:.6g}}}"
+            for name, each in content["tolerances"].items()
+        ),
         "points:",
     ]
     for point in content["points"]:

@@ -52,6 +52,8 @@ _LARGEST = 1.5
 """Largest amplitude, in scaled coordinates."""
 _NOISE = 0.002
 """Supposed standard deviation of a motor's effort, as a share of its largest."""
+_OFF_PATH = 0.05
+"""Path tolerance, in scaled coordinates: wide, since the file's numbers may be wrong."""
 _SHRINKS, _LEAST_SHRINK = 25, 0.5
 _SPEEDS = (1.0, 0.3)
 """Speeds of the sweeps, as shares of the fastest."""
@@ -109,7 +111,15 @@ class Excitation:
 
     def trajectory(self) -> dict[str, Any]:
         """Return the motion as `linkwork send` takes it."""
-        return _trajectory(self.joints, self.way)
+        mechanism = self.machine.mechanism
+        wide = {
+            name: float(_OFF_PATH * mechanism.model.column_scale[mechanism.joint_index(name)])
+            for name in self.joints
+        }
+        return {
+            **_trajectory(self.joints, self.way),
+            "tolerances": {name: {"path": value, "goal": value} for name, value in wide.items()},
+        }
 
     def plain(self) -> dict[str, Any]:
         """Return what the motion makes known as plain data, SI units."""
