@@ -145,11 +145,3 @@ def test_reactions_of_formulas_are_those_of_plain_rows(tmp_path: Path, text: str
         state = (loaded.mechanism, loaded.initial_q, loaded.initial_v)
         found.append([[*each.force_N, *each.moment_N_m] for each in joint_reactions(*state)])
     np.testing.assert_allclose(found[1], found[0], atol=1e-10)
-
-
-def test_the_controller_leaves_moving_constraints_to_simulation(tmp_path: Path) -> None:
-    path = tmp_path / "m.yaml"
-    path.write_text(CART + "{type: coordinate, of: slide, equals_m: 0.1*sin(9*t)}\n", encoding="utf-8")
-    with pytest.raises(machine.MachineError, match="is a function of time") as caught:
-        machine.for_controller(machine.load(path))
-    assert caught.value.problems[0].key == "constraints.drive"

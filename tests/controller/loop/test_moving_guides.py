@@ -61,6 +61,8 @@ def test_a_goal_is_followed_while_the_guide_moves(tmp_path: Path, name: str) -> 
     assert np.nanmax(np.abs(off)) < 1e-7
     assert samples[-1]["goal_code"] == 0
     held = rig.run(1.0)
+    there = Start.at_pose(rig.machine, rig.simulator.q).theta  # of the plant, not of the estimate
+    assert there[place] == pytest.approx(target[coordinate], abs=1e-7)
     assert np.ptp([float(each["coordinate"][place]) for each in held]) < 1e-6
     assert np.ptp([each["q"] for each in held], axis=0).max() > 0.02  # the joints follow the guide
     assert max(float(each["closure_residual"]) for each in held) < 1e-9
