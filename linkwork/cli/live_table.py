@@ -136,6 +136,7 @@ def view(
     homing: how the device found its zeros, in words. units: rad or m by coordinate, None of digital signals.
     show_all: passive joints too.
     """
+    gone = not sample.get("connected", 1)
     joints, efforts = sample["q"], sample["effort"]
     followed = {name for name, wanted in sample["reference"].items() if math.isfinite(wanted)}
     hidden = passive_joints(list(joints), {*efforts, *followed}, show_all=show_all)
@@ -148,7 +149,8 @@ def view(
         error = None if wanted is None else wanted - value
         speed = sample["v"].get(name) if name in joints else None
         numbers = {"q": value, "v": speed, "reference": wanted, "error": error, "effort": efforts.get(name)}
-        rows.append((name, *(shown(each, channel_unit(kind, name, known)) for kind, each in numbers.items())))
+        seen = {kind: None if gone else each for kind, each in numbers.items()}
+        rows.append((name, *(shown(each, channel_unit(kind, name, known)) for kind, each in seen.items())))
     columns = ("", "position", "velocity", "reference", "error", "effort")
     state = State(sample["state"]).name.lower()
     stream = StreamState(sample["stream_state"])
@@ -159,6 +161,9 @@ def view(
         way = f"path {sample['path_s']:.2f} of {sample['path_length_s']:.2f} s"
     head = f"{state}  {sample['timestamp']:.3f} s  {way}"
     page: list[Any] = [Text(head, style="bold"), table("", columns, rows)]
+    if gone:
+        page.insert(1, Text("plant gone: nothing is known of the machine until it is connected again"))
+        return Group(*page)
     if hidden:
         page.append(Text(left_out(hidden)))
     if homing:

@@ -56,6 +56,19 @@ def test_numbers_are_in_the_units_of_people_and_rounded() -> None:
     assert lift.endswith("4.905 N")
 
 
+def test_nothing_is_shown_of_a_machine_whose_plant_is_gone() -> None:
+    rig = enabled(load("five_bar"))
+    rig.inputs.connected = rig.inputs.fresh = False
+    rig.tick()
+    sample = rig.controller.record.layout.as_map(rig.record) | {"timestamp": 0.0}
+    page = io.StringIO()
+    Console(width=200, file=page).print(view(sample))
+    assert "plant gone" in page.getvalue()
+    (left,) = (line for line in page.getvalue().splitlines() if line.startswith("left "))
+    assert set(left.split()[1:]) == {"–"}
+    assert "closure residual" not in page.getvalue()
+
+
 def test_a_tree_shows_none() -> None:
     assert "closures" not in shown("scara")
 
