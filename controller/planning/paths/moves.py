@@ -157,7 +157,7 @@ def _found(given: ruckig.InputParameter, limits: Floats) -> ruckig.Trajectory:
         given.max_velocity, given.max_acceleration, given.max_jerk = (share * limits.T).tolist()
         try:
             result = ruckig.Ruckig(len(limits)).calculate(given, found)
-        except ruckig.RuckigError:
+        except (ruckig.RuckigError, ValueError):  # a result that its enumeration lacks
             said = "an error in Ruckig"
             continue
         if result in (ruckig.Result.Working, ruckig.Result.Finished):
