@@ -48,7 +48,7 @@ _UNITS = 30.0
 class CalibratedNumber:
     """A parameter with its change (m or rad), deviations (infinite: in combinations only) and remark.
 
-    verdict: "known", "combination", or "useless": worse than what was known, or than 1 % of the length.
+    verdict: "known", "combination", or "useless": worse than the prior, or than 1 % of the length.
     """
 
     parameter: GeometricParameter
@@ -81,7 +81,7 @@ class CalibratedNumber:
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """The result. rank and better: directions seen at all, and better than known beforehand.
+    """The result. rank and better: directions seen at all, and determined better than by the prior.
 
     outliers: lines left out with their residual in deviations. excess: residuals over their deviations.
     model_error: what the residuals show, or "".

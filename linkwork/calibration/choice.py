@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from linkwork.arrays import Flags, Floats
 from linkwork.calibration.geometry import FRAME, GeometricParameter, Geometry
+from linkwork.calibration.information import eliminated
 from linkwork.calibration.linearisation import LinearPoses
 from linkwork.calibration.measurements import GeometryMeasurements, MeasuredRow, ReadPose
 from linkwork.identification.admissible_states import NoStates, random_states
@@ -16,7 +18,7 @@ from linkwork.machine import Machine
 
 _STATES = 24
 _NEW = 1e-6
-"""Share of a parameter's effect that no earlier one has, above which it is a parameter of its own."""
+"""Share of a parameter's effect that is independent of earlier ones, above which it becomes a parameter."""
 
 
 def chosen(
@@ -54,7 +56,7 @@ def _two_sided(measured: GeometryMeasurements) -> list[str]:
 def _default(
     machine: Machine, measured: GeometryMeasurements, geometry: Geometry
 ) -> list[GeometricParameter]:
-    """Return the numbers with an effect of their own on measured points, where everything is measured."""
+    """Return the numbers whose effects on the measured points are independent, if all points are measured."""
     names = measured.points or tuple(name for name in machine.mechanism.point_names if name == "tool")
     candidates = geometry.points(names, measured.read)
     generic = _generic(machine, measured, names)
@@ -62,12 +64,13 @@ def _default(
     ties = _ties(poses.unclosed(), len(candidates))
     linear = poses.linear()
     kept_rows = _of_axes(linear.owner, _axes(poses, measured))
-    effects = linear.by_parameters[kept_rows]
-    others = linear.by_others[kept_rows]
-    if others.shape[1]:
-        left, sizes, _ = np.linalg.svd(others, full_matrices=False)
-        basis = left[:, sizes > 1e-10 * max(float(sizes[0]), 1e-300)]
-        effects = effects - basis @ (basis.T @ effects)
+    kept = replace(
+        linear,
+        by_parameters=linear.by_parameters[kept_rows],
+        by_others=linear.by_others[kept_rows],
+        residual=linear.residual[kept_rows],
+    )
+    effects = eliminated(kept)[0]
     return _independent(geometry, candidates, ties, effects)
 
 

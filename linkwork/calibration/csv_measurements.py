@@ -87,11 +87,13 @@ def _columns(path: Path, table: CsvLines, machine: Machine) -> tuple[list[_Colum
     ignored = list[str]()
     for place, cell in enumerate(table.header):
         what = known.get(cell)
-        if what is None and "/" in cell:
+        quantity = cell.partition("/" if "/" in cell else "_")[0]
+        if what is None and ("/" in cell or any(name.startswith(f"{quantity}_") for name in known)):
             likely = nearest(cell, known)
+            why = "no joint has this name and unit" if "/" in cell else "no such unit"
             refuse_csv(
-                path, table.header_line, place + 1, "no joint has this name and unit", cell,
-                ", ".join(name for name in known if name.startswith(cell.partition("/")[0])),
+                path, table.header_line, place + 1, why, cell,
+                ", ".join(name for name in known if name.startswith(quantity)),
                 f"write {likely}" if likely else "",
             )  # fmt: skip
         if what is None:

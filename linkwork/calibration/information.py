@@ -1,7 +1,7 @@
 """Estimate of geometric parameters from linear measurements: rank, covariance, outliers, null directions.
 
-Unknowns of edges and poses are eliminated first. Parameters are scaled by what is known of them beforehand,
-so that a singular value above 1 is a direction that the measurements know better.
+Unknowns of edges and poses are eliminated first. Parameters are scaled by their prior deviations, so that a
+singular value above 1 is a direction that the measurements determine better than the prior.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Information:
 
     @property
     def better(self) -> int:
-        """Number of directions known better than beforehand."""
+        """Number of directions that the measurements determine better than the prior."""
         return int((self.sizes > 1.0).sum())
 
     @property
@@ -55,7 +55,7 @@ class Information:
 
     @property
     def sigma_with_prior(self) -> Floats:
-        """The same (n) with what is known beforehand."""
+        """Standard deviations (n; m or rad) with the prior."""
         seen = ((self.ways**2) / (1.0 + self.sizes[:, None] ** 2)).sum(axis=0)
         found: Floats = self.before * np.sqrt(seen + (self.unseen**2).sum(axis=0))
         return found
@@ -96,7 +96,7 @@ def step(
 ) -> Floats:
     """Return the change (n) of the parameters that explains residuals best.
 
-    prior: whether the sum so far counts with what is known beforehand; without, what is not seen stays.
+    prior: whether the prior pulls the sum of all changes to zero; without it, directions not seen stay.
     """
     scaled = by_parameters * found.before
     sight = found.ways @ (scaled.T @ residual)
@@ -110,7 +110,7 @@ def step(
 def leverages(
     by_parameters: Floats, before: Floats, basis: Floats, info: Information, *, prior: bool
 ) -> Floats:
-    """Return the leverage (rows) of each row: share of its own measurement in its prediction."""
+    """Return the leverage of each row (rows): how much its prediction depends on its own measurement."""
     onto = (by_parameters * before) @ info.ways.T / np.sqrt(info.sizes**2 + float(prior))
     found: Floats = (onto**2).sum(axis=1) + (basis**2).sum(axis=1)
     return found

@@ -71,7 +71,7 @@ def _comments(found: Calibration) -> list[str]:
     digest = found.measured.digest or "unknown"
     lines = [
         f"# Calibrated by linkwork {__version__} from {found.measured.name}, SHA-256 {digest}",
-        "# Each number with one standard deviation, without and with what was known beforehand:",
+        "# Each number with one standard deviation, without and with the prior:",
     ]
     for each in found.found:
         alone = f"{each.sigma:.2g}" if math.isfinite(each.sigma) else "in combinations only"

@@ -12,12 +12,12 @@ from linkwork.arrays import Floats
 from linkwork.calibration.geometry import GeometricParameter, UnknownParameter
 
 _LOOSE = 10.0
-"""Standard deviation of a measuring frame beforehand: m, and rad."""
+"""Prior standard deviation of a measuring frame: m, and rad."""
 
 
 @dataclass(frozen=True)
 class Prior:
-    """Knowledge beforehand: one standard deviation of lengths (m), of angles (rad), of single parameters.
+    """Prior standard deviations: of lengths (m), of angles (rad), and of single parameters by name.
 
     counts: whether it enters the estimate; it always decides what is practically useless.
     """

@@ -23,7 +23,7 @@ from linkwork.terminal.output import complain, console, emit, goal_bar, say
 
 _TITLES = {
     "known": "known (± one standard deviation)",
-    "useless": "of no use, worse than what was known or than 1 % of the length: measure poses farther apart",
+    "useless": "of no use, worse than the prior or than 1 % of the length: measure poses farther apart",
     "combination": "only known in combinations",
 }
 
@@ -45,7 +45,7 @@ def calibrate_machine(options: CalibrateOptions) -> int:
 
 
 def read_prior(texts: tuple[str, ...]) -> Prior:
-    """Return what is known beforehand: "none", "0.5mm", "0.2deg" or NAME=0.1mm. Raises Misuse."""
+    """Return the prior from texts: "none", "0.5mm", "0.2deg" or NAME=0.1mm. Raises Misuse."""
     found = Prior()
     for text in texts:
         name, sign, value = text.rpartition("=")
@@ -143,7 +143,7 @@ def _say(found: Calibration) -> None:
     count = len(found.found)
     say(
         f"{found.machine.name}: {len(found.measured.rows)} rows in {len(found.measured.poses)} poses show "
-        f"{found.rank} of {count} directions, {found.information.better} of them better than known before"
+        f"{found.rank} of {count} directions, {found.information.better} of them better than the prior"
     )
     for verdict, title in _TITLES.items():
         members = [each for each in found.found if each.verdict == verdict]
@@ -161,12 +161,12 @@ def _say(found: Calibration) -> None:
 
 
 def _line(each: CalibratedNumber) -> str:
-    """Return "joints.left.at_m.x = 100.2 ± 0.02 mm (file: 100; with what was known ± 0.019)"."""
+    """Return "joints.left.at_m.x = 100.2 ± 0.02 mm (file: 100; with the prior ± 0.019)"."""
     unit = _shown(each, 0.0)[1]
     value, file = _shown(each, each.value)[0], _shown(each, each.parameter.size)[0]
     deviation, with_prior = (float(_shown(each, size)[0]) for size in (each.sigma, each.sigma_with_prior))
     alone = f" ± {deviation:.2g}" if math.isfinite(deviation) else ""
-    known = f"(file: {file}; with what was known ± {with_prior:.2g})"
+    known = f"(file: {file}; with the prior ± {with_prior:.2g})"
     return f"{each.parameter.name} = {value}{alone} {unit} {known}"
 
 

@@ -35,7 +35,7 @@ class Problem:
 
     def __str__(self) -> str:
         """Return the problem as text: place, message, value found and values allowed, remedy."""
-        place = self.file if self.line is None else f"{self.file}:{self.line}:{self.column}"
+        place = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
         head = f"{place}: {self.severity}: " + (f"{self.key}: " if self.key else "") + self.message
         rows = (("found", self.found), ("allowed", self.allowed), ("remedy", self.remedy))
         lines = [head, *(f"    {label:<8} {text}" for label, text in rows if text)]

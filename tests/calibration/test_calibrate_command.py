@@ -84,6 +84,8 @@ def test_the_table_names_what_is_not_seen(tmp_path: Path, lines: list[str]) -> N
         (HEADER.replace("q/left_deg", "q/lefft_deg"), 2, "write q/left_deg"),
         (HEADER.replace("kind", "sort"), 2, "the column kind is missing"),
         (HEADER.replace("sigma_mm", "other"), 2, "the standard deviation is missing"),
+        (HEADER.replace("y_mm", "y_inch"), 2, "points.csv:1:"),
+        (HEADER.replace("y_mm", "y_inch"), 2, "no such unit"),
     ],
 )
 def test_files_that_cannot_answer(

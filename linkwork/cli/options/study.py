@@ -245,7 +245,7 @@ class CalibrateOptions(JsonOptions):
         "KEY, NAME=KEY+KEY, zeros, frame, play or default; repeatable. Default: those that matter.", "KEY"
     )
     prior: tuple[str, ...] = several(
-        "What is known before: 0.5mm, 0.5deg, NAME=0.1mm, or none; repeatable.", "SIGMA"
+        "Prior deviation: 0.5mm, 0.5deg, NAME=0.1mm, or none; repeatable.", "SIGMA"
     )
     plan: int | None = option(
         "Propose so many measurements, which complete those of a file, if there is one.",
