@@ -36,6 +36,10 @@ if TYPE_CHECKING:
 FRAME_S: Final = 0.025
 """Between two pictures."""
 _POLL_S, _STATUS_S, _RETRY_S, _ANSWER_S = 0.2, 1.0, 0.5, 2.0
+_OF_THE_MACHINE: Final = frozenset(
+    "newton_iterations rank branch closure_residual sigma_closures sigma_motors device_status device_fault".split()
+)
+"""Single numbers that say something of the machine, not of the controller."""
 _SILENT_S: Final = 1.0
 """Time without telemetry after which what is shown counts as old."""
 HEADER: Final = 4
@@ -319,7 +323,8 @@ class MachineFeed:
 def flat(sample: Mapping[str, Any]) -> tuple[list[str], Floats]:
     """Return the names (`q/shoulder`, `path_s`) and values (n) of all numbers of a telemetry map.
 
-    Without a plant, values by joint, coordinate, motor or sensor are not numbers: those of the map are old.
+    Without a plant, values by joint, coordinate, motor or sensor and those of the estimate are not numbers:
+    the map has old ones.
     """
     names: list[str] = []
     values: list[float] = []
@@ -332,7 +337,7 @@ def flat(sample: Mapping[str, Any]) -> tuple[list[str], Floats]:
                     values.append(each if known else math.nan)
         elif isinstance(value, (int, float)) and key != "timestamp":
             names.append(key)
-            values.append(value)
+            values.append(value if known or key not in _OF_THE_MACHINE else math.nan)
     return names, np.array(values, dtype=np.float64)
 
 

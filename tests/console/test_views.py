@@ -89,11 +89,11 @@ def test_telemetry_becomes_channels() -> None:
 
 
 def test_values_of_a_plant_that_is_gone_are_unknown() -> None:
-    sample = {"tick": 3, "connected": 1, "q": {"a": 1.0}, "effort": {"m": 2.0}}
+    sample = {"tick": 3, "connected": 1, "q": {"a": 1.0}, "effort": {"m": 2.0}, "closure_residual": 1e-9}
     assert np.isfinite(flat(sample)[1]).all()
     names, values = flat({**sample, "connected": 0})
     assert names == flat(sample)[0]
-    np.testing.assert_array_equal(values, [3.0, 0.0, np.nan, np.nan])
+    np.testing.assert_array_equal(values, [3.0, 0.0, np.nan, np.nan, np.nan])
 
 
 STATE: dict[str, Any] = {"state": "active", "goal": None, "stream": None, "v": {"a": 0.0}, "limited": []}
