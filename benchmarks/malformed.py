@@ -33,7 +33,7 @@ from linkwork.machine import load, shipped_path
 from linkwork.protocol.errors import ProtocolError, RequestError
 from linkwork.protocol.handshake import read_handshake
 from linkwork.protocol.injection import read_lost
-from linkwork.protocol.link import StateCodec
+from linkwork.protocol.link import StateCodec, read_map
 from linkwork.protocol.requests import read_params, read_request
 from linkwork.protocol.sockets import Subscriber
 from tests.hostile import EVIL
@@ -97,7 +97,7 @@ class SessionFrames:
             self._codec.unpack(frame, self._message)
             return True
         with suppress(ProtocolError):
-            return read_lost(frame) is not None or read_handshake(frame) is not None
+            return read_lost(read_map(frame)) is not None or read_handshake(frame) is not None
         return False
 
 

@@ -13,11 +13,12 @@ class ProtocolError(Exception):
     """The other end sent bytes that are not the message they should be: a defect over there.
 
     `field` names the offending field ("" when the whole message is unreadable).
+    `content` is the message as a map where it is one of another kind.
     """
 
-    def __init__(self, message: str, field: str = "") -> None:
+    def __init__(self, message: str, field: str = "", content: dict[str, Any] | None = None) -> None:
         super().__init__(cut(message, MOST_TEXT))
-        self.field = cut(field, MOST_PATH)
+        self.field, self.content = cut(field, MOST_PATH), content
 
 
 class RequestError(Exception):

@@ -8,6 +8,7 @@ only, where a tick has to be reported even though its message was dropped.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import IntEnum
 from typing import Annotated, Any, Literal
 
@@ -131,9 +132,9 @@ class LostMessage(Message):
     seq: Integer
 
 
-def read_inject(data: bytes) -> Inject:
-    """The inject in these bytes. Raises ProtocolError naming the field."""
-    return read_as(Inject, read_map(data))
+def read_inject(content: dict[str, Any]) -> Inject:
+    """The inject in this map. Raises ProtocolError naming the field."""
+    return read_as(Inject, content)
 
 
 def inject_too_long(data: bytes) -> str:
@@ -143,16 +144,15 @@ def inject_too_long(data: bytes) -> str:
     return f"an inject has at most {MOST_INJECT_BYTES} bytes, this one has {len(data)}; send several"
 
 
-def inject_id(data: bytes) -> int:
+def inject_id(content: Mapping[str, Any]) -> int:
     """The id of an inject that may not be readable otherwise; 0 where it has none."""
-    found = read_map(data).get("id")
+    found = content.get("id")
     return found if type(found) is int and 0 <= found < 2**53 else 0
 
 
-def read_lost(data: bytes) -> LostMessage | None:
-    """Return the message `lost` in these bytes; None when they are something else, or unreadable."""
+def read_lost(content: dict[str, Any]) -> LostMessage | None:
+    """Return the message `lost` in this map; None when it is something else, or incomplete."""
     try:
-        content = read_map(data)
         return read_as(LostMessage, content) if content.get("type") == "lost" else None
     except ProtocolError:
         return None

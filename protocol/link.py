@@ -13,7 +13,7 @@ one `struct` call, in half the time of a general encoder. A message of another s
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import copysign, inf, isfinite, nan
 from typing import Any, Final
@@ -452,9 +452,9 @@ def read_map(data: bytes) -> dict[str, Any]:
     return content
 
 
-def kind_of(data: bytes) -> str:
+def kind_of(content: Mapping[str, Any]) -> str:
     """The `type` of any message of the device link. Raises ProtocolError when it has none."""
-    kind = read_map(data).get("type")
+    kind = content.get("type")
     if not isinstance(kind, str):
         raise ProtocolError("the message has no text field `type`", "type")
     return kind
@@ -476,7 +476,7 @@ def _fields(
     content = read_map(data)
     found = content.get("type", kind)
     if found != kind:
-        raise ProtocolError(f"expected a {kind}, found {excerpt(found)}", "type")
+        raise ProtocolError(f"expected a {kind}, found {excerpt(found)}", "type", content)
     for name in fields:
         if name not in content:
             raise ProtocolError(f"the {kind} has no field `{name}`", name)

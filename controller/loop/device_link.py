@@ -112,7 +112,7 @@ class DeviceLink:
             if error.field.startswith(_OF_A_STATE):
                 self.text = f"the plant's state cannot be used: {error}"
                 return False
-            lost = read_lost(message)
+            lost = None if error.content is None else read_lost(error.content)
             if lost is not None:
                 if lost.session == self._session and lost.seq > self.seq:
                     self.lost_seq = max(lost.seq, self.lost_seq)

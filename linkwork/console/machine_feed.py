@@ -36,8 +36,9 @@ if TYPE_CHECKING:
 FRAME_S: Final = 0.025
 """Between two pictures."""
 _POLL_S, _STATUS_S, _RETRY_S, _ANSWER_S = 0.2, 1.0, 0.5, 2.0
-_OF_THE_MACHINE: Final = frozenset(
-    "newton_iterations rank branch closure_residual sigma_closures sigma_motors device_status device_fault".split()
+_OF_THE_MACHINE: Final = (
+    *("newton_iterations", "rank", "branch", "closure_residual", "sigma_closures", "sigma_motors"),
+    *("device_status", "device_fault"),
 )
 """Single numbers that say something of the machine, not of the controller."""
 _SILENT_S: Final = 1.0

@@ -335,6 +335,7 @@ def serve(device: PlantDevice, ending: DaemonEnd, events: Events) -> ExitCode:
     device.leave("the plant was stopped")
     why = f"{ending.lost}; " if ending.lost else ""
     events.say("end", f"{why}ended, braked, at tick {device.machinery.tick}")
+    events.flush()
     return ExitCode.GOAL_FAILED if ending.lost else ExitCode.DONE
 
 

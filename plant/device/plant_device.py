@@ -290,7 +290,7 @@ class PlantDevice:
         try:
             self._commands.unpack(message, incoming)
         except ProtocolError as error:
-            return self._hear_rare(peer, message, str(error))
+            return self._hear_rare(peer, message, str(error), error.content)
         seat = self.seat
         hearing = seat.judge_command(incoming.session, incoming.seq)
         if hearing is Hearing.FRESH:
@@ -311,8 +311,10 @@ class PlantDevice:
                 seat.owner.latched_seq = max(incoming.seq, seat.owner.latched_seq)
         return hearing
 
-    def _hear_rare(self, peer: bytes, message: bytes, why: str) -> Hearing | Greeting | None:
-        """Handle a message that is no command; `why` is the reason.
+    def _hear_rare(
+        self, peer: bytes, message: bytes, why: str, content: dict[str, Any] | None
+    ) -> Hearing | Greeting | None:
+        """Handle a message that is no command; `why` is the reason, `content` the message if it was decoded.
 
         Only texts of exceptions are kept: an exception in a local variable of a frame in its own traceback is
         a cycle, which nothing frees where garbage collection is off.
@@ -323,17 +325,18 @@ class PlantDevice:
                 refusal = InjectRefused(code=InjectRefusal.MALFORMED, text=too_long)
                 self.server.send(peer, refusal.pack())
                 return None
-            kind = kind_of(message)
+            content = read_map(message) if content is None else content
+            kind = kind_of(content)
             if kind == "hello":
                 return self._hear_hello(peer, message)
             if kind == "bye":
                 self._hear_bye(read_handshake(message))
                 return None
             if kind == "command" and why.startswith(("`effort` must", "`outputs` must")):
-                session = read_map(message).get("session")
+                session = content.get("session")
                 refused = self.seat.refuse_unreadable(why, session if type(session) is int else 0)
                 self.server.send(peer, refused.pack())
-            other = self._hear_other(peer, kind, message)
+            other = self._hear_other(peer, content)
             if other is not False:
                 return None if other is True else other
         except ProtocolError as error:
@@ -342,12 +345,12 @@ class PlantDevice:
         self._tell_rarely("unreadable", f"a message: {why}")
         return None
 
-    def _hear_other(self, peer: bytes, kind: str, message: bytes) -> Hearing | bool:
+    def _hear_other(self, peer: bytes, content: dict[str, Any]) -> Hearing | bool:
         """Handle a message outside any session: return its meaning, if it has one."""
-        if kind != "inject":
+        if content["type"] != "inject":
             return False
         text = "this plant accepts no faults: start it with --inject"
-        refused = InjectRefused(id=inject_id(message), code=InjectRefusal.NOT_OFFERED, text=text)
+        refused = InjectRefused(id=inject_id(content), code=InjectRefusal.NOT_OFFERED, text=text)
         self.server.send(peer, refused.pack())
         return True
 
@@ -474,6 +477,6 @@ class PlantDevice:
 
 def _is_bye(message: bytes) -> bool:
     try:
-        return kind_of(message) == "bye"
+        return kind_of(read_map(message)) == "bye"
     except ProtocolError:
         return False

@@ -19,7 +19,7 @@ from linkwork.protocol.direct_link import PlantEnd
 from linkwork.protocol.errors import ProtocolError
 from linkwork.protocol.handshake import Bye, Hello, read_handshake
 from linkwork.protocol.injection import LostMessage, read_lost
-from linkwork.protocol.link import kind_of
+from linkwork.protocol.link import kind_of, read_map
 from linkwork.timing.clock import Clock
 
 
@@ -113,7 +113,7 @@ class FaultyDevice(PlantDevice):
                 return (
                     Hearing.CUT_OFF if wire.lockstep and owner and _is_bye(message, owner.session) else None
                 )
-            return self._hear_rare(peer, message, str(error))
+            return self._hear_rare(peer, message, str(error), error.content)
         return self._hear_command(peer, message, self._probe.session, self._probe.seq)
 
     def _hear_command(self, peer: bytes, message: bytes, session: int, seq: int) -> Hearing | Greeting | None:
@@ -135,15 +135,15 @@ class FaultyDevice(PlantDevice):
                 return said
         return Hearing.PASSED
 
-    def _hear_other(self, peer: bytes, kind: str, message: bytes) -> Hearing | bool:
+    def _hear_other(self, peer: bytes, content: dict[str, Any]) -> Hearing | bool:
         """An inject, or the message that time continues without a command."""
-        if kind == "inject":
+        if content["type"] == "inject":
             clocked = self.seat.taken and not self.wire.lockstep
-            self.desk.receive(peer, message, role=self.server.role, clocked=clocked)
+            self.desk.receive(peer, content, role=self.server.role, clocked=clocked)
             return True
-        lost, owner = read_lost(message), self.seat.owner
+        lost, owner = read_lost(content), self.seat.owner
         if lost is None or owner is None or lost.session != owner.session:
-            return super()._hear_other(peer, kind, message)
+            return super()._hear_other(peer, content)
         if not owner.alive:
             owner.peer, owner.latched_seq = peer, max(lost.seq, owner.latched_seq)
             return Hearing.LATCHED
@@ -172,7 +172,7 @@ def _refused(read: Any) -> bool:
 def _passes(message: bytes) -> bool:
     """Whether a message comes though the link is cut: it is not part of what passes there."""
     try:
-        return kind_of(message) in ("inject", "lost")
+        return kind_of(read_map(message)) in ("inject", "lost")
     except ProtocolError:
         return False
 

@@ -56,12 +56,12 @@ class InjectionRequests:
     ) -> None:
         self._machine, self._faults, self._send, self._is_open = machine, faults, send, is_open
         self._hardware = faults.site.machinery.simulated is None
-        self._turns: deque[tuple[bytes, bytes, Role | None]] = deque()
+        self._turns: deque[tuple[bytes, dict[str, Any], Role | None]] = deque()
         self._beside: Beside | None = None
         self._next_ns = 0
 
-    def receive(self, peer: bytes, message: bytes, *, role: Role | None, clocked: bool) -> None:
-        """Handle one message of a client with this role. Without a clock it is answered immediately."""
+    def receive(self, peer: bytes, message: dict[str, Any], *, role: Role | None, clocked: bool) -> None:
+        """Handle one decoded message of a client. Without a clock it is answered immediately."""
         self.check_verdict()
         if not clocked and self._beside is None:
             self._send(peer, self._answer(self._taken(self._read(message, role))))
@@ -85,7 +85,7 @@ class InjectionRequests:
             self._next_ns = time.monotonic_ns() + PAUSE_NS
             self._beside = Beside(lambda: self._read(message, role))
 
-    def _read(self, message: bytes, role: Role | None) -> _Read:
+    def _read(self, message: dict[str, Any], role: Role | None) -> _Read:
         """Read and check a message, which changes nothing."""
         try:
             asked = read_inject(message)

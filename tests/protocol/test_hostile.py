@@ -29,7 +29,7 @@ from linkwork.protocol.errors import ProtocolError, RequestError
 from linkwork.protocol.handshake import Bye, Hello, Refuse, peer_version, read_handshake
 from linkwork.protocol.injection import inject_id, read_inject, read_lost
 from linkwork.protocol.injection import read_answer as read_injected
-from linkwork.protocol.link import CommandCodec, StateCodec, kind_of
+from linkwork.protocol.link import CommandCodec, StateCodec, kind_of, read_map
 from linkwork.protocol.request_messages import pack_request, read_answer
 from linkwork.protocol.requests import read_params, read_request
 from linkwork.protocol.telemetry import read_telemetry
@@ -52,12 +52,12 @@ DECODERS: dict[str, Callable[[bytes], Any]] = {
     "state": lambda data: STATES.unpack(data, STATE),
     "unfit state": lambda data: LAX.unpack(data, LAX_STATE),
     "command": lambda data: COMMANDS.unpack(data, COMMAND),
-    "kind": kind_of,
+    "kind": lambda data: kind_of(read_map(data)),
     "handshake": read_handshake,
     "version": peer_version,
-    "inject": read_inject,
-    "inject id": inject_id,
-    "lost": read_lost,
+    "inject": lambda data: read_inject(read_map(data)),
+    "inject id": lambda data: inject_id(read_map(data)),
+    "lost": lambda data: read_lost(read_map(data)),
     "injected": read_injected,
     "request": _request,
     "envelope": lambda data: read_request(_NAMED + data),

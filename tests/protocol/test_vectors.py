@@ -14,7 +14,7 @@ from linkwork.protocol.errors import ProtocolError, RequestError
 from linkwork.protocol.handshake import read_handshake
 from linkwork.protocol.injection import LostMessage, read_inject, read_lost
 from linkwork.protocol.injection import read_answer as read_injected
-from linkwork.protocol.link import CommandCodec, StateCodec
+from linkwork.protocol.link import CommandCodec, StateCodec, read_map
 from linkwork.protocol.request_messages import Notification, Response, read_answer
 from linkwork.protocol.requests import read_params, read_request
 from linkwork.protocol.telemetry import read_telemetry
@@ -85,11 +85,11 @@ def read(kind, data):
     if kind == "handshake":
         return read_handshake(data)
     if kind == "inject":
-        return read_inject(data)
+        return read_inject(read_map(data))
     if kind == "injected":
         return read_injected(data)
     if kind == "lost":
-        return read_lost(data)
+        return read_lost(read_map(data))
     request = read_request(data)
     return read_params(request.method, request.params)
 
@@ -140,7 +140,7 @@ def test_our_writers_give_the_same_bytes():
         data = (FOLDER / f"{name}.bin").read_bytes()
         assert msgpack.unpackb(read_handshake(data).pack()) == independent(data)[0]
     for name, reader in (
-        ("inject", read_inject),
+        ("inject", lambda data: read_inject(read_map(data))),
         ("injected", read_injected),
         ("inject_refuse", read_injected),
     ):

@@ -16,7 +16,7 @@ from linkwork.plant.drivers.findings import Failed, require
 from linkwork.protocol.codes import DeviceStatus, Feature, Mode, Pace, RefuseCode
 from linkwork.protocol.errors import ProtocolError
 from linkwork.protocol.handshake import Bye, Hello, Refuse, Welcome, read_handshake
-from linkwork.protocol.link import CommandMessage, Measurements, StateHeader, kind_of
+from linkwork.protocol.link import CommandMessage, Measurements, StateHeader, kind_of, read_map
 from linkwork.protocol.sockets import DeviceServer
 
 PATIENCE_S = 10.0
@@ -89,7 +89,7 @@ class Probe:
     def _read(self, data: bytes) -> Heard:
         now_s = time.monotonic()
         try:
-            kind = kind_of(data)
+            kind = kind_of(read_map(data))
             if kind == "command":
                 command = self._commands.message()
                 self._commands.unpack(data, command)

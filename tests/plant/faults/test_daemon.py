@@ -14,6 +14,7 @@ from linkwork.client.injector import InjectionRefused, Injector
 from linkwork.command_line import call
 from linkwork.protocol.codes import Mode, Pace
 from linkwork.protocol.injection import InjectRefusal, read_lost
+from linkwork.protocol.link import read_map
 from linkwork.terminal.failures import run
 from tests.plant.conftest import SLIDER
 
@@ -61,7 +62,7 @@ def _next(me: Any, pace: Pace, seq: int, fresh: bool, tick: int) -> Any:
         message = me.receive(max(0.0, until - time.monotonic()))
         if message is None:
             return newest
-        if read_lost(message) is not None:
+        if read_lost(read_map(message)) is not None:
             me.lost = message
             return newest
         state = me.states.message()
@@ -176,7 +177,7 @@ def test_in_lockstep_a_cut_without_an_end_holds_time_until_it_is_cleared(
             state = me.exchange(k)
         injector.inject({"wire": "disconnect", "name": "cut"})
         me.command(state.seq)
-        assert read_lost(me.receive()) is not None
+        assert read_lost(read_map(me.receive())) is not None
         me.bye()
         allowed = plant.machine.plant.command_timeout_periods
         trip = plant.wait_for("watchdog")

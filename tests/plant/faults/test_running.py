@@ -213,7 +213,7 @@ def test_a_message_that_is_too_long_is_refused_unread(change: dict[str, Any]) ->
 def test_messages_that_wait_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     may_read = threading.Event()
 
-    def read_when_allowed(message: bytes) -> Inject:
+    def read_when_allowed(message: dict[str, Any]) -> Inject:
         assert may_read.wait(60.0)
         return read_inject(message)
 
