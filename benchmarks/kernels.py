@@ -1,13 +1,13 @@
-"""Constrained forward dynamics called from Python, beside Pinocchio's `constraintDynamics` in the same run.
+"""Constrained forward dynamics called from Python, beside Pinocchio's `constraintDynamics` and `lcaba`.
 
     python benchmarks/kernels.py [--machine NAME ...] [--rounds 200] [--calls 200] [--json]
     python benchmarks/kernels.py --trees 200
 
-Both are called with a state that lies in memory; a round is a block of calls of ours and one of theirs, in
-turns. What counts is the ratio, median over the rounds. Where closures are redundant (a planar point in
-space, a hinge that closes a loop of hinges), theirs iterates; its settings are those with which both agree to
-1e-9. `--trees` compares M, h and
-accelerations of random trees with Pinocchio and MuJoCo instead, and says the largest relative difference.
+All are called with a state that lies in memory; a round is a block of calls of each, in turns. What counts
+is the ratio, median over the rounds. Where closures are redundant (a planar point in space, a hinge that
+closes a loop of hinges), theirs iterate; their settings are those with which all agree to 1e-9.
+`--trees` compares M, h and accelerations of random trees with Pinocchio and MuJoCo instead, and says the
+largest relative difference.
 """
 
 from __future__ import annotations
@@ -24,14 +24,18 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the models for Pinocchio belong to the tests
 
 import numpy as np
+import pinocchio as pin
 
 from benchmarks.closed_for_peers import MACHINES, in_motion
 from linkwork.multibody.dynamics.other_formulations import constrained_forward_dynamics
 from tests.verification.in_pinocchio import InPinocchio
 
+LCABA_ENDS = ("four_bar",)
+"""Machines with which pin 4.1's `lcaba` ends the process (a segmentation fault)."""
 
-def measure(name: str, rounds: int, calls: int) -> dict[str, Any]:
-    """Microseconds a call of both, their ratio, difference and closure residuals, in a state of motion."""
+
+def measure(name: str, rounds: int, count: int) -> dict[str, Any]:
+    """Microseconds a call of each, ratios, differences and closure residuals, in a state of motion."""
     machine = in_motion(name)
     work = machine.plant_mechanism.workspace()
     work.q[:], work.v[:] = machine.initial_q, machine.initial_v
@@ -43,29 +47,34 @@ def measure(name: str, rounds: int, calls: int) -> dict[str, Any]:
     def ours() -> None:
         constrained_forward_dynamics(*ours_given)
 
-    def theirs() -> None:
-        accelerate(*theirs_given)
-
-    ours()
-    theirs()
+    calls: dict[str, Callable[[], Any]] = {"ours": ours, "pinocchio": lambda: accelerate(*theirs_given)}
+    if name not in LCABA_ENDS:
+        recursive = InPinocchio(machine.plant_mechanism)
+        recursively = recursive.lcaba(work.q, work.v, work.effort)
+        calls["lcaba"] = lambda: pin.lcaba(*recursively)
+    for call in calls.values():
+        call()
     found = {"ours": work.vdot, "pinocchio": other.data.ddq[other.order]}
+    if "lcaba" in calls:
+        found["lcaba"] = recursive.data.ddq[recursive.order]
     off = {
         who: float(np.abs(work.A @ vdot - work.b).max() / np.abs(vdot).max()) for who, vdot in found.items()
     }
-    apart = float(np.abs(work.vdot - other.data.ddq[other.order]).max() / np.abs(work.vdot).max())
-    times: dict[str, list[float]] = {"ours": [], "theirs": []}
+    scale = np.abs(work.vdot).max()
+    times: dict[str, list[float]] = {who: [] for who in calls}
     for _ in range(rounds):
-        times["ours"].append(_block(ours, calls))
-        times["theirs"].append(_block(theirs, calls))
-    ratios = [a / b for a, b in zip(times["ours"], times["theirs"], strict=True)]
-    return {
-        "machine": name,
-        "ours_us": spread(times["ours"]),
-        "pinocchio_us": spread(times["theirs"]),
-        "ratio": spread(ratios),
-        "difference": apart,
-        "off": off,
+        for who, call in calls.items():
+            times[who].append(_block(call, count))
+    peers = {
+        who: {
+            "us": spread(times[who]),
+            "ratio": spread([a / b for a, b in zip(times["ours"], times[who], strict=True)]),
+            "difference": float(np.abs(work.vdot - vdot).max() / scale),
+        }
+        for who, vdot in found.items()
+        if who != "ours"
     }
+    return {"machine": name, "ours_us": spread(times["ours"]), "peers": peers, "off": off}
 
 
 def _block(call: Callable[[], None], calls: int) -> float:
@@ -100,14 +109,15 @@ def main() -> None:
     if options.json:
         print(json.dumps(found, indent=1))
         return
-    print(f"{'machine':<16}{'ours us':>9}{'Pinocchio us':>14}{'ratio':>8}  quartiles        difference")
+    print(f"{'machine':<16}{'ours µs':>9}  {'peer':<10}{'µs':>9}{'ratio':>8}  quartiles        difference")
     for one in found:
-        ratio = one["ratio"]
-        print(
-            f"{one['machine']:<16}{one['ours_us']['median']:>9.2f}{one['pinocchio_us']['median']:>14.2f}"
-            f"{ratio['median']:>8.3f}  {ratio['low_quartile']:.3f} to {ratio['high_quartile']:.3f}"
-            f"   {one['difference']:.1e}"
-        )
+        for who, peer in one["peers"].items():
+            ratio = peer["ratio"]
+            print(
+                f"{one['machine']:<16}{one['ours_us']['median']:>9.2f}  {who:<10}{peer['us']['median']:>9.2f}"
+                f"{ratio['median']:>8.3f}  {ratio['low_quartile']:.3f} to {ratio['high_quartile']:.3f}"
+                f"   {peer['difference']:.1e}"
+            )
 
 
 if __name__ == "__main__":

@@ -5,8 +5,9 @@
 A ladder has N + 1 rods hinged to the ground, N couplers and N loops of two rows each, hence 2 N + 1
 coordinates and one degree of freedom. All start from the same state in memory and are called from Python;
 a round times a block of calls of each in turns, and the ratios are medians over the rounds. Pinocchio
-(`constraintDynamics`) solves with all rows in one piece, MuJoCo (`mj_forward`) with sparse rows and soft
-closures, which is not the same work: `off` is the largest |A v̇ - b| of each, over the largest |v̇|.
+(`constraintDynamics`) solves with all rows in one piece, its `lcaba` recursively in proximal iterations,
+MuJoCo (`mj_forward`) with sparse rows and soft closures, which is not the same work: `off` is the largest
+|A v̇ - b| of each, over the largest |v̇|.
 `second_s` is the time that one simulated second takes, in fourth-order steps of 1 ms; `open_m`: its largest
 closure residual at the end.
 Pinocchio has no closure of two rows: its loops have three, one of them dependent, as points in space.
@@ -29,6 +30,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the model for Pi
 
 import mujoco
 import numpy as np
+import pinocchio as pin
 
 from linkwork.arrays import Floats
 from linkwork.multibody.constraints import Frame, PinClosure, PointClosure
@@ -104,13 +106,15 @@ def posed(mechanism: Mechanism) -> Workspace:
 
 
 def measure(loops: int, rounds: int) -> dict[str, Any]:
-    """Microseconds a call of all three, ratios, and how far each is off the closures."""
+    """Microseconds a call of each, ratios, and how far each is off the closures."""
     mechanism = ladder(loops)
     work = posed(mechanism)
     constrained_forward_dynamics(*work.arguments)  # decides on the rank
     pinocchio = InPinocchio(ladder(loops, PointClosure))
     state = pinocchio.state(work.q, work.v, work.effort)
     given = (pinocchio.model, pinocchio.data, *state, pinocchio.models, pinocchio.datas, pinocchio.settings)
+    recursive = InPinocchio(ladder(loops, PointClosure))
+    recursively = recursive.lcaba(work.q, work.v, work.effort)
     model = in_mujoco(loops)
     data = mujoco.MjData(model)
     order = [model.joint(name).dofadr[0] for name in mechanism.joint_names]
@@ -119,6 +123,7 @@ def measure(loops: int, rounds: int) -> dict[str, Any]:
     calls: dict[str, Callable[[], Any]] = {
         "linkwork": lambda: constrained_forward_dynamics(*arguments),
         "pinocchio": lambda: pinocchio.function(*given),
+        "lcaba": lambda: pin.lcaba(*recursively),
         "mujoco": lambda: mujoco.mj_forward(model, data),
     }
     times: dict[str, list[float]] = {name: [] for name in calls}
@@ -129,6 +134,7 @@ def measure(loops: int, rounds: int) -> dict[str, Any]:
     found = {
         "linkwork": work.vdot,
         "pinocchio": pinocchio.data.ddq[pinocchio.order],
+        "lcaba": recursive.data.ddq[recursive.order],
         "mujoco": data.qacc[order],
     }
 
@@ -142,7 +148,7 @@ def measure(loops: int, rounds: int) -> dict[str, Any]:
         "open_m": open_m,
         "fronts": bool(work.ranking[IN_FRONTS]),
         "us": {name: 1e6 * median(values) for name, values in times.items()},
-        "ratio": {name: quantiles(ratio(name), n=4) for name in ("pinocchio", "mujoco")},
+        "ratio": {name: quantiles(ratio(name), n=4) for name in ("pinocchio", "lcaba", "mujoco")},
         "off": {name: _off(work, vdot) for name, vdot in found.items()},
     }
 
@@ -174,13 +180,14 @@ def main() -> None:
     if options.json:
         print(json.dumps(rows, indent=1))
         return
-    print("loops  linkwork  Pinocchio   MuJoCo µs  ÷ Pinocchio        ÷ MuJoCo           off")
+    print("loops  linkwork  Pinocchio    lcaba   MuJoCo µs  ÷ Pinocchio  ÷ lcaba  ÷ MuJoCo (quartiles)  off")
     for row in rows:
         us, off = row["us"], row["off"]
         ratios = [f"{q[1]:.3f} ({q[0]:.3f}-{q[2]:.3f})" for q in row["ratio"].values()]
         print(
-            f"{row['loops']:>5} {us['linkwork']:>9.1f} {us['pinocchio']:>10.1f} {us['mujoco']:>8.1f}     "
-            f"{ratios[0]:<18} {ratios[1]:<18} {' '.join(f'{value:.0e}' for value in off.values())}"
+            f"{row['loops']:>5} {us['linkwork']:>9.1f} {us['pinocchio']:>10.1f} {us['lcaba']:>8.1f}"
+            f" {us['mujoco']:>8.1f}     {'  '.join(ratios)}  "
+            + " ".join(f"{value:.0e}" for value in off.values())
         )
     for row in rows:
         print(

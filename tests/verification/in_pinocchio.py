@@ -4,6 +4,8 @@ A hinge that closes a loop is two points that coincide, both on its axis: six ro
 the same motions. The row of a slider along a line is a body on a slide, which takes half of the mass there.
 """
 
+from typing import Any
+
 import numpy as np
 import pinocchio as pin
 
@@ -180,6 +182,15 @@ class InPinocchio:
                 positions[joint.idx_q] = w.point_position[point, 0]
                 velocities[joint.idx_v] = w.point_velocity[point, 0]
         return positions, velocities, self.theirs(effort)
+
+    def lcaba(self, q: Floats, v: Floats, effort: Floats) -> tuple[Any, ...]:
+        """Arguments of `pin.lcaba`, with an order of joints that is computed here.
+
+        A larger mu converges to smaller differences in more iterations.
+        """
+        pin.computeJointMinimalOrdering(self.model, self.data, self.models)
+        settings = pin.ProximalSettings(1e-12, 1e-4, 30)
+        return self.model, self.data, *self.state(q, v, effort), self.models, self.datas, settings
 
     def acceleration(self, q: Floats, v: Floats, effort: Floats) -> Floats:
         """v̇ under the constraints."""
