@@ -102,7 +102,7 @@ COMMANDS: Final = {
     "convert": ("cli.options.files:ConvertOptions", "cli.convert_command:convert"),
     "model": ("cli.options.files:ModelOptions", "cli.model_command:model"),
     "symbolic": ("cli.options.files:SymbolicOptions", "cli.symbolic_command:symbolic"),
-    "codegen": ("cli.options.files:CodegenOptions", "cli.symbolic_command:codegen"),
+    "codegen": ("cli.options.files:CodegenOptions", "cli.codegen_command:codegen"),
     "simulate": ("cli.options.files:SimulateOptions", "cli.simulate_command:simulate"),
     "build-kernels": ("cli.options.files:BuildKernelsOptions", "cli.extension_commands:build_kernels"),
     "dev new-law": ("cli.options.files:NewLawOptions", "cli.dev_commands:new_law"),
@@ -127,7 +127,6 @@ _NEEDS: Final = {
     "rig index": ("reports of rig tests", "rig", "jinja2"),
     "rig compare": ("reports of rig tests", "rig", "jinja2"),
     "symbolic": ("symbolic equations", "symbolic", "sympy"),
-    "codegen": ("symbolic equations", "symbolic", "sympy"),
 }
 """What needs an extra of linkwork, the extra, and its packages, by command."""
 DAEMONS: Final = ("plant", "controller")
@@ -166,7 +165,8 @@ identify five_bar run.mcap --validate other.mcap --out five_bar.identified.yaml
 identify delta drives.csv --json; identify scara before.mcap after.mcap --payload tool
 calibrate five_bar points.csv --out five_bar.calibrated.yaml
 calibrate five_bar --plan 20 --kind distance --out points.csv
-symbolic scara --show inertia; codegen scara --out generated; simulate scara --duration 1 --plot motion.png
+symbolic scara --show inertia; codegen scara --out generated; codegen five_bar --fmu five_bar.fmu
+simulate scara --duration 1 --plot motion.png
 keys make anna; keys allow anna.public --role operate; keys revoke anna; keys list
 driver check my_arm:Arm --config my_arm.yaml; build-kernels my_law; dev new-law soft --dry-run
 dev new-request greet; dev new-joint table

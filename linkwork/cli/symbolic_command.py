@@ -1,4 +1,4 @@
-"""Commands on a machine's equations: shown in symbols, made linear, written as C or Python."""
+"""The command `symbolic`: a machine's equations in symbols, or made linear."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from linkwork.cli.options.files import CodegenOptions, SymbolicOptions
-from linkwork.convert.codegen import generate
+from linkwork.cli.options.files import SymbolicOptions
 from linkwork.convert.linearization import as_map, linear_model, write
 from linkwork.convert.symbolic_report import LATEX_NEEDS, SymbolicReport, content, lines, too_long
 from linkwork.machine import Machine, load
 from linkwork.multibody.symbolic.linear_model import LinearModel
-from linkwork.terminal.failures import Misuse, write_texts
+from linkwork.terminal.failures import Misuse
 from linkwork.terminal.output import console, emit, goal_bar, say
 
 
@@ -119,20 +118,3 @@ def _number(real: float, imaginary: float) -> str:
 
 def _tidy(value: float, largest: float) -> float:
     return value if abs(value) > _ROUND_OFF * largest else 0.0
-
-
-def codegen(options: CodegenOptions) -> None:
-    """Run `linkwork codegen`."""
-    machine = load(options.config)
-    if options.single and options.language == "python":
-        raise Misuse("--float is for C; the Python module computes in doubles")
-    files = generate(machine, options.language, single=options.single)
-    paths = write_texts(options.out, files)
-    if options.as_json:
-        emit({"machine": machine.name, "files": [str(path) for path in paths]})
-        return
-    for name, text in files.items():
-        say(f"{options.out / name}: {text.count(chr(10))} lines")
-    if options.language == "c":
-        base = next(iter(files)).removesuffix(".h")
-        say(f"test it: cd {options.out} && cc -O2 {base}.c {base}_test.c -lm -o {base}_test && ./{base}_test")

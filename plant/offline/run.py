@@ -219,7 +219,7 @@ def _begun(
     work = begin(machine, start)
     if not efforts.vary:
         efforts.apply(work, 0.0)
-    _choose(work, formulation, stabilisation)
+    choose_step(work, formulation, stabilisation)
     figures = np.empty(kernels.FIGURES + len(work.q))
     kernels.look(*work.arguments, 0.0, figures)
     if formulation == "lagrange":
@@ -336,7 +336,8 @@ def _known(what: str, name: str, there: Iterable[str]) -> None:
         raise ValueError(f"there is no {what} {name!r}; there are {', '.join(there)}")
 
 
-def _choose(work: Workspace, formulation: str, stabilisation: str) -> None:
+def choose_step(work: Workspace, formulation: str, stabilisation: str) -> None:
+    """Select what a step does: the formulation of accelerations, and the stabilisation."""
     work.choice[:2] = ACCELERATIONS.get(formulation, 0), stabilisation == "projection"
     if stabilisation == "baumgarte":
         work.baumgarte[~work.baumgarte.any(axis=1)] = _SETTLED

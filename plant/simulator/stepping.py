@@ -101,6 +101,21 @@ def look_back(m: Model, w: Workspace, s: PlantState, mode: int, dt: float) -> fl
     return fastest
 
 
+@part
+def resisted_step(m: Model, w: Workspace, s: PlantState, mode: int, dt: float) -> None:
+    """One step of dt (s), under brakes or damping motors where they act in this mode."""
+    if not resists(s, mode):
+        step(m, w, s.method, dt)
+        return
+    begin_resisted(s, dt)
+    while True:
+        h = next_resisted(m, w, s, mode)
+        if h == 0.0:
+            break
+        step(m, w, s.method, h)
+        judge_resisted(m, w, s, h)
+
+
 @kernel
 def advance(m: Model, w: Workspace, s: PlantState, mode: int) -> float:
     """Advance by one period with the latched command, then `measure`. Returns the largest speed, infinite
@@ -110,14 +125,5 @@ def advance(m: Model, w: Workspace, s: PlantState, mode: int) -> float:
     """
     dt = take_up(w, s, mode)
     for _ in range(s.substeps):
-        if not resists(s, mode):
-            step(m, w, s.method, dt)
-            continue
-        begin_resisted(s, dt)
-        while True:
-            h = next_resisted(m, w, s, mode)
-            if h == 0.0:
-                break
-            step(m, w, s.method, h)
-            judge_resisted(m, w, s, h)
+        resisted_step(m, w, s, mode, dt)
     return look_back(m, w, s, mode, dt)

@@ -152,9 +152,11 @@ class SymbolicOptions(MachineOptions):
 
 @command_options
 class CodegenOptions(MachineOptions):
-    """Write M, h, A, Ȧv, kinematics and the control law as a program without dependencies."""
+    """Write M, h, A, Ȧv, kinematics and the control law as a program without dependencies, or an FMU."""
 
-    out: Path = option("Folder for the files; created if missing.", "DIR", required=True)
+    out: Path | None = option("Folder for the program's files; created if missing.", "DIR")
+    fmu: Path | None = option("Write the simulated machine as an FMU for co-simulation there.", "FILE.fmu")
+    fmi: Literal["3", "2"] = option("Version of FMI.", default="3")
     language: Literal["c", "python"] = option("C99, or a Python module.", default="c")
     single: bool = flag("Precision of the C code.", "--float/--double")
 

@@ -1,5 +1,5 @@
 /* What the library has once. */
-#include "kernels.h"
+#include "border.h"
 
 extern object _Py_NoneStruct;
 extern void Py_IncRef(object *), PyErr_SetString(void *, const char *);

@@ -29,13 +29,13 @@ FOLDER = Path(__file__).parent / "_library"
 """Holds the library, and in a checkout the record of its sources, the C files and their objects."""
 PACKAGE = Path(__file__).parents[2]
 _RECORD = "sources.json"
-_FLAGS = (
+FLAGS = (
     "-std=gnu11 -O2 -fPIC -fvisibility=hidden -ffp-contract=off -fno-math-errno -fno-builtin-pow "
     "-Wall -Wno-unused-variable -Wno-unused-but-set-variable -Wno-unused-function"
 )
 FLAGS_VARIABLE = "LINKWORK_CFLAGS"
 """Further flags for the compiler, as for sanitizers."""
-_OWN = ("sources.py", "translator.py", "library.py", "kernels.h", "kernels.c")
+_OWN = ("sources.py", "translator.py", "library.py", "kernels.h", "border.h", "kernels.c")
 
 
 class NoCompiler(RuntimeError):
@@ -97,10 +97,11 @@ def build(
     modules = [sources.module(name) for name in names]
     files |= {each.name: translator.file(each) for each in modules if each is not None}
     command = compiler()
-    header = Path(__file__).with_name("kernels.h")
-    flags = [*_FLAGS.split(), *_more_flags()]
+    folder_of_headers = Path(__file__).parent
+    headers = "".join(folder_of_headers.joinpath(name).read_text() for name in ("kernels.h", "border.h"))
+    flags = [*FLAGS.split(), *_more_flags()]
     version = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False).stdout
-    key = _digest(repr((version, flags, header.read_text())))
+    key = _digest(repr((version, flags, headers)))
     objects = folder / "objects"
     objects.mkdir(parents=True, exist_ok=True)
 
@@ -111,7 +112,7 @@ def build(
             source = objects / f"{name}.c"
             source.write_text(text)
             made = found.with_suffix(f".{os.getpid()}")
-            _run([*command, *flags, f"-I{header.parent}", "-c", str(source), "-o", str(made)])
+            _run([*command, *flags, f"-I{folder_of_headers}", "-c", str(source), "-o", str(made)])
             made.replace(found)
         return found
 

@@ -192,6 +192,11 @@ class Struct:
             raise AttributeError(f"write into it: {name}[:] = …")
         object.__setattr__(self, name, value)
 
+    @property
+    def layout(self) -> dict[str, Any]:
+        """The fields in the order in which `words` has them after its first entry."""
+        return {each.name: self.__dict__[each.name] for each in _declared(type(self))}
+
     def checked(self) -> Any:
         """Return the same fields with checked indices, for kernels that run as Python."""
         if "checked_" not in self.__dict__:

@@ -151,16 +151,22 @@ class Translator:
             raise source.module.error(source.node, f"`{source.node.name}` calls itself: write a loop")
         return found
 
-    def file(self, module: Module) -> str:
-        """Return the C source of a module's kernels; kernels of other modules are declared, parts copied."""
+    def file(self, module: Module, *, for_python: bool = True) -> str:
+        """Return the C source of a module's kernels; kernels of other modules are declared, parts copied.
+
+        for_python: with the functions that Python calls.
+        """
         own = [self.function(each) for each in module.kernels]
-        lines = [*(each.text for each in own), *(line for each in own for line in _entry(each))]
+        lines = [each.text for each in own]
+        if for_python:
+            lines += [line for each in own for line in _entry(each)]
         words = set(re.findall(r"\w+", "\n".join(lines)))
         for name, text in reversed(self._needs.items()):
             if name in words:
                 lines.insert(0, text)
                 words.update(re.findall(r"\w+", text))
-        return "\n".join([f"/* Generated from {module.name}. */", '#include "kernels.h"', *lines, ""])
+        header = "border.h" if for_python else "kernels.h"
+        return "\n".join([f"/* Generated from {module.name}. */", f'#include "{header}"', *lines, ""])
 
     def annotated(self, module: Module, node: ast.expr | None, at: ast.AST, name: str) -> Type:
         """Return the type that an annotation declares."""
