@@ -282,6 +282,22 @@ class StreamAccepted(GoalAccepted):
     pace: str
 
 
+class HeatState(TypedDict):
+    """Estimated temperature of a motor, and how far it lowers the largest effort."""
+
+    winding_degC: float
+    body_degC: float
+    max_degC: float
+    """Of the winding, from the machine file."""
+    measured_degC: float | None
+    """As the device reports it; nil where it measures none."""
+    effort_limit: float
+    """Largest effort at this temperature, N m or N."""
+    max_effort: float
+    unit: str
+    """N m, N."""
+
+
 class StateResult(TypedDict):
     """Answer of state."""
 
@@ -317,6 +333,8 @@ class StateResult(TypedDict):
     fault: FaultState | None
     limited: list[str]
     """Limits on the last command. Not a fault."""
+    heat: dict[str, HeatState]
+    """By motor with a thermal model: its temperature."""
     lease: LeaseState
     pending: list[PendingOrder]
     """Requests accepted for later, in the order of their ticks; a stop cancels them all."""

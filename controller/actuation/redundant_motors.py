@@ -17,10 +17,15 @@ class RedundantMotors:
 
     def __init__(self, mechanism: Mechanism, index: Integers, most: Floats, weight: Floats) -> None:
         self._nv, self._index, self._most = mechanism.nv, index, most
-        columns = mechanism.model.column_scale
-        self._unit = most * columns[index]
-        self._price = prices(most, weight)
+        self._columns, self._weight = mechanism.model.column_scale[index], weight
+        self._renew()
         self._share = np.zeros(len(index))
+
+    def _renew(self) -> None:
+        """Take the limits as they are now."""
+        self._known = self._most.copy()
+        self._unit = self._most * self._columns
+        self._price = prices(self._most, self._weight)
 
     def __call__(self, scratch: Floats, free: int, preload: Floats, force: Floats) -> float:
         """Write force (nv) after `drive` reported `BEYOND`; return the share, see `allocate`.
@@ -29,6 +34,8 @@ class RedundantMotors:
         its s.
         """
         nv, motors, k = self._nv, len(self._index), free
+        if (self._known != self._most).any():
+            self._renew()
         at = nv * (3 * nv + motors + 1)
         gram = scratch[: k * k].reshape(k, k)
         sizes = np.sqrt(np.maximum(np.diagonal(scratch[k * k : 2 * k * k].reshape(k, k)), 0.0))

@@ -31,6 +31,7 @@ class FaultCode(IntEnum):
     FOLLOWING_ERROR = 18
     CONSTRAINT_SWITCHED = 19
     DEVICE_CLOCK = 20
+    MOTOR_TEMPERATURE = 21
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,10 @@ FAULTS: dict[FaultCode, FaultKind] = {
     ),
     FaultCode.DEVICE_CLOCK: FaultKind(
         "the time of the device jumped", "", "s", "always: time continues from the new value"
+    ),
+    FaultCode.MOTOR_TEMPERATURE: FaultKind(
+        "the estimated temperature of a motor's winding is at its limit", "motor", "°C",
+        "it has cooled below 95 % of the allowed rise of temperature",
     ),
     FaultCode.NOT_HOMED: FaultKind("the device is not homed", "", "", "the device reports that it is homed"),
     FaultCode.CLOSURE_RESIDUAL: FaultKind(

@@ -481,6 +481,16 @@ class SetOutputs(_PairsOrder):
     kind, name = 43, "set"
 
 
+@dataclass(frozen=True, slots=True)
+class SetTemperatures(_PairsOrder):
+    """Set the estimated temperatures of motors, °C: at 2 i the winding, at 2 i + 1 the body.
+
+    i counts the motors with a thermal model. The gateway continues the estimate of an earlier loop so.
+    """
+
+    kind, name, needs_no_lease, overtakes = 44, "temperatures", True, True
+
+
 MOST_STREAMED = ARGUMENTS - 3
 """Coordinates of a stream: those with set-points and those that hold."""
 
@@ -515,7 +525,7 @@ class Finish(Order):
 ORDERS: tuple[type[Order], ...] = (
     Enable, Disable, StartGoal, Stop, CancelGoal, Pause, Resume, SetSpeed, JogCoordinates, Recover,
     EmergencyStop, Reset, AdvanceTime, ChooseLaw, Adopt, Shutdown, LeaseLost, SetPreload, ConfirmBranch,
-    SuggestPose, ReportDifference, SetGains, SetPayload, SwitchConstraint, SetOutputs,
+    SuggestPose, ReportDifference, SetGains, SetPayload, SwitchConstraint, SetOutputs, SetTemperatures,
     StartStream, Finish,
 )  # fmt: skip
 """Every kind of order."""

@@ -33,6 +33,7 @@ Per = Literal[
     "position",
     "coordinate",
     "motor",
+    "heat",
     "sensor",
     "row",
     "force",
@@ -45,6 +46,8 @@ Per = Literal[
 ]
 PHASES = ("record", "wait", "receive", "order", "estimate", "supervise", "law", "limit", "send")
 """Phases of the loop's period (linkwork.controller.loop.overruns.Phase)."""
+OTHERS: tuple[Per, ...] = ("heat", "reaction", "switch", "input", "output")
+"""What only some machines have, without an argument of its own in `RecordLayout`."""
 FORCE, MOMENT = ("fx", "fy", "fz"), ("mx", "my", "mz")
 EFFORT = "effort"
 
@@ -170,6 +173,9 @@ CHANNELS: tuple[Channel, ...] = (
     _float("effort", "N m or N", "effort sent", "motor"),
     _float("device_effort", "N m or N", "effort the device reports", "motor"),
     _float("temperature", "°C", "temperature the device reports; NaN where it reports none", "motor"),
+    _float("winding_temperature", "°C", "estimated temperature of the motor's winding", "heat"),
+    _float("body_temperature", "°C", "estimated temperature of the motor's body", "heat"),
+    _float("effort_limit", "N m or N", "largest effort at this temperature", "heat"),
     _int("newton_iterations", "Newton steps by which the joints without sensors followed the measured ones"),
     _int("rank", "independent rows of the constraints at the estimate"),
     _int("branch", "assembly branch: 1 that of the initial pose, -1 another, 0 without closures"),
@@ -239,8 +245,9 @@ class RecordLayout:
 
     `names` gives the joints', coordinates', motors' and sensors' names, in the machine's order, those of the
     positions, which are the joints' unless there are quaternions, those of the constraints' rows, of the
-    forces that goals may name, and of the force sensors' components. `others`: by `Per`, of the reactions'
-    where they are published, of the constraints that can be switched, of input and output signals.
+    forces that goals may name, and of the force sensors' components. `others`: by `Per`, of the motors
+    with a thermal model, of the reactions where they are published, of the constraints that can be switched,
+    of input and output signals.
     """
 
     def __init__(
@@ -264,7 +271,7 @@ class RecordLayout:
             "row": tuple(rows),
             "force": tuple(forces),
             "component": tuple(components),
-            **{per: tuple(others.get(per, ())) for per in ("reaction", "switch", "input", "output")},
+            **{per: tuple(others.get(per, ())) for per in OTHERS},
             "phase": PHASES,
         }
         self._fields = {per: field_names(names) for per, names in self.names.items()}
@@ -387,6 +394,7 @@ def layout_for(machine: Any) -> RecordLayout:
         [row.name for row in machine.force_rows],
         [f"{sensor.name}.{part}" for sensor in machine.force_sensors for part in sensor.components],
         {
+            "heat": [motor.joint for motor in machine.motors if motor.thermal_time_s is not None],
             "reaction": published,
             "switch": machine.switchable,
             "input": [signal.name for signal in machine.inputs],

@@ -37,6 +37,7 @@ from linkwork.timing.clock import Clock
 from linkwork.timing.memory import give_back
 
 if TYPE_CHECKING:
+    from linkwork.controller.gateway.records.kept_temperatures import KeptTemperatures
     from linkwork.controller.gateway.twin.twin_watch import TwinWatch
 
 GIVE_BACK_EVERY_NS = 10_000_000_000
@@ -99,6 +100,8 @@ class Gateway:
         self.records = RecordIntake(self)
         self.loops_started = 0
         self.twin_watch: TwinWatch | None = None
+        self.temperatures: KeptTemperatures | None = None
+        """Keeps the motors' estimated temperatures; None of a machine without a thermal model of them."""
         self.leaving = False
         """A shutdown is under way: new motions are refused."""
         self.now_ns = clock.now_ns()
@@ -260,6 +263,11 @@ class Gateway:
             self.twin_watch.begin()
         self.host.ready = True
         self.order_queue.connect(outbox, next_order, authority)
+        if self.temperatures is not None and not self.host.adopted:
+            orders, text = self.temperatures.begin()
+            for order in orders:
+                self.order_queue.place(order, self.temperatures.continued, now_ns=self.now_ns)
+            self.aside("heat", {"text": text})
 
     def loop_ended(self) -> None:
         """Handle the end of the loop: take its last records and answer all waiting calls."""
@@ -275,6 +283,8 @@ class Gateway:
                 self._goal_lost(progress["goal"], reason)
         self.order_queue.disconnect(RequestError(RequestCode.NO_LOOP, reason))
         self.planning.drop_motions("the real-time loop ended")
+        if self.temperatures is not None:
+            self.temperatures.keep(self.latest)
         self.latest = None
         if not self.leaving:
             self.aside("loop", {"text": reason})
@@ -325,6 +335,8 @@ class Gateway:
         self._timers = [timer for timer in self._timers if timer[0] > self.now_ns]
         for act in due:
             act()
+        if self.temperatures is not None and self.latest is not None:
+            self.temperatures.note(self.latest)
         self.aftermath.attend(self.tick, self.now_ns, self.host.shared)
         if self.log is not None:
             self.log.flush(self.now_ns)
@@ -362,6 +374,8 @@ class Gateway:
     def close(self) -> None:
         """Process the last records and complete the files."""
         self.records.drain(last=True)
+        if self.temperatures is not None:
+            self.temperatures.keep(self.latest)
         self.aftermath.close(self.host.shared)
         if self.log is not None:
             self.log.close()

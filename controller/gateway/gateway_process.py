@@ -22,12 +22,13 @@ from linkwork.controller.gateway.goals.planner_jobs import Planning
 from linkwork.controller.gateway.loop_host import LoopHost
 from linkwork.controller.gateway.records.broadcast import Broadcast
 from linkwork.controller.gateway.records.flight_record import FlightRecorder
+from linkwork.controller.gateway.records.kept_temperatures import KeptTemperatures
 from linkwork.controller.gateway.records.log import STAMP, Log
 from linkwork.controller.gateway.records.log_segment import LogSource
 from linkwork.controller.gateway.server import Server, StartFailed
 from linkwork.machine import Machine, MachineError, name_in
 from linkwork.protocol.codes import ExitCode, Pace, RequestCode
-from linkwork.protocol.endpoints import Claim, MachineEndpoints, claim
+from linkwork.protocol.endpoints import Claim, MachineEndpoints, claim, state_dir
 from linkwork.protocol.errors import EndpointError, RequestError
 from linkwork.protocol.keys import ServerKeys, server_keys
 from linkwork.protocol.open_connections import raise_file_limit
@@ -155,6 +156,10 @@ def _gateway(
         stamp = log.stamp
     flights = FlightRecorder(options.log_folder, machine.name, stamp, source)
     gateway = Gateway(options, machine, layout, host, planning, broadcast, log, flights, clock)
+    if any(motor.thermal_time_s is not None for motor in machine.motors):
+        kept = state_dir() / "temperatures" / f"{machine.name}.json"
+        simulated = options.pace is Pace.LOCKSTEP
+        gateway.temperatures = KeptTemperatures(machine, None if simulated else kept, clock)
     if twin is not None:
         from linkwork.controller.gateway.twin.twin_watch import TwinWatch
 

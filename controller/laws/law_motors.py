@@ -16,16 +16,20 @@ class Motors:
     """The motors of one machine, as kernel arguments. `dof`: its degrees of freedom.
 
     `report`: what all laws of the machine write to. `preload` (per motor, N m or N): the efforts to stay
-    close to where the motion leaves a choice.
+    close to where the motion leaves a choice. `most` (per motor): the largest efforts, lower while it is hot.
     """
 
     def __init__(
-        self, machine: Machine, report: LawReport | None = None, preload: Floats | None = None
+        self,
+        machine: Machine,
+        report: LawReport | None = None,
+        preload: Floats | None = None,
+        most: Floats | None = None,
     ) -> None:
         nv, motors = machine.mechanism.nv, machine.motors
         self.dof = machine.dof
         self.index = np.array([motor.index for motor in motors], np.int64)
-        self.most = np.array([motor.max_effort for motor in motors])
+        self.most = np.array([motor.max_effort for motor in motors]) if most is None else most
         self.weight = machine.effort_weights
         self.preload = np.zeros(len(motors)) if preload is None else preload
         self.report = LawReport() if report is None else report

@@ -19,16 +19,19 @@ class LawRefused(Exception):
 
 
 def laws_of(
-    machine: Machine, report: LawReport | None = None, preload: Floats | None = None
+    machine: Machine,
+    report: LawReport | None = None,
+    preload: Floats | None = None,
+    most: Floats | None = None,
 ) -> dict[LawKind, Law]:
     """The laws that serve this machine.
 
-    report: what all of them write to; preload (motors): what redundant motors' efforts stay near. Laws of one
-    factory share one object. Raises LawRefused where a joint has no motor and no closure holds it, and for a
-    `law_class` that is not there.
+    report: what all of them write to; preload (motors): what redundant motors' efforts stay near; most
+    (motors): their largest efforts, which may change. Laws of one factory share one object. Raises LawRefused
+    where a joint has no motor and no closure holds it, and for a `law_class` that is not there.
     """
     _check_driven(machine)
-    motors = Motors(machine, report, preload)
+    motors = Motors(machine, report, preload, most)
     made: dict[str, Law] = {}
     found: dict[LawKind, Law] = {}
     for kind in LawKind:

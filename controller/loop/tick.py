@@ -31,6 +31,7 @@ from linkwork.controller.supervision.live_tuning import Tuning
 from linkwork.controller.supervision.supervisor import Supervisor
 from linkwork.machine import Machine
 from linkwork.machine.checks.controllability import WEAK_LEVERAGE
+from linkwork.machine.motor_heat import ThermalModel, correct, warm
 from linkwork.machine.payloads import Loads, with_own_model
 from linkwork.multibody import Workspace
 from linkwork.protocol.laws import LawKind
@@ -77,13 +78,14 @@ class EffortCommand:
         self._drives = MotorLag(motors, period_s) if MotorLag.lag(motors) else None
         self._filter = filter_share(machine.controller.effort_filter_hz, period_s)
         index = np.array([motor.index for motor in motors], np.int64)
-        most = np.array([motor.max_effort for motor in motors])
+        self.most = np.array([motor.max_effort for motor in motors])
+        """Largest effort per motor (N m or N) now."""
         step = np.array([motor.max_effort_rate * period_s for motor in motors])
         level, lead = np.zeros(len(motors)), np.ones(len(motors))
         if self._drives is not None:
             level, lead = self._drives.level, self._drives.lead
         self._limits = EffortLimits(
-            force=self.force, motor=index, most=most, step=step, disturbance=disturbance,
+            force=self.force, motor=index, most=self.most, step=step, disturbance=disturbance,
             level=level, lead=lead, wanted=wanted,
         )  # fmt: skip
 
@@ -109,6 +111,16 @@ class EffortCommand:
         self.clipped = limited > 0 and bool(limited & EFFORT)
         return limited
 
+    def heat(self, heat: ThermalModel, inputs: Inputs, dt: float) -> None:
+        """Step the motors' temperatures by dt (s), and let hot motors give less.
+
+        Call it before `deliver`. Where the device measures a temperature, it corrects the estimate.
+        """
+        warm(heat, self.acted, dt)
+        if inputs.fresh:
+            correct(heat, inputs.temperature, dt)
+        self.most[heat.motor] = heat.limits
+
     def clear(self, out: Floats) -> None:
         """Write a command of no effort to `out` (motors)."""
         self._sent[:] = out[:] = self._wanted[:] = 0.0
@@ -125,13 +137,14 @@ class EffortCommand:
 class ActiveLaw:
     """The control law in use: evaluates the reference ahead of time, and the law at the predicted state.
 
-    preload: internal force of redundant motors. forces: the force reference of the hybrid law.
+    preload: internal force of redundant motors. forces: the force reference of the hybrid law. most: largest
+    effort per motor (N m or N), as it is at the moment.
     """
 
-    def __init__(self, machine: Machine, preload: Floats, forces: ForceReference) -> None:
+    def __init__(self, machine: Machine, preload: Floats, forces: ForceReference, most: Floats) -> None:
         self.report = LawReport()
         """The law's diagnostics of this tick, beside the force."""
-        self._laws = laws_of(machine, self.report, preload)
+        self._laws = laws_of(machine, self.report, preload, most)
         self._kind, self._law = LawKind.NONE, self._laws[LawKind.NONE]
         self.lag = 0.0
         """Share by which the law corrects for its own command's effect (`Law.lag`)."""
@@ -208,7 +221,9 @@ class Tick:
         self.supervisor = Supervisor(machine, self._now, self.quality, slot)
         self.supervisor.executor.recorded = self.record.floats
         self._force_control = self.supervisor.executor.pressing.control
-        self._law = ActiveLaw(machine, self.supervisor.preload.now, self._force_control.forces)
+        self._law = ActiveLaw(
+            machine, self.supervisor.preload.now, self._force_control.forces, self._efforts.most
+        )
         self._tuning = Tuning(machine, self._law.laws, loads)
         self._carries = bool(self._tuning.by_signal)
         self.supervisor.tune = self._tuning.ask
@@ -282,7 +297,8 @@ class Tick:
 
     def _estimate(self, inputs: Inputs, dt: float) -> None:
         estimator, disturbance, model = self._estimator, self._disturbance, self._model
-        predicted = self.supervisor.brakes.phase is RELEASED and not self._adopted
+        supervisor = self.supervisor
+        predicted = supervisor.brakes.phase is RELEASED and not self._adopted
         predicted = predicted and (estimator.predicts or disturbance.on or not inputs.fresh)
         if predicted:
             if self._foreseen and abs(dt - self._period_s) < SAME * self._period_s:
@@ -304,14 +320,16 @@ class Tick:
         if not inputs.connected:
             estimator.first = True
             model.forget()
+        if supervisor.heat is not None and dt > 0.0:
+            self._efforts.heat(supervisor.heat, inputs, dt)
         self._efforts.deliver()
         if not predicted:
             disturbance.reset()
         elif disturbance.on and inputs.fresh:
-            disturbance.update(self.supervisor.executor.law, self._now.v, dt)
+            disturbance.update(supervisor.executor.law, self._now.v, dt)
         if self._presses:
             self._force_control.sense(inputs, dt)
-        if (frames := self.supervisor.executor.frames) is not None:
+        if (frames := supervisor.executor.frames) is not None:
             frames.update(inputs.input, dt, fresh=inputs.fresh, connected=inputs.connected)
         if self._bearings is not None and self._bearings.gauged:
             self._bearings.read(inputs.force_measured)
@@ -384,6 +402,8 @@ class Tick:
         if inputs.motors_told:
             writer.motors[:] = inputs.motors
             inputs.motors_told = False
+        if self.supervisor.heat is not None:
+            writer.heat[:] = self.supervisor.heat.told
         if self._signals:
             writer.input[:], writer.output[:] = inputs.input, inputs.output
             writer.output_command[:] = outputs.signals

@@ -86,6 +86,10 @@ class TickRecord:
         at = offsets["motor_status"]
         self.motors = record.floats[at : at + 3 * motors].reshape(3, motors)
         """Status, fault and mode of each motor."""
+        heated = len(record.layout.names["heat"])
+        at = offsets["winding_temperature"]
+        self.heat = record.floats[at : at + 3 * heated].reshape(3, heated)
+        """Temperatures of winding and body, and effort limit, of each motor with a thermal model."""
         self.input, self.output = record.view("input"), record.view("output")
         self.output_command = record.view("output_command")
         self.output_events, self.output_followed = (

@@ -31,6 +31,7 @@ from linkwork.controller.exchange.orders import (
     SetPayload,
     SetPreload,
     SetSpeed,
+    SetTemperatures,
     Shutdown,
     StartGoal,
     StartStream,
@@ -85,6 +86,7 @@ class OrderHandlers:
             SetPayload: lambda order, _: machine.tune(order),
             SwitchConstraint: self._switch,
             SetOutputs: self._set_outputs,
+            SetTemperatures: self._set_temperatures,
             StartStream: self._start_stream,
             Finish: lambda order, _: machine.executor.finish(order),
         }
@@ -173,6 +175,16 @@ class OrderHandlers:
         return (
             OrderOutcome.REFUSED_VALUE if self._machine.outputs is None else self._machine.outputs.set(order)
         )
+
+    def _set_temperatures(self, order: SetTemperatures, _: Inputs) -> OrderOutcome:
+        """Continue an earlier estimate of the motors' temperatures."""
+        heat, told = self._machine.heat, dict(order.pairs)
+        if heat is None or not all(0 <= at < 2 * heat.n and at ^ 1 in told for at in told):
+            return OrderOutcome.REFUSED_VALUE
+        for at in range(0, 2 * heat.n, 2):
+            if at in told:
+                heat.set(at // 2, told[at], told[at + 1])
+        return OrderOutcome.DONE
 
     def _stop(self, order: Stop, _: Inputs) -> OrderOutcome:
         return self._end_motion(order, AuthorityEnd.STOP, ResultCode.CANCELLED)

@@ -26,6 +26,7 @@ from linkwork.controller.supervision.output_signals import OutputSignals
 from linkwork.controller.supervision.pending_orders import PendingOrders
 from linkwork.controller.supervision.state_machine import ACTIVE, STOPPING, UNCONFIGURED, Event, State, after
 from linkwork.machine import Machine
+from linkwork.machine.motor_heat import COOLED, thermal_model
 from linkwork.multibody import Workspace
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.laws import FREE_LAWS, LawKind
@@ -38,7 +39,7 @@ the readings of some sensors never settle.
 """
 CARRIED = (
     "advance_ticks", "_braked_ticks", "disabling", "tick", "time_s", "fault", "handshake_wanted",
-    "leaving", "order_id", "order_outcome", "outputs", "pending", "state", "switching",
+    "heat", "leaving", "order_id", "order_outcome", "outputs", "pending", "state", "switching",
 )  # fmt: skip
 """State that `SupervisedMachine.adopt` takes over from the machine under other constraints."""
 
@@ -137,6 +138,8 @@ class SupervisedMachine:
         self.switching = Switching()
         self.outputs = OutputSignals(machine) if machine.outputs else None
         """Output signals; None of a machine without any."""
+        self.heat = thermal_model(machine.motors)
+        """Temperatures of the motors; None where the machine file has no thermal model of them."""
         self.tune: Callable[[SetGains | SetPayload], OrderOutcome] = lambda _: OrderOutcome.REFUSED_VALUE
         """Carries out orders that change gains or loads; the tick sets it."""
 
@@ -277,4 +280,6 @@ class SupervisedMachine:
         code = self.fault.code
         if not self.switching.modelled:
             return True
+        if code is FaultCode.MOTOR_TEMPERATURE and self.heat is not None:
+            return self.heat.hottest(COOLED) is not None
         return self._watch.still_there(code, inputs, self._v) or self.estimate_monitor.still_there(code)

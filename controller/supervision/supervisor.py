@@ -10,12 +10,15 @@ from collections.abc import Callable
 
 from linkwork.arrays import Floats
 from linkwork.controller.estimation.estimate_quality import Quality
+from linkwork.controller.exchange.faults import FaultCode
 from linkwork.controller.exchange.orders import AuthorityEnd, Order, OrderOutcome
 from linkwork.controller.exchange.tick_io import Inputs
+from linkwork.controller.motion.limits.effort_limits import Limited
 from linkwork.controller.supervision.order_handlers import OrderHandlers
 from linkwork.controller.supervision.state_machine import ACTIVE, STOPPING, UNCONFIGURED, Event
 from linkwork.controller.supervision.supervised_machine import SupervisedMachine
 from linkwork.machine import Machine
+from linkwork.machine.motor_heat import ThermalModel
 from linkwork.multibody import Workspace
 
 _NO_OUTCOME = OrderOutcome.NONE
@@ -75,6 +78,8 @@ class Supervisor(SupervisedMachine):
                 astray = self._following_error.check(executor.motion, executor.now, executor.law)
                 if astray is not None:
                     self.raise_fault(*astray)
+        if self.heat is not None:
+            self._mind_heat(self.heat, moving=moving)
         order, pending = None, self.pending
         if inputs.order is not None or pending.timed or pending.goals.waiting:
             order = self._due(inputs.order)
@@ -85,6 +90,16 @@ class Supervisor(SupervisedMachine):
             self.outputs.act(executor.goal)
         if self.handshake_wanted and inputs.connected:
             self.try_clear(inputs)
+
+    def _mind_heat(self, heat: ThermalModel, *, moving: bool) -> None:
+        """Fault where a winding is at its largest temperature; say when efforts are lowered before that."""
+        if not (moving and heat.derated):
+            return
+        self.executor.limited |= int(Limited.HEAT)
+        at = heat.hottest()
+        if at is not None:
+            hot, most = float(heat.temperature[at]), float(heat.ambient[at] + heat.rise[at])
+            self.raise_fault(FaultCode.MOTOR_TEMPERATURE, int(heat.motor[at]), hot, most)
 
     def _due(self, arrived: Order | None) -> Order | None:
         """The order that takes effect now; one for a later tick waits, and so does a goal for another one."""

@@ -173,6 +173,8 @@ def view(
     if sample.get("closed"):
         held = "; ".join(f"{name} {'on' if on else 'off'}" for name, on in sample["closed"].items())
         page.append(Text(held))
+    if sample.get("winding_temperature"):
+        page.append(Text(_heat(sample, known)))
     signals = (sample.get("input") or {}) | (sample.get("output") or {})
     if signals:
         told = [f"{name} {_value(value, (units or {}).get(name, ''))}" for name, value in signals.items()]
@@ -184,6 +186,16 @@ def view(
     if "twin" in sample:
         page += twin(sample["twin"])
     return Group(*page)
+
+
+def _heat(sample: dict[str, Any], units: Mapping[str, str]) -> str:
+    """The estimated temperature of each motor that has a thermal model, and its largest effort at it."""
+    limits = sample["effort_limit"]
+    told = (
+        f"{name} {hot:.1f} °C, at most {shown(limits[name], channel_unit('effort', name, units))}"
+        for name, hot in sample["winding_temperature"].items()
+    )
+    return f"motors: {'; '.join(told)}"
 
 
 def _value(value: float, unit: str | None) -> str:

@@ -29,6 +29,7 @@ class StateView:
         self._faults = FaultCards(actions)
         with card("Values"):
             self._values = ValuesTable()
+            self._heat = Rows()
         with card("Timing and connection"):
             self._timing = Rows()
         self._recordings = RecordingList(actions.service.players)
@@ -39,6 +40,7 @@ class StateView:
         state, status = known.state, known.status
         if state is not None and known.content is not None:
             self._values.show(known.content.described, state, measured=known.has_plant)
+            self._heat.show(heat_rows(state))
         self._timing.show({} if status is None else timing_rows(status))
         if status is not None:
             self._recordings.refresh(status["log"])
@@ -106,6 +108,15 @@ def values_table(
         rows.append(cells)
     more = ("speed", "effort") if beside is None else ("beside", "difference")
     return html_table(("", "position" if measured else "last position", *more), rows)
+
+
+def heat_rows(state: Mapping[str, Any]) -> dict[str, str]:
+    """Return the temperature of each motor with a thermal model, and its largest effort at it, as rows."""
+    return {
+        f"{name}, winding": f"{heat['winding_degC']:.1f} of at most {heat['max_degC']:g} °C; largest effort "
+        f"{shown(heat['effort_limit'], heat['unit'])} of {shown(heat['max_effort'], heat['unit'])}"
+        for name, heat in state.get("heat", {}).items()
+    }
 
 
 def timing_rows(status: Mapping[str, Any]) -> dict[str, str]:

@@ -31,6 +31,7 @@ _LIMITED: Final = {
     "path_rate": "the goal is slowed down until the motors can follow it",
     "constraint_force": "the load on a constraint is above its limit",
     "stream": "a stream is held back from its set-points",
+    "heat": "a motor is hot: its largest effort is lowered",
 }
 _STEPS: Final = {
     "inactive": "Enable the machine to move it.",
@@ -69,10 +70,12 @@ def limited_by(state: Mapping[str, Any] | None, described: Mapping[str, Any] | N
 
 def _at_limit(state: Mapping[str, Any], described: Mapping[str, Any]) -> str:
     """Return the motors at their largest effort, with that effort; '' where none is in this very tick."""
+    most = {motor["name"]: motor["limits"]["effort"] or math.inf for motor in described["motors"]}
+    most |= {name: heat["effort_limit"] for name, heat in state.get("heat", {}).items()}
     found = [
-        f"{motor['name']} ({motor['limits']['effort']:.4g} {motor['unit']})"
+        f"{motor['name']} ({most[motor['name']]:.4g} {motor['unit']})"
         for motor in described["motors"]
-        if abs(state["effort"].get(motor["name"], 0.0)) >= _NEAR * (motor["limits"]["effort"] or math.inf)
+        if abs(state["effort"].get(motor["name"], 0.0)) >= _NEAR * most[motor["name"]]
     ]
     return f"largest effort reached: {', '.join(found)}" if found else ""
 

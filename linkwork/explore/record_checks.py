@@ -27,6 +27,7 @@ REFERENCE_SLACK: Final = 1.02
 OVERSPEED: Final = 1.25
 LIMIT_SLACK: Final = 1e-3
 """Share of a velocity limit, and distance beyond a position limit (rad or m), at which a fault is raised."""
+_TEMPERATURES: Final = ("winding_temperature", "body_temperature", "effort_limit")
 _ROUND_OFF: Final = 1e-9
 _ACTIVE, _STOPPING = int(State.ACTIVE), int(State.STOPPING)
 TRANSITIONS: Final = {
@@ -97,7 +98,7 @@ class RecordChecks:
         enabled = (table["state"] == _ACTIVE) | (table["state"] == _STOPPING)
         self._first("braked", table, ~enabled & (table["mode"] != Mode.BRAKE), "mode")
         self._first("loss", table, enabled & (table["lost_in_a_row"] > self._loss_limit), "lost_in_a_row")
-        for name in ("effort", "q", "v", "device_effort"):
+        for name in ("effort", "q", "v", "device_effort", *_TEMPERATURES):
             self._first("finite", table, ~np.isfinite(table[name]).all(axis=1), name)
         self._first("finite", table, np.isinf(table["temperature"]).any(axis=1), "temperature")
         self._check_causes(table, enabled)

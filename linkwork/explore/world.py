@@ -32,6 +32,7 @@ from linkwork.controller.gateway.goals.planner_jobs import Planning
 from linkwork.controller.gateway.loop_host import LoopHost
 from linkwork.controller.gateway.records.broadcast import Broadcast
 from linkwork.controller.gateway.records.flight_record import FlightRecorder
+from linkwork.controller.gateway.records.kept_temperatures import KeptTemperatures
 from linkwork.controller.gateway.records.log import Log
 from linkwork.controller.gateway.records.log_segment import LogSource
 from linkwork.controller.gateway.server import Server
@@ -384,6 +385,9 @@ class World:
         log = Log(logs, machine.name, STAMP, source, machine.controller.log_cap_bytes)
         flights = FlightRecorder(logs, machine.name, log.stamp, source)
         gateway = Gateway(options, machine, self.layout, host, planning, broadcast, log, flights, self.clock)
+        if any(motor.thermal_time_s is not None for motor in machine.motors):
+            kept = self.folder / "temperatures.json"
+            gateway.temperatures = KeptTemperatures(machine, kept, self.clock)
         self.service = gateway
         parts += [lambda: gateway.aftermath.close(host.shared), log.close, host.close, held.release]
         planning.start()

@@ -14,6 +14,7 @@ import numpy as np
 from linkwork.arrays import Floats
 from linkwork.machine import Machine, MachineError
 from linkwork.machine.checks.rank_gap import undetermined_cells
+from linkwork.machine.motor_heat import thermal_model, warm
 from linkwork.multibody.assembly.switching import SwitchRefused, switch
 from linkwork.multibody.expressions.conditions import Condition, parse_condition
 from linkwork.multibody.steps.step import MINIMAL
@@ -86,6 +87,15 @@ class Simulator:
             inputs=np.array([signal.initial for signal in machine.inputs]),
             outputs=np.array([signal.initial for signal in machine.outputs]),
         )
+        self.heat = thermal_model(machine.motors)
+        """Temperatures of the motors; None where the machine file has no thermal model of them."""
+        self._thermometers: list[tuple[int, int]] = []
+        if self.heat is not None:
+            places = ((i, machine.motors[at].temperature_sensor) for i, at in enumerate(self.heat.motor))
+            self._thermometers = [(i, int(part == "body")) for i, part in places if part is not None]
+        if self._thermometers:
+            self.measured.temperature = np.full(len(machine.motors), np.nan)
+            self._measure_temperatures()
         self._base = self.work.model
         self._handling: Handling | None = None
         if machine.scene is not None:
@@ -123,6 +133,9 @@ class Simulator:
             if fastest == math.inf:
                 raise SimulationDiverged(self._diverged())
             self.fastest = fastest
+            if self.heat is not None:
+                warm(self.heat, self.state.effort, self.machine.plant.period_s)
+                self._measure_temperatures()
             if self._handling is not None:
                 self._handling.step(self.tick * self.machine.plant.period_s)
             if self._inputs is not None:
@@ -131,6 +144,13 @@ class Simulator:
                 self._handle()
             if self._force_sensing is not None:
                 self._force_sensing.sample(*self._arguments)
+
+    def _measure_temperatures(self) -> None:
+        heat, measured = self.heat, self.measured.temperature
+        if heat is None or measured is None:
+            return
+        for i, part in self._thermometers:
+            measured[heat.motor[i]] = heat.told[part, i]
 
     def sense(self) -> Sequence[dict[str, Any]]:
         """Return the switches since the last call; the sensors were sampled when the period ended."""

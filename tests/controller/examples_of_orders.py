@@ -29,6 +29,7 @@ from linkwork.controller.exchange.orders import (
     SetPayload,
     SetPreload,
     SetSpeed,
+    SetTemperatures,
     Shutdown,
     Splice,
     StartGoal,
@@ -88,6 +89,7 @@ EXAMPLES: list[tuple[Order, Places]] = [
     ),
     (SwitchConstraint(1, on=True), (42, 0, 0, 0, 0, 0, (1.0, 1.0))),
     (SetOutputs(((2, 0.75), (0, 1.0))), (43, 0, 2, 0, 0, 0, (2.0, 0.75, 0.0, 1.0))),
+    (SetTemperatures(((0, 81.5), (1, 60.0))), (44, 0, 2, 0, 0, 0, (0.0, 81.5, 1.0, 60.0))),
     (
         StartStream(7, (4, 5, 0), 2, 11, 0.01, 0.033, ends=True),
         (60, 2, 3, 11, 0, 7, (0.01, 0.033, 1.0, 4.0, 5.0, 0.0)),

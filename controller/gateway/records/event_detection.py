@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from linkwork.controller.exchange.faults import FaultCode
 from linkwork.controller.exchange.records import RecordLayout
 from linkwork.controller.gateway.records.messages import ENDED, UNDER_WAY, Messages, limits_named, limits_told
+from linkwork.controller.motion.limits.effort_limits import Limited
 from linkwork.controller.supervision.state_machine import State
 
 STICKS_TICKS = 100
@@ -133,6 +134,8 @@ class EventDetector:
             return []
         bits = sum(self._met)
         text, held = limits_told(bits), self._wording.held_back(record)
+        if bits & Limited.HEAT and (hot := self._wording.derated(record)):
+            text = f"{text}: {hot}"
         content = {"limited": limits_named(bits), "tick": tick, "time_s": time_s, "text": text}
         if held is not None:
             content |= {"text": f"{text}: {held['text']}", "held_back": held}

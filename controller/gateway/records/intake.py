@@ -44,6 +44,7 @@ class RecordIntake:
         self.reports = PathReports(gateway.machine)
         self._progress_at_s = -np.inf
         self._asides: deque[Event] = deque(maxlen=1000)
+        self._kept_problem = ""
         self.notices: deque[str] = deque(maxlen=100)
         """What has happened to log and flight records, as text for the daemon's output."""
 
@@ -66,6 +67,10 @@ class RecordIntake:
         """Publish what has happened to log and flight records, and keep it in `notices`."""
         gateway = self._gateway
         of_log = gateway.log.take_notices() if gateway.log is not None else []
+        kept = gateway.temperatures
+        if kept is not None and kept.problem != self._kept_problem:
+            self._kept_problem = kept.problem
+            of_log += [kept.problem] if kept.problem else []
         for text in (*of_log, *gateway.aftermath.take_notices()):
             gateway.aside("log", {"text": text})
             self.notices.append(text)

@@ -23,6 +23,7 @@ from linkwork.protocol.results import (
     FaultState,
     GoalProgress,
     GoalResult,
+    HeatState,
     MotorReport,
     SignalChange,
     StreamLimit,
@@ -61,6 +62,7 @@ def finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
+_HEAT = ("winding_temperature", "body_temperature", "effort_limit")
 _ENERGY = "the energy"
 
 
@@ -82,6 +84,7 @@ class Messages:
             "switch": [(name, True) for name in machine.switchable],
             "force": [(row.name, row.unit == "N m") for row in machine.force_rows],
         }
+        self._heated = [motor for motor in machine.motors if motor.thermal_time_s is not None]
         self._signals = machine.signals
         self._inputs, self._outputs = machine.inputs, machine.outputs
         coordinates, joints, motors_named, points = (
@@ -357,6 +360,34 @@ class Messages:
         said = np.atleast_1d(record["temperature"]).tolist()
         return {name: hot for (name, _), hot in zip(self._named["motor"], said, strict=True) if hot == hot}
 
+    def heat(self, record: np.void) -> dict[str, HeatState]:
+        """The estimated temperature of each motor with a thermal model."""
+        if not self._heated:
+            return {}
+        said = self._temperatures(record)
+        told = zip(*(record[name].tolist() for name in _HEAT), strict=True)
+        return {
+            motor.joint: {
+                "winding_degC": hot,
+                "body_degC": body,
+                "max_degC": motor.max_temperature,
+                "measured_degC": said.get(motor.joint),
+                "effort_limit": limit,
+                "max_effort": motor.max_effort,
+                "unit": motor.effort_unit,
+            }
+            for motor, (hot, body, limit) in zip(self._heated, told, strict=True)
+        }
+
+    def derated(self, record: np.void) -> str:
+        """The motors whose largest effort is lowered because they are hot, as text; empty where none is."""
+        return ", ".join(
+            f"{name} {each['winding_degC']:.1f} of at most {each['max_degC']:g} °C, "
+            f"{each['effort_limit']:.4g} of {each['max_effort']:.4g} {each['unit']}"
+            for name, each in self.heat(record).items()
+            if 0.0 < each["effort_limit"] < each["max_effort"]
+        )
+
     def progress(self, record: np.void) -> GoalProgress | None:
         """Return the progress of the active goal; None without one."""
         status = GoalStatus(int(record["goal_status"]))
@@ -482,4 +513,5 @@ _LIMITED = {
     Limited.JOG_POSE: "the jog has come near a pose in which the motors cannot control or hold the machine",
     Limited.STREAM: "a stream is held back from its set-points",
     Limited.CONSTRAINT_FORCE: "the load on a constraint exceeds its limit",
+    Limited.HEAT: "a motor is hot: its largest effort is lowered",
 }

@@ -42,7 +42,7 @@ def state(gateway: Gateway) -> dict[str, Any]:
             "state": "unconfigured", "tick": -1, "device_tick": -1, "time_s": 0.0,
             "q": {}, "v": {}, "coordinates": {}, "forces": {}, "effort": {}, "reactions": {}, "closed": {},
             "signals": {}, "mode": "brake", "law": "none", "goal": None, "stream": None, "fault": None,
-            "limited": [],
+            "limited": [], "heat": {},
         }  # fmt: skip
     return common | recorded_state(record, gateway.layout, wording) | {"fault": gateway.fault_of(record)}
 
@@ -124,6 +124,7 @@ def recorded_state(record: np.void, layout: RecordLayout, wording: Messages) -> 
         "stream": wording.stream(record),
         "fault": wording.fault(record) if int(record["fault"]) else None,
         "limited": limits_named(int(record["limited"])),
+        "heat": wording.heat(record),
     }
 
 

@@ -24,6 +24,7 @@ class Limited(IntFlag):
     actuator singularity. PATH_RATE: the goal is slowed down on its path, because the motors could not follow.
     CONSTRAINT_FORCE: a bearing is above its limit. STREAM: a stream is held back from its set-points.
     JOG_POSE: a jog is held back from a pose in which the motors cannot control or hold the machine.
+    HEAT: the largest effort of a motor is lowered, because it is hot.
     """
 
     NOTHING = 0
@@ -36,6 +37,7 @@ class Limited(IntFlag):
     CONSTRAINT_FORCE = 64
     STREAM = 128
     JOG_POSE = 256
+    HEAT = 512
 
 
 class EffortLimits(Struct):

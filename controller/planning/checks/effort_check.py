@@ -150,10 +150,10 @@ class Efforts:
         speed = most
         for j in range(len(self.limit)):
             limit = with_rounding(float(self.limit[j]) or _UNDRIVEN)
-            speed = _largest(speed, partial(self._within, j, limit))
+            speed = largest(speed, partial(self._within, j, limit))
         for j in self._rated:
             limit = with_rounding(float(self.rate_limit[j]))
-            speed = _largest(speed, partial(self._within_rate, j, limit))
+            speed = largest(speed, partial(self._within_rate, j, limit))
         return speed
 
     def stopping(self, duration_s: float) -> Floats:
@@ -192,7 +192,7 @@ def smallest(within: Callable[[float], bool]) -> float:
     return high
 
 
-def _largest(most: float, within: Callable[[float], bool]) -> float:
+def largest(most: float, within: Callable[[float], bool]) -> float:
     """The largest speed up to `most` at which this holds of its inverse; 0 when it never does."""
     if most <= 0.0 or within(1.0 / most):
         return most

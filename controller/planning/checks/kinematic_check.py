@@ -41,6 +41,12 @@ class LimitCheck:
     over: tuple[int, int, int] = (0, 0, 0)
 
     @property
+    def text(self) -> str:
+        """The demand as text."""
+        verb = "reach" if self.quantity == "temperature" else "need"
+        return f"{self.name} would {verb} {self.quantity} {self.value:.6g} {self.unit}"
+
+    @property
     def power(self) -> int:
         """Power of the speed with which the value grows; 0 where it does not depend on speed."""
         return _POWERS.get(self.quantity, 0)

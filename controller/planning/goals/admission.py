@@ -19,6 +19,7 @@ from linkwork.arrays import Floats
 from linkwork.controller.exchange.goal_force_part import ForcePart
 from linkwork.controller.exchange.goal_task_part import LEAST, ONE_LEVEL
 from linkwork.controller.planning.checks.effort_check import Efforts
+from linkwork.controller.planning.checks.heat_check import Heat, heat_of
 from linkwork.controller.planning.checks.kinematic_check import SLOWEST, LimitCheck, demands, rate
 from linkwork.controller.planning.checks.load_check import bearing_demands, touched
 from linkwork.controller.planning.checks.singularity import (
@@ -60,6 +61,7 @@ class Admitted:
     `stop`: `slowest_s`, `time_s`;
     `limits`: quantity → name → {value, limit, unit, used, time_s}, the most of everything that has a limit;
     `effort_peaks`: motor → {value (signed), limit, unit, used, sample, time_s} at the path's own speed;
+    `heat`, where motors have a continuous effort: see `Heat.report`; `warnings`: texts, where there are some;
     `singularities`: `goal`, `closures`, `motors` → {smallest, sample, time_s[, limit]} or None, see
     `singularities`; `singularity`: the same as its `goal`.
     """
@@ -100,6 +102,7 @@ class Walked:
     singularity: Closest
     efforts: Efforts
     demands: tuple[LimitCheck, ...]
+    heat: Heat | None = None
 
     @property
     def worst(self) -> LimitCheck:
@@ -114,24 +117,26 @@ def walk_through(machine: Machine, path: Path, start: Start, since: float = 0.0)
     walked = walk(machine, path, start.q, start.time_s)
     if walked.reached == len(walked.s):
         walked = walked.since(since)
-    return judge_walk(machine, path, walked)
+    return judge_walk(machine, path, walked, start.temperatures)
 
 
-def judge_walk(machine: Machine, path: Path, walked: Walk) -> Walked:
-    """Judge the walk along a path, see `walk_through`."""
+def judge_walk(machine: Machine, path: Path, walked: Walk, temperatures: Sequence[float] = ()) -> Walked:
+    """Judge the walk along a path, see `walk_through`. temperatures: of the motors, see `Heat`."""
     singular = _check_poses(machine, path, walked)
     more: tuple[LimitCheck, ...] = ()
     if path.forces is not None:
         walked, more = with_forces(machine, walked, path.forces)
     efforts = Efforts(machine, walked)
+    heat = heat_of(machine, walked, efforts, temperatures)
     found = (
         *demands(machine, walked, path.coordinates),
         *efforts.demands(),
         *bearing_demands(machine, walked, efforts),
         *_regions(machine, walked),
+        *(() if heat is None else heat.demands()),
         *more,
     )
-    return Walked(path, walked, singular, efforts, found)
+    return Walked(path, walked, singular, efforts, found, heat)
 
 
 def with_forces(machine: Machine, walked: Walk, part: ForcePart) -> tuple[Walk, tuple[LimitCheck, ...]]:
@@ -181,7 +186,7 @@ def _admit(machine: Machine, path: Path, start: Start, may_stretch: bool, since:
 
 def report_of(found: Walked, stopping: Floats, stretched: float) -> dict[str, Any]:
     """Return the findings as plain data; stopping (3 × windows): see `stopping_tables`."""
-    return {
+    report = {
         "duration_s": found.path.duration_s,
         "samples": len(found.walk.s),
         "time_stretch": stretched,
@@ -191,6 +196,17 @@ def report_of(found: Walked, stopping: Floats, stretched: float) -> dict[str, An
         "effort_peaks": found.efforts.peaks(),
         "limits": _limit_report(found.walk, found.demands),
     }
+    if found.heat is not None:
+        report["heat"] = heat = found.heat.report()
+        if warnings := found.heat.warnings(heat):
+            report["warnings"] = warnings
+    return report
+
+
+def joined(report: dict[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a report with further parts; the warnings of both."""
+    warnings = [*report.get("warnings", ()), *more.get("warnings", ())]
+    return {**report, **more, **({"warnings": warnings} if warnings else {})}
 
 
 def _check_poses(machine: Machine, path: Path, walked: Walk) -> Closest:
@@ -281,9 +297,8 @@ def _refuse_demand(found: Walked, worst: LimitCheck) -> NoReturn:
     if found.path.task.rest == LEAST:
         remedy += f"; {UNDRIVEN}"
     text = (
-        f"{worst.name} would need {worst.quantity} {worst.value:.6g} {worst.unit} at"
-        f" {walked.s[worst.sample]:.3f} s (sample {worst.sample}), {worst.limit:.6g} {worst.unit} is allowed;"
-        f" {remedy}"
+        f"{worst.text} at {walked.s[worst.sample]:.3f} s (sample {worst.sample}), {worst.limit:.6g}"
+        f" {worst.unit} is allowed; {remedy}"
     )
     data = {
         "quantity": worst.quantity,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from linkwork.controller.planning.checks.kinematic_check import LimitCheck
-from linkwork.controller.planning.goals.admission import SAFELY, Walked, judge_walk, report_of
+from linkwork.controller.planning.goals.admission import SAFELY, Walked, joined, judge_walk, report_of
 from linkwork.controller.planning.messages.planner_start import Start
 from linkwork.controller.planning.paths.path import Path
 from linkwork.controller.planning.walk.path_poses import poses_along, poses_map
@@ -50,7 +50,7 @@ def verdict(
     }
     walked = walk(machine, path, start.q, start.time_s)
     try:
-        found = judge_walk(machine, path, walked)
+        found = judge_walk(machine, path, walked, start.temperatures)
     except RequestError as error:
         if error.code != ResultCode.INFEASIBLE:
             raise
@@ -66,7 +66,7 @@ def verdict(
     answer["min_time_stretch"] = stretch if math.isfinite(stretch) else None
     answer["largest_speed"] = largest_speed(found)
     answer["report"] = report_of(found, found.efforts.stopping(path.duration_s), 1.0)
-    answer["report"] |= more(found.walk)
+    answer["report"] = joined(answer["report"], more(found.walk))
     return answer | _drawn(found.walk, poses, answer["violations"])
 
 
@@ -87,7 +87,8 @@ def largest_speed(found: Walked) -> float:
             return 0.0
         if demand.power and demand.used > 0.0:
             speed = min(speed, demand.used ** (-1.0 / demand.power))
-    return found.efforts.fastest(speed)
+    speed = found.efforts.fastest(speed)
+    return speed if found.heat is None else found.heat.fastest(speed)
 
 
 def _violation(found: Walked, demand: LimitCheck) -> dict[str, Any]:
@@ -106,8 +107,8 @@ def _violation(found: Walked, demand: LimitCheck) -> dict[str, Any]:
         "to_s": float(walk.s[last]),
         "samples": count,
         "min_time_stretch": demand.stretch * SAFELY if math.isfinite(demand.stretch) else None,
-        "text": f"{demand.name} would need {demand.quantity} {demand.value:.6g} {demand.unit} at"
-        f" {time_s:.3f} s (sample {demand.sample}), {demand.limit:.6g} {demand.unit} is allowed",
+        "text": f"{demand.text} at {time_s:.3f} s (sample {demand.sample}), {demand.limit:.6g}"
+        f" {demand.unit} is allowed",
     }
 
 

@@ -102,6 +102,7 @@ class MachineState:
     without one. closed: set of the switchable constraints that hold (`linkwork.machine.constraint_sets`), -1
     without any. payloads: by point, mass (kg), centre of mass (m) and moments of inertia (kg m²). before: the
     goal from whose path the new one begins. time_s: machine time. inputs: values of the input signals.
+    temperatures: of winding and body in turn of each motor with a thermal model, °C.
     """
 
     q: tuple[float, ...]
@@ -113,6 +114,7 @@ class MachineState:
     before: GoalBefore | None = None
     time_s: float = 0.0
     inputs: tuple[float, ...] = ()
+    temperatures: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

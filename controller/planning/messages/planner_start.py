@@ -57,7 +57,7 @@ class Start:
     goal begins on the path of another one, with `acceleration` (nc), and `reference_rate` and
     `reference_acceleration` are those of the reference. `time_s`: machine time, for applied forces that
     depend on it. `inputs`: values of the input signals, for moving frames; `ahead_s`: how long after these
-    the goal begins.
+    the goal begins. `temperatures`: of winding and body in turn of each motor with a thermal model, °C.
     """
 
     q: Floats
@@ -73,6 +73,7 @@ class Start:
     time_s: float = 0.0
     inputs: tuple[float, ...] = ()
     ahead_s: float = 0.0
+    temperatures: tuple[float, ...] = ()
 
     @classmethod
     def at_pose(
@@ -113,7 +114,7 @@ class Start:
         try:
             reference = dict(zip(state.coordinates, state.theta, strict=True))
             start = cls.at_pose(machine, state.q, None if reference else state.v, reference, state.time_s)
-            start = replace(start, inputs=state.inputs)
+            start = replace(start, inputs=state.inputs, temperatures=state.temperatures)
         except Exception as error:
             text = f"the start of the motion is unreadable: {type(error).__name__} {error}"
             raise RequestError(RequestCode.INTERNAL, text) from None

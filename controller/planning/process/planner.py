@@ -16,7 +16,7 @@ from linkwork.controller.exchange.goal_task_part import ONE_LEVEL
 from linkwork.controller.exchange.orders import After, Fresh, GoalBegin, Retime, Splice
 from linkwork.controller.exchange.shared_memory import SLOT_BYTES
 from linkwork.controller.planning.checks.stopping import MOST_WINDOWS
-from linkwork.controller.planning.goals.admission import Admitted, admit
+from linkwork.controller.planning.goals.admission import Admitted, admit, joined
 from linkwork.controller.planning.goals.appending import appended_start
 from linkwork.controller.planning.goals.combined_rows import with_rows
 from linkwork.controller.planning.goals.force_goals import (
@@ -148,7 +148,7 @@ def plan(
         admitted = _followed(given, machine, start)
     else:
         raise RequestError(RequestCode.UNSUPPORTED, f"{method} is not a plannable motion")
-    path, report, acting = admitted.path, admitted.report | _warnings(machine, given), None
+    path, report, acting = admitted.path, joined(admitted.report, _warnings(machine, given)), None
     if given.acts:
         planned = actions_of(machine, given, path, admitted.walk, begin)
         path, acting = replace(path, actions=planned.part), planned.as_map(path.duration_s)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 from pydantic import model_validator
 
@@ -20,6 +21,12 @@ from linkwork.machine.sections.quantity import (
     without_degrees,
 )
 
+_TEMPERATURE = one_unit("degC", "°C")
+_HEAT_KEYS = (
+    "thermal_time_s", "winding_time_s", "winding_share", "max_temperature_degC", "ambient_degC",
+    "temperature_sensor",
+)  # fmt: skip
+"""Keys that describe a thermal model, and need each other."""
 _GEAR = Dimension((Unit("", "1"),), (Unit("rad_m", "rad/m"),))
 
 
@@ -30,7 +37,8 @@ class Motor(DofSection, common=True):
     `brake_effort` is 0 without a brake; `damping` is the effort per speed of the damp action. `gear_ratio` is
     the rotor's turns per joint turn (rad of the rotor per m), `rotor_inertia` that of the rotor itself in
     kg m². `bandwidth` (rad/s) is that of the lag with which the effort follows its command, infinite without
-    one.
+    one. `continuous_effort` is infinite where not limited; `thermal_time_s` is None without a thermal model
+    (motor_heat.py).
     """
 
     about: str = entry("Description of the motor", default="")
@@ -65,6 +73,56 @@ class Motor(DofSection, common=True):
         "Bandwidth of the effort: it follows its command with a first-order lag. Default: no lag", None,
         absent=math.inf, gt=0,
     )  # fmt: skip
+
+    continuous_effort = Quantity(
+        "continuous_{effort}", EFFORT,
+        "Largest {effort} without end: the winding gets to its largest temperature. Default: no limit", None,
+        absent=math.inf, gt=0,
+    )  # fmt: skip
+    thermal_time_s: Number | None = entry(
+        "Thermal time constant of the motor, of its body where the winding has one of its own. Default: no "
+        "estimate of the temperature", "s", None, gt=0,
+    )  # fmt: skip
+    winding_time_s: Number | None = entry(
+        "Thermal time constant of the winding against the motor's body. Default: both are one",
+        "s",
+        None,
+        gt=0,
+    )
+    winding_share: Number = entry(
+        "Share of the rise of temperature between winding and body, with `winding_time_s`",
+        "1",
+        0.4,
+        gt=0,
+        lt=1,
+    )
+    max_temperature = Quantity(
+        "max_temperature", _TEMPERATURE, "Largest temperature of the winding", 100.0, ge=-50, le=500
+    )
+    ambient = Quantity(
+        "ambient", _TEMPERATURE, "Temperature of the surroundings, at which the continuous {effort} holds",
+        25.0, ge=-100, le=200,
+    )  # fmt: skip
+    temperature_sensor: Literal["winding", "body"] | None = entry(
+        "Part of the motor whose temperature the drive measures; the simulated plant reports it then. "
+        "Default: the winding, where a driver reports a temperature",
+        default=None,
+    )
+
+    @model_validator(mode="after")
+    def _heat_needs_its_keys(self) -> Motor:
+        (effort,) = type(self).continuous_effort.keys(self.is_angle)
+        asks = [key for key in _HEAT_KEYS if getattr(self, key) != type(self).model_fields[key].default]
+        for needed in (effort, "thermal_time_s"):
+            if asks and getattr(self, needed) is None:
+                raise wrong(
+                    f"{', '.join(asks)} needs {needed}", "nothing", "the datasheet's", f"add {needed}"
+                )
+        if self.ambient >= self.max_temperature:
+            found = f"{self.ambient:g} °C"
+            allowed = f"below max_temperature_degC, {self.max_temperature:g} °C"
+            raise wrong("the surroundings are too hot", found, allowed, "correct ambient_degC")
+        return self
 
     @property
     def joint(self) -> str:

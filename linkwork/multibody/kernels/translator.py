@@ -81,7 +81,7 @@ _OF_ONE: dict[str, tuple[Type, str]] = {
     **{f"math.{name}": (INT, f"(int64_t){name}") for name in ("floor", "ceil")},
     **{f"math.{name}": (BOOL, f"(bool){name}") for name in ("isfinite", "isnan", "isinf")},
     **{f"math.{name}": (FLOAT, name) for name in ("sin", "cos", "tan", "asin", "acos", "atan", "exp", "log")},
-    **{f"math.{name}": (FLOAT, name) for name in ("sinh", "cosh", "tanh", "sqrt", "cbrt", "fabs")},
+    **{f"math.{name}": (FLOAT, name) for name in ("expm1", "sinh", "cosh", "tanh", "sqrt", "cbrt", "fabs")},
     "np.floor": (FLOAT, "floor"),
     "np.ceil": (FLOAT, "ceil"),
     "np.sign": (FLOAT, "sign_f"),
