@@ -59,9 +59,7 @@ def test_a_hot_motor_gives_less_in_words_and_then_the_machine_is_braked(tmp_path
     assert samples[-1]["winding_temperature"][0] < 105.1
     told = [event for at, sample in enumerate(samples) for event in detector.detect(at, sample.record)]
     (said,) = [content["text"] for _, name, content in told if name == "limited"][:1]
-    assert said.startswith(
-        "a motor is hot: its largest effort is lowered: hinge 102.6 of at most 105 °C, 9."
-    )
+    assert said.startswith("a motor is hot: its largest effort is lowered: hinge 102.6 of at most 105 °C, 9.")
 
 
 @pytest.mark.parametrize("measured", [106.0, 300.0])
