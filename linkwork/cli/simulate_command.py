@@ -15,19 +15,20 @@ import numpy as np
 from linkwork.arrays import Floats
 from linkwork.cli.motion_files import ENDINGS, write_columns, write_csv, written
 from linkwork.cli.options.files import SimulateOptions
+from linkwork.command_line import imported
 from linkwork.machine import Machine, load
 from linkwork.machine.nearest_name import listed
 from linkwork.machine.units import parse_assignment, parse_speed
 from linkwork.plant.offline.constraint_switching import parse_switch
-from linkwork.plant.offline.efforts import parse_effort, parse_force, with_forces
+from linkwork.plant.offline.efforts import MotorEfforts, parse_effort, parse_force, with_forces
 from linkwork.plant.offline.outputs import columns_of
 from linkwork.plant.offline.reaction_samples import ReactionRequest
 from linkwork.plant.offline.run import Balance, Motion
 from linkwork.plant.offline.run import simulate as simulated
-from linkwork.plant.offline.start_state import StartState
+from linkwork.plant.offline.start_state import StartState, begin
 from linkwork.plant.simulator.simulator import SimulationDiverged
 from linkwork.recordings.signal_plot import draw_panels, panels_by_unit
-from linkwork.terminal.failures import Misuse
+from linkwork.terminal.failures import Misuse, require
 from linkwork.terminal.output import complain, console, emit, number, say, table
 
 Value = TypeVar("Value")
@@ -61,6 +62,28 @@ def _once(texts: Sequence[str], read: Callable[[str], tuple[str, Value]], option
     return found
 
 
+def _efforts(machine: Machine, options: SimulateOptions, start: StartState) -> dict[str, str] | MotorEfforts:
+    """Return the efforts of motors by name, or with FMUs what lets these act."""
+    given = _once(options.effort, lambda text: parse_effort(text, machine), "--effort")
+    if not options.fmu:
+        if options.connect:
+            raise Misuse("--connect connects FMUs: add --fmu NAME=FILE.fmu")
+        return given
+    require("FMUs of others", "fmu", "fmpy")
+    files = {name: Path(path) for name, path in _once(options.fmu, _named_file, "--fmu").items()}
+    efforts: MotorEfforts = imported("fmu.fmu_coupling:FmuEfforts")(
+        machine, given, files, options.connect, begin(machine, start)
+    )
+    return efforts
+
+
+def _named_file(text: str) -> tuple[str, str]:
+    name, sign, path = (part.strip() for part in text.partition("="))
+    if not (sign and path and name.isidentifier()):
+        raise Misuse(f"--fmu {text}: not a named file; write NAME=FILE.fmu, say drive=motor.fmu")
+    return name, path
+
+
 def simulate(options: SimulateOptions) -> None:
     """Run `linkwork simulate`."""
     if options.as_csv and options.as_json:
@@ -71,13 +94,15 @@ def simulate(options: SimulateOptions) -> None:
     for warning in machine.warnings:
         if warning.key.endswith("inertia_kg_m2"):
             complain(str(warning))
+    efforts: dict[str, str] | MotorEfforts = {}
     try:
-        efforts = _once(options.effort, lambda text: parse_effort(text, machine), "--effort")
+        start = _start(machine, options)
+        efforts = _efforts(machine, options, start)
         motion = simulated(
             with_forces(machine, _once(options.force, parse_force, "--force")),
             options.duration,
             options.dt,
-            _start(machine, options),
+            start,
             options.integrator,
             efforts,
             options.every,
@@ -93,6 +118,9 @@ def simulate(options: SimulateOptions) -> None:
         )
     except (ValueError, SimulationDiverged) as error:
         raise Misuse(str(error)) from None
+    finally:
+        if isinstance(efforts, MotorEfforts):
+            efforts.close()
     if options.integrator == "lsoda" and options.duration > _LSODA_S:
         complain(
             f"warning: over {options.duration:g} s the errors of lsoda exceed those of dop853 by a factor of "

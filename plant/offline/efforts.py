@@ -54,6 +54,9 @@ class MotorEfforts:
         """Whether some effort is a function of time."""
         return any(step[0] == CLOCK_TIME for each in self._programs for step in each.instructions)
 
+    def close(self) -> None:
+        """Release what efforts from outside need; these need nothing."""
+
     def values(self, time_s: float) -> Floats:
         """Return the efforts (motors; N m or N) at a time. Raises ValueError where one is not finite."""
         found = np.array([_value(each, time_s) for each in self._programs])

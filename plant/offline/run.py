@@ -136,7 +136,7 @@ def simulate(
     dt_s: float | None = None,
     initial: Mapping[str, float] | StartState | None = None,
     integrator: str | None = None,
-    effort: ArrayLike | Mapping[str, float | str] | None = None,
+    effort: ArrayLike | Mapping[str, float | str] | MotorEfforts | None = None,
     every: int = 1,
     formulation: str = "projected",
     stabilisation: str = "projection",
@@ -156,10 +156,11 @@ def simulate(
     "rk4", "gauss" or "semi_implicit" (none: the file's, see `integrator_of`), or for reference "dop853" or
     "lsoda", whose steps are their own, whose samples are dt apart, with rtol and atol as relative, absolute
     tolerance of a step (rad, m, rad/s, m/s; none: those of a reference). effort (motors; N m or
-    N), or numbers and functions of time by motor, see `MotorEfforts`. every: keep one state in `every`, and
-    always the last. formulation: "projected", "udwadia_kalaba" or "lagrange" (of the constrained
-    acceleration), "plain", "symmetric" or "scaled" (Aghili's assemblies in numpy, about a hundred times
-    slower; `gamma` is that of "scaled", in kg m²), "minimal" or "taylor" (with steps of its own).
+    N), or numbers and functions of time by motor, see `MotorEfforts`, or an instance of that. every: keep one
+    state in `every`, and always the last. formulation: "projected", "udwadia_kalaba" or "lagrange" (of
+    the constrained acceleration), "plain", "symmetric" or "scaled" (Aghili's assemblies in numpy, about
+    a hundred times slower; `gamma` is that of "scaled", in kg m²), "minimal" or "taylor" (with steps of
+    its own).
     stabilisation: "projection" of position and velocity after each step, "baumgarte" (with the file's α and
     β, else 100 and 2500) or "none". track: points whose motion is wanted. reactions: whether those of joints
     and constraints are, or a `ReactionRequest` for a selection. switches: constraints to be switched on the
@@ -177,6 +178,8 @@ def simulate(
     start = initial if isinstance(initial, StartState) else StartState(initial or {})
     _check(duration_s, dt, method, every)
     if accuracy is not None:
+        if isinstance(effort, MotorEfforts):
+            raise ValueError("accuracy repeats the simulation, which FMUs do not allow: give a step (dt)")
         if rtol is not None or atol is not None:
             raise ValueError("accuracy chooses the tolerances: leave rtol and atol out")
         if method == "adaptive_rk4":  # halved steps that divide themselves may have the same parts
@@ -199,7 +202,7 @@ def simulate(
     place = place_in_step(wanted, formulation)
     mechanism = machine.plant_mechanism
     points = known_points(mechanism, track)
-    efforts = MotorEfforts(machine, effort)
+    efforts = effort if isinstance(effort, MotorEfforts) else MotorEfforts(machine, effort)
     times = Schedule.from_duration(duration_s, dt, every)
     work, figures = _begun(machine, start, efforts, formulation, stabilisation)
     switcher = _Switcher(machine, work, figures, schedule(mechanism, switches, dt, times.whole))

@@ -20,6 +20,7 @@ COMMANDS = {
     f"tune {EXAMPLE}": ("campaign", "pyarrow", "jinja2"),
     f"import {ROBOT}": ("import", "defusedxml", "jinja2"),
     "console": ("console", "nicegui"),
+    "simulate five_bar --duration 1 --fmu drive=motor.fmu": ("fmu", "fmpy"),
 }
 
 

@@ -162,7 +162,18 @@ class CodegenOptions(MachineOptions):
 
 
 @command_options
-class SimulateOptions(MachineOptions):
+class CouplingOptions(MachineOptions):
+    """Options of a simulation with FMUs."""
+
+    fmu: tuple[str, ...] = several("An FMU in place of motors; repeatable.", "NAME=FILE.fmu")
+    connect: tuple[str, ...] = several(
+        "Connect the FMUs: MOTOR=NAME.output, NAME.input=velocity.JOINT, NAME.parameter=2; repeatable.",
+        "TARGET=SOURCE",
+    )
+
+
+@command_options
+class SimulateOptions(CouplingOptions):
     """Simulate the plant alone, offline: no sockets, no brakes; motors apply only the --effort values."""
 
     duration: float = option("Duration, s.", "SECONDS", required=True)

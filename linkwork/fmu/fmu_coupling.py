@@ -1,0 +1,196 @@
+"""FMUs in place of motors: connections between a machine that is simulated and FMUs of others.
+
+The exchange is explicit: at the start of each step of the machine the inputs of the FMUs are set from its
+state, the FMUs make the step, and their outputs act on the machine during the same step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from linkwork.arrays import Floats
+from linkwork.fmu.foreign_fmu import FmuFailed, ForeignFmu
+from linkwork.machine import Machine
+from linkwork.machine.nearest_name import meant
+from linkwork.multibody.expressions import ExpressionError, parse
+from linkwork.multibody.expressions.program import Program, program_of
+from linkwork.multibody.workspace import Workspace
+from linkwork.plant.offline.efforts import MotorEfforts, known_motors
+
+_STATE: Final = ("position", "velocity")
+
+
+@dataclass(frozen=True)
+class _Source:
+    """Source of a value: a function of the workspace and of time (s), and its unit ("": any)."""
+
+    value: Callable[[Workspace, float], float]
+    unit: str
+
+
+@dataclass(frozen=True)
+class _Input:
+    """A variable of an FMU that is set before each step; SI value = factor × value + offset."""
+
+    fmu: ForeignFmu
+    variable: Any
+    source: _Source
+    factor: float
+    offset: float
+
+    def put(self, work: Workspace, time_s: float) -> None:
+        """Set the variable."""
+        self.fmu.set(self.variable, (self.source.value(work, time_s) - self.offset) / self.factor)
+
+
+class FmuEfforts(MotorEfforts):
+    """Efforts of motors of which some are outputs of FMUs.
+
+    given: efforts of the other motors, see `MotorEfforts`. files: the FMUs by name. connections:
+    "TARGET=SOURCE" texts. A target is a motor or an input or a parameter of an FMU, `NAME.variable`; a source
+    is an output `NAME.variable`, `position.JOINT`, `velocity.JOINT`, or a function of the time t (s).
+    work: the machine's state at the start. Raises FmuFailed (a ValueError).
+    """
+
+    vary = True
+
+    def __init__(
+        self,
+        machine: Machine,
+        given: Mapping[str, float | str],
+        files: Mapping[str, Path],
+        connections: Sequence[str],
+        work: Workspace,
+    ) -> None:
+        """Load, connect and initialize the FMUs."""
+        super().__init__(machine, given)
+        self._machine, self._time = machine, 0.0
+        self._fmus: dict[str, ForeignFmu] = {}
+        self._inputs, self._fixed = list[_Input](), list[_Input]()
+        self._motors: dict[int, _Source] = {}
+        try:
+            for name, path in files.items():
+                self._fmus[name] = ForeignFmu(name, path)
+            for text in connections:
+                self._connect(text, given)
+            self._refuse_unused()
+            for fmu in self._fmus.values():
+                fmu.begin()
+            for each in (*self._fixed, *self._inputs):
+                each.put(work, 0.0)
+            for fmu in self._fmus.values():
+                fmu.initialized()
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Free the FMUs."""
+        for fmu in self._fmus.values():
+            fmu.close()
+
+    def values(self, time_s: float) -> Floats:
+        """Return the efforts (motors; N m or N), those of FMUs at the end of their last step."""
+        found = super().values(time_s)
+        for motor, source in self._motors.items():
+            found[motor] = source.value(self._work, time_s)
+        if not np.isfinite(found).all():
+            raise FmuFailed(f"an FMU gives an effort that is not a finite number at {time_s:g} s")
+        return found
+
+    def hold(self, work: Workspace, figures: Floats, time_s: float) -> None:
+        """Let the FMUs make the step whose middle is at a time, and apply their outputs over it.
+
+        figures (flat array): see `look` of the offline runs.
+        """
+        length = 2.0 * (time_s - self._time)
+        self._work = work
+        for each in self._inputs:
+            each.put(work, self._time)
+        for fmu in self._fmus.values():
+            fmu.step(self._time, length)
+        self._time += length
+        super().hold(work, figures, time_s)
+
+    def _connect(self, text: str, given: Mapping[str, float | str]) -> None:
+        target, sign, written = (part.strip() for part in text.partition("="))
+        if not (target and sign and written):
+            raise FmuFailed(f"{text}: not a connection; write TARGET=SOURCE, say elbow=drive.torque")
+        source = self._source(written)
+        name, _, variable = target.partition(".")
+        if name in self._fmus:
+            fmu = self._fmus[name]
+            found = fmu.variable(variable, "input", "parameter")
+            inputs = self._inputs if found.causality == "input" else self._fixed
+            inputs.append(_Input(fmu, found, source, *fmu.scale(found, source.unit)))
+            return
+        motors = [motor.joint for motor in self._machine.motors]
+        if target not in motors:
+            targets = [*motors, *(f"{fmu}.VARIABLE" for fmu in self._fmus)]
+            remedy = meant(target, motors)
+            raise FmuFailed(
+                f"{text}: there is no motor and no FMU {name!r}; available: {', '.join(targets)}"
+                + (f"; {remedy}" if remedy else "")
+            )
+        if target in known_motors(self._machine, given) or motors.index(target) in self._motors:
+            raise FmuFailed(f"{text}: the effort of {target} is given twice")
+        number = motors.index(target)
+        self._motors[number] = self._output(written, self._machine.motors[number].effort_unit) or source
+
+    def _source(self, text: str) -> _Source:
+        """Return what a text stands for."""
+        kind, _, name = text.partition(".")
+        if kind in self._fmus:
+            found = self._output(text, "")
+            assert found is not None
+            return found
+        if kind in _STATE and name:
+            return self._state(kind, name)
+        try:
+            program = program_of(parse(text), {})
+        except ExpressionError as error:
+            kinds = [f"{fmu}.OUTPUT" for fmu in self._fmus] + ["position.JOINT", "velocity.JOINT"]
+            raise FmuFailed(f"{text}: {error}; sources are {', '.join(kinds)} and functions of t") from None
+        return _Source(lambda _, time_s: _evaluated(program, text, time_s), "")
+
+    def _state(self, kind: str, name: str) -> _Source:
+        mechanism = self._machine.plant_mechanism
+        names = [
+            each for each in mechanism.joint_names if each in mechanism.coordinate_names or kind == "velocity"
+        ]
+        if name not in names:
+            remedy = meant(name, names)
+            text = f"{kind}.{name}: there is no joint {name!r}; available: {', '.join(names)}"
+            raise FmuFailed(f"{text}; {remedy}" if remedy else text)
+        k = mechanism.joint_index(name)
+        unit = "rad" if mechanism.joint_is_angle[k] else "m"
+        if kind == "position":
+            return _Source(lambda work, _: float(work.q[k]), unit)
+        return _Source(lambda work, _: float(work.v[k]), f"{unit}/s")
+
+    def _output(self, text: str, unit: str) -> _Source | None:
+        """Return an output of an FMU, in SI units; None for another source."""
+        name, _, variable = text.partition(".")
+        if name not in self._fmus:
+            return None
+        fmu = self._fmus[name]
+        found = fmu.variable(variable, "output")
+        factor, offset = fmu.scale(found, unit)
+        return _Source(lambda *_: factor * fmu.get(found) + offset, "")
+
+    def _refuse_unused(self) -> None:
+        if not self._motors:
+            motors = ", ".join(motor.joint for motor in self._machine.motors) or "none"
+            raise FmuFailed(f"no motor is connected: give --connect MOTOR=NAME.output; motors: {motors}")
+
+
+def _evaluated(program: Program, text: str, time_s: float) -> float:
+    try:
+        return program.value([], time_s)
+    except (ArithmeticError, ValueError):
+        raise FmuFailed(f"{text} is not a finite number at {time_s:g} s") from None
