@@ -23,7 +23,7 @@ from linkwork.terminal.output import say
 from linkwork.version import __version__
 
 _PANELS: Final = {
-    "Start": "demo up down logs console plant controller",
+    "Start": "demo up down logs console ros plant controller",
     "Look": "status state watch describe faults",
     "Move": "move send jog stream teach confirm-branch speed switch set wait edges gain payload advance",
     "When something went wrong": "",
@@ -53,6 +53,7 @@ COMMANDS: Final = {
     "logs": ("cli.options.start:LogsOptions", "cli.group_commands:logs"),
     "service": ("cli.options.start:ServiceOptions", "cli.group_commands:service"),
     "console": ("cli.options.start:ConsoleOptions", "cli.console_command:console"),
+    "ros": ("cli.options.start:RosOptions", "cli.ros_command:ros"),
     "plant": ("plant.plant_options:PlantOptions", "plant.daemon.plant_daemon:plant"),
     "controller": (
         "controller.controller_options:GatewayOptions",
@@ -119,6 +120,7 @@ COMMANDS: Final = {
 _CAMPAIGNS: Final = ("campaigns", "campaign", "pyarrow", "jinja2")
 _NEEDS: Final = {
     "console": ("pages of the console", "console", "nicegui"),
+    "ros": ("ROS nodes outside of a sourced ROS 2 workspace", "ros", "rclpy"),
     "campaign": _CAMPAIGNS,
     "tune": _CAMPAIGNS,
     "explore": ("simulated sessions", "explore", "greenlet"),
@@ -144,7 +146,9 @@ _GROUPS: Final = {
 }
 _EXAMPLES: Final = """
 demo NAME --console; demo NAME --lockstep --json; up scara --detach; down scara; logs scara --follow
-console; console run.mcap --beside earlier.mcap; plant scara --inject; controller scara --telemetry tcp://127.0.0.1:9872
+console; console run.mcap --beside earlier.mcap; ros --robot five_bar
+ros --controller arm_controller -- --ros-args -r __ns:=/cell
+plant scara --inject; controller scara --telemetry tcp://127.0.0.1:9872
 status --json; state --all; watch --for 10; describe --json; faults; faults show 1 --save fault.png
 move shoulder_deg=30 elbow_deg=-60; move home --speed 0.2; move z=0.02 --until-force table=5
 send path.yaml --approach; send path.yaml --check; jog; jog shoulder_deg_s=5 --for 2

@@ -82,3 +82,22 @@ class ConsoleOptions(ServerOptions, ConnectionOptions):
     )
     beside: Path | None = option("Compare the recording with this one.", "FILE.mcap")
     observe: bool = flag("Show the machine only; STOP stays.")
+
+
+@command_options
+class RosOptions(ConnectionOptions):
+    """Serve a running machine as a ROS 2 node until Ctrl-C, as ros2_control would.
+
+    It publishes joint states, transforms, the description and diagnostics, follows trajectories, and offers
+    services. It needs the rclpy of a sourced ROS 2 workspace, or that of the extra `ros`. Interfaces whose
+    message package is missing are left out and named. Ending it cancels its goal, and nothing else.
+    """
+
+    ros_args: tuple[str, ...] = argument(
+        "ROS_ARGS...", "After --: arguments of ROS, such as --ros-args -r __ns:=/cell.", default=()
+    )
+    controller: str = option(
+        "Name of the trajectory controller, in front of its topics.",
+        "NAME",
+        default="joint_trajectory_controller",
+    )

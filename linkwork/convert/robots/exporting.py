@@ -82,14 +82,18 @@ class Exported:
     start: dict[str, Floats] = field(default_factory=dict)
 
 
-def exported(machine: Machine, to: SourceFormat) -> Exported:
-    """Return a machine as a robot for a format. Raises UnwritableMachine."""
-    return _Exporter(machine, to).found
+def exported(machine: Machine, to: SourceFormat, *, own_names: bool = False) -> Exported:
+    """Return a machine as a robot for a format. Raises UnwritableMachine.
+
+    own_names: joints in a chain of joints have the machine's names of their coordinates, as `wrist.1`.
+    """
+    return _Exporter(machine, to, own_names).found
 
 
 class _Exporter:
-    def __init__(self, machine: Machine, to: SourceFormat) -> None:
+    def __init__(self, machine: Machine, to: SourceFormat, own_names: bool) -> None:
         self._machine, self._to, self._mechanism = machine, to, machine.mechanism
+        self._own_names = own_names
         mechanism = self._mechanism
         self._idle_damping = {motion.joint: motion.damping for motion in machine.assembly.idle}
         robot = RobotModel(machine.name, machine.path, {WORLD: SourceLink(WORLD, 0)}, {}, format=to)
@@ -145,6 +149,8 @@ class _Exporter:
         for number, (kind, own, axis, pitch) in enumerate(parts):
             last = number + 1 == len(parts)
             name = joint.name if len(parts) == 1 else f"{joint.name}_{_suffix(dof.names[own[0]])}"
+            if self._own_names and len(own) == 1:
+                name = dof.names[own[0]]
             child = joint.child if last else f"{joint.name}_between_{number + 1}"
             if not last:
                 found.robot.links[child] = SourceLink(child, 0)

@@ -47,7 +47,9 @@ def written(machine: Machine, to: SourceFormat, folder: Path | None = None) -> t
     return texts[to](found, (folder or Path()).resolve()), found
 
 
-def _file(shape: SourceShape, folder: Path) -> str:
+def _file(shape: SourceShape, folder: Path | None) -> str:
+    if folder is None:
+        return Path(shape.file or "").absolute().as_uri()
     return Path(os.path.relpath(shape.file or "", folder)).as_posix()
 
 
@@ -73,8 +75,11 @@ def _origin(parent: Element, pose: FramePose) -> None:
 _ELEMENTS = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
 
 
-def urdf_text(found: Exported, folder: Path) -> str:
-    """Return URDF; closures are <loop> elements with the types of linkwork's closures."""
+def urdf_text(found: Exported, folder: Path | None) -> str:
+    """Return URDF; closures are <loop> elements with the types of linkwork's closures.
+
+    folder: to which the paths of meshes are relative; None: their addresses (file:///…) instead.
+    """
     robot = found.robot
     root = Element("robot", {"name": robot.name, "xmlns:drake": _DRAKE})
     for link in robot.links.values():
@@ -111,7 +116,7 @@ def urdf_text(found: Exported, folder: Path) -> str:
     return _text(root, robot.name)
 
 
-def _urdf_shape(link: Element, shape: SourceShape, folder: Path) -> None:
+def _urdf_shape(link: Element, shape: SourceShape, folder: Path | None) -> None:
     visual = SubElement(link, "visual")
     _origin(visual, shape.pose)
     geometry = SubElement(visual, "geometry")
