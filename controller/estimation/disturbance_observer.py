@@ -55,6 +55,10 @@ class DisturbanceObserver:
                 self._missing *= -math.expm1(-self._bandwidth * dt)
                 self.effort += self._missing
 
+    def adopt(self, other: DisturbanceObserver) -> None:
+        """Continue with the disturbance that the observer under other constraints believes in."""
+        self.effort[:] = other.effort
+
     def reset(self) -> None:
         """Start with a disturbance of zero."""
         if self.on:

@@ -9,6 +9,7 @@ constraints the sensors determine the whole state: it has no assembly mode, and 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linkwork.arrays import Floats, Integers
 from linkwork.controller.actuation.motor_allocation import motor_forces
@@ -23,7 +24,9 @@ from linkwork.controller.exchange.tick_io import Inputs
 from linkwork.machine import Machine
 from linkwork.machine.checks.controllability import without_velocity_rows
 from linkwork.multibody import Workspace
+from linkwork.multibody.assembly.switching import fixed_coordinates
 from linkwork.multibody.dynamics.motion_basis import evaluate_motion
+from linkwork.multibody.dynamics.projection import onto_manifold
 from linkwork.multibody.kernels.compiling import kernel
 from linkwork.multibody.kernels.layout import LOST, RANK, SMALLEST
 from linkwork.multibody.kernels.views import fill
@@ -42,6 +45,12 @@ def without_touch(work: Workspace) -> Workspace:
     if touches(work):
         work.held[0] = 1.0
     return work
+
+
+def fixed_by(work: Workspace) -> NDArray[np.bool_]:
+    """Evaluate the motion at a state; return which coordinates (nc) the constraints fix."""
+    evaluate_motion(*work.arguments)
+    return fixed_coordinates(work)
 
 
 @kernel
@@ -192,6 +201,16 @@ class LoopModel:
         """Begin the next estimate at q (nq; rad or m) and v (nv), of another model of the machine."""
         self.forget()
         self.now.q[:], self.now.v[:], self._stands = q, v, False
+
+    def meet(self, q: Floats, v: Floats) -> NDArray[np.bool_]:
+        """Begin the next estimate at q (nq), v (nv) predicted under other constraints, after the impulse.
+
+        The impulse stops the velocities that these constraints forbid. `now` is evaluated there. Returns
+        which coordinates (nc) are fixed.
+        """
+        self.begin_at(q, v)
+        onto_manifold(*self.now.arguments)
+        return fixed_by(self.now)
 
     def compare(self, readings: Floats) -> None:
         """After `observe`: write to `quality` whether the readings (sensors) contradict the closures."""

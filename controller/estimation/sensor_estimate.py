@@ -206,3 +206,12 @@ class Estimator:
         unmeasured = len(sensors) < machine.mechanism.nv
         self.predicts = unmeasured or bool(self.bandwidth and not np.all(has_velocity))
         """Whether every tick needs the model's prediction, not only those without a fresh state."""
+
+    def adopt(self, other: Estimator, step: Floats) -> None:
+        """Continue with the readings of the estimator of other constraints, past an impulse.
+
+        step (nv): the change of the velocities.
+        """
+        self.first = other.first
+        self.table[[BEFORE, SLOPE]] = other.table[[BEFORE, SLOPE]]
+        self.table[SLOPE] += step[self.wiring[0]]

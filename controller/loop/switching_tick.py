@@ -5,8 +5,9 @@ state says that hold, the tick with the model of just these computes the answer 
 device for another set (`Outputs.closed`) in every command until a state shows it, or says that it was
 refused. Meanwhile the tick is that of the constraints which hold before and after: a constraint that opens
 is no longer counted on in the very command that opens it, one that closes is counted on once it is closed.
-The new tick takes over state machine, orders, brakes, gains and loads as they are; it estimates afresh from
-the measured joints, and holds the machine where it is.
+The new tick takes over state machine, orders, brakes, gains and loads as they are. At rest it estimates
+afresh from the measured joints, and holds the machine where it is. A goal that is under way when a signal
+switches a constraint is carried on in the same tick: estimate and reference go through the impulse.
 """
 
 from __future__ import annotations
@@ -52,6 +53,8 @@ class SwitchingTick:
         switching.runnable = frozenset(self._ticks)
         self._tick.supervisor.switching = switching
         self._states_waited = 0
+        self._carries_on = False
+        """Whether the constraints have changed in this tick under a goal that continues."""
         self._by_signals = sum(1 << bit for bit, text in enumerate(machine.closed_when) if text)
         names = ("closed", "switched", "switch_energy_loss", "switch_impulse", "switch_residual")
         self._channels = [self.record.view(name) for name in names]
@@ -85,16 +88,21 @@ class SwitchingTick:
             inputs.switched = 0
         elif inputs.closed >= 0:
             self._hear(inputs)
-        self._take_up()
+        self._take_up(dt)
         self._tick.step(inputs, outputs, dt, mark)
+        if self._carries_on:
+            self._tick.carried_on()
+            self._carries_on = False
         switching = self.supervisor.switching
         outputs.closed = switching.wanted if self._tick is self._ticks.get(switching.common) else -1
 
-    def _take_up(self) -> None:
+    def _take_up(self, dt: float) -> None:
         """The tick becomes that of the constraints that hold before and after the switch under way."""
         before = self._tick
         self._tick = self._ticks.get(before.supervisor.switching.common, before)
-        if self._tick is not before:
+        if self._carries_on:
+            self._tick.carry_on(before, dt)
+        elif self._tick is not before:
             self._tick.adopt(before)
 
     def _hear(self, inputs: Inputs) -> None:
@@ -123,19 +131,19 @@ class SwitchingTick:
         if not asked:
             switching.unasked = changed.bit_length() - 1
             self.supervisor.executor.abort()
+        elif self.supervisor.executor.goal is not None:
+            self._carries_on = True
         else:
             self._tick.estimate_again()  # the prediction was made under other constraints
         self.supervisor.switched(asked=asked)
 
     def _expected(self, closed: int, changed: int) -> bool:
-        """Whether signals have switched these bits of a machine that holds or is braked."""
+        """Whether signals have switched these bits of a machine that holds, is braked or follows a goal."""
         supervisor = self.supervisor
         executor = supervisor.executor
-        return (
-            not changed & ~self._by_signals
-            and closed in self._ticks
-            and not (executor.under_way or executor.pressing.control.pressing or supervisor.brakes.changing)
-        )
+        if changed & ~self._by_signals or closed not in self._ticks or supervisor.brakes.changing:
+            return False
+        return executor.crosses or not (executor.under_way or executor.pressing.control.pressing)
 
     def note(self, inputs: Inputs, outputs: Outputs) -> None:
         """Write inputs, decisions and the switched constraints to the record."""

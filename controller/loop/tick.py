@@ -13,7 +13,7 @@ import numpy as np
 from linkwork.arrays import Floats
 from linkwork.controller.estimation.disturbance_observer import DisturbanceObserver
 from linkwork.controller.estimation.estimate_quality import Quality
-from linkwork.controller.estimation.loop_model import LoopModel
+from linkwork.controller.estimation.loop_model import LoopModel, fixed_by
 from linkwork.controller.estimation.sensor_estimate import Estimator
 from linkwork.controller.exchange.faults import FaultCode
 from linkwork.controller.exchange.records import Record, RecordLayout
@@ -231,6 +231,8 @@ class Tick:
         self._count = 0
         self._bad_sensor = -1
         self._since_reading_s = 0.0
+        self._ahead_s = 0.0
+        """Time by which the last estimate is already predicted, after `carry_on`."""
         self._foreseen = self._adopted = False
         """Whether other constraints hold than those under which the machine was estimated last."""
 
@@ -278,6 +280,28 @@ class Tick:
         The next step estimates afresh, near the state that the other tick estimated last.
         """
         self.estimate_afresh(other._now.q, other._now.v)
+        self._share(other)
+
+    def carry_on(self, other: Tick, dt: float) -> None:
+        """Take over the machine in motion, with its goal, from the tick of another constraint set.
+
+        The state that the other tick predicts for this one, dt (s) after its last, goes through the impulse
+        of the constraints that close. Coordinates that these fix stay where they are.
+        """
+        expected = other._expected(dt)
+        fixed = self._model.meet(expected.q, expected.v) & ~fixed_by(expected)
+        self._estimator.adopt(other._estimator, self._now.v - expected.v)
+        self._disturbance.adopt(other._disturbance)
+        self._foreseen, self._adopted, self._ahead_s = False, False, dt
+        self._share(other)
+        self.supervisor.executor.carry_on(other.supervisor.executor, fixed)
+
+    def carried_on(self) -> None:
+        """End the first step after `carry_on`."""
+        self._ahead_s = 0.0
+
+    def _share(self, other: Tick) -> None:
+        """Take over commands, orders, gains and loads from the tick of another constraint set."""
         self._efforts.adopt(other._efforts)
         self._count, self._bad_sensor = other._count, other._bad_sensor
         self._since_reading_s = other._since_reading_s
@@ -301,10 +325,7 @@ class Tick:
         predicted = supervisor.brakes.phase is RELEASED and not self._adopted
         predicted = predicted and (estimator.predicts or disturbance.on or not inputs.fresh)
         if predicted:
-            if self._foreseen and abs(dt - self._period_s) < SAME * self._period_s:
-                expected = model.use_prediction()
-            else:
-                expected = model.predict(disturbance.with_it(self._efforts.acted), dt)
+            expected = self._expected(dt)
             if disturbance.on:
                 disturbance.expect(expected.v)
         self._foreseen = False
@@ -333,6 +354,12 @@ class Tick:
             frames.update(inputs.input, dt, fresh=inputs.fresh, connected=inputs.connected)
         if self._bearings is not None and self._bearings.gauged:
             self._bearings.read(inputs.force_measured)
+
+    def _expected(self, dt: float) -> Workspace:
+        """Return the workspace with the state that is predicted for this tick, dt (s) after the last one."""
+        if self._foreseen and abs(dt - self._period_s) < SAME * self._period_s:
+            return self._model.use_prediction()
+        return self._model.predict(self._disturbance.with_it(self._efforts.acted), dt - self._ahead_s)
 
     def _act(self) -> None:
         """Compute the law's generalized force from the predicted state."""

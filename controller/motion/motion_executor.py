@@ -136,6 +136,14 @@ class MotionExecutor:
         return isinstance(self.motion, _MOVING) or self.law in FREE_LAWS
 
     @property
+    def crosses(self) -> bool:
+        """Whether a goal is under way that can be continued when constraints open or close."""
+        goal = self.goal
+        if goal is None or goal.waiting or self.law is not LawKind.PIDC:
+            return False
+        return goal.block.forces is None and goal.block.frame is None
+
+    @property
     def busy(self) -> bool:
         """Whether lockstep time must run for it.
 
@@ -376,6 +384,18 @@ class MotionExecutor:
         self._time_s, self.limited, self.goal_state = other._time_s, other.limited, replace(other.goal_state)
         if self.frames is not None and other.frames is not None:
             self.frames.adopt(other.frames)
+
+    def carry_on(self, other: MotionExecutor, fixed: NDArray[np.bool_]) -> None:
+        """Continue the goal under way of the executor of another constraint set, after `adopt`.
+
+        fixed (nc): which coordinates the constraints have come to fix, at the positions of the estimate.
+        """
+        goal = other.goal
+        assert goal is not None, "only a goal is carried on"
+        self._combine(goal.block.task.combinations)
+        self.motion, self.law, self._until = goal, other.law, other._until
+        goal.cross(fixed, self._theta, len(self._home))
+        self._evaluate()
 
     # Orders.
 

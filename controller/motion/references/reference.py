@@ -8,7 +8,7 @@ machine on its path.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Protocol
 
@@ -140,6 +140,9 @@ class Follow:
         self.following: Following | None = None
         self.leaves_s = np.inf
         """Path parameter at which a goal that waits takes over."""
+        self._fixed: NDArray[np.int64] | None = None
+        self._fixed_at: Floats = np.zeros(0)
+        """Those of its coordinates that constraints have come to fix under way, and where."""
 
     def advance(self, time_s: float) -> None:
         """Move to the device time of this tick."""
@@ -158,6 +161,9 @@ class Follow:
             return
         if self._kept is None:
             along_path(self.block.words, s, rate, change, theta, velocity, acceleration)
+            if self._fixed is not None:
+                theta[self._fixed] = self._fixed_at
+                velocity[self._fixed] = acceleration[self._fixed] = 0.0
             return
         whole = np.zeros((3, len(self.block.coordinates)))
         along_path(self.block.words, s, rate, change, *whole)
@@ -177,6 +183,19 @@ class Follow:
     def held(self) -> Hold | None:
         """The reference that is kept while the goal waits."""
         return self._until
+
+    def cross(self, fixed: NDArray[np.bool_], theta: Floats, free: int) -> None:
+        """Continue under other constraints, which leave the machine `free` degrees of freedom.
+
+        fixed, theta (nc): which coordinates of the machine these constraints have come to fix, and their
+        positions (rad or m). Motions that the goal does not determine any more are damped.
+        """
+        own = np.flatnonzero(fixed[self.index])
+        self._fixed = own if len(own) else None
+        self._fixed_at = theta[self.index[own]]
+        rest = DAMP if self.task.rest == HOLD and len(self.index) - len(own) < free else self.task.rest
+        self.task = replace(self.task, rest=rest)
+        self.following, self.leaves_s = None, np.inf
 
     def begin(self, time_s: float) -> None:
         """Set out after `wait_in`."""

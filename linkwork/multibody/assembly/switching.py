@@ -10,6 +10,7 @@ which loses (v⁻ - v⁺)' M (v⁻ - v⁺) / 2 where no prescribed value moves: 
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linkwork.arrays import Floats, Integers
 from linkwork.multibody.constraints.rows import constraint_rows
@@ -21,12 +22,15 @@ from linkwork.multibody.dynamics.projection import (
     position_residual,
 )
 from linkwork.multibody.dynamics.tree_dynamics import dynamics, energy
+from linkwork.multibody.kernels.layout import RANK
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.workspace import Workspace
 
 SWITCH_TOLERANCE = 1e-3
 """How far open (typical lengths or rad) a constraint may be when it is switched on."""
 _CLOSED = 1e-9
+_FIXED = 1e-9
+"""Rate of a coordinate, of what its joints could contribute, below which it does not move."""
 
 
 class SwitchRefused(ValueError):
@@ -118,6 +122,16 @@ def _closed(
     multipliers_of(*work.arguments)
     impulse = work.multipliers[own].copy()
     return Switched(name, True, shifted - _energy(work), shifted - start, impulse, residual)
+
+
+def fixed_coordinates(work: Workspace) -> NDArray[np.bool_]:
+    """Return for each coordinate (nc) whether the constraints fix it: no admitted motion changes it.
+
+    After `evaluate_motion`.
+    """
+    basis = work.basis[: len(work.v) - int(work.ranking[RANK])]
+    sizes = np.abs(work.J) @ np.abs(basis).T
+    return np.asarray(np.all(np.abs(work.J @ basis.T) <= _FIXED * sizes, axis=1))
 
 
 def _span(work: Workspace, k: int) -> tuple[int, int]:

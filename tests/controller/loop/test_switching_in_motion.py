@@ -1,0 +1,215 @@
+"""Constraints that a signal closes and opens while a goal moves the machine: the goal is carried on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from linkwork.arrays import Floats
+from linkwork.controller.exchange.faults import FaultCode
+from linkwork.controller.exchange.orders import Order, SetOutputs
+from linkwork.controller.motion.references.reference import GoalStatus
+from linkwork.controller.planning.messages.planner_start import Start
+from linkwork.controller.planning.process.planner import Plan, plan
+from linkwork.machine import Machine, load, shipped_path
+from linkwork.machine.constraint_sets import constraint_sets
+from linkwork.multibody.dynamics.motion_basis import evaluate_motion
+from tests.controller.loop.goals_in_process import Planned
+from tests.controller.loop.in_process import InProcess, Sample
+
+SLOT = 0
+RATE_N_M_S = 2000.0
+CLAMPED = "signals: {clamp: {type: digital, direction: output, on_fault: off}}\n"
+
+
+def clamped(folder: Path, *, exact: bool, **replaced: str) -> Machine:
+    """The arm whose slot follows a signal, with bounded effort rates; exact: sensors without errors."""
+    text = shipped_path("slot_arm").read_text()
+    changes = {
+        "on: false, switchable: true, about: The pin runs": "closed_when: clamp, on: false, switchable: true,"
+        " about: The pin runs",
+        "brake_release_s: 0.05,": f"brake_release_s: 0.05, max_torque_rate_N_m_s: {RATE_N_M_S},",
+        "acceleration_deg_s2: 600, jerk_deg_s3: 6000": "acceleration_deg_s2: 6000, jerk_deg_s3: 900000",
+        "acceleration_m_s2: 3, jerk_m_s3: 40": "acceleration_m_s2: 60, jerk_m_s3: 9000",
+        **replaced,
+    }
+    for old, new in changes.items():
+        assert old in text
+        text = text.replace(old, new)
+    path = folder / "slot_arm.yaml"
+    path.write_text(text + CLAMPED)
+    machine = load(path)
+    if exact:
+        sensors = [each.with_values(resolution=0.0, noise=0.0) for each in machine.sensors]
+        machine = replace(machine, sensors=tuple(sensors))
+    return machine
+
+
+class Clamped(InProcess):
+    """The arm, its planner, and the plant's state on both sides of the last impulse."""
+
+    def __init__(self, machine: Machine) -> None:
+        super().__init__(machine)
+        self.sets = constraint_sets(machine)
+        self.goals = Planned(self)
+        self.before, self.after = (np.zeros((2, 2)) for _ in range(2))
+        put = self.simulator.set_outputs
+
+        def noted(values: Floats) -> None:
+            before = np.array([self.simulator.q, self.simulator.v])
+            put(values)
+            if self.simulator.v.tolist() != before[1].tolist():
+                self.before, self.after = before, np.array([self.simulator.q, self.simulator.v])
+
+        self.simulator.set_outputs = noted  # type: ignore[method-assign]
+
+    def planned(self, trajectory: dict[str, Any]) -> Plan:
+        """The goal as planned where the machine holds."""
+        now, names = self.supervisor.executor.now, self.machine.mechanism.coordinate_names
+        held = {names[i]: float(x) for i, x in zip(now.index, now.theta, strict=True)}
+        machine = self.sets[self.simulator.closed]
+        assert isinstance(machine, Machine)
+        start = Start.at_pose(machine, self.controller.now._now.q, None, held)
+        method, params = ("send", {"trajectory": trajectory})
+        if "target" in trajectory:
+            method, params = "move", trajectory
+        return plan(method, params, machine, start)
+
+    def follow(self, trajectory: dict[str, Any]) -> list[Sample]:
+        """The goal, to its end."""
+        self.goals.order(self.planned(trajectory))
+        samples = self.until(lambda sample: sample["goal_status"] >= GoalStatus.SUCCEEDED)
+        assert samples[-1]["goal_status"] == GoalStatus.SUCCEEDED, samples[-1].record
+        return samples
+
+
+def impulse(machine: Machine, q: Floats, v: Floats) -> tuple[Floats, float, float]:
+    """v+, impulse and energy lost by the closed slot, densely."""
+    work = machine.workspace()
+    work.q[:], work.v[:] = q, v
+    evaluate_motion(*work.arguments)
+    first = int(work.model.first_row[SLOT])
+    row, mass = work.A[first : first + 1].copy(), work.M.copy()
+    through = np.linalg.solve(mass, row.T)
+    size = float(np.linalg.solve(row @ through, -row @ v)[0])
+    lost = -size * (through[:, 0])
+    return v - lost, abs(size), 0.5 * float(lost @ mass @ lost)
+
+
+def crossings(count: int, seed: int) -> dict[str, Any]:
+    """A path that crosses the height of the slot so often, with random places and velocities there."""
+    random = np.random.default_rng(seed)
+    points, time_s, up = [], 0.0, 1.0
+    for _ in range(count):
+        time_s, up = time_s + 0.2, -up
+        reach = float(random.uniform(0.48, 0.52))
+        velocities = [float(random.uniform(-0.15, 0.15)), float(up * random.uniform(0.05, 0.3))]
+        points.append({"time_from_start_s": time_s, "positions": [reach, 0.3], "velocities": velocities})
+    last = {"time_from_start_s": time_s + 1.0, "positions": [0.5, 0.3], "velocities": [0.0, 0.0]}
+    wide = {"path": 0.2, "goal": 0.2}
+    return {
+        "coordinates": ["reach", "height"],
+        "points": [*points, last],
+        "tolerances": {"reach": wide, "height": wide},
+    }
+
+
+def check_impulses(folder: Path, count: int, seed: int) -> None:
+    """Close the slot at every crossing, for three periods."""
+    arm = Clamped(clamped(folder, exact=True))
+    closed = arm.sets[1 << SLOT]
+    assert isinstance(closed, Machine)
+    arm.enable()
+    arm.follow({"target": {"reach": 0.5, "height": 0.3}, "speed": 0.5})
+    arm.goals.order(arm.planned(crossings(count, seed)))
+    last, found = arm.tick(), 0
+    due = [200 * (number + 1) for number in range(count)]
+    for k in range(3, 200 * count + 3):
+        order: Order | None = None
+        if k + 1 in due or k - 2 in due:
+            order = SetOutputs(((SLOT, float(k + 1 in due)),), id=1000 + k)
+        sample = arm.tick(order)
+        assert sample["fault"] == FaultCode.NONE
+        assert sample["goal_status"] == GoalStatus.RUNNING
+        step = np.abs(sample["effort"] - last["effort"])
+        assert step.max() <= RATE_N_M_S * arm.period_s * (1.0 + 1e-9)
+        if sample["switched"][SLOT] == 1.0 and sample["closed"][SLOT] == 1.0:
+            found += 1
+            after, size, lost = impulse(closed, arm.after[0], arm.before[1])
+            assert np.abs(sample["v"] - after).max() < 1e-9
+            assert np.abs(arm.after[1] - after).max() < 1e-9
+            assert sample["switch_impulse"][SLOT] == pytest.approx(size, rel=1e-9)
+            assert sample["switch_energy_loss"][SLOT] == pytest.approx(lost, rel=1e-6)
+            assert size > 1e-3
+        last = sample
+    assert found == count
+
+
+def test_a_slot_that_closes_in_motion_acts_as_its_impulse(tmp_path: Path) -> None:
+    check_impulses(tmp_path, 30, 1)
+
+
+@pytest.mark.slow
+def test_a_slot_that_closes_in_500_random_states_acts_as_its_impulse(tmp_path: Path) -> None:
+    check_impulses(tmp_path, 500, 2)
+
+
+def line(*heights: float, seconds: float = 0.5) -> dict[str, Any]:
+    """The pin moves on in steps of 60 mm, through these heights."""
+    points = [
+        {"time_from_start_s": seconds * k, "positions": [0.44 + 0.06 * k, height]}
+        for k, height in enumerate(heights)
+    ]
+    return {"coordinates": ["reach", "height"], "points": points}
+
+
+@pytest.mark.parametrize("velocity", ["true", "false"])
+def test_a_goal_is_carried_on_when_a_signal_closes_and_opens_the_slot(tmp_path: Path, velocity: str) -> None:
+    """With encoders alone too: the estimate goes through the impulse, and need not find it in differences."""
+    arm = Clamped(clamped(tmp_path, exact=False, **{"velocity: true": f"velocity: {velocity}"}))
+    arm.enable()
+    arm.follow({"target": {"reach": 0.44, "height": 0.35}})
+    arm.goals.order(arm.planned(line(0.35, 0.3, 0.29, 0.28) | {"tolerances": {"height": {"path": 0.03}}}))
+    arm.until(lambda sample: sample["coordinate"][3] < 0.3003)
+    arm.order(SetOutputs(((SLOT, 1.0),)))
+    closed = arm.tick()
+    assert (closed["closed"][SLOT], closed["rank"]) == (1.0, 1)
+    assert closed["goal_status"] == GoalStatus.RUNNING
+    assert np.abs(closed["v"] - arm.after[1]).max() < 2e-3
+    assert np.abs(arm.after[1] - arm.before[1]).max() > 0.1
+    inside = arm.run(0.3)
+    assert max(abs(sample["coordinate"][3] - 0.3) for sample in inside) < 1e-9
+    assert max(abs(sample["reference"][3] - 0.3) for sample in inside) < 1e-9
+    assert max(abs(sample["coordinate"][2] - sample["reference"][2]) for sample in inside) < 2e-3
+    arm.order(SetOutputs(((SLOT, 0.0),)))
+    samples = arm.until(lambda sample: sample["goal_status"] >= GoalStatus.SUCCEEDED)
+    assert (samples[0]["rank"], samples[-1]["goal_status"]) == (0, GoalStatus.SUCCEEDED)
+    assert samples[-1]["coordinate"][3] == pytest.approx(0.28, abs=1e-3)
+    efforts = np.array([sample["effort"] for sample in [closed, *inside, *samples]])
+    assert np.abs(np.diff(efforts, axis=0)).max() <= RATE_N_M_S * arm.period_s * (1.0 + 1e-9)
+    arm.run(0.2)
+    assert arm.supervisor.fault.code == FaultCode.NONE
+
+
+def test_a_motion_that_opening_leaves_free_is_damped(tmp_path: Path) -> None:
+    """A goal along the slot alone: once the slot is open, its height is not the goal's any more."""
+    arm = Clamped(clamped(tmp_path, exact=False))
+    arm.enable()
+    arm.follow({"target": {"reach": 0.44, "height": 0.3}})
+    arm.run(0.1)
+    arm.order(SetOutputs(((SLOT, 1.0),)))
+    arm.run(0.1)
+    path = line(0.3, 0.3, 0.3)
+    points = [{**point, "positions": point["positions"][:1]} for point in path["points"]]
+    arm.goals.order(arm.planned({"coordinates": ["reach"], "points": points}))
+    arm.run(0.4)
+    arm.order(SetOutputs(((SLOT, 0.0),)))
+    samples = arm.until(lambda sample: sample["goal_status"] >= GoalStatus.SUCCEEDED)
+    assert (samples[0]["rank"], samples[-1]["goal_status"]) == (0, GoalStatus.SUCCEEDED)
+    assert samples[-1]["coordinate"][2] == pytest.approx(0.56, abs=1e-3)
+    assert max(abs(sample["coordinate"][3] - 0.3) for sample in samples) < 0.06
+    assert np.abs(arm.run(0.5)[-1]["v"]).max() < 1e-3
