@@ -47,12 +47,6 @@ def without_touch(work: Workspace) -> Workspace:
     return work
 
 
-def fixed_by(work: Workspace) -> NDArray[np.bool_]:
-    """Evaluate the motion at a state; return which coordinates (nc) the constraints fix."""
-    evaluate_motion(*work.arguments)
-    return fixed_coordinates(work)
-
-
 @kernel
 def forces_for(
     m: Model,
@@ -210,7 +204,7 @@ class LoopModel:
         """
         self.begin_at(q, v)
         onto_manifold(*self.now.arguments)
-        return fixed_by(self.now)
+        return fixed_coordinates(self.now)
 
     def compare(self, readings: Floats) -> None:
         """After `observe`: write to `quality` whether the readings (sensors) contradict the closures."""

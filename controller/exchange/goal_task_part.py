@@ -7,10 +7,12 @@ word 3            rate at which they are damped (1/s)
 word 4            number of joint velocities n of the full metric, 0 without one
 words 5, 6        combinations r, and coordinates c that they have coefficients for
 word 7            number of joint velocities p of the posture, 0 without one
+word 8            number of constraint sets s along the path, 0 where one holds all along
 k                 level of each row, from 0 on and not decreasing; lower levels go first
 n × n             the full metric
 r × c             coefficients of the combinations, the coordinates behind the machine's c
 2 × p             posture that free motions prefer (rad or m), and the largest speed of each joint toward it
+s × 2             path parameter from which a set of constraints holds, and that set (a bit mask); first 0
 """
 
 from __future__ import annotations
@@ -29,8 +31,8 @@ MASS, MOTORS, FULL = range(3)
 """The metric of least constraint: of the kinetic energy, of the efforts, or a full matrix."""
 DAMPING_PER_S = 10.0
 """Rate at which speeds of free motions decay where the goal does not say another."""
-VERSION = 2
-_HEADER = 8
+VERSION = 3
+_HEADER = 9
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +43,7 @@ class TaskPart:
     `full` (nv × nv; empty without): a metric by joint velocities. `combinations` (r × coordinates; empty
     without): coefficients of the goal's further coordinates. `posture` (2 × nv; 2 × 0 without): positions
     that free motions prefer, and largest speeds toward them, 0 where a joint has no such position.
+    `switches` (s × 2; 0 × 2 without): the constraint sets that the goal's events switch to.
     """
 
     rest: int = HOLD
@@ -50,12 +53,14 @@ class TaskPart:
     full: Floats = field(default_factory=lambda: np.zeros((0, 0)))
     combinations: Floats = field(default_factory=lambda: np.zeros((0, 0)))
     posture: Floats = field(default_factory=lambda: np.zeros((2, 0)))
+    switches: Floats = field(default_factory=lambda: np.zeros((0, 2)))
 
     def words(self) -> Floats:
         """Return the part as a flat array, to be read by `from_words`."""
         head = (VERSION, self.rest, self.metric, self.damping_per_s, len(self.full))
-        sizes = [*self.combinations.shape, self.posture.shape[1]]
-        matrices = [self.full.ravel(), self.combinations.ravel(), self.posture.ravel()]
+        sizes = [*self.combinations.shape, self.posture.shape[1], len(self.switches)]
+        tables = (self.full, self.combinations, self.posture, self.switches)
+        matrices = [table.ravel() for table in tables]
         return np.concatenate([head, sizes, self.levels, *matrices])
 
     @classmethod
@@ -63,8 +68,8 @@ class TaskPart:
         """Read a flat array. Raises ValueError for one that is no task part of this version."""
         if len(words) < _HEADER or words[0] != VERSION:
             raise ValueError("the words are no task part of this version")
-        rest, metric, size, rows, columns, joints = (int(words[i]) for i in (1, 2, 4, 5, 6, 7))
-        count = len(words) - _HEADER - size * size - rows * columns - 2 * joints
+        rest, metric, size, rows, columns, joints, sets = (int(words[i]) for i in (1, 2, 4, 5, 6, 7, 8))
+        count = len(words) - _HEADER - size * size - rows * columns - 2 * joints - 2 * sets
         behind = _HEADER + count + size * size
         if rest not in (HOLD, LEAST, DAMP) or metric not in (MASS, MOTORS, FULL) or count < 0:
             raise ValueError(f"rest {rest}, metric {metric}, {len(words)} words")
@@ -75,8 +80,10 @@ class TaskPart:
             raise ValueError(f"{rows} combinations, at most {MOST_COMBINATIONS} are possible")
         full = words[_HEADER + count : behind].reshape(size, size).copy()
         combinations = words[behind : behind + rows * columns].reshape(rows, columns).copy()
-        posture = words[behind + rows * columns :].reshape(2, joints).copy()
-        return cls(rest, metric, float(words[3]), levels, full, combinations, posture)
+        last = len(words) - 2 * sets
+        posture = words[behind + rows * columns : last].reshape(2, joints).copy()
+        switches = words[last:].reshape(sets, 2).copy()
+        return cls(rest, metric, float(words[3]), levels, full, combinations, posture, switches)
 
 
 ONE_LEVEL = TaskPart()

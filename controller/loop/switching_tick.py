@@ -90,9 +90,7 @@ class SwitchingTick:
             self._hear(inputs)
         self._take_up(dt)
         self._tick.step(inputs, outputs, dt, mark)
-        if self._carries_on:
-            self._tick.carried_on()
-            self._carries_on = False
+        self._carries_on = False
         switching = self.supervisor.switching
         outputs.closed = switching.wanted if self._tick is self._ticks.get(switching.common) else -1
 

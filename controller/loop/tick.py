@@ -13,7 +13,7 @@ import numpy as np
 from linkwork.arrays import Floats
 from linkwork.controller.estimation.disturbance_observer import DisturbanceObserver
 from linkwork.controller.estimation.estimate_quality import Quality
-from linkwork.controller.estimation.loop_model import LoopModel, fixed_by
+from linkwork.controller.estimation.loop_model import LoopModel
 from linkwork.controller.estimation.sensor_estimate import Estimator
 from linkwork.controller.exchange.faults import FaultCode
 from linkwork.controller.exchange.records import Record, RecordLayout
@@ -34,6 +34,7 @@ from linkwork.machine.checks.controllability import WEAK_LEVERAGE
 from linkwork.machine.motor_heat import ThermalModel, correct, warm
 from linkwork.machine.payloads import Loads, with_own_model
 from linkwork.multibody import Workspace
+from linkwork.multibody.assembly.switching import fixed_coordinates
 from linkwork.protocol.laws import LawKind
 from linkwork.protocol.trajectory import MOST_COMBINATIONS
 
@@ -48,6 +49,9 @@ SAME = 1e-6
 """Relative tolerance for comparing periods, to absorb timestamp rounding."""
 LEAST_PIVOT = 1e-6
 """Pivot ratio of the goal coordinates' Jacobian below which the pose counts as singular."""
+LAST, FORESEEN, HERE, NONE = range(4)
+"""Prior of an estimate: the last one, to be predicted from; the state that the last tick has foreseen; one
+that is predicted already; none, near a state of other constraints or of another assembly mode."""
 _NO_LAW = LawKind.NONE
 EFFORT, LEVERAGE = int(Limited.EFFORT), int(Limited.LEVERAGE)
 
@@ -231,10 +235,8 @@ class Tick:
         self._count = 0
         self._bad_sensor = -1
         self._since_reading_s = 0.0
-        self._ahead_s = 0.0
-        """Time by which the last estimate is already predicted, after `carry_on`."""
-        self._foreseen = self._adopted = False
-        """Whether other constraints hold than those under which the machine was estimated last."""
+        self._prior = LAST
+        """What the next estimate begins with."""
 
     def step(
         self, inputs: Inputs, outputs: Outputs, dt: float, mark: Callable[[int], object] | None = None
@@ -251,9 +253,9 @@ class Tick:
         self._estimate(inputs, dt)
         if mark is not None:
             mark(TickPhase.ESTIMATE)
-        if self._adopted:
+        if self._prior == NONE:
             self.supervisor.executor.hold_here()
-            self._adopted = False
+            self._prior = LAST
         self.supervisor.update(inputs, self._count, self._bad_sensor)
         if mark is not None:
             mark(TickPhase.SUPERVISE)
@@ -271,7 +273,7 @@ class Tick:
     def estimate_afresh(self, q: Floats, v: Floats) -> None:
         """Let the next step estimate without a prediction, near q (nq) and v (nv), and hold there."""
         self._model.begin_at(q, v)
-        self._estimator.first, self._adopted, self._foreseen = True, True, False
+        self._estimator.first, self._prior = True, NONE
         self._disturbance.reset()
 
     def adopt(self, other: Tick) -> None:
@@ -289,16 +291,13 @@ class Tick:
         of the constraints that close. Coordinates that these fix stay where they are.
         """
         expected = other._expected(dt)
-        fixed = self._model.meet(expected.q, expected.v) & ~fixed_by(expected)
+        before = fixed_coordinates(expected)
+        fixed = self._model.meet(expected.q, expected.v)
         self._estimator.adopt(other._estimator, self._now.v - expected.v)
         self._disturbance.adopt(other._disturbance)
-        self._foreseen, self._adopted, self._ahead_s = False, False, dt
+        self._prior = HERE
         self._share(other)
-        self.supervisor.executor.carry_on(other.supervisor.executor, fixed)
-
-    def carried_on(self) -> None:
-        """End the first step after `carry_on`."""
-        self._ahead_s = 0.0
+        self.supervisor.executor.carry_on(other.supervisor.executor, before, fixed)
 
     def _share(self, other: Tick) -> None:
         """Take over commands, orders, gains and loads from the tick of another constraint set."""
@@ -322,13 +321,14 @@ class Tick:
     def _estimate(self, inputs: Inputs, dt: float) -> None:
         estimator, disturbance, model = self._estimator, self._disturbance, self._model
         supervisor = self.supervisor
-        predicted = supervisor.brakes.phase is RELEASED and not self._adopted
+        predicted = supervisor.brakes.phase is RELEASED and self._prior != NONE
         predicted = predicted and (estimator.predicts or disturbance.on or not inputs.fresh)
         if predicted:
             expected = self._expected(dt)
             if disturbance.on:
                 disturbance.expect(expected.v)
-        self._foreseen = False
+        if self._prior != NONE:
+            self._prior = LAST
         self._since_reading_s += dt
         self._now.clock[0] = inputs.time_s
         bad = model.observe(inputs, self._since_reading_s, predicted)
@@ -357,9 +357,10 @@ class Tick:
 
     def _expected(self, dt: float) -> Workspace:
         """Return the workspace with the state that is predicted for this tick, dt (s) after the last one."""
-        if self._foreseen and abs(dt - self._period_s) < SAME * self._period_s:
+        if self._prior == FORESEEN and abs(dt - self._period_s) < SAME * self._period_s:
             return self._model.use_prediction()
-        return self._model.predict(self._disturbance.with_it(self._efforts.acted), dt - self._ahead_s)
+        seconds = 0.0 if self._prior == HERE else dt
+        return self._model.predict(self._disturbance.with_it(self._efforts.acted), seconds)
 
     def _act(self) -> None:
         """Compute the law's generalized force from the predicted state."""
@@ -372,7 +373,9 @@ class Tick:
             self._force_control.felt_by_joints(model.felt)
         if phase is RELEASED:
             acting = self._disturbance.with_it(self._efforts.acted)
-            self._foreseen = model.foresee(acting, self._period_s, (AHEAD - 1.0) * self._period_s)
+            foreseen = model.foresee(acting, self._period_s, (AHEAD - 1.0) * self._period_s)
+            if foreseen and self._prior != NONE:
+                self._prior = FORESEEN
             quality.constraint_force = model.multipliers
             if self._bearings is not None and self._bearings.check(model.multipliers):
                 bits |= self._overloaded(self._bearings)

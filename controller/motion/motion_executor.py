@@ -385,16 +385,17 @@ class MotionExecutor:
         if self.frames is not None and other.frames is not None:
             self.frames.adopt(other.frames)
 
-    def carry_on(self, other: MotionExecutor, fixed: NDArray[np.bool_]) -> None:
+    def carry_on(self, other: MotionExecutor, before: NDArray[np.bool_], fixed: NDArray[np.bool_]) -> None:
         """Continue the goal under way of the executor of another constraint set, after `adopt`.
 
-        fixed (nc): which coordinates the constraints have come to fix, at the positions of the estimate.
+        before, fixed (nc): which coordinates its constraints fix, and which ones these fix, at the positions
+        of the estimate.
         """
         goal = other.goal
         assert goal is not None, "only a goal is carried on"
         self._combine(goal.block.task.combinations)
         self.motion, self.law, self._until = goal, other.law, other._until
-        goal.cross(fixed, self._theta, len(self._home))
+        goal.cross(before, fixed, self._theta, len(self._home))
         self._evaluate()
 
     # Orders.
@@ -435,7 +436,7 @@ class MotionExecutor:
         if before is None:
             if not self._begins_here(block):
                 return OrderOutcome.REFUSED_START
-        elif before.touched:
+        elif before.touched or before.crossed:
             return OrderOutcome.REFUSED_SPLICE
         elif isinstance(begin, Splice) and begin.rate > 0.0:
             late_s = (before.path.here()[0] - begin.s) / begin.rate
@@ -493,7 +494,7 @@ class MotionExecutor:
     def _retime(self, slot: int, block: GoalBlock, begin: Retime) -> OrderOutcome:
         """Continue the goal under way with a block for another speed."""
         goal = self.goal
-        same = goal is not None and goal.goal_id == begin.before and not goal.stopping
+        same = goal is not None and goal.goal_id == begin.before and not (goal.stopping or goal.crossed)
         if goal is None or not same or not np.array_equal(goal.index, block.coordinates):
             return OrderOutcome.REFUSED_SPLICE
         if goal.touched:

@@ -289,6 +289,7 @@ def state_of(machine: Machine, record: np.void) -> MachineState:
         {},
         time_s=float(record["time_s"]),
         inputs=tuple(record["input"].tolist()),
+        outputs=tuple(record["output"].tolist()),
     )
 
 

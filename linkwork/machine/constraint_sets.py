@@ -35,7 +35,7 @@ def constraint_sets(machine: Machine) -> Mapping[int, Machine | str]:
     sets: dict[int, Machine | str] = {start: machine}
     for closed in range(1 << len(machine.switchable)):
         if closed != start:
-            sets[closed] = _under(machine, closed)
+            sets[closed] = under(machine, closed)
     return dict(sorted(sets.items()))
 
 
@@ -44,7 +44,10 @@ def names_of(machine: Machine, closed: int) -> tuple[str, ...]:
     return tuple(name for i, name in enumerate(machine.switchable) if closed >> i & 1)
 
 
-def _under(machine: Machine, closed: int) -> Machine | str:
+def under(machine: Machine, closed: int) -> Machine | str:
+    """Return the machine under one set of its switchable constraints, or why that set cannot be run."""
+    if closed == machine.closed_at_start:
+        return machine
     mechanism = holding(machine.mechanism, machine.switchable, names_of(machine, closed))
     first = [*machine.assembly.kept, *(motor.joint for motor in machine.motors)]
     found: tuple[Floats, Floats, Assembly] | None = None
@@ -58,11 +61,11 @@ def _under(machine: Machine, closed: int) -> Machine | str:
     q, v, assembly = found
     q.setflags(write=False)
     v.setflags(write=False)
-    under = replace(machine, mechanism=mechanism, initial_q=q, initial_v=v, assembly=assembly)
+    found_one = replace(machine, mechanism=mechanism, initial_q=q, initial_v=v, assembly=assembly)
     goals = tuple(_goal_coordinates(machine, mechanism, q))
-    under = replace(under, goal_coordinates=goals)
-    wrong = refusals(under)
-    return wrong[0].message if wrong else under
+    found_one = replace(found_one, goal_coordinates=goals)
+    wrong = refusals(found_one)
+    return wrong[0].message if wrong else found_one
 
 
 def _goal_coordinates(machine: Machine, mechanism: Mechanism, q: Floats) -> Iterator[str]:

@@ -126,6 +126,7 @@ def start_of(gateway: Gateway) -> MachineState:
         payloads,
         time_s=float(record["time_s"]),
         inputs=tuple(record["input"].tolist()),
+        outputs=tuple(record["output"].tolist()),
         temperatures=tuple(
             np.ravel([record["winding_temperature"], record["body_temperature"]], "F").tolist()
         ),

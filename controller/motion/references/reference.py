@@ -114,6 +114,20 @@ class Following:
     rate: float
 
 
+def newly_fixed(
+    known: NDArray[np.int64] | None, before: NDArray[np.bool_], fixed: NDArray[np.bool_]
+) -> NDArray[np.int64]:
+    """Return which of a goal's coordinates (k) stay where constraints have come to fix them under way.
+
+    known: those that did until now. before, fixed (k): which ones constraints fixed, and fix now. What they
+    have fixed from the start follows its path.
+    """
+    still = fixed & ~before
+    if known is not None:
+        still[known] = fixed[known]
+    return np.flatnonzero(still)
+
+
 class Follow:
     """A goal under way: the block's path, walked at the path rate.
 
@@ -140,6 +154,8 @@ class Follow:
         self.following: Following | None = None
         self.leaves_s = np.inf
         """Path parameter at which a goal that waits takes over."""
+        self.crossed = False
+        """Whether other constraints hold than those under which the goal has begun."""
         self._fixed: NDArray[np.int64] | None = None
         self._fixed_at: Floats = np.zeros(0)
         """Those of its coordinates that constraints have come to fix under way, and where."""
@@ -184,14 +200,14 @@ class Follow:
         """The reference that is kept while the goal waits."""
         return self._until
 
-    def cross(self, fixed: NDArray[np.bool_], theta: Floats, free: int) -> None:
+    def cross(self, before: NDArray[np.bool_], fixed: NDArray[np.bool_], theta: Floats, free: int) -> None:
         """Continue under other constraints, which leave the machine `free` degrees of freedom.
 
-        fixed, theta (nc): which coordinates of the machine these constraints have come to fix, and their
-        positions (rad or m). Motions that the goal does not determine any more are damped.
+        before, fixed, theta (nc): which coordinates of the machine constraints fixed, and which ones they fix
+        now; their positions (rad or m). Motions that the goal does not determine any more are damped.
         """
-        own = np.flatnonzero(fixed[self.index])
-        self._fixed = own if len(own) else None
+        own = newly_fixed(self._fixed, before[self.index], fixed[self.index])
+        self._fixed, self.crossed = own if len(own) else None, True
         self._fixed_at = theta[self.index[own]]
         rest = DAMP if self.task.rest == HOLD and len(self.index) - len(own) < free else self.task.rest
         self.task = replace(self.task, rest=rest)

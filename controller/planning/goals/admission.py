@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, NoReturn
 
 import numpy as np
@@ -31,6 +32,7 @@ from linkwork.controller.planning.checks.singularity import (
 from linkwork.controller.planning.checks.workspace_check import region_demands
 from linkwork.controller.planning.goals.force_goals import approach_limit
 from linkwork.controller.planning.goals.goal_tasks import check_agreement
+from linkwork.controller.planning.goals.path_switches import check_crossings
 from linkwork.controller.planning.messages.planner_start import Start
 from linkwork.controller.planning.paths.path import Path
 from linkwork.controller.planning.walk.walk import Walk, opened, walk
@@ -131,12 +133,27 @@ def judge_walk(machine: Machine, path: Path, walked: Walk, temperatures: Sequenc
     found = (
         *demands(machine, walked, path.coordinates),
         *efforts.demands(),
-        *bearing_demands(machine, walked, efforts),
+        *_bearings(machine, walked, efforts),
         *_regions(machine, walked),
         *(() if heat is None else heat.demands()),
         *more,
     )
     return Walked(path, walked, singular, efforts, found, heat)
+
+
+def _bearings(machine: Machine, walked: Walk, efforts: Efforts) -> Iterable[LimitCheck]:
+    """Demands on the load limits, under the constraints that hold at each sample."""
+    if not walked.crossings or not machine.load_limits:
+        return bearing_demands(machine, walked, efforts)
+    places = [0, *(crossing.sample for crossing in walked.crossings), len(walked.s)]
+    return [
+        replace(demand, sample=demand.sample + first)
+        for first, last in pairwise(places)
+        if first < last
+        for one in [walked.under(machine, first)]
+        for part in [walked.part(first, last)]
+        for demand in bearing_demands(one, part, Efforts(one, part))
+    ]
 
 
 def with_forces(machine: Machine, walked: Walk, part: ForcePart) -> tuple[Walk, tuple[LimitCheck, ...]]:
@@ -186,7 +203,9 @@ def _admit(machine: Machine, path: Path, start: Start, may_stretch: bool, since:
 
 def report_of(found: Walked, stopping: Floats, stretched: float) -> dict[str, Any]:
     """Return the findings as plain data; stopping (3 × windows): see `stopping_tables`."""
-    report = {
+    crossed = [crossing.as_map() for crossing in found.walk.crossings]
+    more: dict[str, Any] = {"switches": crossed} if crossed else {}
+    report = more | {
         "duration_s": found.path.duration_s,
         "samples": len(found.walk.s),
         "time_stretch": stretched,
@@ -211,6 +230,7 @@ def joined(report: dict[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
 
 def _check_poses(machine: Machine, path: Path, walked: Walk) -> Closest:
     """Refuse a path out of reach or too close to a singular pose; report how close it comes."""
+    check_crossings(machine, path, walked)
     if walked.reached < len(walked.s):
         sample = walked.reached
         where, at = _position(machine, path, walked, sample), _told(machine, path, walked, sample)

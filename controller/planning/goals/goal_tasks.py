@@ -59,13 +59,20 @@ class GoalTask:
 
 
 def rows_of(
-    given: TaskParams, machine: Machine, named: Sequence[int], start: Start, where: Where
+    given: TaskParams,
+    machine: Machine,
+    named: Sequence[int],
+    start: Start,
+    where: Where,
+    *,
+    crosses: bool = False,
 ) -> GoalTask:
     """The rows of a goal that names these coordinates.
 
-    where: place of the coordinates' names. Raises RequestError: INVALID_COORDINATES as `complete`, and for
-    levels that do not name each coordinate once; INVALID_GOAL for a metric or a preference that is none;
-    UNSUPPORTED with another law than `pidc`; BUSY in motion.
+    where: place of the coordinates' names. crosses: whether constraints open or close under the goal. Raises
+    RequestError: INVALID_COORDINATES as `complete`, and for levels that do not name each coordinate once;
+    INVALID_GOAL for a metric or a preference that is none; UNSUPPORTED with another law than `pidc`; BUSY in
+    motion.
     """
     mechanism, part_of = machine.mechanism, tuple(where[:-1])
     if given.rest == "hold" and given.metric != "mass":
@@ -76,7 +83,8 @@ def rows_of(
         raise RequestError(ResultCode.INVALID_GOAL, f"{text}: give `rest: damp`", (*part_of, "prefer"))
     levels = _levels(given.conflict, machine, named, (*part_of, "conflict"))
     rank, combinations = rank_of(mechanism, named, start.q), coefficients_of(machine)
-    if rank == len(named) and (given.rest == "hold" or rank == machine.dof) and not len(combinations):
+    own = not crosses and not len(combinations)
+    if rank == len(named) and (given.rest == "hold" or rank == machine.dof) and own:
         return GoalTask(complete(machine, named, start, where))
     if machine.controller.law != LawKind.PIDC.label:
         text = f"such a goal takes the law pidc, this machine's is {machine.controller.law}"
@@ -89,7 +97,10 @@ def rows_of(
     numbers = [levels[i] for i in order]
     metric, full = MASS, np.zeros((0, 0))
     if given.rest == "hold":
-        held = [i for i in machine.home_coordinates if i not in chosen] if rank < machine.dof else []
+        most, home = machine.dof, machine.home_coordinates
+        if crosses:
+            most, home = mechanism.nv, tuple(range(machine.joint_coordinates))
+        held = [i for i in home if i not in chosen] if rank < most else []
         numbers += [numbers[-1] + 1] * len(held)
     elif isinstance(given.metric, str):
         metric = MASS if given.metric == "mass" else MOTORS
@@ -134,7 +145,8 @@ def check_agreement(machine: Machine, path: Path, walked: Walk) -> None:
     if over[sample, place] <= 1.0:
         return
     names = [machine.mechanism.coordinate_names[i] for i in path.coordinates[:count]]
-    tied = dependent(machine.mechanism, path.coordinates[:count], walked.q[sample])
+    here = walked.under(machine, int(sample)).mechanism
+    tied = dependent(here, path.coordinates[:count], walked.q[sample])
     said = [machine.mechanism.coordinate_names[i] for i in tied] or names
     value, unit = float(walked.missed[sample, place]), machine.coordinates[path.coordinates[place]].unit
     who = f"{', '.join(said)} contradict each other" if len(said) > 1 else f"the constraints hold {said[0]}"

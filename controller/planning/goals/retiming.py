@@ -103,6 +103,7 @@ def _retimed(
         full_speed=path.full_speed,
         forces=path.forces,
         actions=path.actions,
+        task=path.task,
     )
     return Retimed(words, path, fraction, limited, admitted.report)
 

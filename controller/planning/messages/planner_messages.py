@@ -101,7 +101,7 @@ class MachineState:
     q, v: joints (nq, nv). coordinates, theta: names and values of the reference that the loop holds, empty
     without one. closed: set of the switchable constraints that hold (`linkwork.machine.constraint_sets`), -1
     without any. payloads: by point, mass (kg), centre of mass (m) and moments of inertia (kg m²). before: the
-    goal from whose path the new one begins. time_s: machine time. inputs: values of the input signals.
+    goal from whose path the new one begins. time_s: machine time. inputs, outputs: values of the signals.
     temperatures: of winding and body in turn of each motor with a thermal model, °C.
     """
 
@@ -115,6 +115,7 @@ class MachineState:
     time_s: float = 0.0
     inputs: tuple[float, ...] = ()
     temperatures: tuple[float, ...] = ()
+    outputs: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

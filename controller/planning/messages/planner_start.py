@@ -56,8 +56,9 @@ class Start:
     coordinates in which the loop's reference stands, their values; empty when there is none. `moving`: the
     goal begins on the path of another one, with `acceleration` (nc), and `reference_rate` and
     `reference_acceleration` are those of the reference. `time_s`: machine time, for applied forces that
-    depend on it. `inputs`: values of the input signals, for moving frames; `ahead_s`: how long after these
-    the goal begins. `temperatures`: of winding and body in turn of each motor with a thermal model, °C.
+    depend on it. `inputs`, `outputs`: values of the signals, for moving frames and constraints that follow
+    signals; `ahead_s`: how long after these the goal begins. `temperatures`: of
+    winding and body in turn of each motor with a thermal model, °C.
     """
 
     q: Floats
@@ -74,6 +75,7 @@ class Start:
     inputs: tuple[float, ...] = ()
     ahead_s: float = 0.0
     temperatures: tuple[float, ...] = ()
+    outputs: tuple[float, ...] = ()
 
     @classmethod
     def at_pose(
@@ -114,7 +116,9 @@ class Start:
         try:
             reference = dict(zip(state.coordinates, state.theta, strict=True))
             start = cls.at_pose(machine, state.q, None if reference else state.v, reference, state.time_s)
-            start = replace(start, inputs=state.inputs, temperatures=state.temperatures)
+            start = replace(
+                start, inputs=state.inputs, outputs=state.outputs, temperatures=state.temperatures
+            )
         except Exception as error:
             text = f"the start of the motion is unreadable: {type(error).__name__} {error}"
             raise RequestError(RequestCode.INTERNAL, text) from None

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linkwork.arrays import Floats
 from linkwork.controller.exchange.goal_action_part import ActionPart
@@ -41,6 +42,8 @@ class Path:
     """How many of the coordinates, the last ones, only hold as far as the others allow."""
     yields: bool = False
     """Whether coordinates that contradict each other may be missed."""
+    allowed: Floats = field(default_factory=lambda: np.zeros(0))
+    """Path tolerances (k; rad or m) that an impulse on the path must leave; empty without switches."""
 
     @property
     def duration_s(self) -> float:
@@ -102,6 +105,22 @@ class Path:
         for place, s in enumerate(knots):
             evaluate(words, min(max(s, 0.0), self.duration_s), *values[place])
         return replace(self, knots=knots - first, values=values[:, :rows], full_speed=(0.0, last - first))
+
+    def with_knot(self, s: float) -> tuple[Path, float]:
+        """Return the same path with a knot at s, or at the knot next to it, and the knot's s."""
+        near = int(np.argmin(np.abs(self.knots - s)))
+        if abs(self.knots[near] - s) < SHORTEST_PIECE_S:
+            return self, float(self.knots[near])
+        at = int(np.searchsorted(self.knots, s))
+        values = np.insert(self.values, at, self.evaluate(s)[: self.values.shape[1]], axis=0)
+        return replace(self, knots=np.insert(self.knots, at, s), values=values), s
+
+    def resting_in(self, columns: NDArray[np.int64], theta: Floats) -> Path:
+        """Return the path on which some coordinates stay. columns: their places (n); theta (n; rad or m)."""
+        values = self.values.copy()
+        values[:, :, columns] = 0.0
+        values[:, 0, columns] = theta
+        return replace(self, values=values)
 
     def backwards(self) -> Path:
         """Return this path in the opposite direction."""

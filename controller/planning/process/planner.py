@@ -38,6 +38,7 @@ from linkwork.controller.planning.goals.goal_in_motion import GoalInMotion
 from linkwork.controller.planning.goals.goal_set import index_of
 from linkwork.controller.planning.goals.goal_tasks import GoalTask, missed_by, refuse_beside, rows_of
 from linkwork.controller.planning.goals.path_actions import Actions, PlannedActions
+from linkwork.controller.planning.goals.path_switches import switching_events, with_switches
 from linkwork.controller.planning.goals.retiming import Retimed, retime, rewalk
 from linkwork.controller.planning.goals.verdict import verdict
 from linkwork.controller.planning.messages.planner_messages import PlannedGoal
@@ -122,6 +123,9 @@ def plan(
     """
     if running is not None and running.framed and method != "append":
         text = "the active goal is in a moving frame: append behind it, wait until it has ended, or cancel it"
+        raise RequestError(RequestCode.BUSY, text)
+    if running is not None and len(running.path.task.switches) and method != "append":
+        text = "the active goal's events switch constraints: wait until it has ended, or cancel it"
         raise RequestError(RequestCode.BUSY, text)
     if running is not None and len(running.path.task.combinations):
         rows = {f".{i}": row for i, row in enumerate(running.path.task.combinations)}
@@ -353,8 +357,12 @@ def _trajectory(trajectory: Trajectory, machine: Machine, start: Start) -> Path:
     forces = forces_of(trajectory, machine)
     gaps: tuple[int, ...] = ()
     rows = GoalTask(())
+    events = switching_events(machine, trajectory)
+    if events and forces is not None:
+        text = "a goal with `force` keeps the constraints that hold: set the outputs that they follow before"
+        raise RequestError(ResultCode.INVALID_GOAL, text, ("trajectory", "events", events[0][0]))
     if forces is None:
-        rows = rows_of(trajectory, machine, named, start, where)
+        rows = rows_of(trajectory, machine, named, start, where, crosses=bool(events))
         refuse_beside(rows, {"guard": trajectory.guard}, where[:1])
         chosen = rows.chosen
     else:
@@ -368,7 +376,8 @@ def _trajectory(trajectory: Trajectory, machine: Machine, start: Start) -> Path:
     if frame is not None:
         refuse_beside(rows, {"in": frame}, where[:1])
         path = with_frame(path, frame, named)
-    return replace(rows.shared(path), forces=forces, gaps=len(gaps))
+    path = replace(rows.shared(path), forces=forces, gaps=len(gaps))
+    return with_switches(machine, trajectory, path, start) if events else path
 
 
 def _through(trajectory: Trajectory, machine: Machine, present: Present, named: Sequence[int]) -> Path:

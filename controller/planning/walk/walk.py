@@ -14,6 +14,7 @@ depend on time are taken at the times of this walk.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -23,9 +24,12 @@ from numpy.typing import NDArray
 from linkwork.arrays import Floats, Integers
 from linkwork.controller.exchange.goal_force_part import ForcePart
 from linkwork.controller.laws.hybrid import opened_basis
+from linkwork.controller.motion.references.reference import newly_fixed
 from linkwork.controller.planning.paths.path import Path
+from linkwork.controller.planning.walk.crossing import Crossing, cross
 from linkwork.controller.planning.walk.walk_samples import WalkedTask, room_for, walk_samples
 from linkwork.machine import Machine
+from linkwork.machine.constraint_sets import under
 from linkwork.multibody import Workspace
 from linkwork.multibody.closure.rank import admitted, factor
 from linkwork.multibody.constraints.rows import constraint_rows
@@ -56,7 +60,8 @@ class Walk:
     joints to efforts of the motors that move the machine alike, None where every joint has its own.
     `determined`: whether these efforts are the only ones, because forces of constraints are wanted too.
     `ends_at_branch`: whether branches of the closures meet at the path's end. `hold` (n): a lower bound of
-    the smallest singular value of the scaled Jacobian. `closures` (n): smallest singular value of the
+    the smallest singular value of the scaled Jacobian. `crossings`: changes of constraints, in their order,
+    the last one perhaps at one that is impossible. `closures` (n): smallest singular value of the
     closures' scaled rows, of their ordinary size; `leverage` (n): that of the motors' map
     (motor_conditioning.py); both None without closures.
     `missed` (n × k): by how much the goal coordinates are missed, where they contradict each other.
@@ -84,18 +89,28 @@ class Walk:
     closures: Floats | None = None
     leverage: Floats | None = None
     missed: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    crossings: tuple[Crossing, ...] = ()
 
     def since(self, s: float) -> Walk:
         """The samples from the last one before s on."""
         first = max(int(np.searchsorted(self.s, s, "right")) - 1, 0)
-        if first == 0:
-            return self
-        changed: dict[str, Any] = {"reached": self.reached - first}
+        return self if first == 0 else self.part(first, len(self.s))
+
+    def part(self, first: int, last: int) -> Walk:
+        """The samples from `first` to before `last`, without the changes of constraints."""
+        changed: dict[str, Any] = {"reached": min(self.reached, last) - first, "crossings": ()}
         for each in fields(self):
             value = getattr(self, each.name)
             if isinstance(value, np.ndarray):
-                changed[each.name] = value[first:]
+                changed[each.name] = value[first:last]
         return replace(self, **changed)
+
+    def under(self, machine: Machine, sample: int) -> Machine:
+        """The machine under the constraints that hold at a sample; `machine`: where the walk begins."""
+        for crossing in self.crossings:
+            if crossing.sample <= sample:
+                machine = crossing.machine
+        return machine
 
     @property
     def joined(self) -> NDArray[np.bool_]:
@@ -121,11 +136,59 @@ def samples(knots: Floats) -> tuple[Integers, Floats]:
 def walk(machine: Machine, path: Path, q: Floats, time_s: float = 0.0) -> Walk:
     """Walk along a path, from the joint positions q (nq; rad or m; warm start of the inverse kinematics).
 
-    The walk begins at the machine time `time_s`, for applied forces that depend on it.
+    The walk begins at the machine time `time_s`, for applied forces that depend on it. Where the goal's
+    events change the constraints it goes through the impulse, and on under the new ones.
     """
+    piece, offset = samples(path.knots)
+    switches = path.task.switches
+    if not len(switches):
+        return _walk(machine, path, piece, offset, q, time_s)
+    places = np.searchsorted(path.knots[piece], switches[1:, 0], "left").tolist()
+    ends, v, fixed = [*places, len(piece)], np.zeros(machine.mechanism.nv), None
+    found: list[Walk] = []
+    crossings: list[Crossing] = []
+    first = 0
+    for number, last in enumerate(ends):
+        if number:
+            after = under(machine, int(switches[number, 1]))
+            assert isinstance(after, Machine), "the schedule has runnable sets alone"
+            crossing = cross(machine, after, q, v, float(switches[number, 0]), first)
+            crossings.append(crossing)
+            if not crossing.possible:
+                break
+            chosen, machine, q, v = list(path.coordinates), after, crossing.q, crossing.v
+            fixed = newly_fixed(fixed, crossing.before[chosen], crossing.fixed[chosen])
+        if first < last:
+            way = path if fixed is None else path.resting_in(fixed, crossing.theta[chosen][fixed])
+            found.append(_walk(machine, way, piece[first:last], offset[first:last], q, time_s))
+            if found[-1].reached < last - first:
+                break
+            q, v, first = found[-1].q[-1], found[-1].q1[-1], last
+    found = found or [_walk(machine, path, piece, offset, q, time_s)]
+    walked = _joined(found, len(piece))
+    return replace(walked, s=path.knots[piece] + offset, piece=piece, crossings=tuple(crossings))
+
+
+def _joined(parts: Sequence[Walk], count: int) -> Walk:
+    """Walks behind each other as one, with zeros at samples up to `count` that they do not have.
+
+    The efforts are the least ones: sets of constraints differ in the choice that redundant motors have.
+    """
+    behind = count - sum(len(part.s) for part in parts)
+    changed: dict[str, Any] = {"determined": True, "ends_at_branch": parts[-1].ends_at_branch}
+    for each in fields(Walk):
+        values = [getattr(part, each.name) for part in parts]
+        if each.name == "closures":
+            values = [np.ones(len(part.s)) if part.closures is None else part.closures for part in parts]
+        if isinstance(values[0], np.ndarray):
+            changed[each.name] = np.concatenate([*values, np.zeros((behind, *values[0].shape[1:]))])
+    return replace(parts[0], reached=sum(part.reached for part in parts), **changed)
+
+
+def _walk(machine: Machine, path: Path, piece: Integers, offset: Floats, q: Floats, time_s: float) -> Walk:
+    """Walk along the samples of a path (piece, offset: n each), under the constraints of `machine`."""
     mechanism = machine.mechanism
     words = path.pack(machine, np.ones((3, 1)), {}, None)
-    piece, offset = samples(path.knots)
     k, nv, count, dof = len(path.coordinates), mechanism.nv, len(piece), machine.dof
     workspace, task = machine.workspace(), path.task
     levels = task.levels.tolist() if len(task.levels) else [0] * k

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from linkwork.arrays import Floats, Integers
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.dynamics.constrained_dynamics import multipliers_of
+from linkwork.multibody.dynamics.motion_basis import evaluate_motion
 from linkwork.multibody.dynamics.projection import (
     TOLERANCE,
     correct_position,
@@ -125,10 +126,8 @@ def _closed(
 
 
 def fixed_coordinates(work: Workspace) -> NDArray[np.bool_]:
-    """Return for each coordinate (nc) whether the constraints fix it: no admitted motion changes it.
-
-    After `evaluate_motion`.
-    """
+    """Evaluate the motion; return for each coordinate (nc) whether no admitted motion changes it."""
+    evaluate_motion(*work.arguments)
     basis = work.basis[: len(work.v) - int(work.ranking[RANK])]
     sizes = np.abs(work.J) @ np.abs(basis).T
     return np.asarray(np.all(np.abs(work.J @ basis.T) <= _FIXED * sizes, axis=1))

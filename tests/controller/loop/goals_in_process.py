@@ -38,7 +38,7 @@ class Planned:
             q = tuple(self.pose[self.goal].tolist())
             before = GoalBefore(self.goal, slot, self.lengths[slot], 1.0, q, 0.0, 0.0, 1.0, begun=False)
         else:
-            q = tuple(rig.controller._now.q.tolist())
+            q = tuple(rig.estimated_q.tolist())
             words, s_then = self.lengths[slot], s + rate * lead_s
             before = GoalBefore(self.goal, slot, words, goal.own, q, s, s_then, rate)
         return GoalInMotion.from_message(
@@ -53,7 +53,7 @@ class Planned:
         rig = self.rig
         now, names = rig.supervisor.executor.now, rig.machine.mechanism.coordinate_names
         held = {names[i]: float(x) for i, x in zip(now.index, now.theta, strict=True) if i < len(names)}
-        start = Start.at_pose(rig.machine, rig.controller._now.q, None, held)
+        start = Start.at_pose(rig.machine, rig.estimated_q, None, held)
         running = None if lead_s is None else self.running(lead_s)
         return plan(method, params, loaded(rig.machine, self.carried), start, running)
 

@@ -17,6 +17,7 @@ from linkwork.controller.exchange.records import layout_for
 from linkwork.controller.exchange.shared_memory import GOAL_SLOTS
 from linkwork.controller.exchange.tick_io import Inputs, Outputs
 from linkwork.controller.loop.loop import tick_of
+from linkwork.controller.loop.switching_tick import SwitchingTick
 from linkwork.controller.supervision.brakes import Phase
 from linkwork.controller.supervision.state_machine import State
 from linkwork.controller.supervision.supervisor import Supervisor
@@ -103,6 +104,12 @@ class InProcess:
     def supervisor(self) -> Supervisor:
         """The supervisor at work."""
         return self.controller.supervisor
+
+    @property
+    def estimated_q(self) -> Floats:
+        """The joints as the tick at work estimates them."""
+        tick = self.controller
+        return (tick.now if isinstance(tick, SwitchingTick) else tick)._now.q
 
     def elapsed(self) -> float:
         """Device time since the last tick, s."""

@@ -14,10 +14,12 @@ from linkwork.controller.exchange.faults import FaultCode
 from linkwork.controller.exchange.orders import Order, SetOutputs
 from linkwork.controller.motion.references.reference import GoalStatus
 from linkwork.controller.planning.messages.planner_start import Start
-from linkwork.controller.planning.process.planner import Plan, plan
+from linkwork.controller.planning.process.planner import Plan, judge, plan
 from linkwork.machine import Machine, load, shipped_path
 from linkwork.machine.constraint_sets import constraint_sets
 from linkwork.multibody.dynamics.motion_basis import evaluate_motion
+from linkwork.protocol.codes import RequestCode, ResultCode
+from linkwork.protocol.errors import RequestError
 from tests.controller.loop.goals_in_process import Planned
 from tests.controller.loop.in_process import InProcess, Sample
 
@@ -213,3 +215,94 @@ def test_a_motion_that_opening_leaves_free_is_damped(tmp_path: Path) -> None:
     assert samples[-1]["coordinate"][2] == pytest.approx(0.56, abs=1e-3)
     assert max(abs(sample["coordinate"][3] - 0.3) for sample in samples) < 0.06
     assert np.abs(arm.run(0.5)[-1]["v"]).max() < 1e-3
+
+
+def catching(**changed: Any) -> dict[str, Any]:
+    """Down to the slot, along it once it has closed, and off again."""
+    points = [
+        {"time_from_start_s": 0.5 * k, "positions": [0.44 + 0.04 * k, height]}
+        for k, height in enumerate((0.35, 0.3, 0.29, 0.3, 0.33))
+    ]
+    events = [{"at": {"point": k}, "set": {"clamp": on}} for k, on in ((1, True), (3, False))]
+    wide = {"reach": {"path": 0.02}, "height": {"path": 0.02}}
+    return {
+        "coordinates": ["reach", "height"], "points": points, "events": events, "tolerances": wide, **changed,
+    }  # fmt: skip
+
+
+@pytest.fixture
+def above(tmp_path: Path) -> Clamped:
+    """The arm above its slot."""
+    arm = Clamped(clamped(tmp_path, exact=True))
+    arm.enable()
+    arm.follow({"target": {"reach": 0.44, "height": 0.35}})
+    arm.run(0.2)
+    return arm
+
+
+def test_the_walk_goes_through_the_impulse_as_plant_and_loop_do(above: Clamped) -> None:
+    made = above.planned(catching())
+    closing, opening = made.report["switches"]
+    assert (closing["closed"], closing["opened"], closing["time_s"]) == (["slot"], [], 0.5)
+    assert (opening["closed"], opening["opened"], opening["time_s"]) == ([], ["slot"], 1.5)
+    assert (opening["energy_loss_J"], opening["impulse"]) == (0.0, 0.0)
+    above.goals.order(made)
+    samples = above.until(lambda sample: sample["goal_status"] >= GoalStatus.SUCCEEDED)
+    assert samples[-1]["goal_status"] == GoalStatus.SUCCEEDED
+    first, second = [k for k, sample in enumerate(samples) if sample["switched"][SLOT]]
+    assert (float(samples[first]["path_s"]), float(samples[second]["path_s"])) == pytest.approx((0.5, 1.5))
+    assert samples[first]["switch_impulse"][SLOT] == pytest.approx(closing["impulse"], rel=0.02)
+    assert samples[first]["switch_energy_loss"][SLOT] == pytest.approx(closing["energy_loss_J"], rel=0.04)
+    assert max(abs(sample["reference"][3] - 0.3) for sample in samples[first:second]) < 1e-12
+    off = [np.abs(sample["coordinate"][2:4] - sample["reference"][2:4]).max() for sample in samples]
+    assert max(off) < 0.02
+    efforts = np.array([sample["effort"] for sample in samples])
+    assert np.abs(np.diff(efforts, axis=0)).max() <= RATE_N_M_S * above.period_s * (1.0 + 1e-9)
+    assert samples[-1]["coordinate"][3] == pytest.approx(0.33, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"events": [{"at": {"time_s": 0.3}, "set": {"clamp": True}}]}, "slot cannot close at 0.300 s"),
+        ({"tolerances": {"reach": {"path": 1e-4}}}, "leaves its path where the events close slot"),
+        (
+            {"events": [{"at": {"point": k}, "set": {"clamp": k == 1}} for k in (1, 2)],
+             "tolerances": {"height": {"path": 0.005}}},
+            "height leaves its path where the events open slot, at 1.000 s",
+        ),
+        ({"events": [{"at": {"path_m": 0.1}, "set": {"clamp": True}}]}, "use time_s or point"),
+    ],
+)  # fmt: skip
+def test_switches_that_a_goal_cannot_follow_are_refused_with_their_sample(
+    above: Clamped, changed: dict[str, Any], says: str
+) -> None:
+    with pytest.raises(RequestError, match=says) as refused:
+        above.planned(catching(**changed))
+    if "cannot close" in says or "leaves" in says:
+        assert refused.value.data["sample"] > 0
+    start = Start.at_pose(above.machine, above.controller.now._now.q)
+    if refused.value.code == ResultCode.INFEASIBLE:
+        found = judge({"trajectory": catching(**changed)}, above.machine, start)
+        assert not found["feasible"]
+        assert says in found["violations"][0]["text"]
+
+
+def test_a_goal_that_switches_constraints_has_no_other_speed_and_no_successor(above: Clamped) -> None:
+    above.goals.order(above.planned(catching()))
+    above.run(0.1)
+    for method, params in (("speed", {"fraction": 1.5}), ("move", {"target": {"reach": 0.5, "height": 0.4}})):
+        with pytest.raises(RequestError) as refused:
+            above.goals.plan(method, lead_s=0.05, **params)
+        assert refused.value.code == RequestCode.BUSY
+    above.until(lambda sample: sample["goal_status"] >= GoalStatus.SUCCEEDED)
+
+
+def test_a_set_that_cannot_be_run_is_refused_at_admission(above: Clamped, tmp_path: Path) -> None:
+    carriage = {"on: false, switchable: true, about: The pin is": "closed_when: clamp, on: false,"
+                " switchable: true, about: The pin is"}  # fmt: skip
+    arm = Clamped(clamped(tmp_path, exact=True, **carriage))
+    arm.enable()
+    arm.follow({"target": {"reach": 0.44, "height": 0.35}})
+    with pytest.raises(RequestError, match="cannot run the machine with slot, carriage"):
+        arm.planned(catching())

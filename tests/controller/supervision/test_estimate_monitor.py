@@ -11,6 +11,7 @@ from linkwork.controller.estimation.assembly_mode import AssemblyModeMemory
 from linkwork.controller.estimation.redundant_sensors import told
 from linkwork.controller.exchange.faults import FaultCode
 from linkwork.controller.exchange.orders import ConfirmBranch, Enable, OrderOutcome, Recover, SuggestPose
+from linkwork.controller.loop.tick import LAST
 from linkwork.controller.supervision.state_machine import State
 from linkwork.machine import Machine, load
 from linkwork.machine.checks.assembly_modes import fitting_poses
@@ -54,7 +55,7 @@ def test_another_assembly_is_a_fault_in_the_same_tick_and_must_be_confirmed() ->
     rig.enable()
     assert rig.tick()["branch"] == 1
     rig.controller._now.q[1] = np.pi  # the rod folded back over the crank: it closes too
-    rig.controller._foreseen = False
+    rig.controller._prior = LAST
     sample = rig.tick()
     assert (sample["branch"], sample["fault"], sample["state"]) == (-1, FaultCode.BRANCH_FLIP, State.FAULT)
     rig.until(lambda sample: not np.any(sample["v"]))
@@ -175,7 +176,7 @@ def test_a_machine_of_one_assembly_takes_a_pose_only_after_a_flip() -> None:
     assert rig.order(order)["order_outcome"] == OrderOutcome.REFUSED_VALUE
     rig.enable()
     rig.controller._now.q[1] = np.pi
-    rig.controller._foreseen = False
+    rig.controller._prior = LAST
     assert rig.tick()["fault"] == FaultCode.BRANCH_FLIP
     rig.until(lambda sample: not np.any(sample["v"]))
     (order,) = suggestions(rig.simulator.q)
