@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from itertools import groupby
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 from linkwork.cli.motion_files import written
@@ -24,7 +26,8 @@ from linkwork.identification.measured_motion import MeasuredMotion, RefusedData
 from linkwork.identification.payload import weigh
 from linkwork.machine import Machine, load
 from linkwork.recordings.recording import NoRecording
-from linkwork.terminal.failures import DONE, GOAL_FAILED, REFUSED, Misuse
+from linkwork.reports.provenance import provenance
+from linkwork.terminal.failures import DONE, GOAL_FAILED, REFUSED, Misuse, require, write_text
 from linkwork.terminal.output import complain, console, emit, goal_bar, number, say, show, table
 
 _TITLES = {
@@ -41,6 +44,8 @@ def identify_machine(options: IdentifyOptions) -> int:
         raise Misuse("give one recording at least")
     if options.out is not None and options.out.exists() and not options.overwrite:
         raise Misuse(f"{options.out} exists; choose another with --out, or give --overwrite")
+    if options.html is not None:
+        require("reports of identifications", "identify", "jinja2")
     if options.payload is None:
         return answered(lambda: _identify(machine, options), as_json=options.as_json)
     points = [each.name for each in machine.mechanism.points]
@@ -48,9 +53,10 @@ def identify_machine(options: IdentifyOptions) -> int:
         raise Misuse(
             f"{machine.name} has no point {options.payload}; its points: {', '.join(points) or 'none'}"
         )
-    if len(options.files) != 2 or options.out is not None or options.validate is not None:
+    others = (options.out, options.validate, options.html)
+    if len(options.files) != 2 or any(each is not None for each in others):
         raise Misuse(
-            "--payload needs two recordings, before and after gripping, and neither --out nor --validate"
+            "--payload needs two recordings, before and after gripping, and no --out, --validate or --html"
         )
     return answered(lambda: _weigh(machine, options, str(options.payload)), as_json=options.as_json)
 
@@ -111,6 +117,7 @@ def read_recording(file: Path, machine: Machine) -> MeasuredMotion:
 
 
 def _identify(machine: Machine, options: IdentifyOptions) -> int:
+    begin = perf_counter()
     motions = [read_recording(file, machine) for file in options.files]
     unseen = None if options.validate is None else read_recording(options.validate, machine)
     with goal_bar(console, "equations") as bar:
@@ -122,10 +129,13 @@ def _identify(machine: Machine, options: IdentifyOptions) -> int:
     if target is not None:
         text = updated_file(found)
         written(target, lambda: target.write_text(text, encoding="utf-8"))
+    if options.html is not None:
+        _write_report(options.html, found, validation, perf_counter() - begin)
     if options.as_json:
         content: dict[str, Any] = found.plain()
         content["validation"] = None if validation is None else validation.plain()
         content["out"] = None if target is None else str(target)
+        content["html"] = None if options.html is None else str(options.html)
         emit(content)
     else:
         _say(found)
@@ -133,8 +143,9 @@ def _identify(machine: Machine, options: IdentifyOptions) -> int:
             _show_prediction(
                 machine, validation, f"efforts of {validation.recording.name}, which was not used"
             )
-        if target is not None:
-            say(f"{target} is written")
+        for file in (target, options.html):
+            if file is not None:
+                say(f"{file} is written")
     if found.model_error:
         complain(
             f"model error: {found.model_error}. No deviations are given and no file is written, since the "
@@ -142,6 +153,14 @@ def _identify(machine: Machine, options: IdentifyOptions) -> int:
         )
         return GOAL_FAILED
     return DONE
+
+
+def _write_report(
+    file: Path, found: Identification, validation: EffortPrediction | None, seconds: float
+) -> None:
+    from linkwork.identification.identification_page import identification_page
+
+    write_text(file, identification_page(found, validation, provenance(sys.argv[1:], seconds)))
 
 
 def _say(found: Identification) -> None:
@@ -164,8 +183,7 @@ def _say(found: Identification) -> None:
         say(f"\n# cannot be seen with these motors: {len(found.base.unseen)}")
     for owner, unseen in groupby(found.base.unseen, key=lambda each: each.owner):
         say(f"{owner}: {', '.join(each.quantity for each in unseen)}")
-    delays = zip(own.motors, found.estimate.delays, found.estimate.delay_deviations, strict=True)
-    shown = (f"{name} {1e3 * value:.3g} ± {1e3 * error:.2g} ms" for name, value, error in delays)
+    shown = (f"{name} {1e3 * value:.3g} ± {1e3 * error:.2g} ms" for name, value, error in found.delays)
     say(f"\ndelay of the efforts: {', '.join(shown)}")
     for fit in found.fits:
         say(f"{fit.joint}: {100.0 * fit.unexplained:.2g} % of the effort (rms) are not explained")

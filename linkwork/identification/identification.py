@@ -124,6 +124,13 @@ class Identification:
             ]
         )
 
+    @property
+    def delays(self) -> tuple[tuple[str, float, float], ...]:
+        """Each motor with the delay of its effort and the standard deviation (s)."""
+        own = self.estimate
+        deviations = (NOISE_MODEL * own.delay_deviations).tolist()
+        return tuple(zip(self.equations.motors, own.delays.tolist(), deviations, strict=True))
+
     def plain(self) -> dict[str, Any]:
         """Return the content as plain data, SI units."""
         own = self.equations
@@ -137,12 +144,7 @@ class Identification:
             "base_parameters": len(self.found),
             "parameters": [each.plain() for each in self.found],
             "unseen": [each.name for each in self.base.unseen],
-            "delays_s": {
-                motor: {"value": float(value), "sigma": NOISE_MODEL * float(deviation)}
-                for motor, value, deviation in zip(
-                    own.motors, self.estimate.delays, self.estimate.delay_deviations, strict=True
-                )
-            },
+            "delays_s": {motor: {"value": value, "sigma": sigma} for motor, value, sigma in self.delays},
             "fits": [
                 {"joint": each.joint, "effort_rms": each.effort_rms, "residual_rms": each.residual_rms}
                 for each in self.fits
@@ -413,12 +415,26 @@ def _model_error(missing: Sequence[MissingTerm], physical: PhysicalFit, fits: Se
 
 @dataclass(frozen=True, eq=False)
 class EffortPrediction:
-    """Efforts of a recording beside those that parameters predict; delays (s) by motor are fitted to it."""
+    """Efforts of a recording beside those that parameters predict; delays (s) by motor are fitted to it.
+
+    measured, predicted (rows of `equations`): filtered efforts.
+    """
 
     recording: MeasuredMotion
-    fits: tuple[Fit, ...]
+    equations: Equations
+    measured: Floats
+    predicted: Floats
     delays: dict[str, float]
-    remarks: tuple[str, ...]
+
+    @property
+    def fits(self) -> tuple[Fit, ...]:
+        """Return the residuals of each independent coordinate."""
+        return fits_of(self.equations, self.measured, self.measured - self.predicted)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Return remarks on the recording, for people."""
+        return self.equations.remarks
 
     def plain(self) -> dict[str, Any]:
         """Return the content as plain data, SI units."""
@@ -457,4 +473,4 @@ def predict(
     delays = fitted_delays(equations, side)
     measured = equations.efforts(delays)
     named = dict(zip(equations.motors, delays.tolist(), strict=True))
-    return EffortPrediction(motion, fits_of(equations, measured, measured - side), named, equations.remarks)
+    return EffortPrediction(motion, equations, measured, side, named)

@@ -19,6 +19,7 @@ COMMANDS = {
     f"campaign {EXAMPLE}": ("campaign", "pyarrow", "jinja2"),
     f"tune {EXAMPLE}": ("campaign", "pyarrow", "jinja2"),
     f"import {ROBOT}": ("import", "defusedxml", "jinja2"),
+    "identify scara run.csv --html report.html": ("identify", "jinja2"),
     "console": ("console", "nicegui"),
     "simulate five_bar --duration 1 --fmu drive=motor.fmu": ("fmu", "fmpy"),
 }

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from html import escape
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from linkwork.identification.identification import (
     identify,
     predict,
 )
+from linkwork.identification.identification_page import identification_page
 from linkwork.identification.measured_motion import MeasuredMotion, RefusedData
 from linkwork.identification.regressor import Regressor
 from linkwork.machine import load
@@ -44,14 +46,19 @@ def another_run(five_bar, truth) -> MeasuredMotion:
     return recorded(five_bar, truth, seed=2, **SHORT)
 
 
+@pytest.fixture(scope="module")
+def identified(five_bar, run):
+    return identify(five_bar, [run])
+
+
 def true_values(found, truth) -> np.ndarray:
     regressor = Regressor(truth)
     own = {each.name: value for each, value in zip(regressor.parameters, regressor.values, strict=True)}
     return found.base.matrix @ np.array([own[each.name] for each in found.base.parameters])
 
 
-def test_the_truth_is_found_within_its_deviations(five_bar, truth, run, another_run):
-    found = identify(five_bar, [run])
+def test_the_truth_is_found_within_its_deviations(five_bar, truth, identified, another_run):
+    found = identified
     assert found.model_error == ""
     deviations = np.array(
         [
@@ -72,6 +79,29 @@ def test_the_truth_is_found_within_its_deviations(five_bar, truth, run, another_
         assert wrong.residual_rms > 3.0 * best.residual_rms
 
 
+def test_the_report_shows_efforts_residuals_parameters_and_unused_data(five_bar, identified, another_run):
+    validation = predict(five_bar, another_run, identified.values)
+    made = {
+        "made": "",
+        "took_s": 0,
+        "command": "",
+        "versions": {},
+        "sources": "",
+        "system": "",
+        "processor": "",
+    }
+    page = identification_page(identified, validation, made)
+    assert page.count("<svg") == 2 * 3 * 2  # effort, residual and spectrum of two motors, fitted and unused
+    for each in identified.found:
+        assert escape(each.base.text) in page
+    assert "the model explains the efforts" in page
+    assert "Validation on data not used" in page
+    assert "http" not in page.replace("http://www.w3.org", "")
+    wrong = identification_page(replace(identified, model_error="Stribeck <friction>"), None, made)
+    assert "model error: Stribeck &lt;friction&gt;" in wrong
+    assert "Validation" not in wrong
+
+
 @pytest.mark.slow
 def test_friction_of_another_shape_is_a_model_error(five_bar, truth, tmp_path: Path):
     def stribeck(q, v):
@@ -81,8 +111,12 @@ def test_friction_of_another_shape_is_a_model_error(five_bar, truth, tmp_path: P
 
     write_csv(tmp_path / "run.csv", recorded(five_bar, truth, seed=1, added=stribeck, **SHORT))
     out = tmp_path / "five_bar.identified.yaml"
-    ran = linkwork("identify", "five_bar", str(tmp_path / "run.csv"), "--out", str(out), "--json")
+    page = tmp_path / "report.html"
+    ran = linkwork(
+        "identify", "five_bar", str(tmp_path / "run.csv"), "--out", str(out), "--html", str(page), "--json"
+    )
     assert ran.returncode == 1
+    assert "model error" in page.read_text("utf-8")
     assert "Stribeck" in json.loads(ran.stdout)["model_error"]
     assert "model error" in ran.stderr
     assert not out.exists()

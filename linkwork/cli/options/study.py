@@ -214,6 +214,7 @@ class IdentifyOptions(JsonOptions):
     validate: Path | None = option("A recording that is predicted, and not used.", "RECORDING")
     out: Path | None = option("Machine file to write. Default: none.", "FILE.yaml")
     overwrite: bool = flag("Replace an existing file.")
+    html: Path | None = option("Write a report as a page, too.", "FILE.html")
     cutoff: float | None = option(
         "Cut-off of the low-pass filter, Hz. Default: by the motion.", "HZ", least=0.1
     )
