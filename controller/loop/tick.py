@@ -123,7 +123,7 @@ class EffortCommand:
         warm(heat, self.acted, dt)
         if inputs.fresh:
             correct(heat, inputs.temperature, dt)
-        self.most[heat.motor] = heat.limits
+        self.most[heat.motor] = heat.limit
 
     def clear(self, out: Floats) -> None:
         """Write a command of no effort to `out` (motors)."""
@@ -432,8 +432,8 @@ class Tick:
         if inputs.motors_told:
             writer.motors[:] = inputs.motors
             inputs.motors_told = False
-        if self.supervisor.heat is not None:
-            writer.heat[:] = self.supervisor.heat.told
+        if (heat := self.supervisor.heat) is not None:
+            writer.heat[:] = heat.winding, heat.body, heat.limit
         if self._signals:
             writer.input[:], writer.output[:] = inputs.input, inputs.output
             writer.output_command[:] = outputs.signals

@@ -98,7 +98,7 @@ class Supervisor(SupervisedMachine):
         self.executor.limited |= int(Limited.HEAT)
         at = heat.hottest()
         if at is not None:
-            hot, most = float(heat.temperature[at]), float(heat.ambient[at] + heat.rise[at])
+            hot, most = float(heat.winding[at]), float(heat.ambient[at] + heat.rise[at])
             self.raise_fault(FaultCode.MOTOR_TEMPERATURE, int(heat.motor[at]), hot, most)
 
     def _due(self, arrived: Order | None) -> Order | None:

@@ -104,15 +104,6 @@ def homing_told(device: dict[str, Any], described: dict[str, Any]) -> str:
     return f"{text}, {by.get(homing['by'], homing['by'])}; encoders read 0 at {zeros}"
 
 
-def heat_told(name: str, heat: Mapping[str, Any]) -> str:
-    """The temperature of a motor, as text, and how far it lowers the largest effort."""
-    text = f"{name} {heat['winding_degC']:.1f} of at most {heat['max_degC']:g} °C"
-    if heat["effort_limit"] < heat["max_effort"]:
-        limits = f"{heat['effort_limit']:.4g} of {heat['max_effort']:.4g} {heat['unit']}"
-        text += f", largest effort lowered to {limits}"
-    return text
-
-
 def signal_told(value: bool | float) -> str:
     """The value of a signal, as text."""
     return ("on" if value else "off") if isinstance(value, bool) else f"{value:.6g}"
@@ -141,7 +132,8 @@ def state(options: StateOptions) -> None:
     if found["limited"]:
         say(f"limited by {', '.join(found['limited'])}")
     for name, heat in found["heat"].items():
-        say(heat_told(name, heat))
+        limit = f"largest effort {heat['effort_limit']:.4g} of {heat['max_effort']:.4g} {heat['unit']}"
+        say(f"{name} {heat['winding_degC']:.1f} of at most {heat['max_degC']:g} °C, {limit}")
     if found["stream"]:
         stream = found["stream"]
         told = stream_told(stream["status"], stream["buffered_s"], stream["clock_offset_s"])

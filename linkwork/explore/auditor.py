@@ -41,7 +41,7 @@ RULES: Final[Mapping[str, str]] = {
     "effort": "no effort exceeds its motor's limit, nor changes faster than its rate while released",
     "position": "no joint of an enabled machine is beyond its limit, or the place where it was enabled",
     "velocity": "no joint of an enabled machine is faster than its limit by more than the overspeed allowed",
-    "finite": "estimates and efforts are finite",
+    "finite": "estimates, efforts and temperatures are finite",
     "closure": "the residual of the closures stays small while the machine is enabled",
     "loss": "an enabled machine has lost at most `loss_limit` states in a row",
     "watchdog": "the plant's watchdog trips after exactly `command_timeout_periods`, and its brakes act",

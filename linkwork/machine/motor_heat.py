@@ -48,7 +48,9 @@ class ThermalModel(Struct):
     body_measured: Annotated[Floats, "n", "1 where a measured temperature is that of the body"]
     known: Annotated[Floats, "n", "1 once a temperature was measured"]
     part: Annotated[Floats, "n, 2", "the rise of winding over body, and of body over the surroundings, K"]
-    told: Annotated[Floats, "3, n", "temperatures of winding and body, effort limit"]
+    winding: Annotated[Floats, "n", "its temperature"]
+    body: Annotated[Floats, "n", "its temperature"]
+    limit: Annotated[Floats, "n", "largest effort at this temperature"]
 
     def __init__(self, motors: Sequence[Motor]) -> None:
         """Lay out the model of those of the machine's motors that have one, at ambient temperature."""
@@ -65,28 +67,13 @@ class ThermalModel(Struct):
         publish(self)
 
     @property
-    def temperature(self) -> Floats:
-        """Temperatures of the windings (n), °C."""
-        return np.asarray(self.told[0])
-
-    @property
-    def body(self) -> Floats:
-        """Temperatures of the bodies (n), °C."""
-        return np.asarray(self.told[1])
-
-    @property
-    def limits(self) -> Floats:
-        """Largest efforts (n; N m or N) at these temperatures."""
-        return np.asarray(self.told[2])
-
-    @property
     def derated(self) -> bool:
         """Whether the largest effort of a motor is lowered."""
-        return bool((self.told[2] < self.largest).any())
+        return bool((self.limit < self.largest).any())
 
     def hottest(self, share: float = 1.0) -> int | None:
         """Return the place of a motor whose rise is at this share of the allowed one or above; None: none."""
-        over = (self.told[0] - self.ambient) / self.rise - share
+        over = (self.winding - self.ambient) / self.rise - share
         at = int(np.argmax(over))
         return at if over[at] >= 0.0 else None
 
@@ -98,14 +85,14 @@ class ThermalModel(Struct):
 
 @kernel
 def publish(h: ThermalModel) -> None:
-    """Write temperatures and effort limits of the present state to `told`."""
+    """Write temperatures and effort limits of the present state."""
     for i in range(h.n):
-        h.told[1, i] = h.ambient[i] + h.part[i, 1]
-        h.told[0, i] = h.told[1, i] + h.part[i, 0]
-        lowered = (h.told[0, i] - h.ambient[i]) / h.rise[i] - DERATED_FROM
+        h.body[i] = h.ambient[i] + h.part[i, 1]
+        h.winding[i] = h.body[i] + h.part[i, 0]
+        lowered = (h.winding[i] - h.ambient[i]) / h.rise[i] - DERATED_FROM
         lowered = min(max(lowered / (1.0 - DERATED_FROM), 0.0), 1.0)
         least = min(h.continuous[i], h.largest[i])
-        h.told[2, i] = h.largest[i] - lowered * (h.largest[i] - least)
+        h.limit[i] = h.largest[i] - lowered * (h.largest[i] - least)
 
 
 @kernel
@@ -129,7 +116,7 @@ def correct(h: ThermalModel, measured: Floats, dt: float) -> None:
         seen = measured[h.motor[i]]
         if not np.isfinite(seen):
             continue
-        off = seen - (h.told[1, i] if h.body_measured[i] > 0.0 else h.told[0, i])
+        off = seen - (h.body[i] if h.body_measured[i] > 0.0 else h.winding[i])
         h.part[i, 1] -= off * (math.expm1(-dt / CORRECTED_S) if h.known[i] > 0.0 else -1.0)
         h.known[i] = 1.0
     publish(h)

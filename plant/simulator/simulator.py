@@ -89,10 +89,10 @@ class Simulator:
         )
         self.heat = thermal_model(machine.motors)
         """Temperatures of the motors; None where the machine file has no thermal model of them."""
-        self._thermometers: list[tuple[int, int]] = []
+        self._thermometers: list[tuple[int, str]] = []
         if self.heat is not None:
             places = ((i, machine.motors[at].temperature_sensor) for i, at in enumerate(self.heat.motor))
-            self._thermometers = [(i, int(part == "body")) for i, part in places if part is not None]
+            self._thermometers = [(i, part) for i, part in places if part is not None]
         if self._thermometers:
             self.measured.temperature = np.full(len(machine.motors), np.nan)
             self._measure_temperatures()
@@ -150,7 +150,7 @@ class Simulator:
         if heat is None or measured is None:
             return
         for i, part in self._thermometers:
-            measured[heat.motor[i]] = heat.told[part, i]
+            measured[heat.motor[i]] = heat.body[i] if part == "body" else heat.winding[i]
 
     def sense(self) -> Sequence[dict[str, Any]]:
         """Return the switches since the last call; the sensors were sampled when the period ended."""

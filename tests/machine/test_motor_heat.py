@@ -32,15 +32,15 @@ def test_steps_of_any_length_are_the_closed_form(effort: float, steps: list[floa
     heat = model()
     for dt in steps:
         warm(heat, np.array([effort]), dt)
-    assert heat.temperature[0] == pytest.approx(closed_form(effort, sum(steps)), rel=1e-9)
+    assert heat.winding[0] == pytest.approx(closed_form(effort, sum(steps)), rel=1e-9)
 
 
 def test_continuous_effort_without_end_leads_to_the_largest_temperature() -> None:
     heat = model()
     warm(heat, np.array([5.0]), 1e6)
-    assert heat.temperature[0] == pytest.approx(120.0)
+    assert heat.winding[0] == pytest.approx(120.0)
     assert heat.body[0] == pytest.approx(90.0)
-    assert heat.limits[0] == pytest.approx(5.0)
+    assert heat.limit[0] == pytest.approx(5.0)
     assert heat.hottest(0.999) == 0
 
 
@@ -60,9 +60,9 @@ def test_a_cycle_is_as_if_it_were_stepped(
         for square, seconds in cycle:
             warm(heat, np.array([math.sqrt(square)]), seconds)
     for at, (square, seconds) in enumerate(cycle):
-        assert found[at] == pytest.approx(heat.temperature[0], abs=1e-6)
+        assert found[at] == pytest.approx(heat.winding[0], abs=1e-6)
         warm(heat, np.array([math.sqrt(square)]), seconds)
-    assert found[-1] == pytest.approx(heat.temperature[0], abs=1e-6)
+    assert found[-1] == pytest.approx(heat.winding[0], abs=1e-6)
 
 
 @pytest.mark.parametrize(("load", "begin"), [(36.0, 20.0), (36.0, 100.0), (26.0, 20.0), (400.0, 20.0)])
@@ -71,7 +71,7 @@ def test_how_long_a_cycle_lasts(load: float, begin: float) -> None:
     heat = model()
     heat.set(0, begin, begin)
     lasts_s, stepped_s = HeatCycle(heat, 0, squares, dt).lasts_s(120.0), 0.0
-    while heat.temperature[0] < 120.0:
+    while heat.winding[0] < 120.0:
         warm(heat, np.sqrt(squares[round(2.0 * stepped_s) % 2 : round(2.0 * stepped_s) % 2 + 1]), 0.5)
         stepped_s += 0.5
     assert lasts_s == stepped_s
@@ -86,11 +86,11 @@ def test_a_cycle_below_the_continuous_effort_lasts_for_ever() -> None:
 def test_the_first_measured_temperature_counts_in_full(part: str, found: tuple[float, float]) -> None:
     heat = model(temperature_sensor=part)
     correct(heat, np.array([np.nan]), 1e-3)
-    assert heat.temperature[0] == 20.0
+    assert heat.winding[0] == 20.0
     correct(heat, np.array([80.0]), 1e-3)
-    assert (heat.temperature[0], heat.body[0]) == pytest.approx(found)
+    assert (heat.winding[0], heat.body[0]) == pytest.approx(found)
     correct(heat, np.array([90.0]), 5.0)
-    assert heat.temperature[0] == pytest.approx(80.0 - 10.0 * math.expm1(-1.0))
+    assert heat.winding[0] == pytest.approx(80.0 - 10.0 * math.expm1(-1.0))
 
 
 @pytest.mark.parametrize(

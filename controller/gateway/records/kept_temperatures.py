@@ -38,7 +38,7 @@ class KeptTemperatures:
         self._since_ns: int | None = None
         """When the estimate was made, in Unix time; None without one."""
         self._written_ns = 0
-        self._written = np.full((2, len(self._names)), -math.inf)
+        self._written = np.full(len(self._names), -math.inf)
         self.problem = ""
         self._awaited = 0
         """Orders that have not taken effect yet: until then records do not continue the estimate."""
@@ -48,7 +48,7 @@ class KeptTemperatures:
         now_ns = self._clock.unix_ns()
         if not self._awaited and abs(now_ns - self._written_ns) >= WRITE_EVERY_NS:
             self._take(record, now_ns)
-            if np.abs(self._model.told[:2] - self._written).max() >= WORTH_WRITING_K:
+            if np.abs(self._model.winding - self._written).max() >= WORTH_WRITING_K:
                 self.write()
 
     def keep(self, record: np.void | None) -> None:
@@ -86,13 +86,13 @@ class KeptTemperatures:
         passed_s = max(1e-9 * (now_ns - self._since_ns), 0.0)
         self._since_ns = now_ns
         warm(self._model, np.zeros(self._motors), passed_s)
-        told = zip(self._names, self._model.temperature.tolist(), strict=True)
+        told = zip(self._names, self._model.winding.tolist(), strict=True)
         words = ", ".join(f"{name} {hot:.1f} °C" for name, hot in told)
         text = f"the motors' temperatures continue from an estimate {passed_s:.0f} s ago: {words}"
         return list(self._orders()), text
 
     def _orders(self) -> Iterator[SetTemperatures]:
-        told = zip(self._model.temperature.tolist(), self._model.body.tolist(), strict=True)
+        told = zip(self._model.winding.tolist(), self._model.body.tolist(), strict=True)
         pairs = [pair for i, (hot, body) in enumerate(told) for pair in ((2 * i, hot), (2 * i + 1, body))]
         for first in range(0, len(pairs), MOST_PAIRS):
             yield SetTemperatures(tuple(pairs[first : first + MOST_PAIRS]))
@@ -119,9 +119,9 @@ class KeptTemperatures:
         """Write the file, whole or not at all."""
         if self._path is None or self._since_ns is None:
             return
-        told = zip(self._names, self._model.temperature.tolist(), self._model.body.tolist(), strict=True)
+        told = zip(self._names, self._model.winding.tolist(), self._model.body.tolist(), strict=True)
         motors = {name: {"winding_degC": hot, "body_degC": body} for name, hot, body in told}
-        self._written_ns, self._written = self._since_ns, self._model.told[:2].copy()
+        self._written_ns, self._written = self._since_ns, self._model.winding.copy()
         new = self._path.with_suffix(".new")
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)

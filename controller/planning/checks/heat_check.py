@@ -59,13 +59,13 @@ class Heat:
             return None
         return HeatCycle(self._model, place, self._squares(motor, slower), slower * self._dt)
 
-    def _without_end(self, motor: Motor, share: float, slower: float = 1.0) -> bool:
-        """Whether the rise of the cycle stays within this share of the allowed one."""
+    def _cool(self, motor: Motor, cycles: float, share: float = 1.0, slower: float = 1.0) -> bool:
+        """Whether the rise in the cycle after so many stays within this share of the allowed one."""
         cycle = self._cycle(motor, slower)
         if cycle is None:
-            return self._share(motor, slower) ** 2 <= share
+            return cycles == 0.0 or self._share(motor, slower) ** 2 <= share
         most = motor.ambient + share * (motor.max_temperature - motor.ambient)
-        return float(cycle.temperatures(math.inf).max()) <= most
+        return float(cycle.temperatures(cycles).max()) <= most
 
     def demands(self) -> Iterator[LimitCheck]:
         """The hottest temperature of each winding on a single run, the path followed once."""
@@ -76,16 +76,12 @@ class Heat:
             values, most = cycle.temperatures(0.0), motor.max_temperature
             sample, stretch, over = int(np.argmax(values)), 1.0, (0, 0, 0)
             if values[sample] > most:
-                stretch, over = smallest(partial(self._once, motor)), beyond(values > most)
+                stretch, over = smallest(partial(self._cool, motor, 0.0, 1.0)), beyond(values > most)
             used = float((values[sample] - motor.ambient) / (most - motor.ambient))
             value = float(values[sample])
             yield LimitCheck(
                 "temperature", motor.joint, "°C", value, most, sample, used, max(stretch, 1.0), over
             )
-
-    def _once(self, motor: Motor, slower: float) -> bool:
-        cycle = self._cycle(motor, slower)
-        return cycle is None or float(cycle.temperatures(0.0).max()) <= motor.max_temperature
 
     def report(self) -> dict[str, dict[str, float | None]]:
         """Motor → `share` of its continuous effort (root mean square), and of a cycle more.
@@ -99,7 +95,7 @@ class Heat:
     def fastest(self, most: float) -> float:
         """The largest speed, up to `most` times the path's own, at which one run overheats nothing; or 0."""
         for motor in self._rated:
-            most = largest(most, partial(self._once, motor))
+            most = largest(most, partial(self._cool, motor, 0.0, 1.0))
         return most
 
     def _repeated(self, motor: Motor) -> dict[str, float | None]:
@@ -111,23 +107,20 @@ class Heat:
             rise = motor.max_temperature - motor.ambient
             lasts = cycle.lasts_s(motor.max_temperature)
             derated = cycle.lasts_s(motor.ambient + DERATED_FROM * rise)
-        if not self._without_end(motor, 1.0):
-            slower = smallest(partial(self._without_end, motor, DERATED_FROM))
+        if not self._cool(motor, math.inf):
+            slower = smallest(partial(self._cool, motor, math.inf, DERATED_FROM))
         numbers = {"lasts_s": lasts, "derated_after_s": derated, "min_time_stretch": slower}
         return {name: value if math.isfinite(value) else None for name, value in numbers.items()}
 
     def warnings(self, report: dict[str, dict[str, Any]]) -> list[str]:
         """Texts about motors that cannot repeat the cycle without end, from `report`."""
         return [
-            f"{name}: {100.0 * found['share']:.0f} % of continuous "
-            f"{'torque' if self._turns(name) else 'force'}; {_told(found['lasts_s'])}, "
+            f"{motor.joint}: {100.0 * found['share']:.0f} % of continuous "
+            f"{'torque' if motor.is_angle else 'force'}; {_lasting(found['lasts_s'])}, "
             f"{_slower(found['min_time_stretch'])}"
-            for name, found in report.items()
+            for motor, found in zip(self._rated, report.values(), strict=True)
             if found.get("min_time_stretch", 1.0) != 1.0
         ]
-
-    def _turns(self, name: str) -> bool:
-        return next(bool(motor.is_angle) for motor in self._rated if motor.joint == name)
 
 
 def heat_of(machine: Machine, walk: Walk, efforts: Efforts, temperatures: Sequence[float]) -> Heat | None:
@@ -150,7 +143,7 @@ SAME_PLACE = 1e-3
 """rad or m: largest distance between begin and end of a cycle."""
 
 
-def _told(lasts_s: float | None) -> str:
+def _lasting(lasts_s: float | None) -> str:
     if lasts_s is None:
         return "this cycle cannot run without end"
     unit, seconds = ("s", 1.0) if lasts_s < 120.0 else ("min", 60.0) if lasts_s < 7200.0 else ("h", 3600.0)

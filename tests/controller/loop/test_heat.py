@@ -36,7 +36,7 @@ def test_the_estimate_is_the_closed_form_and_that_of_the_plant(tmp_path: Path, h
     sample = process.tick()
     effort = HELD * np.sin(np.radians(40.0))
     assert sample["effort"][0] == pytest.approx(effort, rel=1e-3)
-    assert sample["winding_temperature"] == pytest.approx(plant.temperature, abs=0.1)
+    assert sample["winding_temperature"] == pytest.approx(plant.winding, abs=0.1)
     assert sample["body_temperature"] == pytest.approx(plant.body, abs=0.1)
     process.run(4.0)
     steady = 25.0 + 80.0 * (effort / 2.0) ** 2
@@ -84,7 +84,7 @@ def test_a_plant_with_a_thermometer_reports_what_it_measures(tmp_path: Path) -> 
     with_body.run(0.5)
     heat = with_body.simulator.heat
     assert heat is not None
-    assert heat.temperature[0] > heat.body[0] + 1.0
+    assert heat.winding[0] > heat.body[0] + 1.0
     assert with_body.simulator.measured.temperature == pytest.approx(heat.body)
     assert held_at(tmp_path, 40.0, TWO).simulator.measured.temperature is None
 

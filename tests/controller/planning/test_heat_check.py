@@ -38,7 +38,7 @@ def stepped(machine: Machine, efforts: np.ndarray, dt: np.ndarray, begin: float,
         for effort, seconds in zip(efforts, dt, strict=True):
             warm(heat, np.array([effort]), seconds)
             passed_s += seconds
-            if heat.temperature[0] >= until:
+            if heat.winding[0] >= until:
                 return passed_s
     return math.inf
 
