@@ -216,7 +216,18 @@ class Preference(ValidatedRequest):
     """Joint → position (rad or m) that it comes to as far as the goal's coordinates allow."""
 
 
-class TaskParams(ValidatedRequest):
+class TimingParams(ValidatedRequest):
+    """The time law of a goal's path."""
+
+    timing: Literal["given", "fastest"] = "given"
+    """`given`: that of the goal's times; `fastest`: the path stays, and is followed as fast as every limit of
+    the machine admits.
+    """
+    margin: Annotated[float, Field(strict=True, ge=0.01, le=1.0, allow_inf_nan=False)] = 1.0
+    """Of `fastest`: share of every limit that may be used."""
+
+
+class TaskParams(TimingParams):
     """Share of the named coordinates in the motion, and treatment of motions that they leave free."""
 
     rows: Annotated[dict[Name, Combination], Field(max_length=MOST_COMBINATIONS)] = Field(

@@ -80,6 +80,7 @@ WIDE_CLASSES = {
     "StreamStep": "the arrays of one compiled kernel",
 }
 WIDE_FUNCTIONS = {
+    "check": "the request's parameters, by name",
     "move": "the request's parameters, by name",
     "pack_block": "the parts of a goal's block",
     "simulate": "keyword options of an integration, in Python and on the command line",

@@ -48,6 +48,7 @@ def move(options: MoveOptions) -> int:
             rest=options.rest,
             metric=options.metric,
             rows=rows or None,
+            timing=options.timing,
             replace=options.replace,
             at_tick=options.at_tick,
         )
@@ -73,7 +74,7 @@ def send(options: SendOptions) -> int:
                     approach=options.approach,
                 )
         except RequestError as error:
-            raise _placed(error, read) from None
+            raise placed(error, read) from None
         return _accepted(options, goal) if options.no_wait else _follow(options, goal, options.file.name)
 
 
@@ -172,7 +173,7 @@ def _checked(link: ConnectionOptions, robot: Robot, read: TrajectoryFile) -> int
     return DONE if checked["feasible"] else REFUSED
 
 
-def _placed(error: Any, read: TrajectoryFile) -> Any:
+def placed(error: Any, read: TrajectoryFile) -> Any:
     """Return the refusal, preceded by the file's line where it is about one."""
     place = read.place(error)
     if place:

@@ -70,6 +70,16 @@ class Efforts:
         """Whether motors have a choice, so that `given` are not the least efforts."""
         return self._given is not None
 
+    @property
+    def columns(self) -> list[tuple[str, str]]:
+        """Name and unit of every column of `shared`."""
+        return self._columns
+
+    def terms(self, j: int) -> tuple[Floats, Floats, Floats]:
+        """Inertia, motion and rest (n each) of column j of `shared`."""
+        shared = self.shared
+        return shared.inertia[:, j], shared.motion[:, j], shared.rest[:, j]
+
     def given(self, slower: float = 1.0) -> Floats:
         """n × nv: the efforts that the loop gives, the path followed `slower` times as slow."""
         if self._given is None:
@@ -238,7 +248,7 @@ class ForceTerms:
         columns[:, self._places] = taken
         return columns
 
-    def joint_friction(self, slower: float = 1.0, j: int | slice = ALL) -> Floats:
+    def joint_friction(self, slower: float | Floats = 1.0, j: int | slice = ALL) -> Floats:
         """n × nv (of joint j: n): forces against friction and drag on the joints, `slower` times as slow."""
         v, coulomb = self._walk.q1[:, j] / slower, self._coulomb[j]
         force = np.asarray(self._viscous[j] * v)
@@ -246,7 +256,7 @@ class ForceTerms:
             force = np.asarray(force + coulomb * np.tanh(v / self._coulomb_speed[j]))
         return force if self._walk.drag is None else force + self._walk.drag[:, j] / slower
 
-    def friction(self, slower: float = 1.0, j: int | slice = ALL) -> Floats:
+    def friction(self, slower: float | Floats = 1.0, j: int | slice = ALL) -> Floats:
         """Return the effort (n × k; of column j: n) against friction and drag, `slower` times as slow."""
         if self._through is None:
             return self.joint_friction(slower, j)

@@ -48,7 +48,7 @@ def _of(machine: Machine, walked: Walk, efforts: Efforts) -> Bears:
     """Return the loads without a choice of the motors: the least efforts, which rest and motion share."""
     least = efforts.least
     resting = walked.rest + least.joint_friction() - least.rest - least.friction()
-    rest, motion = _multipliers(machine, walked.q, (resting, walked.motion - least.motion))
+    rest, motion = multipliers_along(machine, walked.q, (resting, walked.motion - least.motion))
     return lambda rows, slower: rest[:, rows] + motion[:, rows] / slower**2
 
 
@@ -56,7 +56,7 @@ def _of_redundant(machine: Machine, walked: Walk, efforts: Efforts) -> Bears:
     """With the efforts that the loop gives: the motors may strain the closures against each other."""
     nv = machine.mechanism.nv
     units = [np.tile(row, (len(walked.q), 1)) for row in np.eye(nv)]
-    through = np.stack(_multipliers(machine, walked.q, units), axis=2)
+    through = np.stack(multipliers_along(machine, walked.q, units), axis=2)
 
     def bears(rows: Sequence[int], slower: float) -> Floats:
         forces = walked.rest + efforts.least.joint_friction(slower) + walked.motion / slower**2
@@ -79,7 +79,7 @@ def _demand(limit: LoadLimit, bears: Callable[[float], Floats]) -> LimitCheck:
     return LimitCheck(kind, limit.constraint, unit, value, limit.most, sample, value / limit.most, stretch)
 
 
-def _multipliers(machine: Machine, poses: Floats, forces: Sequence[Floats]) -> list[Floats]:
+def multipliers_along(machine: Machine, poses: Floats, forces: Sequence[Floats]) -> list[Floats]:
     """For each of the forces (n × nv) the multipliers (n × rows) with A' λ = force, the shortest."""
     work = machine.workspace()
     found = [np.zeros((len(poses), len(machine.mechanism.row_names))) for _ in forces]

@@ -193,7 +193,7 @@ def _admit(machine: Machine, path: Path, start: Start, may_stretch: bool, since:
         tries += 1
         slower_helps = scales or tries <= MOST_TRIES
         if not (may_stretch and slower_helps) or stretched * worst.stretch > SLOWEST:
-            _refuse_demand(found, worst)
+            refuse_demand(found, worst)
         stretched *= worst.stretch * SAFELY
         since *= worst.stretch * SAFELY
         path = path.stretched(worst.stretch * SAFELY)
@@ -310,7 +310,8 @@ def _told(machine: Machine, path: Path, walked: Walk, sample: int) -> str:
     return ", ".join(f"{name} = {at:.6g} {unit[machine.coordinates[k].is_angle]}" for k, (name, at) in values)
 
 
-def _refuse_demand(found: Walked, worst: LimitCheck) -> NoReturn:
+def refuse_demand(found: Walked, worst: LimitCheck) -> NoReturn:
+    """Raise RequestError (INFEASIBLE) about one demand of a walked path."""
     walked = found.walk
     smallest = worst.stretch * SAFELY if math.isfinite(worst.stretch) else None
     remedy = f"stretch its time by at least {smallest:.4g}" if smallest else "a slower motion does not help"

@@ -44,6 +44,8 @@ class Path:
     """Whether coordinates that contradict each other may be missed."""
     allowed: Floats = field(default_factory=lambda: np.zeros(0))
     """Path tolerances (k; rad or m) that an impulse on the path must leave; empty without switches."""
+    marks: Floats | None = None
+    """Values of s at the knots that the path had before it was timed; None where it was not."""
 
     @property
     def duration_s(self) -> float:
@@ -57,6 +59,7 @@ class Path:
         return replace(
             self,
             knots=self.knots * factor,
+            marks=None if self.marks is None else self.marks * factor,
             values=self.values * scale[None, :, None],
             full_speed=(first * factor, last * factor),
             forces=None if self.forces is None else self.forces.stretched(factor),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from linkwork.controller.planning.checks.stopping import MOST_WINDOWS
 from linkwork.controller.planning.goals.admission import Admitted, admit, joined
 from linkwork.controller.planning.goals.appending import appended_start
 from linkwork.controller.planning.goals.combined_rows import with_rows
+from linkwork.controller.planning.goals.fastest_goals import check_timed, in_fastest_time, report_of_timing
 from linkwork.controller.planning.goals.force_goals import (
     complete_pressed,
     force_alone,
@@ -188,7 +189,8 @@ def actions_of(
     given: the trajectory as requested; path, walk: as admitted; begin: where the goal begins.
     """
     points = given.points
-    times = np.zeros(0) if points is None else path.knots[len(path.knots) - len(points) :]
+    marks = path.knots if path.marks is None else path.marks
+    times = np.zeros(0) if points is None else marks[len(marks) - len(points) :]
     return Actions(machine, given, walk, times).planned(begin)
 
 
@@ -255,14 +257,24 @@ def judge(params: object, machine: Machine, start: Start) -> dict[str, Any]:
     if given is None:
         return verdict(machine, _move_to_check(model, machine, start), start, None, poses=shown)
     path, points = _trajectory(given, machine, start), given.points
+    more: dict[str, Any] = {}
 
     def acting(walk: Walk) -> dict[str, Any]:
         events = actions_of(machine, given, path, walk, Fresh()).events if given.acts else None
-        return _warnings(machine, given) | ({} if events is None else {"events": events})
+        return _warnings(machine, given) | ({} if events is None else {"events": events}) | more
 
+    added = None if points is None else len(path.knots) - len(points)
+    if given.timing == "fastest":
+        try:
+            timing = in_fastest_time(machine, path, start, given.margin)
+        except RequestError as error:
+            if error.code != ResultCode.INFEASIBLE:
+                raise
+        else:
+            more = {"timing": report_of_timing(machine, timing, path, full=True)}
+            path, added = timing.path, None
     if path.frame is not None:
         return _judged_in_frame(machine, path, path.frame, start, acting, shown)
-    added = None if points is None else len(path.knots) - len(points)
     return verdict(machine, path, start, added, acting, shown)
 
 
@@ -306,6 +318,10 @@ def _move(params: MoveParams, machine: Machine, start: Start) -> Admitted:
     if present.moving:
         return _move_on(machine, present, target, 1.0 / params.speed, start)
     path = rows.shared(path_to(machine, present, target))
+    if params.timing == "fastest":
+        guarded = {"until_force": params.until_force, "speed": params.speed < 1.0}
+        _refuse_with_fastest(guarded, ())
+        return _fastest(machine, path, start, params.margin, ("target",))
     guard = guard_of(machine, params.until_force, path.coordinates, start, ("until_force",))
     admitted = admit(machine, replace(path, forces=guard), start, may_stretch=True, where=("target",))
     if params.speed == 1.0:
@@ -341,14 +357,33 @@ def _followed(trajectory: Trajectory, machine: Machine, start: Start) -> Admitte
     """The trajectory as it is, or a refusal that leads to the way-point behind the offending sample."""
     path = _trajectory(trajectory, machine, start)
     try:
+        if trajectory.timing == "fastest":
+            return _fastest(machine, path, start, trajectory.margin)
         return admit(machine, path, start) if path.frame is None else admit_in_frame(machine, path, start)
     except RequestError as error:
-        where: tuple[str | int, ...] = ("trajectory",)
+        where = error.path or ("trajectory",)
         piece = error.data.get("piece")
         if trajectory.points is not None and piece is not None:
             added = len(path.knots) - len(trajectory.points)
             where = ("trajectory", "points", max(piece + 1 - added, 0))
         raise RequestError(error.code, error.message, where, error.data) from None
+
+
+def _fastest(
+    machine: Machine, path: Path, start: Start, margin: float, where: tuple[str, ...] = ("trajectory",)
+) -> Admitted:
+    timing = in_fastest_time(machine, path, start, margin, where)
+    admitted = admit(machine, timing.path, start, where=where)
+    report = admitted.report | {"timing": report_of_timing(machine, timing, path, full=False)}
+    return replace(admitted, report=report)
+
+
+def _refuse_with_fastest(others: Mapping[str, Any], where: tuple[str, ...]) -> None:
+    """Raise RequestError (INVALID_GOAL) where a goal with `timing: fastest` has these parts."""
+    for name, part in others.items():
+        if part:
+            text = f"`{name}` changes the motion of a goal with `timing: fastest`: leave one of them out"
+            raise RequestError(ResultCode.INVALID_GOAL, text, (*where, name))
 
 
 def _trajectory(trajectory: Trajectory, machine: Machine, start: Start) -> Path:
@@ -373,6 +408,8 @@ def _trajectory(trajectory: Trajectory, machine: Machine, start: Start) -> Path:
         return replace(force_alone(machine, forces, present), forces=forces, gaps=len(gaps))
     trajectory, frame = in_world(machine, trajectory, named, start)
     path = _through(trajectory, machine, present, named)
+    if trajectory.timing == "fastest":
+        check_timed(trajectory, path)
     if frame is not None:
         refuse_beside(rows, {"in": frame}, where[:1])
         path = with_frame(path, frame, named)

@@ -112,6 +112,22 @@ class Walk:
                 machine = crossing.machine
         return machine
 
+    def over(self, first: Floats, second: Floats) -> Walk:
+        """The walk with derivatives with respect to another parameter r; s' and s'' (n each) are ds/dr and
+        d²s/dr². Jerks stay those of s.
+        """
+        a, b = first[:, None], second[:, None]
+        return replace(
+            self,
+            q1=self.q1 * a,
+            q2=self.q2 * a**2 + self.q1 * b,
+            inertia=self.inertia * a,
+            motion=self.motion * a**2 + self.inertia * b,
+            drag=None if self.drag is None else self.drag * a,
+            d1=self.d1 * a,
+            d2=self.d2 * a**2 + self.d1 * b,
+        )
+
     @property
     def joined(self) -> NDArray[np.bool_]:
         """Whether sample i and the next one lie on the same piece, one behind the other (n - 1)."""
@@ -133,13 +149,20 @@ def samples(knots: Floats) -> tuple[Integers, Floats]:
     return piece, lengths[piece] * (number / parts[piece])
 
 
-def walk(machine: Machine, path: Path, q: Floats, time_s: float = 0.0) -> Walk:
+def walk(
+    machine: Machine,
+    path: Path,
+    q: Floats,
+    time_s: float = 0.0,
+    at: tuple[Integers, Floats] | None = None,
+) -> Walk:
     """Walk along a path, from the joint positions q (nq; rad or m; warm start of the inverse kinematics).
 
     The walk begins at the machine time `time_s`, for applied forces that depend on it. Where the goal's
-    events change the constraints it goes through the impulse, and on under the new ones.
+    events change the constraints it goes through the impulse, and on under the new ones. at: piece and offset
+    (n each) of the samples, ascending; default: those of `samples`.
     """
-    piece, offset = samples(path.knots)
+    piece, offset = samples(path.knots) if at is None else at
     switches = path.task.switches
     if not len(switches):
         return _walk(machine, path, piece, offset, q, time_s)

@@ -85,6 +85,9 @@ class MoveOptions(ConnectionOptions):
     row: tuple[str, ...] = several(
         "A combination of coordinates that the target may name; repeatable.", "NAME: COORDINATE=FACTOR,…"
     )
+    timing: Literal["given", "fastest"] = option(
+        "fastest: as fast as every limit of the machine admits.", default="given"
+    )
     no_wait: bool = flag("Do not wait for the goal to end.")
     replace: bool = flag("Replace the active goal, without stopping.")
     at_tick: int | None = option("Device tick at which it takes effect. Default: at once.", least=0)
@@ -101,6 +104,22 @@ class SendOptions(ConnectionOptions):
     append: bool = flag("Follow it after the active goal, without a stop if possible.")
     no_wait: bool = flag("Do not wait for the goal to end.")
     at_tick: int | None = option("Device tick at which it takes effect. Default: at once.", least=0)
+
+
+@command_options
+class TimeOptions(ConnectionOptions):
+    """Compute the fastest time law of a trajectory's path, and what limits it. Nothing moves.
+
+    With --machine from the file alone, from the pose in which the path begins; else by the controller that
+    runs, from the machine's present pose. Exit status: 0 found, 2 wrong usage or file, 3 refused.
+    """
+
+    file: Path = argument("FILE", "Trajectory: YAML, or CSV of way-points.")
+    machine: str | None = option("A machine file, or a machine of linkwork; no controller.", "MACHINE")
+    margin: float | None = option(
+        "Share of every limit that is used. Default: the file's, or 1.", least=0.01, most=1.0
+    )
+    plot: Path | None = option("Draw the path, coloured by what limits it: .png, .svg or .pdf.", "PICTURE")
 
 
 @command_options

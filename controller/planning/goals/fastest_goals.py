@@ -1,0 +1,112 @@
+"""Goals with `timing: fastest`: what they may have beside it, and the refusals of their paths."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from linkwork.controller.exchange.goal_task_part import ONE_LEVEL
+from linkwork.controller.planning.goals.admission import judge_walk, refuse_demand, walk_through
+from linkwork.controller.planning.messages.planner_start import Start
+from linkwork.controller.planning.paths.path import Path
+from linkwork.controller.planning.timing.fastest import MORE, FastestTiming, along, fastest
+from linkwork.controller.planning.timing.profile import NoProfile
+from linkwork.machine import Machine
+from linkwork.protocol.codes import ResultCode
+from linkwork.protocol.errors import RequestError
+from linkwork.protocol.trajectory import Trajectory
+
+_STILL = 1e-9
+_TRIES = 4
+_SHOWN = 200
+Where = tuple[str | int, ...]
+
+
+def in_fastest_time(
+    machine: Machine, path: Path, start: Start, margin: float, where: Where = ("trajectory",)
+) -> FastestTiming:
+    """Return the path with the fastest time law that the machine's limits admit.
+
+    margin: share of every limit that may be used. where: the goal's place, for errors. Raises RequestError:
+    INVALID_GOAL for a goal that cannot be timed, INFEASIBLE as admission.
+    """
+    part = "a force" if path.forces is not None else "a moving frame" if path.frame is not None else None
+    if part is None and path.task is not ONE_LEVEL:
+        part = "motions that its coordinates leave free"
+    if part is None and start.moving:
+        part = "a beginning in motion"
+    if part is not None:
+        text = f"`timing: fastest` times the path alone, and this goal has {part}: leave `timing` out"
+        raise RequestError(ResultCode.INVALID_GOAL, text, (*where, "timing"))
+    try:
+        return _timed(machine, path, start, margin)
+    except RequestError as error:
+        raise RequestError(error.code, error.message, where, error.data) from None
+
+
+def _timed(machine: Machine, path: Path, start: Start, margin: float) -> FastestTiming:
+    stations = along(machine, path, start.q, start.time_s, margin, start.moving)
+    if stations.plain.reached < len(stations.plain.s):
+        walk_through(machine, path, start)
+    found = judge_walk(machine, path, stations.plain)
+    for demand in found.demands:
+        if math.isinf(demand.stretch):
+            refuse_demand(found, demand)
+    try:
+        timing = fastest(machine, stations, start.time_s, margin)
+    except NoProfile as failed:
+        sample = failed.sample
+        at = {"sample": sample, "time_s": float(stations.plain.s[sample])}
+        text = f"there is no fastest timing from {at['time_s']:.3f} s of the path on: {failed.cause}"
+        data = {**at, "piece": int(stations.plain.piece[sample]), "min_time_stretch": None}
+        raise RequestError(ResultCode.INFEASIBLE, text, (), data) from None
+    return timing.admitted(lambda timed: walk_through(machine, timed, start).worst.stretch, _TRIES)
+
+
+def check_timed(trajectory: Trajectory, path: Path) -> None:
+    """Refuse way-points at which a path with `timing: fastest` would stand still. Raises RequestError."""
+    points = trajectory.points or []
+    added = len(path.knots) - len(points)
+    two_goals = "or send two goals to rest there"
+    still = np.abs(np.diff(path.values[:, 0], axis=0)).max(axis=1) <= _STILL
+    for piece in np.flatnonzero(still if points else ()).tolist():
+        index = piece + 1 - added
+        before = f"way-point {index - 1} and it" if index else "the beginning and it"
+        text = (
+            f"way-point {index} is doubled, {before} are the same place: leave one of them out, {two_goals}"
+        )
+        raise RequestError(ResultCode.INVALID_GOAL, text, ("trajectory", "points", index, "positions"))
+    for index, point in enumerate(points):
+        stops = point.velocities is not None and not np.any(np.abs(point.velocities) > _STILL)
+        if stops and 0 < index + added < len(path.knots) - 1:
+            text = (
+                f"the path stops at way-point {index}: with `timing: fastest` leave its velocities out,"
+                f" {two_goals}"
+            )
+            raise RequestError(ResultCode.INVALID_GOAL, text, ("trajectory", "points", index, "velocities"))
+
+
+def report_of_timing(machine: Machine, timing: FastestTiming, given: Path, *, full: bool) -> dict[str, Any]:
+    """Return the part `timing` of a goal's report.
+
+    full: also the coordinates along the path, and, solved again, what larger limits would save.
+    """
+    path = timing.path
+    report: dict[str, Any] = {
+        "given_s": given.duration_s,
+        "duration_s": path.duration_s,
+        "limits": timing.table(),
+        "stretches": timing.stretches(),
+    }
+    if not full:
+        return report
+    at = np.unique(np.linspace(0, len(path.knots) - 1, _SHOWN).round().astype(np.int64))
+    names = [machine.mechanism.coordinate_names[index] for index in path.coordinates]
+    shown = {
+        "time_s": path.knots[at].tolist(),
+        "positions": dict(zip(names, path.values[at, 0].T.tolist(), strict=True)),
+        "units": {name: machine.coordinates[i].unit for name, i in zip(names, path.coordinates, strict=True)},
+    }
+    return report | {"savings": timing.savings(), "factor": MORE, "path": shown}

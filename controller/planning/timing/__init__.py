@@ -1,0 +1,1 @@
+"""Time laws along a path: the fastest that every limit of the machine admits."""

@@ -1,0 +1,199 @@
+"""The fastest time law of a path, within every limit of the machine, and what limits it where.
+
+Reachability gives the fastest profile of second order; where jerks or rates of efforts have limits, a profile
+of third order replaces it. The timed path is walked at the samples of its own stations; where it exceeds a
+limit, the limit is lowered there, and the profile found again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from linkwork.arrays import Floats
+from linkwork.controller.planning.paths.path import Path
+from linkwork.controller.planning.timing.profile import second_order
+from linkwork.controller.planning.timing.smoothing import third_order
+from linkwork.controller.planning.timing.stations import (
+    PARTS,
+    Factors,
+    StationGrid,
+    Stations,
+    TimingLimit,
+    grid_of,
+)
+from linkwork.controller.planning.timing.timed_path import timed
+from linkwork.machine import Machine
+
+_CORRECTIONS = 6
+_SMALL = 1e-3
+"""Excess of a limit that a slower motion of the whole path corrects as well."""
+_ROUNDING = 2e-7
+_BESIDE = 0.01
+_MOST_SAVINGS = 8
+MORE = 1.1
+"""Factor of a limit of which the report says what it would save."""
+
+
+@dataclass(frozen=True)
+class FastestTiming:
+    """A timed path, its stations along the path as given, and the limits that determine its time.
+
+    `limiting` (n): the limit that is used most in each interval, `used` its share.
+    """
+
+    path: Path
+    stations: Stations
+    x: Floats
+    order: int
+    limiting: tuple[TimingLimit, ...]
+    used: Floats
+
+    def admitted(self, stretch: Callable[[Path], float], tries: int) -> FastestTiming:
+        """The timing, slower by the little that admission's own samples ask for."""
+        path = self.path
+        for _ in range(tries):
+            slower = stretch(path)
+            if slower == 1.0 or not np.isfinite(slower):
+                break
+            path = path.stretched(slower * (1.0 + _ROUNDING))
+        return replace(self, path=path)
+
+    def table(self) -> list[dict[str, Any]]:
+        """The limits by their share of the time, the largest first: quantity, name, unit, time_s, share."""
+        spent: dict[TimingLimit, float] = {}
+        for limit, time_s in zip(self.limiting, np.diff(self.path.knots).tolist(), strict=True):
+            spent[limit] = spent.get(limit, 0.0) + time_s
+        return [
+            {**_plain(limit), "time_s": time_s, "share": time_s / self.path.duration_s}
+            for limit, time_s in sorted(spent.items(), key=lambda entry: -entry[1])
+        ]
+
+    def stretches(self) -> list[dict[str, Any]]:
+        """The path's stretches with one limit each: from_s, to_s, quantity, name, unit."""
+        found: list[dict[str, Any]] = []
+        for i, limit in enumerate(self.limiting):
+            if i and limit == self.limiting[i - 1]:
+                found[-1]["to_s"] = float(self.path.knots[i + 1])
+            else:
+                begin, end = self.path.knots[i : i + 2].tolist()
+                found.append({"from_s": begin, "to_s": end, **_plain(limit)})
+        return found
+
+    def savings(self) -> list[dict[str, Any]]:
+        """Return what a limit larger by the factor MORE saves, of the limits with the largest shares."""
+        base = self._duration({})
+        order = list(dict.fromkeys(self.limiting))
+        order.sort(key=lambda limit: -sum(each == limit for each in self.limiting))
+        return [
+            {**_plain(limit), "factor": MORE, "saves_s": base - self._duration({limit: MORE})}
+            for limit in order[:_MOST_SAVINGS]
+        ]
+
+    def _duration(self, factors: Factors) -> float:
+        x = _profile(self.stations, self.order, factors, self.x)
+        width = self.stations.grid.width
+        return float((2.0 * width / (np.sqrt(x[:-1]) + np.sqrt(x[1:]))).sum())
+
+
+def _plain(limit: TimingLimit) -> dict[str, str]:
+    return {"quantity": limit.quantity, "name": limit.name, "unit": limit.unit}
+
+
+def order_of(machine: Machine, path: Path) -> int:
+    """3 where a jerk or the rate of an effort has a limit along the path, else 2."""
+    own = machine.joint_coordinates
+    named = [machine.coordinates[index] for index in path.coordinates if index >= own]
+    rates = [motor.max_effort_rate for motor in machine.motors]
+    finite = np.isfinite([*(each.jerk for each in (*machine.joints, *named)), *rates])
+    return 3 if finite.any() else 2
+
+
+def along(machine: Machine, path: Path, q: Floats, time_s: float, margin: float, in_motion: bool) -> Stations:
+    """Lay stations along a path, from the joints q (nq), and collect the limits there."""
+    grid = grid_of(machine, path, order_of(machine, path), in_motion)
+    return Stations.along(machine, path, q, time_s, grid, margin)
+
+
+def fastest(machine: Machine, stations: Stations, time_s: float, margin: float) -> FastestTiming:
+    """Time a path as fast as its limits admit. Raises NoProfile."""
+    order = order_of(machine, stations.path)
+    n = len(stations.grid.width)
+    bound, share = np.ones(n), np.ones(n + 1)
+    x: Floats | None = None
+    tried = 0
+    while True:
+        x = _profile(stations, order, {}, x, bound, share)
+        found, r = timed(stations, x, order)
+        over, rate, limiting, used = _judged(machine, found, stations.walk.q[0], time_s, margin)
+        tried += 1
+        if max(over.max(), rate.max()) <= _SMALL or tried > _CORRECTIONS:
+            break
+        inside = stations.grid.r
+        lowered, slowed = np.zeros(n), np.zeros(n + 1)
+        for place in (r[:-1] + _BESIDE * np.diff(r), r[1:] - _BESIDE * np.diff(r)):
+            interval = np.searchsorted(inside, place, "right") - 1
+            np.maximum.at(lowered, interval, over)
+            for station in (interval, interval + 1):
+                np.maximum.at(slowed, station, np.where(rate > 0.0, rate, 0.0))
+        bound, share = bound / (1.0 + lowered), share / (1.0 + slowed)
+    slower = max((1.0 + max(over.max(), 0.0)) ** 0.5, (1.0 + max(rate.max(), 0.0)) ** (1.0 / 3.0))
+    return FastestTiming(found.stretched(slower + _ROUNDING), stations, x, order, limiting, used)
+
+
+def _profile(
+    stations: Stations,
+    order: int,
+    factors: Factors,
+    x: Floats | None,
+    bound: Floats | None = None,
+    share: Floats | None = None,
+) -> Floats:
+    n, grid = len(stations.grid.width), stations.grid
+    bound = np.ones(n) if bound is None else bound
+    begin = float(grid.first[0, 0] ** -2.0) if grid.in_motion else -1.0
+    if order == 2:
+        return second_order(stations, bound, begin, factors)[0]
+    share = np.ones(n + 1) if share is None else share
+    return third_order(stations, bound, share, x, factors)[0]
+
+
+def _judged(
+    machine: Machine, path: Path, q: Floats, time_s: float, margin: float
+) -> tuple[Floats, Floats, tuple[TimingLimit, ...], Floats]:
+    """Excess of magnitudes and of rates in every interval of a timed path; the limit used most, how much."""
+    knots = path.knots
+    n, count = len(knots) - 1, PARTS + 1
+    at = knots[:-1, None] + np.diff(knots)[:, None] * np.linspace(0.0, 1.0, count)
+    one, none = np.ones((n, count)), np.zeros((n, count))
+    grid = StationGrid(knots, at, np.arange(n), at - knots[:-1, None], one, none, False)
+    stations = Stations.along(machine, path, q, time_s, grid, margin)
+    about = np.ones(n * count)
+    rows = stations.rows(about)
+    shares = (rows.b + rows.c).reshape(n, count, -1)
+    over = shares.max(axis=(1, 2)) - 1.0
+    most = shares.max(axis=1)
+    most[:, -1] = np.sqrt(most[:, -1])
+    fastest_at = rows.fastest.reshape(n, count)[np.arange(n), shares[:, :, -1].argmax(axis=1)]
+    names = [*rows.limits]
+    rate = np.full(n, -1.0)
+    changing = stations.changes(about)
+    if changing is not None:
+        _, b, c = (part.reshape(n, count, -1) for part in changing)
+        whole = b + c
+        rates = np.diff(whole, axis=1) * (PARTS / np.diff(knots))[:, None, None]
+        ends = 1.5 * rates[:, [0, -1]] - 0.5 * rates[:, [1, -2]]
+        change = np.abs(np.concatenate([rates, ends], axis=1)).max(axis=1)
+        rate = change.max(axis=1) - 1.0
+        most = np.concatenate([most, change], axis=1)
+        names += [each.limit for each in stations.changing]
+    chosen = most.argmax(axis=1)
+    speed = len(rows.limits) - 1
+    limiting = tuple(
+        stations.speeds[fastest_at[i]][0] if row == speed and stations.speeds else names[row]
+        for i, row in enumerate(chosen.tolist())
+    )
+    return over, rate, limiting, most.max(axis=1)

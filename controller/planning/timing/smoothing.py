@@ -1,0 +1,250 @@
+"""The fastest profile of third order: with limits of jerks and of the efforts' rates.
+
+The unknowns are x = ṙ² at the stations; r¨ in an interval is half the slope of x. Magnitudes are limited in
+the middle of every interval. From one middle to the next, accelerations and efforts may change by their
+largest rate times the time between, half the sum of the intervals' times
+
+    h = 2 Δr / (√x₀ + √x₁)
+
+h is convex in x: the feasible set is not convex, but every tangent of h is on its safe side. An interior
+point method follows the centres of the barrier to the fastest profile; its matrix has two bands beside the
+diagonal, and the curvature of h on the side of the limits is left out of it (Gauss-Newton).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from scipy.linalg import solveh_banded
+
+from linkwork.arrays import Floats
+from linkwork.controller.planning.timing.profile import NoProfile, refuse_at_rest
+from linkwork.controller.planning.timing.stations import PARTS, Factors, StationRows, Stations
+
+WITHIN = 2e-4
+"""Share of the time by which a profile may be slower than the fastest one of its rows."""
+_STEPS = 60
+_STEP_COSTS = 1.0
+_GROWTH = 10.0
+_AGAIN = 1e-2
+"""Weight of the time, as a share of the last one, with which a further pass begins."""
+_PASSES = 2
+"""About which friction is linear, from no given profile; one from a given one."""
+_SLOWER = 0.98
+_MIDDLE = PARTS // 2
+
+
+def _around(x: Floats) -> Floats:
+    """Return for every station the x before, at and behind it ((n + 1) × 3); 0 beyond the ends."""
+    return sliding_window_view(np.concatenate([[0.0], x, [0.0]]), 3)
+
+
+def _in_the_middle(a: Floats, b: Floats, width: Floats) -> Floats:
+    """Return coefficients (n × rows × 2) of x at both ends of an interval for a u + b x in its middle."""
+    steep, level = 0.5 * a[:, _MIDDLE] / width[:, None], 0.5 * b[:, _MIDDLE]
+    return np.stack([level - steep, level + steep], axis=2)
+
+
+@dataclass
+class SmoothingRows:
+    """Limits at the n + 1 stations: `coefficients` ((n + 1) × rows × 3) on x before, at and behind each,
+    their `room` ((n + 1) × rows), and how many rows, the last ones, have the time between two middles added
+    to it, of which `share` (n + 1) may be used. `most` (n + 1): largest x, of stations at rest alone, where
+    the acceleration begins with 0.
+    """
+
+    width: Floats
+    coefficients: Floats
+    room: Floats
+    timed: int
+    share: Floats
+    most: Floats
+    scale: float
+
+    @classmethod
+    def of(
+        cls,
+        stations: Stations,
+        rows: StationRows,
+        about: Floats,
+        bound: Floats,
+        share: Floats,
+        factors: Factors,
+    ) -> SmoothingRows:
+        """Return the limits about a profile (samples); bound (n): share of every limit that may be used."""
+        grid = stations.grid
+        n, count = grid.at.shape
+        a, b, c = (part.reshape(n, count, -1) for part in (rows.a, rows.b, rows.c))
+        middle = np.zeros((n + 1, a.shape[2], 3))
+        middle[:-1, :, 1:] = _in_the_middle(a, b, grid.width)
+        parts = [middle]
+        rooms = [np.concatenate([bound[:, None] - c[:, _MIDDLE], np.ones((1, a.shape[2]))])]
+        changing, most = stations.changes(about, factors), np.full(n + 1, np.inf)
+        if changing is not None:
+            a, b, c = (part.reshape(n, count, -1) for part in changing)
+            inside, change = _in_the_middle(a, b, grid.width), np.zeros((n + 1, a.shape[2], 3))
+            change[:-1, :, 1:] += inside
+            change[1:, :, :-1] -= inside
+            change[1:-1, :, 1] -= b[1:, 0] - b[:-1, -1]  # of the path's own second derivative
+            between = c[:, _MIDDLE]
+            rest = np.concatenate([between, c[-1:, -1]]) - np.concatenate([c[:1, 0], between])
+            if grid.in_motion:
+                change[0, :, 1] -= b[0, 0]
+            else:
+                most[0] = (grid.width[0] / np.abs(b[0, -1]).max()) ** (2.0 / 3.0)
+            most[-1] = (grid.width[-1] / np.abs(b[-1, 0]).max()) ** (2.0 / 3.0)
+            parts += [change, -change]
+            rooms += [-rest, rest]
+        timed = 0 if changing is None else 2 * changing[0].shape[1]
+        return cls(
+            grid.width,
+            np.concatenate(parts, axis=1),
+            np.concatenate(rooms, axis=1),
+            timed,
+            share,
+            most,
+            _STEP_COSTS,
+        )
+
+    def times(self, x: Floats) -> Floats:
+        """Times of the intervals (n)."""
+        return np.asarray(2.0 * self.width / (np.sqrt(x[:-1]) + np.sqrt(x[1:])))
+
+    def slack(self, x: Floats) -> Floats:
+        """Room that is left ((n + 1) × rows)."""
+        left = self.room - np.einsum("nrk,nk->nr", self.coefficients, _around(x))
+        if self.timed:
+            half = 0.5 * self.times(x)
+            between = np.append(half, 0.0) + np.append(0.0, half)
+            left[:, -self.timed :] += (self.share * between)[:, None]
+        return np.asarray(left)
+
+    def value(self, x: Floats, weight: float) -> float:
+        """The weighted time of x (n + 1) less the logarithms of all room left; infinite without any."""
+        ends = np.isfinite(self.most)
+        room = np.concatenate([x, self.most[ends] - x[ends]])
+        if not room.min() > 0.0:
+            return np.inf
+        slack = self.slack(x)
+        if not slack.min() > 0.0:
+            return np.inf
+        aim = float(self.times(x).sum()) + self.bent(x)[0]
+        return weight * aim - float(np.log(slack).sum()) - float(np.log(room).sum())
+
+    def bent(self, x: Floats) -> tuple[float, Floats, Floats]:
+        """Cost of steps of x beside the ends at rest, where no row sees them; its first and second
+        derivatives by each step (2 each).
+        """
+        heavy = np.where(np.isfinite(self.most[[0, -1]]), self.most[[0, -1]], np.inf) ** -2.0 * self.scale
+        step = np.array([x[1] - x[0], x[-2] - x[-1]])
+        return float(heavy @ step**2), 2.0 * heavy * step, 2.0 * heavy
+
+
+def fastest_within(problem: SmoothingRows, x: Floats, fixed: int, first: float) -> Floats:
+    """The fastest profile, from one (n + 1) that is strictly within all limits.
+
+    fixed: number of stations, the first ones, that keep their x. first: weight of the time to begin with, as
+    a share of the last one.
+    """
+    final = problem.room.size / (WITHIN * float(problem.times(x).sum()))
+    weight = min(first, 1.0) * final
+    while True:
+        for _ in range(_STEPS):
+            x, gain = _newton(problem, x, weight, fixed)
+            if gain < 1e-3 * len(x) ** 0.5:
+                break
+        if problem.room.size < weight * WITHIN * float(problem.times(x).sum()):
+            return x
+        weight *= _GROWTH
+
+
+def _newton(problem: SmoothingRows, x: Floats, weight: float, fixed: int) -> tuple[Floats, float]:
+    """Return x after a step toward the centre for this weight of the time, and the decrease that the step
+    promised.
+    """
+    gradient, band = _derivatives(problem, x, weight)
+    kept = slice(0, fixed)
+    gradient[kept] = 0.0
+    band[2, kept] = 1.0
+    for offset in (1, 2):
+        band[2 - offset, offset : offset + fixed] = 0.0
+    scale = 1.0 / np.sqrt(band[2])
+    for offset in range(3):
+        band[2 - offset, offset:] *= scale[offset:] * scale[: len(x) - offset]
+    step = -scale * solveh_banded(band, scale * gradient)
+    gain = float(-gradient @ step)
+    value, share = problem.value(x, weight), 1.0
+    while share > 1e-12:
+        moved = x + share * step
+        if problem.value(moved, weight) <= value - 1e-4 * share * gain:
+            return moved, gain
+        share *= 0.5
+    return x, 0.0
+
+
+def _derivatives(problem: SmoothingRows, x: Floats, weight: float) -> tuple[Floats, Floats]:
+    """Gradient (n + 1) and matrix (3 × (n + 1), the diagonal last) of `SmoothingRows.value`."""
+    n, root, time = len(problem.width), np.sqrt(x), problem.times(x)
+    first, last = root[:-1], root[1:]
+    both = first + last
+    before, behind = -time / (2.0 * both * first), -time / (2.0 * both * last)
+    pull = problem.coefficients.copy()
+    if problem.timed:
+        slope = np.zeros((n + 1, 3))
+        slope[1:, 0], slope[:-1, 2] = before, behind
+        slope[1:, 1] += behind
+        slope[:-1, 1] += before
+        pull[:, -problem.timed :] -= (0.5 * problem.share[:, None] * slope)[:, None]
+    pull /= problem.slack(x)[:, :, None]
+    along, square = pull.sum(axis=1), np.matmul(pull.transpose(0, 2, 1), pull)
+    over = 1.0 / (problem.most - x)
+    gradient, band = over - 1.0 / x, np.zeros((3, n + 1))
+    band[2] = over**2 + 1.0 / x**2
+    for i in range(3):  # of three neighbours: the stations i - 1 behind the row's own
+        rows = slice(max(0, 1 - i), n + 1 - max(0, i - 1))
+        gradient[max(0, i - 1) : n + 1 - max(0, 1 - i)] += along[rows, i]
+        for j in range(i, 3):
+            rows = slice(max(0, 1 - i), n + 1 - max(0, j - 1))
+            at = np.arange(n + 1)[rows] + j - 1
+            band[2 - (j - i), at] += square[rows, i, j]
+    gradient[:-1] += weight * before
+    gradient[1:] += weight * behind
+    bend = weight * time / (2.0 * both)
+    band[2, :-1] += bend * (1.0 / both + 0.5 / first) / first**2
+    band[2, 1:] += bend * (1.0 / both + 0.5 / last) / last**2
+    band[1, 1:] += bend / (both * first * last)
+    _, pull_of, curve = problem.bent(x)
+    for end, beside, sign in ((0, 1, 0), (-1, -2, 1)):
+        gradient[beside] += weight * pull_of[sign]
+        gradient[end] -= weight * pull_of[sign]
+        band[2, [end, beside]] += weight * curve[sign]
+        band[1, max(end, beside)] -= weight * curve[sign]
+    return gradient, band
+
+
+def third_order(
+    stations: Stations, bound: Floats, share: Floats, x: Floats | None = None, factors: Factors | None = None
+) -> tuple[Floats, StationRows]:
+    """The fastest x (n + 1), and the limits about it.
+
+    bound (n), share (n + 1): of limits of magnitudes and of rates that may be used. x: a profile to begin
+    from, which is slowed down to be within the limits. Raises NoProfile.
+    """
+    given, fixed = factors or {}, 0
+    first, passes = (WITHIN, _PASSES) if x is None else (_AGAIN, 1)
+    x = np.ones(len(bound) + 1) if x is None else x
+    for tried in range(passes):
+        about, _ = stations.at_samples(x)
+        rows = stations.rows(about, given)
+        refuse_at_rest(rows)
+        problem = SmoothingRows.of(stations, rows, about, bound, share, given)
+        for _ in range(1000):
+            if np.isfinite(problem.value(x, 1.0)):
+                break
+            x = np.concatenate([x[:fixed], x[fixed:] * _SLOWER])
+        else:
+            raise NoProfile(0, "no motion is slow enough for the limits")
+        x = fastest_within(problem, x, fixed, first if tried == 0 else _AGAIN)
+    return x, rows
