@@ -152,7 +152,8 @@ ros --controller arm_controller -- --ros-args -r __ns:=/cell
 plant scara --inject; controller scara --telemetry tcp://127.0.0.1:9872
 status --json; state --all; watch --for 10; describe --json; faults; faults show 1 --save fault.png
 move shoulder_deg=30 elbow_deg=-60; move home --speed 0.2; move z=0.02 --until-force table=5
-send path.yaml --approach; send path.yaml --check; time path.yaml --machine five_bar; jog; jog shoulder_deg_s=5 --for 2
+send path.yaml --approach; send path.yaml --check; time path.yaml --machine five_bar
+jog; jog shoulder_deg_s=5 --for 2
 stream points.csv --rate 100; stream --from leader --map shoulder=left; teach points.yaml --jog
 confirm-branch coupler_deg=40; speed 0.5; switch latch on; set gripper=on glue_flow=0.4
 wait part_present=on --timeout 5; wait "lift < 0.1"; edges part_present --after 3; gain --bandwidth 60
