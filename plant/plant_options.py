@@ -18,7 +18,7 @@ class SimulatorOptions(RealtimeOptions):
         "Change a value of the plant only: upper_arm.mass_kg=+20%.", "KEY=VALUE"
     )
     driver: str | None = option(
-        "Driver of real hardware (package.module:Class, or udp). Default: simulate.", "MODULE:CLASS"
+        "Driver of real hardware (package.module:Class, udp or cia402). Default: simulate.", "MODULE:CLASS"
     )
     driver_set: tuple[str, ...] = several("An option of the driver: port=5800.", "KEY=VALUE")
     seed: int = option("Seed of the sensors' noise.", default=0, least=0)
@@ -55,3 +55,16 @@ class TwinOptions:
 
     config: str = argument("MACHINE", "A machine file, or a machine of linkwork.")
     channel: int = option("Number of the open socket to the gateway.", required=True)
+
+
+@command_options
+class DriveOptions:
+    """Simulate the CiA 402 drives of a machine on a CAN bus, with the machine behind them.
+
+    Faults are lines on standard input: `emergency left` begins one, `clear` ends all. It ends with Ctrl-C.
+    Exit status: 0 ended, 1 the simulation diverged, 2 wrong usage or file, 4 there is no such bus.
+    """
+
+    config: str = argument("MACHINE", "A file, or a machine of linkwork.")
+    driver_set: tuple[str, ...] = several("An option of the driver cia402: channel=can0.", "KEY=VALUE")
+    lifeline: bool = flag("End when standard input closes (for programs that start drives).")

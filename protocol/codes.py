@@ -128,6 +128,8 @@ class DeviceFault(IntEnum):
     """The simulated state is no longer finite."""
     LIMIT = 7
     """A joint went beyond its limits of position or speed, and the plant braked it."""
+    LINK = 8
+    """A drive's messages are missing or late, or it restarted."""
     VENDOR = 1000
 
 

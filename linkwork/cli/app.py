@@ -32,8 +32,8 @@ _PANELS: Final = {
     "Test a rig": "rig explore",
     "Study": "campaign tune",
     "Identify": "excite identify validate calibrate",
-    "Files and this computer": "service check robots schema latency import convert model symbolic codegen "
-    "simulate build-kernels keys driver conformance dev",
+    "Files and this computer": "service drive check robots schema latency import convert model symbolic "
+    "codegen simulate build-kernels keys driver conformance dev",
 }
 """Commands by panel of the help; `build` adds those that derive from requests to the third and fourth."""
 _AFTER_FAULTS: Final = ("recover", "estop", "reset")
@@ -55,6 +55,7 @@ COMMANDS: Final = {
     "console": ("cli.options.start:ConsoleOptions", "cli.console_command:console"),
     "ros": ("cli.options.start:RosOptions", "cli.ros_command:ros"),
     "plant": ("plant.plant_options:PlantOptions", "plant.daemon.plant_daemon:plant"),
+    "drive": ("plant.plant_options:DriveOptions", "plant.cia402.drive_bench:drive"),
     "controller": (
         "controller.controller_options:GatewayOptions",
         "controller.gateway.gateway_process:controller",
@@ -124,6 +125,7 @@ _NEEDS: Final = {
     "ros": ("ROS nodes outside of a sourced ROS 2 workspace", "ros", "rclpy"),
     "campaign": _CAMPAIGNS,
     "tune": _CAMPAIGNS,
+    "drive": ("simulated drives", "can", "can"),
     "explore": ("simulated sessions", "explore", "greenlet"),
     "import": ("imports", "import", "defusedxml", "jinja2"),
     "rig test": ("rig tests", "rig", "pytest", "jinja2"),
@@ -174,7 +176,7 @@ calibrate five_bar --plan 20 --kind distance --out points.csv
 symbolic scara --show inertia; codegen scara --out generated; codegen five_bar --fmu five_bar.fmu
 simulate scara --duration 1 --plot motion.png
 keys make anna; keys allow anna.public --role operate; keys revoke anna; keys list
-driver check my_arm:Arm --config my_arm.yaml; build-kernels my_law; dev new-law soft --dry-run
+driver check my_arm:Arm --config my_arm.yaml; drive five_bar; build-kernels my_law; dev new-law soft --dry-run
 dev new-request greet; dev new-joint table
 conformance controller scara -- ./my_controller
 """

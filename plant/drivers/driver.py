@@ -23,7 +23,7 @@ from linkwork.machine.yaml_document import parse_yaml
 from linkwork.plant.machinery import MachineryFailed
 from linkwork.protocol.codes import Mode, Pace
 
-SHIPPED = {"udp": "linkwork.plant.drivers.udp:Udp"}
+SHIPPED = {"udp": "linkwork.plant.drivers.udp:Udp", "cia402": "linkwork.plant.cia402.cia402_driver:Cia402"}
 """Drivers that ship, by their short names."""
 
 CALLS = ("describe", "start", "write", "read", "stop")
@@ -199,6 +199,15 @@ class Homes(Protocol):
         ...
 
 
+@runtime_checkable
+class Reports(Protocol):
+    """A driver that says in words what happened to its device: the plant logs it."""
+
+    def take_notices(self) -> list[str]:
+        """Return the texts since the last call."""
+        ...
+
+
 class NoDriver(ValueError):
     """An unknown or invalid driver; the text lists the known ones, and what to do."""
 
@@ -240,7 +249,7 @@ def make_driver(name: str, machine: Machine, options: Mapping[str, Any]) -> Driv
     try:
         return kind(Setup.for_machine(machine, options))
     except OptionError as error:
-        raise MachineError([_placed(error, machine, options)]) from None
+        raise MachineError([placed(error, machine, options)]) from None
     except Exception as error:
         raise NoDriver(f"{name} cannot be constructed: {type(error).__name__}: {error}") from error
 
@@ -256,7 +265,8 @@ def read_options(settings: list[str]) -> dict[str, Any]:
     return found
 
 
-def _placed(error: OptionError, machine: Machine, options: Mapping[str, Any]) -> Problem:
+def placed(error: OptionError, machine: Machine, options: Mapping[str, Any]) -> Problem:
+    """Return an invalid option with its place in the file or on the command line."""
     rest: dict[str, Any] = {"found": error.found, "allowed": error.allowed, "remedy": error.remedy}
     if error.key in options:
         return Problem("--driver-set", None, None, error.key, error.message, **rest)

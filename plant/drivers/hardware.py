@@ -9,10 +9,11 @@ import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.machine import Machine
-from linkwork.plant.drivers.driver import Command, Description, Driver, DriverFailed, Homes, Reading
+from linkwork.plant.drivers.driver import Command, Description, Driver, DriverFailed, Homes, Reading, Reports
 from linkwork.plant.drivers.scaling import Scaling
 from linkwork.plant.simulator.plant_state import BRAKE, DAMP, EFFORTS, ZERO
 from linkwork.protocol.codes import DeviceFault, DeviceStatus, Mode
+from linkwork.protocol.drive_errors import device_fault_text
 from linkwork.protocol.link import MOTOR_FAULT, Measurements
 
 T = TypeVar("T")
@@ -272,6 +273,9 @@ class Hardware:
             # a state informs the controller, though its measurements are old
             self.sampled = self._seen and self._missing >= self.machine.plant.command_timeout_periods
         self._report_fault()
+        if isinstance(self.driver, Reports):
+            for text in self.driver.take_notices():
+                self._say("drive", text)
         return given
 
     def _call(self, what: Callable[[], T]) -> T:
@@ -330,7 +334,7 @@ class Hardware:
 
 
 def _named(fault: int) -> str:
-    return DeviceFault(fault).name if fault in set(DeviceFault) else f"the vendor's fault {fault}"
+    return DeviceFault(fault).name if fault in set(DeviceFault) else device_fault_text(fault)
 
 
 def _place(names: tuple[str, ...], name: str) -> int:

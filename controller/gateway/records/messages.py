@@ -16,7 +16,8 @@ from linkwork.controller.motion.references.reference import GoalStatus
 from linkwork.controller.supervision.state_machine import State
 from linkwork.machine import Machine
 from linkwork.machine.twin_differences import differences
-from linkwork.protocol.codes import DeviceFault, DeviceStatus, Mode, OverrunCause, ResultCode
+from linkwork.protocol.codes import DeviceStatus, Mode, OverrunCause, ResultCode
+from linkwork.protocol.drive_errors import device_fault_text
 from linkwork.protocol.laws import FREE_LAWS, MOTION_LAWS, LawKind
 from linkwork.protocol.results import (
     DeviceState,
@@ -131,7 +132,7 @@ class Messages:
         if code is FaultCode.LINK_LOST and value == 0.0:  # before any state was missed
             text = "the connection to the plant ended"
         elif code is FaultCode.DEVICE_FAULT and value is not None:
-            text += f": {_device_fault(int(value))}"
+            text += f": {device_fault_text(int(value))}"
         elif unit and value is not None and limit is not None:
             text += f" ({value:.4g}, allowed {limit:.4g} {unit})"
             if code is FaultCode.LINK_LOST and int(record["fault_tick"]) == int(record["tick"]):
@@ -482,12 +483,6 @@ def _late_side(record: np.void, period_s: float) -> str:
 def _unit(unit: str, *, is_angle: bool) -> str:
     first, _, second = unit.partition(" or ")
     return first if is_angle or not second else second
-
-
-def _device_fault(number: int) -> str:
-    if number in set(DeviceFault):
-        return DeviceFault(number).name.lower().replace("_", " ")
-    return f"the vendor's fault {number}"
 
 
 _HELD_BACK = {

@@ -260,7 +260,7 @@ class CheckDriverOptions(JsonOptions):
     Exit status: 0 nothing failed, 1 something did, 2 wrong usage or file.
     """
 
-    name: str = argument("MODULE:CLASS", "The driver: package.module:Class, or udp.")
+    name: str = argument("MODULE:CLASS", "The driver: package.module:Class, udp, or cia402.")
     config: str | None = option("Machine file, for its section `driver` and its size.")
     driver_set: tuple[str, ...] = several("An option of the driver: port=5800.", "KEY=VALUE")
     move: bool = flag("Also move each motor slightly. Needs --config and free space.")
