@@ -23,7 +23,7 @@ from linkwork.terminal.output import say
 from linkwork.version import __version__
 
 _PANELS: Final = {
-    "Start": "demo up down logs console ros plant controller",
+    "Start": "demo up down logs console foxglove ros plant controller",
     "Look": "status state watch describe faults",
     "Move": "move send time jog stream teach confirm-branch speed switch set wait edges gain payload advance",
     "When something went wrong": "",
@@ -53,6 +53,7 @@ COMMANDS: Final = {
     "logs": ("cli.options.start:LogsOptions", "cli.group_commands:logs"),
     "service": ("cli.options.start:ServiceOptions", "cli.group_commands:service"),
     "console": ("cli.options.start:ConsoleOptions", "cli.console_command:console"),
+    "foxglove": ("cli.options.start:FoxgloveOptions", "cli.foxglove_command:foxglove"),
     "ros": ("cli.options.start:RosOptions", "cli.ros_command:ros"),
     "plant": ("plant.plant_options:PlantOptions", "plant.daemon.plant_daemon:plant"),
     "drive": ("plant.plant_options:DriveOptions", "plant.cia402.drive_bench:drive"),
@@ -122,6 +123,7 @@ COMMANDS: Final = {
 _CAMPAIGNS: Final = ("campaigns", "campaign", "pyarrow", "jinja2")
 _NEEDS: Final = {
     "console": ("pages of the console", "console", "nicegui"),
+    "foxglove": ("live data for Foxglove", "foxglove", "foxglove"),
     "ros": ("ROS nodes outside of a sourced ROS 2 workspace", "ros", "rclpy"),
     "campaign": _CAMPAIGNS,
     "tune": _CAMPAIGNS,

@@ -9,14 +9,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import closing, nullcontext, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Final
 
 from linkwork.cli.options.start import DaemonsOptions, DownOptions, LogsOptions, ServiceOptions, UpOptions
 from linkwork.controller.controller_options import ControllerOptions
-from linkwork.launch.daemons import console_beside
+from linkwork.launch.daemons import served_beside
 from linkwork.launch.group import READY, Group, GroupFailed, GroupOptions, running_groups
 from linkwork.launch.output_log import follow_output, output_folder, output_path, read_output, recorded_groups
 from linkwork.launch.unit_files import RUNTIME_FOLDER, UnitOptions, unit_files, unit_names
@@ -31,7 +31,7 @@ from linkwork.terminal.output import console, emit, say
 from linkwork.timing.children import Child, Process
 
 _LOOK_S: Final = 0.05
-_CONSOLE_WITHIN_S: Final = 60.0
+_SERVED_WITHIN_S: Final = 60.0
 _MOST_SAID: Final = 1 << 20
 
 
@@ -52,13 +52,17 @@ def up(options: UpOptions) -> int:
     name = name_in(options.config) or load(options.config).name
     if options.console_too:
         require("pages of the console", "console", "nicegui")
+    if options.foxglove_too:
+        require("live data for Foxglove", "foxglove", "foxglove")
     if options.detach:
         return _detached(name, options)
     plant, controller = _daemon_words(options, options.config)
     group = GroupOptions(name, plant, controller, options.restart == "on-failure")
     show = _ignored if options.as_json else _shown
     try:
-        with console_beside([name]) if options.console_too else nullcontext():
+        with ExitStack() as stack:
+            for command in _beside(options):
+                stack.enter_context(served_beside(command, [name]))
             Group(group, show).run()
     except GroupFailed as failed:
         if sys.stdout.isatty() and not options.as_json:
@@ -67,6 +71,12 @@ def up(options: UpOptions) -> int:
     if options.as_json:
         emit({"name": name, "ended": True})
     return DONE
+
+
+def _beside(options: UpOptions) -> list[str]:
+    """Return the commands that serve the machine to viewers."""
+    wanted = {"console": options.console_too, "foxglove": options.foxglove_too}
+    return [command for command, there in wanted.items() if there]
 
 
 def _shown(source: str, text: str) -> None:
@@ -92,27 +102,28 @@ def _detached(name: str, options: UpOptions) -> int:
             raise
         if found is None:
             return _failed(errors, child.stop(0.0), as_json=options.as_json)
-        page = _console_address(errors, child) if options.console_too else None
+        pages = {command: _address_said(errors, child, command) for command in _beside(options)}
     path = output_path(name)
     if options.as_json:
         made = {"name": name, "process": found.pid, "text": found.text, "output": str(path)}
-        emit(made if page is None else {**made, "console": page})
+        emit(made | {command: page for command, page in pages.items() if page is not None})
     else:
         say(f"{name} is up: {found.text}; supervisor process {found.pid}")
-        if page is not None:
-            say(f"console: {page}")
+        for command, page in pages.items():
+            if page is not None:
+                say(f"{command}: {page}")
         say(f"`linkwork logs {name}` shows what the daemons print, `linkwork down {name}` ends them")
     return DONE
 
 
-def _console_address(errors: IO[bytes], child: Child) -> str | None:
-    """Return the address that the console beside a supervisor prints; None where it ended or says none."""
-    due = time.monotonic() + _CONSOLE_WITHIN_S
+def _address_said(errors: IO[bytes], child: Child, command: str) -> str | None:
+    """Return the address that a command beside a supervisor prints; None where it ended or says none."""
+    due = time.monotonic() + _SERVED_WITHIN_S
     while child.alive and time.monotonic() < due:
         said = os.pread(errors.fileno(), _MOST_SAID, 0).decode(errors="replace")  # its end is the child's
         for line in said.splitlines():
-            if line.startswith("console: http"):
-                return line.removeprefix("console: ")
+            if line.startswith((f"{command}: http", f"{command}: ws")):
+                return line.removeprefix(f"{command}: ")
         time.sleep(_LOOK_S)
     return None
 

@@ -18,7 +18,7 @@ from linkwork.controller.exchange.records import CHANNELS, layout_for
 from linkwork.demos.demo import Demo, DemoStep, Stage
 from linkwork.demos.demo_figures import DemoRun, recorded
 from linkwork.demos.demo_options import DemoOptions
-from linkwork.launch.daemons import Rig, console_beside, stamp
+from linkwork.launch.daemons import Rig, served_beside, stamp
 from linkwork.machine import Machine, load
 from linkwork.machine.catalogue import shipped, shipped_path
 from linkwork.machine.loading import name_in
@@ -81,7 +81,9 @@ def _run(
         steps, reached, recording = demo.steps(seconds, options.speed), Reached(), None
         with _rig(name, plant, controller, console) as rig, _leader(demo, options, console) as leader:
             page = (
-                console_beside(["--endpoint", rig.requests], wait=True) if options.console else nullcontext()
+                served_beside("console", ["--endpoint", rig.requests], wait=True)
+                if options.console
+                else nullcontext()
             )
             with page, Robot(endpoint=rig.requests) as robot:
                 summary["log"] = robot.status["log"]

@@ -198,12 +198,12 @@ def stamp() -> str:
 
 
 @contextmanager
-def console_beside(words: Sequence[str], *, wait: bool = False) -> Iterator[None]:
-    """Run `linkwork console` with these words in a process, until the block ends.
+def served_beside(command: str, words: Sequence[str], *, wait: bool = False) -> Iterator[None]:
+    """Run `linkwork console` or `linkwork foxglove` with these words in a process, until the block ends.
 
-    It prints its address on standard error. wait: the block begins only when the page can be opened.
+    It prints its address on standard error. wait: the block begins only when that can be opened.
     """
-    argv = [sys.executable, "-m", "linkwork", "console", *words, "--lifeline"]
+    argv = [sys.executable, "-m", "linkwork", command, *words, "--lifeline"]
     reading, writing = os.pipe()
     with os.fdopen(reading, "rb") as said:
         try:

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import urllib.error
 import urllib.request
@@ -117,6 +118,16 @@ def test_a_detached_group_serves_a_console_until_it_is_down(runtime: Path) -> No
     assert served()
     assert linkwork_process(runtime, "down", "scara").returncode == 0
     assert not served()
+
+
+def test_a_detached_group_serves_foxglove_until_it_is_down(runtime: Path) -> None:
+    address = str(answer_of(runtime, "up", "scara", "--detach", "--foxglove", *PACE)["foxglove"])
+    port = int(address.rpartition(":")[2])
+    with socket.create_connection(("127.0.0.1", port)):
+        pass
+    assert linkwork_process(runtime, "down", "scara").returncode == 0
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", port))
 
 
 def ready(runtime: Path) -> bool:

@@ -33,6 +33,7 @@ class UpOptions(DaemonsOptions):
         "Start a daemon again when it has crashed, or end both.", default="on-failure"
     )
     console_too: bool = flag("Serve `linkwork console` for it, too, until it is down.", "--console")
+    foxglove_too: bool = flag("Serve `linkwork foxglove` for it, too, until it is down.", "--foxglove")
 
 
 @command_options
@@ -101,3 +102,17 @@ class RosOptions(ConnectionOptions):
         "NAME",
         default="joint_trajectory_controller",
     )
+
+
+@command_options
+class FoxgloveOptions(ConnectionOptions):
+    """Serve a running machine to Foxglove: telemetry, events and its 3-D scene. Ctrl-C ends it.
+
+    It prints the address for Foxglove's "Open connection". It is a client of the controller, and only reads.
+    """
+
+    machine: str | None = argument("MACHINE", "A running machine, as --robot.", default=None)
+    port: int | None = option("Port.", least=1, most=65535, default_text="8765, or a free one")
+    host: str = option("Address to serve at, without password or encryption.", default="127.0.0.1")
+    operate: bool = flag("Offer services that move the machine, to clients that know the token it prints.")
+    lifeline: bool = flag("", hidden=True)
