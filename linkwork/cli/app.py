@@ -124,7 +124,15 @@ _CAMPAIGNS: Final = ("campaigns", "campaign", "pyarrow", "jinja2")
 _NEEDS: Final = {
     "console": ("pages of the console", "console", "nicegui"),
     "foxglove": ("live data for Foxglove", "foxglove", "foxglove"),
-    "ros": ("ROS nodes outside of a sourced ROS 2 workspace", "ros", "rclpy"),
+    "ros": (
+        "ROS nodes outside of a sourced ROS 2 workspace",
+        "ros",
+        "rclpy",
+        "sensor_msgs",
+        "std_srvs",
+        "trajectory_msgs",
+        "diagnostic_msgs",
+    ),
     "campaign": _CAMPAIGNS,
     "tune": _CAMPAIGNS,
     "drive": ("simulated drives", "can", "can"),

@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 import os
-import re
-from typing import Final
 
 from linkwork.cli.options.start import RosOptions
 from linkwork.client.connection import default_owner
 from linkwork.client.robot import Robot
 from linkwork.ros.machine_node import MachineNode
-from linkwork.terminal.failures import DONE, Misuse
+from linkwork.terminal.failures import DONE
 from linkwork.terminal.output import emit, remark, say
-
-_NAME: Final = r"/?[A-Za-z_]\w*(/[A-Za-z_]\w*)*"
 
 
 def ros(options: RosOptions) -> int:
     """Run `linkwork ros`."""
-    if not re.fullmatch(_NAME, options.controller):
-        raise Misuse(
-            f"--controller {options.controller}: names of ROS have letters, digits and _, do not begin with "
-            "a digit, and have / between their parts"
-        )
     owner = options.owner or f"{default_owner()[:48]}/ros-{os.getpid()}"  # each node has its own lease
     robot, watch = (
         Robot(

@@ -101,25 +101,18 @@ def goal_of_action(request: Any, now_s: float) -> TrajectoryGoal:
     if request.multi_dof_trajectory.points or getattr(request, "component_path_tolerance", ()):
         raise InvalidGoal("multi_dof_trajectory is not supported; name joints or coordinates")
     tolerances: dict[str, dict[str, float]] = {}
+    speeds: dict[str, dict[str, float]] = {"path": {}, "goal": {}}
     for kind, listed in (("path", request.path_tolerance), ("goal", request.goal_tolerance)):
         for each in listed:
+            own = tolerances.setdefault(each.name, {})
             if each.position:
-                tolerances.setdefault(each.name, {})[kind] = _tolerance(each.position)
-    trajectory = goal.trajectory | {"tolerances": tolerances}
+                own[kind] = UNLIMITED if each.position < 0.0 else float(each.position)
+            if each.velocity > 0.0:
+                speeds[kind][each.name] = each.velocity
     goal_time_s = seconds(request.goal_time_tolerance)
-    if goal_time_s > 0.0:
-        trajectory["goal_time_s"] = goal_time_s
-    speeds = [
-        {each.name: each.velocity for each in listed if each.velocity > 0.0}
-        for listed in (request.path_tolerance, request.goal_tolerance)
-    ]
-    for name in (*speeds[0], *speeds[1]):
-        if name not in trajectory["coordinates"]:
-            known = ", ".join(trajectory["coordinates"])
-            raise InvalidGoal(
-                f"{name!r} has a tolerance, and is not among {known}", TrajectoryCode.INVALID_JOINTS
-            )
-    return TrajectoryGoal(trajectory, goal.starts_in_s, *speeds)
+    trajectory = goal.trajectory | {"tolerances": tolerances}
+    trajectory |= {"goal_time_s": goal_time_s} if goal_time_s > 0.0 else {}
+    return TrajectoryGoal(trajectory, goal.starts_in_s, speeds["path"], speeds["goal"])
 
 
 def _waypoint(number: int, point: Any, names: Sequence[str]) -> dict[str, Any]:
@@ -137,12 +130,6 @@ def _waypoint(number: int, point: Any, names: Sequence[str]) -> dict[str, Any]:
         "positions": [float(each) for each in point.positions],
         **given,
     }
-
-
-def _tolerance(value: float) -> float:
-    if not math.isfinite(value):
-        raise InvalidGoal(f"a tolerance is {value}, which is no number")
-    return float(value) if value > 0.0 else UNLIMITED
 
 
 _OF_REFUSALS: Final = {
@@ -176,9 +163,6 @@ def outcome_of_result(result: GoalResult, *, cancel_requested: bool = False) -> 
         return TrajectoryOutcome(TrajectoryCode.INVALID_GOAL, PREEMPTED, cancelled=True)
     if code == ResultCode.CANCELLED and cancel_requested:
         return TrajectoryOutcome(TrajectoryCode.SUCCESSFUL, text, cancelled=True)
-    coordinate = result["coordinate"]
-    if coordinate is not None and coordinate not in text:
-        text += f" ({coordinate}: {result['value']} against {result['limit']})"
     named = _OF_RESULTS.get(code, TrajectoryCode.INVALID_GOAL)  # type: ignore[call-overload]
     return TrajectoryOutcome(named, text)
 

@@ -71,10 +71,6 @@ class Interfaces:
         if made is not None:
             self._node.create_service(made, name, answer, callback_group=self._parallel)
 
-    def timer(self, period_s: float, act: Callable[[], None]) -> None:
-        """Act again and again; a call that takes long delays the next one alone."""
-        self._node.create_timer(period_s, act, callback_group=MutuallyExclusiveCallbackGroup())
-
     def action(self, kind: str, name: str, execute: Callable[[Any], Any]) -> None:
         """Execute goals, several at once; all are accepted, because a rejected one has no text."""
         made = self._found(kind, name)

@@ -6,12 +6,19 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
 import rclpy
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from geometry_msgs.msg import TransformStamped
 from rclpy.executors import MultiThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
+from rclpy.time import Time
+from rclpy.validate_full_topic_name import validate_full_topic_name
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
 
 from linkwork.client.robot import Robot
 from linkwork.convert.robots.exporting import UnwritableMachine
@@ -31,7 +38,7 @@ NAME: Final = "linkwork"
 """Name of the node, unless it is remapped."""
 REQUESTS: Final = ("enable", "disable", "stop", "recover", "estop", "reset")
 """Requests that are services without parameters."""
-_POLL_S, _STATUS_S, _RETRY_S, _SILENT_S = 0.2, 1.0, 0.5, 0.2
+_POLL_S, _STATUS_S, _SILENT_S = 0.2, 1.0, 0.2
 _END_S: Final = 5.0
 """How long the end of a goal, and of threads, is waited for."""
 _THREADS: Final = 8
@@ -52,30 +59,38 @@ class MachineNode:
         try:
             rclpy.init(args=list(ros_args), signal_handler_options=SignalHandlerOptions.NO)
             self.node: Any = rclpy.create_node(NAME)
+            validate_full_topic_name(self.node.resolve_topic_name(controller))
         except (RuntimeError, ValueError) as problem:
-            raise Misuse(f"ROS does not take {' '.join(ros_args) or 'this'}: {problem}") from None
+            raise Misuse(f"ROS refuses {' '.join((controller, *ros_args))}: {problem}") from None
         self.log = self.node.get_logger()
         self.interfaces = made = Interfaces(self.node)
         self._leaving, self._heard_s, self._config = threading.Event(), -math.inf, ""
         self._frames: RobotFrames | None = None
-        self._own_clock = True
+        self._status: Mapping[str, Any] | None = None
+        self._status_due, self._own_clock = 0.0, True
         self._joint_states = made.publisher("sensor_msgs/msg/JointState", "joint_states")
         self._description = made.publisher("std_msgs/msg/String", "robot_description", LATCHED)
         self._tf = made.publisher("tf2_msgs/msg/TFMessage", "tf", 100)
         self._tf_static = made.publisher("tf2_msgs/msg/TFMessage", "tf_static", LATCHED)
         self._diagnostics = made.publisher("diagnostic_msgs/msg/DiagnosticArray", "diagnostics")
-        self._has_tf = message_class("tf2_msgs/msg/TFMessage") is not None
+        self._transforms = message_class("tf2_msgs/msg/TFMessage")
         for request in REQUESTS:
-            made.service("std_srvs/srv/Trigger", f"~/{request}", self._trigger(request))
+            made.service("std_srvs/srv/Trigger", f"~/{request}", partial(self._trigger, request))
         for signal in described["signals"]:
-            if signal["direction"] == "output":
-                self._offer(signal["name"], digital=signal["type"] == "digital")
+            name, topic = signal["name"], f"~/set/{ros_name(signal['name'])}"
+            if (signal["direction"], signal["type"]) == ("output", "digital"):
+                made.service("std_srvs/srv/SetBool", topic, partial(self._set_digital, name))
+            elif signal["direction"] == "output":
+                made.subscription("std_msgs/msg/Float64", topic, partial(self._set_analog, name))
         self.trajectories = TrajectoryInterface(self.node, robot, made, controller, described["period_s"])
         self._learn(described)
 
     def run(self) -> None:
         """Serve until SIGINT or SIGTERM; then cancel the goal under way."""
-        threads = [threading.Thread(target=each, daemon=True) for each in (self._poll, self._listen)]
+        threads = [
+            threading.Thread(target=self._repeat, args=(act,), daemon=True)
+            for act in (self._poll, self._listen)
+        ]
         executor = MultiThreadedExecutor(_THREADS)
         executor.add_node(self.node)
         interrupts = SignalInterrupts().install()
@@ -121,52 +136,46 @@ class MachineNode:
             return
         for loss in frames.losses:
             self.log.warning(f"robot_description leaves out {loss}")
-        self._description(_made("std_msgs/msg/String", data=frames.description))
-        self._publish_transforms(self._tf_static, frames.constant(), self.node.get_clock().now().to_msg())
+        self._description(String(data=frames.description))
+        if self._transforms is not None:
+            stamp = self._stamp(None)
+            self._tf_static(self._transforms(transforms=[_stamped(one, stamp) for one in frames.constant()]))
         self._frames = frames
 
-    def _poll(self) -> None:
-        """Thread: diagnostics, and state where no telemetry comes, as while lockstep time stands."""
-        status: Mapping[str, Any] | None = None
-        due = 0.0
+    def _repeat(self, act: Callable[[], None]) -> None:
+        """Thread: act until the end; a controller that does not answer is waited for."""
         while not self._leaving.is_set():
             try:
-                state = self._watch.state  # renews the lease while a goal has it
-                if time.monotonic() >= due:
-                    known, status = status, self._watch.status
-                    if known is None or known["gateway_pid"] != status["gateway_pid"]:
-                        self._learn(self._watch.describe())
-                    due = time.monotonic() + _STATUS_S
-                    self._diagnose(diagnostics(state, status))
-                if time.monotonic() > self._heard_s + _SILENT_S and state["device"]["connected"]:
-                    self._publish(state["q"], state["v"], state["effort"], self._stamp(None))
-                self._leaving.wait(_POLL_S)
+                act()
             except (RequestError, *UNREACHED) as problem:
-                status = None
+                self._status = None
                 self._diagnose(no_answer(str(problem)))
-                self._leaving.wait(_RETRY_S)
             except Exception as problem:
                 if not self._leaving.is_set():
-                    self.log.error(f"state: {problem!r}")
-                self._leaving.wait(_RETRY_S)
+                    self.log.error(f"{act.__name__.strip('_')}: {problem!r}")
+            self._leaving.wait(_POLL_S)
+
+    def _poll(self) -> None:
+        """Publish diagnostics, and the state where no telemetry comes, as while lockstep time stands."""
+        state = self._watch.state  # renews the lease while a goal has it
+        if time.monotonic() >= self._status_due:
+            known, self._status = self._status, self._watch.status
+            if known is None or known["gateway_pid"] != self._status["gateway_pid"]:
+                self._learn(self._watch.describe())
+            self._status_due = time.monotonic() + _STATUS_S
+            self._diagnose(diagnostics(state, self._status))
+        if time.monotonic() > self._heard_s + _SILENT_S and state["device"]["connected"]:
+            self._publish(state, self._stamp(None))
 
     def _listen(self) -> None:
-        """Thread: each sample of telemetry."""
-        while not self._leaving.is_set():
-            try:
-                for sample in self._watch.telemetry():
-                    if self._leaving.is_set():
-                        return
-                    if sample.get("connected"):
-                        self._heard_s = time.monotonic()
-                        self.trajectories.observe(sample)
-                        self._publish(sample["q"], sample["v"], sample["effort"], self._stamp(sample))
-            except (RequestError, *UNREACHED):
-                self._leaving.wait(_RETRY_S)
-            except Exception as problem:
-                if not self._leaving.is_set():
-                    self.log.error(f"telemetry: {problem!r}")
-                self._leaving.wait(_RETRY_S)
+        """Publish each sample of telemetry."""
+        for sample in self._watch.telemetry():
+            if self._leaving.is_set():
+                return
+            if sample["connected"]:
+                self._heard_s = time.monotonic()
+                self.trajectories.observe(sample)
+                self._publish(sample, self._stamp(sample))
 
     # Publishing.
 
@@ -174,79 +183,43 @@ class MachineNode:
         """Return the time of a sample; by the node's clock in lockstep, and with use_sim_time."""
         if sample is None or self._own_clock:
             return self.node.get_clock().now().to_msg()
-        ns = round(1e9 * sample["timestamp"])
-        return _made("builtin_interfaces/msg/Time", sec=ns // 10**9, nanosec=ns % 10**9)
+        return Time(nanoseconds=round(1e9 * sample["timestamp"])).to_msg()
 
-    def _publish(
-        self, q: Mapping[str, float], v: Mapping[str, float], effort: Mapping[str, float], stamp: Any
-    ) -> None:
-        message = _made(
-            "sensor_msgs/msg/JointState", name=list(q), position=list(q.values()),
-            velocity=[v.get(name, math.nan) for name in q], effort=[effort.get(name, math.nan) for name in q],
-        )  # fmt: skip
-        if message is not None:
-            message.header.stamp = stamp
-            self._joint_states(message)
-        values = np.fromiter(q.values(), float)
-        frames = self._frames
-        if self._has_tf and frames is not None and np.isfinite(values).all():
-            self._publish_transforms(self._tf, frames.transforms(values), stamp)
-
-    def _publish_transforms(
-        self, publish: Callable[[Any], None], transforms: Iterable[LinkTransform], stamp: Any
-    ) -> None:
-        if not self._has_tf:
-            return
-        listed = []
-        for each in transforms:
-            made = _made("geometry_msgs/msg/TransformStamped", child_frame_id=each.child)
-            made.header.stamp, made.header.frame_id = stamp, each.parent
-            place, rotation = made.transform.translation, made.transform.rotation
-            place.x, place.y, place.z = each.place_m
-            rotation.x, rotation.y, rotation.z, rotation.w = each.quaternion
-            listed.append(made)
-        publish(_made("tf2_msgs/msg/TFMessage", transforms=listed))
+    def _publish(self, found: Mapping[str, Any], stamp: Any) -> None:
+        """Publish the joints of a state, or of a sample of telemetry."""
+        q, v, effort = found["q"], found["v"], found["effort"]
+        message = JointState(name=list(q), position=list(q.values()))
+        message.header.stamp = stamp
+        message.velocity = [v.get(name, math.nan) for name in q]
+        message.effort = [effort.get(name, math.nan) for name in q]
+        self._joint_states(message)
+        values, frames = np.fromiter(q.values(), float), self._frames
+        if self._transforms is not None and frames is not None and np.isfinite(values).all():
+            self._tf(self._transforms(transforms=[_stamped(one, stamp) for one in frames.transforms(values)]))
 
     def _diagnose(self, entries: Iterable[Diagnostic]) -> None:
-        message = _made("diagnostic_msgs/msg/DiagnosticArray")
-        if message is None or self._leaving.is_set():
-            return
+        message = DiagnosticArray()
         message.header.stamp = self.node.get_clock().now().to_msg()
-        for entry in entries:
-            values = [
-                _made("diagnostic_msgs/msg/KeyValue", key=key, value=str(value))
-                for key, value in entry.values.items()
-            ]
-            one = _made("diagnostic_msgs/msg/DiagnosticStatus", name=f"{NAME}: {entry.name}", values=values)
-            one.level, one.message = bytes([entry.level]), entry.message
+        for name, values, level, text in entries:
+            one = DiagnosticStatus(name=f"{NAME}: {name}", level=bytes([level]), message=text)
+            one.values = [KeyValue(key=key, value=str(value)) for key, value in values.items()]
             message.status.append(one)
-        self._diagnostics(message)
+        if not self._leaving.is_set():
+            self._diagnostics(message)
 
     # Services.
 
-    def _trigger(self, request: str) -> Callable[[Any, Any], Any]:
-        def answer(_: Any, response: Any) -> Any:
-            return self._answered(response, getattr(self._robot, request))
+    def _trigger(self, request: str, _: Any, response: Any) -> Any:
+        return self._answered(response, getattr(self._robot, request))
 
-        return answer
+    def _set_digital(self, output: str, asked: Any, response: Any) -> Any:
+        return self._answered(response, lambda: self._robot.set({output: asked.data}))
 
-    def _offer(self, output: str, *, digital: bool) -> None:
-        """Offer to set an output signal: a service for a digital one, a topic for an analog one."""
-        name = f"~/set/{ros_name(output)}"
-
-        def answer(asked: Any, response: Any) -> Any:
-            return self._answered(response, lambda: self._robot.set({output: asked.data}))
-
-        def take(message: Any) -> None:
-            try:
-                self._robot.set({output: message.data})
-            except (RequestError, *UNREACHED) as error:
-                self.log.error(f"{output}: {error}")
-
-        if digital:
-            self.interfaces.service("std_srvs/srv/SetBool", name, answer)
-        else:
-            self.interfaces.subscription("std_msgs/msg/Float64", name, take)
+    def _set_analog(self, output: str, message: Any) -> None:
+        try:
+            self._robot.set({output: message.data})
+        except (RequestError, *UNREACHED) as error:
+            self.log.error(f"{output}: {error}")
 
     def _answered(self, response: Any, ask: Callable[[], Mapping[str, Any]]) -> Any:
         """Fill in the answer of a service: the state after it, or the refusal."""
@@ -260,7 +233,11 @@ class MachineNode:
         return response
 
 
-def _made(kind: str, **fields: Any) -> Any:
-    """Return a message; None where its package is missing."""
-    found = message_class(kind)
-    return None if found is None else found(**fields)
+def _stamped(transform: LinkTransform, stamp: Any) -> Any:
+    """Return a transform as a message."""
+    made = TransformStamped(child_frame_id=transform.child)
+    made.header.stamp, made.header.frame_id = stamp, transform.parent
+    place, rotation = made.transform.translation, made.transform.rotation
+    place.x, place.y, place.z = transform.place_m
+    rotation.x, rotation.y, rotation.z, rotation.w = transform.quaternion
+    return made

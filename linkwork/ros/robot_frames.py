@@ -39,11 +39,11 @@ class RobotFrames:
         """Raises UnwritableMachine for one that has no URDF."""
         found = exported(machine, "urdf", own_names=True)
         self.losses: tuple[str, ...] = tuple(found.losses)
-        joints = list(found.robot.joints.values())
-        self._moving = [joint for joint in joints if joint.type != "fixed"]
-        self._fixed = [joint for joint in joints if joint.type == "fixed"]
+        self._joints = list(found.robot.joints.values())
+        self._fixed = [joint.type == "fixed" for joint in self._joints]
+        self._start = np.asarray(machine.initial_q)
         self._lay_out(machine, found.dofs)
-        for joint in self._moving:
+        for joint in self._joints:
             joint.type = "floating" if joint.type in _BALLS else joint.type
         for link in found.robot.links.values():
             link.shapes = [
@@ -57,34 +57,30 @@ class RobotFrames:
         entries: dict[str, list[int]] = {}
         for place, (name, _) in enumerate(dofs):
             entries.setdefault(name, []).append(place)
-        self._entry = np.array([entries[joint.name][0] for joint in self._moving], dtype=np.int64)
-        self._at = np.array([joint.pose.at for joint in self._moving]).reshape(-1, 3)
-        self._turned = np.array([joint.pose.rotation for joint in self._moving]).reshape(-1, 3, 3)
-        turn, slide = ([joint.type in kinds for joint in self._moving] for kinds in (_TURNS, _SLIDES))
-        axes = np.array([joint.axis for joint in self._moving]).reshape(-1, 3)
+        self._entry = np.array([entries.get(joint.name, [0])[0] for joint in self._joints], dtype=np.int64)
+        self._at = np.array([joint.pose.at for joint in self._joints])
+        self._turned = np.array([joint.pose.rotation for joint in self._joints])
+        turn, slide = ([joint.type in kinds for joint in self._joints] for kinds in (_TURNS, _SLIDES))
+        axes = np.array([joint.axis for joint in self._joints])
         axes = axes / np.linalg.norm(axes, axis=1, keepdims=True)
         self._turn = axes * np.array(turn, dtype=np.float64)[:, None]
         self._slide = np.einsum("kij,kj->ki", self._turned, axes) * np.array(slide, dtype=np.float64)[:, None]
         self._balls = [
             (k, entries[joint.name], names.index(f"{_joint_of(machine, joint)}.quaternion"))
-            for k, joint in enumerate(self._moving)
+            for k, joint in enumerate(self._joints)
             if joint.type in _BALLS
         ]
 
     def constant(self) -> list[LinkTransform]:
         """Return the transforms of fixed joints."""
-        return [
-            LinkTransform(
-                joint.parent, joint.child, joint.pose.at.tolist(),
-                Rotation.from_matrix(joint.pose.rotation).as_quat().tolist(),
-            )
-            for joint in self._fixed
-        ]  # fmt: skip
+        return [each for each, fixed in zip(self._all(self._start), self._fixed, strict=True) if fixed]
 
     def transforms(self, q: Floats) -> list[LinkTransform]:
         """Return the transforms of all other joints at q (nq, in the order of `q` of `state`; rad or m)."""
-        if not self._moving:
-            return []
+        return [each for each, fixed in zip(self._all(q), self._fixed, strict=True) if not fixed]
+
+    def _all(self, q: Floats) -> list[LinkTransform]:
+        """Return the transforms of all joints at q (nq)."""
         own = q[self._entry]
         rotation = Rotation.from_rotvec(self._turn * own[:, None]).as_quat()
         places = self._at + self._slide * own[:, None]
@@ -95,7 +91,7 @@ class RobotFrames:
         turned = (Rotation.from_matrix(self._turned) * Rotation.from_quat(rotation)).as_quat()
         return [
             LinkTransform(joint.parent, joint.child, place, quaternion)
-            for joint, place, quaternion in zip(self._moving, places.tolist(), turned.tolist(), strict=True)
+            for joint, place, quaternion in zip(self._joints, places.tolist(), turned.tolist(), strict=True)
         ]
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import threading
-import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, Final
 
+import numpy as np
 from rclpy.action.server import GoalEvent
 from rclpy.qos import DurabilityPolicy, QoSProfile
 
@@ -16,7 +17,6 @@ from linkwork.client.robot import Robot
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import EndpointError, NobodyThere, ProtocolError, RequestError
 from linkwork.ros.goal_messages import (
-    PREEMPTED,
     InvalidGoal,
     TrajectoryCode,
     TrajectoryGoal,
@@ -34,8 +34,6 @@ UNREACHED: Final = (NobodyThere, EndpointError, ProtocolError)
 _MONITOR_S: Final = 0.05
 """Between two looks at a goal, with feedback: ros2_control's action_monitor_rate of 20 Hz."""
 _REPORT_S: Final = 0.2
-_SETTLE_S: Final = 1.0
-"""How long the velocities may take to come within goal tolerances, unless the goal says it."""
 _TRIES: Final = 3
 _SCALING: Final = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
@@ -55,13 +53,12 @@ class TrajectoryInterface:
         self._of_topic: Goal | None = None
         self._executing = 0
         self._sample: Mapping[str, Any] | None = None
-        self._watched: dict[int, tuple[Mapping[str, float], str]] = {}
-        """By goal: tolerances of the velocity under way, and what exceeded them."""
+        self._limits: Mapping[str, float] = {}
+        """Tolerances of the active goal's velocities under way."""
+        self._excess = ""
         kind = "control_msgs/action/FollowJointTrajectory"
-        self._action, self._point = (
-            message_class(kind),
-            message_class("trajectory_msgs/msg/JointTrajectoryPoint"),
-        )
+        self._action = message_class(kind)
+        self._point = message_class("trajectory_msgs/msg/JointTrajectoryPoint")
         interfaces.action(kind, f"{name}/follow_joint_trajectory", self._execute)
         topic = "trajectory_msgs/msg/JointTrajectory"
         interfaces.subscription(topic, f"{name}/joint_trajectory", self._take_message, NEWEST)
@@ -72,18 +69,14 @@ class TrajectoryInterface:
         interfaces.subscription(
             "std_msgs/msg/Float64", "~/speed_scaling", lambda each: self._scale(each.data), NEWEST
         )
-        interfaces.timer(_REPORT_S, self._report_topic)
+        node.create_timer(_REPORT_S, self._report_topic)
 
     def observe(self, sample: Mapping[str, Any]) -> None:
         """Take a sample of telemetry: for feedback, and tolerances of velocities."""
         self._sample = sample
-        goal = self._active
-        limits, excess = self._watched.get(-1 if goal is None else goal.number, ({}, ""))
-        if goal is not None and limits and not excess:
+        if self._limits and not self._excess:
             differences = differences_of_speed(sample)
-            excess = excess_of_speed(limits, differences, "differs from its reference")
-            if excess:
-                self._watched[goal.number] = limits, excess
+            self._excess = excess_of_speed(self._limits, differences, "differs from its reference")
 
     @property
     def moving(self) -> bool:
@@ -130,15 +123,15 @@ class TrajectoryInterface:
                 asked = read()
                 goal = self._sent(asked)
                 self._active = goal
-                self._watched = {goal.number: (asked.path_speeds, "")}
-                if self._factor != 1.0:
-                    self._robot.speed(self._factor, limit=True)
+                self._limits, self._excess = asked.path_speeds, ""
             except InvalidGoal as invalid:
                 return invalid.outcome
             except RequestError as error:
                 return outcome_of_refusal(error)
             except UNREACHED as error:
                 return TrajectoryOutcome(TrajectoryCode.INVALID_GOAL, str(error))
+            if self._factor != 1.0:
+                self._scale(self._factor)
         return goal, asked
 
     def _sent(self, asked: TrajectoryGoal) -> Goal:
@@ -190,59 +183,41 @@ class TrajectoryInterface:
         goal, asked = accepted
         ending = False
         while True:
+            excess = self._excess if goal is self._active else ""
             try:
-                excess = self._watched.get(goal.number, ({}, ""))[1]
                 if (handle.is_cancel_requested or excess) and not ending:
                     ending = True
                     with suppress(RequestError):  # it has just ended by itself
                         goal.cancel()
                 goal.wait(_MONITOR_S)
-                return self._at_rest(asked)
             except TimeoutError:
                 self._publish_feedback(handle, asked.trajectory["coordinates"])
+                continue
             except GoalFailed as failed:
                 outcome = outcome_of_result(failed.result, cancel_requested=handle.is_cancel_requested)
-                if excess and outcome.text != PREEMPTED:
-                    code = TrajectoryCode.PATH_TOLERANCE_VIOLATED
-                    return TrajectoryOutcome(code, f"{code.name}: {excess}")
-                return outcome
+                return _violated(TrajectoryCode.PATH_TOLERANCE_VIOLATED, excess) if excess else outcome
             except (RequestError, *UNREACHED) as error:
                 return TrajectoryOutcome(TrajectoryCode.INVALID_GOAL, str(error))
-
-    def _at_rest(self, asked: TrajectoryGoal) -> TrajectoryOutcome:
-        """Return success, as soon as velocities are within the tolerances of the goal's end."""
-        deadline = time.monotonic() + asked.trajectory.get("goal_time_s", _SETTLE_S)
-        while True:
+            if excess:
+                return _violated(TrajectoryCode.PATH_TOLERANCE_VIOLATED, excess)
             velocities = self._robot.state["v"] if asked.goal_speeds else {}
             excess = excess_of_speed(asked.goal_speeds, velocities, "at the end differs from 0")
-            if not excess:
-                return TrajectoryOutcome(TrajectoryCode.SUCCESSFUL, "Goal successfully reached!")
-            if time.monotonic() >= deadline:
-                code = TrajectoryCode.GOAL_TOLERANCE_VIOLATED
-                return TrajectoryOutcome(code, f"{code.name}: {excess}")
-            time.sleep(_MONITOR_S)
+            if excess:
+                return _violated(TrajectoryCode.GOAL_TOLERANCE_VIOLATED, excess)
+            return TrajectoryOutcome(TrajectoryCode.SUCCESSFUL, "Goal successfully reached!")
 
     def _publish_feedback(self, handle: Any, names: list[str]) -> None:
         sample = self._sample
-        if sample is None or self._action is None:
+        if sample is None or self._action is None or self._point is None:
             return
-        wanted, rates = sample.get("reference", {}), sample.get("reference_velocity", {})
-        if not all(name in wanted and name in sample["coordinate"] for name in names):
-            return
-        speeds = {name: sample["v"].get(name) for name in names}
-        known = all(speed is not None for speed in speeds.values())
+        channels = [sample[each] for each in ("reference", "reference_velocity", "coordinate", "v")]
+        values = np.array([[each.get(name, math.nan) for name in names] for each in channels])
         feedback = self._action.Feedback(joint_names=names)
         feedback.header.stamp = self._node.get_clock().now().to_msg()
-        positions = [[each[name] for name in names] for each in (wanted, sample["coordinate"])]
-        velocities = (
-            [[rates[name] for name in names], [speeds[name] for name in names]] if known else [[], []]
-        )
-        for part, at in (("desired", 0), ("actual", 1)):
-            setattr(feedback, part, self._point(positions=positions[at], velocities=velocities[at]))  # type: ignore[misc]
-        feedback.error = self._point(  # type: ignore[misc]
-            positions=[a - b for a, b in zip(*positions, strict=True)],
-            velocities=[a - b for a, b in zip(*velocities, strict=True)],
-        )
+        parts = {"desired": values[:2], "actual": values[2:], "error": values[:2] - values[2:]}
+        for part, (positions, velocities) in parts.items():
+            point = self._point(positions=positions.tolist(), velocities=velocities.tolist())
+            setattr(feedback, part, point)
         with suppress(RuntimeError):  # the goal has ended meanwhile
             handle.publish_feedback(feedback)
 
@@ -263,3 +238,7 @@ class TrajectoryInterface:
                 self._node.get_logger().warning(f"speed scaling: {given['fraction']:.3f}, {given['limited']}")
         except (RequestError, *UNREACHED) as error:
             self._node.get_logger().error(f"speed scaling: {error}")
+
+
+def _violated(code: TrajectoryCode, excess: str) -> TrajectoryOutcome:
+    return TrajectoryOutcome(code, f"{code.name}: {excess}")
