@@ -201,6 +201,8 @@ class ResultCode(IntEnum):
     """The set-points of a stream stayed away; it ended as `on_stale` asked for."""
     FRAME_LEFT = -110
     """The moving frame of a goal left its range of speeds, or the window in which the goal may be in it."""
+    CONSTRAINT_OPEN = -111
+    """A constraint that the goal's events close on its path stayed open."""
 
 
 class RequestCode(IntEnum):

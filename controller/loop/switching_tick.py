@@ -25,6 +25,7 @@ from linkwork.controller.supervision.supervised_machine import Switching
 from linkwork.controller.supervision.supervisor import Supervisor
 from linkwork.machine import Machine
 from linkwork.machine.constraint_sets import constraint_sets
+from linkwork.protocol.codes import ResultCode
 
 NO_FIGURES = (0.0, 0.0, 0.0)
 PATIENCE = 50
@@ -116,6 +117,9 @@ class SwitchingTick:
                 inputs.switched, inputs.switch_figures = -late.bit_length(), NO_FIGURES
             if inputs.switched < 0:
                 switching.wanted = -1
+        goal = self.supervisor.executor.goal
+        if inputs.switched < 0 and goal is not None and len(goal.block.task.switches):
+            self.supervisor.come_to_rest(ResultCode.CONSTRAINT_OPEN, disable=False)
         if switching.wanted < 0:
             self._states_waited = 0
 

@@ -21,6 +21,7 @@ DEMOS = {
     "press": "A press with one degree of freedom touches a workpiece and presses it",
     "four_bar": "The coupler of a four-bar swings between two angles",
     "slot_arm": "The pin of an arm enters a slot, runs in it, and leaves it again",
+    "catch": "An arm latches its pin to a moving carriage, and travels on with it",
     "pick_and_place": "A SCARA with a gripper picks parts from a table and places them",
     "delta_belt": "A delta robot picks parts from a running belt and places them",
     "leader_follower": "A five-bar that a hand moves leads a SCARA in x and y",

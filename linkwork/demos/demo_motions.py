@@ -81,6 +81,34 @@ def _slot_arm(seconds: float, speed: float) -> list[DemoStep]:
     ]
 
 
+RAIL_M, BEHIND_M, ABOVE_M = (0.40, 0.62), 0.08, 0.04
+"""Where the carriage of `catch` travels from and to; where the pin is at first, seen from the latch."""
+
+
+def _catch(seconds: float, speed: float) -> list[DemoStep]:
+    """The pin has made up for its lag in half the time, comes down onto the carriage and is held there."""
+    way_s, points = seconds / speed, []
+    for k in range(n := 2 * ceil(way_s / 0.04) + 1):
+        travel, gain, descent = (_blend(k / (n - 1), 0.0, end, way_s) for end in (1.0, 0.5, 1.0))
+        rail, reach, height = (
+            [scale * each for each in rise]
+            for scale, rise in ((RAIL_M[1] - RAIL_M[0], travel), (BEHIND_M, gain), (-2.0 * ABOVE_M, descent))
+        )
+        reach = [along + lag for along, lag in zip(rail, reach, strict=True)]
+        rows = [[RAIL_M[0] - BEHIND_M + reach[0], 0.3 + ABOVE_M + height[0], RAIL_M[0] + rail[0]]]
+        rows += [[reach[i], height[i], rail[i]] for i in (1, 2)]
+        keys = ("positions", "velocities", "accelerations")
+        points.append({"time_from_start_s": way_s * k / (n - 1), **dict(zip(keys, rows, strict=True))})
+    caught = {"at": {"point": (n - 1) // 2}, "set": {"gripper": True}}
+    path = {"coordinates": ["reach", "height", "rail"], "points": points, "events": [caught]}
+    return [
+        move("to the start", begin(path)),
+        follow("catch", path, MeasuredPart(("reach", "height", "rail"), 0.0, way_s)),
+        request("release", "set", gripper=False, command="set gripper=off"),
+        home(),
+    ]
+
+
 def _slider_crank(seconds: float, speed: float) -> list[DemoStep]:
     """The slider moves as 1.6 cos ωu, by crank = acos(s/2), then as 2 cos (ωu + φ): each half of the time."""
     rate = 2.0 * pi * 0.4 * speed
@@ -221,6 +249,7 @@ MOTIONS = {
     "slot_arm": Demo(
         "slot_arm", "The pin of an arm enters a slot, runs in it, and leaves it", 6.0, _slot_arm
     ),
+    "catch": Demo("catch", "An arm latches to a moving carriage and travels on with it", 2.0, _catch),
     "scara_polish": Demo(
         "scara_polish", "A SCARA polishes a tilted table", 6.0, _scara_polish,
         (tracking_figures, partial(force_figures, contact=TABLE)),

@@ -88,6 +88,27 @@ def test_a_free_wrist_leaves_its_limit_while_x_and_y_are_followed() -> None:
     assert tracking_figures(recording)["tracking_error_max"] < 1e-7
 
 
+def test_an_arm_catches_a_moving_carriage_and_travels_on_with_it() -> None:
+    machine, demo = load("catch"), demo_named("catch")
+    recording = perform(demo, machine, 1.6)
+    tracking, table = recording.parts[0].tracking, recording.ticks.table
+    (caught,) = np.flatnonzero(table["switched"][tracking.rows, 0] > 0.0)
+    rows = np.arange(len(table))[tracking.rows]
+    before, at = rows[caught - 1], rows[caught]
+    reach, height, rail = 3, 4, 2
+    assert table["v"][before, rail] > 0.2
+    assert table["switch_impulse"][at, 0] > 0.01
+    assert 0.0 < table["switch_energy_loss"][at, 0] < 0.01
+    after = table["coordinate"][at : rows[-1]]
+    assert np.abs(after[:, height] - 0.3).max() < 1e-6
+    assert np.abs(after[:, reach] - after[:, rail]).max() < 1e-6
+    step = np.abs(np.diff(table["effort"][rows], axis=0)).max(axis=0)
+    rates = np.array([motor.max_effort_rate for motor in machine.motors])
+    assert np.all(step <= rates * machine.period_s * (1.0 + 1e-9))
+    assert tracking_figures(recording)["tracking_error_max"] < 3e-4
+    assert table["fault"].max() == 0
+
+
 WITHOUT_TRAJECTORY = ("pick_and_place",)
 """Demos that move from rest to rest alone."""
 

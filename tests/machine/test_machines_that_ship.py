@@ -27,6 +27,7 @@ SHAPES = {  # degrees of freedom, rows, rank
     "scara_polish": (4, 0, 0),
     "press": (1, 0, 0),
     "slot_arm": (2, 0, 0),
+    "catch": (3, 0, 0),
     "scara_gripper": (4, 0, 0),
 }
 

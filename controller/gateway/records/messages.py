@@ -305,6 +305,8 @@ class Messages:
                     f"the moving frame left its window or its range of speeds: {off:.4g} (m or rad, s) beyond"
                     f" {allowed:.4g}; the machine came to rest on the way it was going"
                 )
+            case ResultCode.CONSTRAINT_OPEN:
+                return "a constraint that its events close stayed open; the machine came to rest on its path"
             case ResultCode.CANCELLED:
                 return "stopped on its path, as requested"
             case ResultCode.INFEASIBLE:

@@ -19,6 +19,7 @@ from linkwork.controller.laws.contact_forces import contact_effort
 from linkwork.controller.limit_tolerance import exceeds
 from linkwork.controller.planning.checks.effort_check import Efforts, smallest
 from linkwork.controller.planning.checks.kinematic_check import LimitCheck
+from linkwork.controller.planning.walk.crossing import Crossing
 from linkwork.controller.planning.walk.walk import Walk
 from linkwork.machine import Machine
 from linkwork.machine.description import LoadLimit
@@ -48,7 +49,9 @@ def _of(machine: Machine, walked: Walk, efforts: Efforts) -> Bears:
     """Return the loads without a choice of the motors: the least efforts, which rest and motion share."""
     least = efforts.least
     resting = walked.rest + least.joint_friction() - least.rest - least.friction()
-    rest, motion = multipliers_along(machine, walked.q, (resting, walked.motion - least.motion))
+    rest, motion = multipliers_along(
+        machine, walked.q, (resting, walked.motion - least.motion), walked.crossings
+    )
     return lambda rows, slower: rest[:, rows] + motion[:, rows] / slower**2
 
 
@@ -56,7 +59,7 @@ def _of_redundant(machine: Machine, walked: Walk, efforts: Efforts) -> Bears:
     """With the efforts that the loop gives: the motors may strain the closures against each other."""
     nv = machine.mechanism.nv
     units = [np.tile(row, (len(walked.q), 1)) for row in np.eye(nv)]
-    through = np.stack(multipliers_along(machine, walked.q, units), axis=2)
+    through = np.stack(multipliers_along(machine, walked.q, units, walked.crossings), axis=2)
 
     def bears(rows: Sequence[int], slower: float) -> Floats:
         forces = walked.rest + efforts.least.joint_friction(slower) + walked.motion / slower**2
@@ -79,11 +82,19 @@ def _demand(limit: LoadLimit, bears: Callable[[float], Floats]) -> LimitCheck:
     return LimitCheck(kind, limit.constraint, unit, value, limit.most, sample, value / limit.most, stretch)
 
 
-def multipliers_along(machine: Machine, poses: Floats, forces: Sequence[Floats]) -> list[Floats]:
-    """For each of the forces (n × nv) the multipliers (n × rows) with A' λ = force, the shortest."""
+def multipliers_along(
+    machine: Machine, poses: Floats, forces: Sequence[Floats], crossings: Sequence[Crossing] = ()
+) -> list[Floats]:
+    """For each of the forces (n × nv) the multipliers (n × rows) with A' λ = force, the shortest.
+
+    crossings: changes of the constraints on the way.
+    """
     work = machine.workspace()
     found = [np.zeros((len(poses), len(machine.mechanism.row_names))) for _ in forces]
+    changes = {crossing.sample: crossing.machine for crossing in crossings}
     for n, q in enumerate(poses):
+        if n in changes:
+            work = changes[n].workspace()
         work.q[:], work.v[:] = q, 0.0
         kinematics(*work.arguments)
         constraint_rows(*work.arguments)

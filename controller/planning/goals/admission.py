@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any, NoReturn
 
 import numpy as np
@@ -133,27 +132,12 @@ def judge_walk(machine: Machine, path: Path, walked: Walk, temperatures: Sequenc
     found = (
         *demands(machine, walked, path.coordinates),
         *efforts.demands(),
-        *_bearings(machine, walked, efforts),
+        *bearing_demands(machine, walked, efforts),
         *_regions(machine, walked),
         *(() if heat is None else heat.demands()),
         *more,
     )
     return Walked(path, walked, singular, efforts, found, heat)
-
-
-def _bearings(machine: Machine, walked: Walk, efforts: Efforts) -> Iterable[LimitCheck]:
-    """Demands on the load limits, under the constraints that hold at each sample."""
-    if not walked.crossings or not machine.load_limits:
-        return bearing_demands(machine, walked, efforts)
-    places = [0, *(crossing.sample for crossing in walked.crossings), len(walked.s)]
-    return [
-        replace(demand, sample=demand.sample + first)
-        for first, last in pairwise(places)
-        if first < last
-        for one in [walked.under(machine, first)]
-        for part in [walked.part(first, last)]
-        for demand in bearing_demands(one, part, Efforts(one, part))
-    ]
 
 
 def with_forces(machine: Machine, walked: Walk, part: ForcePart) -> tuple[Walk, tuple[LimitCheck, ...]]:
@@ -204,8 +188,7 @@ def _admit(machine: Machine, path: Path, start: Start, may_stretch: bool, since:
 def report_of(found: Walked, stopping: Floats, stretched: float) -> dict[str, Any]:
     """Return the findings as plain data; stopping (3 × windows): see `stopping_tables`."""
     crossed = [crossing.as_map() for crossing in found.walk.crossings]
-    more: dict[str, Any] = {"switches": crossed} if crossed else {}
-    report = more | {
+    report: dict[str, Any] = ({"switches": crossed} if crossed else {}) | {
         "duration_s": found.path.duration_s,
         "samples": len(found.walk.s),
         "time_stretch": stretched,

@@ -94,15 +94,13 @@ class Walk:
     def since(self, s: float) -> Walk:
         """The samples from the last one before s on."""
         first = max(int(np.searchsorted(self.s, s, "right")) - 1, 0)
-        return self if first == 0 else self.part(first, len(self.s))
-
-    def part(self, first: int, last: int) -> Walk:
-        """The samples from `first` to before `last`, without the changes of constraints."""
-        changed: dict[str, Any] = {"reached": min(self.reached, last) - first, "crossings": ()}
+        if first == 0:
+            return self
+        changed: dict[str, Any] = {"reached": self.reached - first}
         for each in fields(self):
             value = getattr(self, each.name)
             if isinstance(value, np.ndarray):
-                changed[each.name] = value[first:last]
+                changed[each.name] = value[first:]
         return replace(self, **changed)
 
     def under(self, machine: Machine, sample: int) -> Machine:

@@ -15,6 +15,7 @@ from linkwork.controller.exchange.orders import Order, SetOutputs
 from linkwork.controller.motion.references.reference import GoalStatus
 from linkwork.controller.planning.messages.planner_start import Start
 from linkwork.controller.planning.process.planner import Plan, judge, plan
+from linkwork.controller.supervision.state_machine import State
 from linkwork.machine import Machine, load, shipped_path
 from linkwork.machine.constraint_sets import constraint_sets
 from linkwork.multibody.dynamics.motion_basis import evaluate_motion
@@ -120,8 +121,11 @@ def crossings(count: int, seed: int) -> dict[str, Any]:
     }
 
 
-def check_impulses(folder: Path, count: int, seed: int) -> None:
-    """Close the slot at every crossing, for three periods."""
+def check_impulses(folder: Path, count: int, seed: int, least: int) -> None:
+    """Close the slot at every crossing, for three periods; the plant refuses where the pin is 1 mm off.
+
+    least: of the slot's closings.
+    """
     arm = Clamped(clamped(folder, exact=True))
     closed = arm.sets[1 << SLOT]
     assert isinstance(closed, Machine)
@@ -148,16 +152,16 @@ def check_impulses(folder: Path, count: int, seed: int) -> None:
             assert sample["switch_energy_loss"][SLOT] == pytest.approx(lost, rel=1e-6)
             assert size > 1e-3
         last = sample
-    assert found == count
+    assert found >= least
 
 
 def test_a_slot_that_closes_in_motion_acts_as_its_impulse(tmp_path: Path) -> None:
-    check_impulses(tmp_path, 30, 1)
+    check_impulses(tmp_path, 30, 1, 30)
 
 
 @pytest.mark.slow
 def test_a_slot_that_closes_in_500_random_states_acts_as_its_impulse(tmp_path: Path) -> None:
-    check_impulses(tmp_path, 500, 2)
+    check_impulses(tmp_path, 510, 2, 500)
 
 
 def line(*heights: float, seconds: float = 0.5) -> dict[str, Any]:
@@ -230,24 +234,34 @@ def catching(**changed: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@pytest.fixture
-def above(tmp_path: Path) -> Clamped:
+def arm_above(folder: Path) -> Clamped:
     """The arm above its slot."""
-    arm = Clamped(clamped(tmp_path, exact=True))
+    arm = Clamped(clamped(folder, exact=True))
     arm.enable()
     arm.follow({"target": {"reach": 0.44, "height": 0.35}})
     arm.run(0.2)
     return arm
 
 
-def test_the_walk_goes_through_the_impulse_as_plant_and_loop_do(above: Clamped) -> None:
+@pytest.fixture(scope="module")
+def above(tmp_path_factory: pytest.TempPathFactory) -> Clamped:
+    """The arm above its slot, for plans that it does not follow."""
+    return arm_above(tmp_path_factory.mktemp("above"))
+
+
+def test_the_walk_goes_through_the_impulse_as_plant_and_loop_do(tmp_path: Path) -> None:
+    above = arm_above(tmp_path)
     made = above.planned(catching())
     closing, opening = made.report["switches"]
     assert (closing["closed"], closing["opened"], closing["time_s"]) == (["slot"], [], 0.5)
     assert (opening["closed"], opening["opened"], opening["time_s"]) == ([], ["slot"], 1.5)
     assert (opening["energy_loss_J"], opening["impulse"]) == (0.0, 0.0)
-    above.goals.order(made)
-    samples = above.until(lambda sample: sample["goal_status"] >= GoalStatus.SUCCEEDED)
+    samples = [above.goals.order(made), *above.run(0.1)]
+    for method, params in (("speed", {"fraction": 1.5}), ("move", {"target": {"reach": 0.5, "height": 0.4}})):
+        with pytest.raises(RequestError, match="switch constraints") as refused:
+            above.goals.plan(method, lead_s=0.05, **params)
+        assert refused.value.code == RequestCode.BUSY
+    samples += above.until(lambda sample: sample["goal_status"] >= GoalStatus.SUCCEEDED)
     assert samples[-1]["goal_status"] == GoalStatus.SUCCEEDED
     first, second = [k for k, sample in enumerate(samples) if sample["switched"][SLOT]]
     assert (float(samples[first]["path_s"]), float(samples[second]["path_s"])) == pytest.approx((0.5, 1.5))
@@ -288,17 +302,7 @@ def test_switches_that_a_goal_cannot_follow_are_refused_with_their_sample(
         assert says in found["violations"][0]["text"]
 
 
-def test_a_goal_that_switches_constraints_has_no_other_speed_and_no_successor(above: Clamped) -> None:
-    above.goals.order(above.planned(catching()))
-    above.run(0.1)
-    for method, params in (("speed", {"fraction": 1.5}), ("move", {"target": {"reach": 0.5, "height": 0.4}})):
-        with pytest.raises(RequestError) as refused:
-            above.goals.plan(method, lead_s=0.05, **params)
-        assert refused.value.code == RequestCode.BUSY
-    above.until(lambda sample: sample["goal_status"] >= GoalStatus.SUCCEEDED)
-
-
-def test_a_set_that_cannot_be_run_is_refused_at_admission(above: Clamped, tmp_path: Path) -> None:
+def test_a_set_that_cannot_be_run_is_refused_at_admission(tmp_path: Path) -> None:
     carriage = {"on: false, switchable: true, about: The pin is": "closed_when: clamp, on: false,"
                 " switchable: true, about: The pin is"}  # fmt: skip
     arm = Clamped(clamped(tmp_path, exact=True, **carriage))
@@ -306,3 +310,31 @@ def test_a_set_that_cannot_be_run_is_refused_at_admission(above: Clamped, tmp_pa
     arm.follow({"target": {"reach": 0.44, "height": 0.35}})
     with pytest.raises(RequestError, match="cannot run the machine with slot, carriage"):
         arm.planned(catching())
+
+
+def test_a_goal_stops_on_its_path_when_the_plant_does_not_close_what_it_closes(tmp_path: Path) -> None:
+    above = arm_above(tmp_path)
+    refusal = {"name": "slot", "on": False, "refused": "jammed", "residual": 0.0}
+    above.simulator.switch = lambda closed: [refusal]  # type: ignore[method-assign]
+    above.goals.order(above.planned(catching()))
+    samples = above.until(lambda sample: sample["goal_status"] >= GoalStatus.SUCCEEDED)
+    assert samples[-1]["goal_code"] == ResultCode.CONSTRAINT_OPEN
+    assert 0.5 < samples[-2]["path_s"] < 1.0
+    assert above.supervisor.state is State.ACTIVE
+
+
+def test_a_latch_that_the_plant_closes_by_its_own_input_is_followed(tmp_path: Path) -> None:
+    """The goal knows nothing of it: its path goes on below the slot, and the pin runs along the slot."""
+    path = tmp_path / "slot_arm.yaml"
+    clamped(tmp_path, exact=True)
+    own = 'signals: {clamp: {type: digital, direction: input, simulated: "pin.z < 0.3003"}}\n'
+    path.write_text(path.read_text().replace(CLAMPED, own))
+    arm = Clamped(load(path))
+    arm.enable()
+    arm.follow({"target": {"reach": 0.44, "height": 0.35}})
+    samples = arm.follow(line(0.35, 0.31, 0.28, 0.27))
+    closed = next(k for k, sample in enumerate(samples) if sample["closed"][SLOT])
+    assert 0.5 < samples[closed]["path_s"] < 1.0
+    assert samples[closed]["switch_impulse"][SLOT] > 0.01
+    assert max(abs(sample["coordinate"][3] - 0.3) for sample in samples[closed:]) < 1e-6
+    assert samples[-1]["coordinate"][2] == pytest.approx(0.62, abs=1e-3)
