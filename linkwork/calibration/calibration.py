@@ -11,6 +11,7 @@ import numpy as np
 
 from linkwork.arrays import Flags, Floats
 from linkwork.calibration.choice import chosen
+from linkwork.calibration.column_mixups import column_mixups
 from linkwork.calibration.geometry import GeometricParameter, Geometry
 from linkwork.calibration.information import (
     Information,
@@ -25,6 +26,7 @@ from linkwork.calibration.measurements import GeometryMeasurements
 from linkwork.calibration.null_directions import NullDirection, null_directions
 from linkwork.calibration.prior import Prior
 from linkwork.identification.measured_motion import RefusedData
+from linkwork.identification.unit_checks import UNIT_RATIO, refuse_positions
 from linkwork.machine import Machine
 from linkwork.multibody.coordinate_scales import reach_m
 
@@ -36,12 +38,12 @@ _CHECKED = 1e-3
 """Least share of a row that others predict, below which it cannot be an outlier."""
 _MODEL_ERROR = 3.0
 """Residuals over their standard deviations above which the model, or the deviations, are wrong."""
+_MAYBE_MIXED = ("pose", "limits", "no convergence")
+"""Reasons of a refusal that swapped or reversed columns have, too."""
+_MENDED = 0.3
+"""Share of the residuals that remains at most where a column was wrong."""
 _USEFUL = 0.01
 """Deviation as a share of a length above which it is of no use."""
-_TURNS = 4.0 * math.pi
-"""Largest angle of a joint without limits, rad; degrees are larger."""
-_UNITS = 30.0
-"""Ratio of measured and predicted sizes beyond which a unit is wrong."""
 
 
 @dataclass(frozen=True)
@@ -146,6 +148,44 @@ def calibrate(
     Raises RefusedData for data that cannot answer, UnknownParameter.
     """
     prior = Prior() if prior is None else prior
+    try:
+        found = _calibrated(machine, measured, parameters, prior, progress)
+    except RefusedData as refused:
+        if refused.reason in _MAYBE_MIXED:
+            _refuse_mixups(machine, measured, parameters, prior, math.inf)
+        raise
+    if found.model_error:
+        _refuse_mixups(machine, measured, parameters, prior, found.excess)
+    return found
+
+
+def _refuse_mixups(
+    machine: Machine, measured: GeometryMeasurements, parameters: Sequence[str], prior: Prior, excess: float
+) -> None:
+    """Raise RefusedData where the measurements fit once columns are swapped or reversed.
+
+    excess: residuals over their deviations as they are.
+    """
+    best, least = "", _MENDED * excess
+    for text, mended in column_mixups(measured):
+        try:
+            tried = _calibrated(machine, mended, parameters, prior)
+        except RefusedData:
+            continue
+        if not tried.model_error and tried.excess < least:
+            best, least = text, tried.excess
+    if best:
+        raise RefusedData(
+            "swapped or reversed",
+            f"in {measured.name} {best}, it seems: so the measurements fit, as they are they do not",
+        )
+
+
+def _calibrated(
+    machine: Machine, measured: GeometryMeasurements, parameters: Sequence[str], prior: Prior,
+    progress: Callable[[float], None] = lambda _: None,
+) -> Calibration:  # fmt: skip
+    """Find the numbers of a machine's geometry, with the columns as they are."""
     if not measured.poses:
         raise RefusedData("poses", "no row has readings of joints in columns q/NAME_rad")
     _refuse_readings(machine, measured)
@@ -306,9 +346,7 @@ def _verdict(parameter: GeometricParameter, sigma: float, before: float) -> str:
 
 def _refuse_readings(machine: Machine, measured: GeometryMeasurements) -> None:
     """Raise RefusedData for readings in a wrong unit, and for joints that stand still."""
-    mechanism = machine.mechanism
     for name in measured.read:
-        place = mechanism.joint_index(name)
         values = np.array([pose.readings[name] for pose in measured.poses if name in pose.readings])
         if len(values) > 1 and float(np.ptp(values)) == 0.0:
             raise RefusedData(
@@ -316,20 +354,7 @@ def _refuse_readings(machine: Machine, measured: GeometryMeasurements) -> None:
                 f"the reading of {name} is the same in all {len(values)} poses: its column or its encoder is "
                 "wrong, or it must move",
             )
-        lowest, highest = machine.joints[place].position
-        is_angle = mechanism.joint_is_angle[place]
-        unit, factor = ("degrees", math.pi / 180.0) if is_angle else ("millimetres", 1e-3)
-        slack = 0.1 * (highest - lowest) if math.isfinite(highest - lowest) else 0.0
-        lowest, highest = lowest - slack, highest + slack
-        if is_angle:
-            lowest, highest = max(lowest, -_TURNS), min(highest, _TURNS)
-        if ((values >= lowest) & (values <= highest)).all():
-            continue
-        text = f"readings of {name} reach {values[np.argmax(np.abs(values))]:.4g}, beyond its limits: "
-        if ((values * factor >= lowest) & (values * factor <= highest)).all():
-            column = f"q/{name}_{'deg' if is_angle else 'mm'}"
-            raise RefusedData("units", f"{text}they seem to be in {unit}; then name the column {column}")
-        raise RefusedData("limits", f"{text}check their unit, sign and zero")
+        refuse_positions(machine, name, values, "readings")
 
 
 def _refuse_units(poses: LinearPoses) -> None:
@@ -357,8 +382,8 @@ def _refuse_units(poses: LinearPoses) -> None:
 
 def _refuse_ratio(column: str, real: float, model: float, reach: float) -> None:
     text = f"the values of {column} spread over {real:.4g} m, those of the machine over {model:.4g} m: "
-    if real > _UNITS * max(model, 1e-3 * reach) and real > 2.0 * reach:
+    if real > UNIT_RATIO * max(model, 1e-3 * reach) and real > 2.0 * reach:
         rest = f"they seem to be in millimetres; then name the column {column.removesuffix('_m')}_mm"
         raise RefusedData("units", text + rest)
-    if model > _UNITS * real and real > 0.0 and column != "value_m":
+    if model > UNIT_RATIO * real and real > 0.0 and column != "value_m":
         raise RefusedData("units", f"{text}check the unit in the name of the column")

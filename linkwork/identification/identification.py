@@ -18,6 +18,7 @@ from linkwork.identification.missing_terms import CHANGING_LOAD, MissingTerm, ex
 from linkwork.identification.physical_bodies import PhysicalFit, physical_fit
 from linkwork.identification.regressor import DynamicParameter, Regressor
 from linkwork.identification.sensor_mixups import mixups, shortened
+from linkwork.identification.unit_checks import UNIT_RATIO, refuse_units
 from linkwork.machine import Machine
 from linkwork.multibody.coordinate_scales import reach_m
 
@@ -194,6 +195,7 @@ def prepared(
         raise RefusedData("sensors", str(error)) from None
     motors = [motor.joint for motor in machine.motors]
     uniform = on_a_grid(motion, joints, motors)
+    refuse_units(machine, motion)
     if all_move:
         _refuse_still(machine, motion, joints)
     _refuse_saturated(machine, motion)
@@ -288,6 +290,8 @@ def identify(
     doubt = _doubt(found.physical, found.fits)
     if doubt > 1.0:
         _refuse_mixups(machine, motions, columns, base, doubt)
+    if not found.model_error:
+        _refuse_scale(found)
     return found
 
 
@@ -314,7 +318,8 @@ def _identified(
         estimated.information / NOISE_MODEL,
         scales,
     )
-    missing = missing_terms(equations, estimated, kept) if tests else []
+    file = np.array([each.value for each in base.parameters])
+    missing = missing_terms(equations, estimated, kept, equations.matrix @ file) if tests else []
     fits = fits_of(equations, estimated.measured, estimated.residual)
     known = judged(base, estimated.values, estimated.deviations, scales)
     return Identification(
@@ -322,6 +327,22 @@ def _identified(
         tuple(missing), _model_error(missing, physical, fits), physical,
         equations.remarks,
     )  # fmt: skip
+
+
+def _refuse_scale(found: Identification) -> None:
+    """Raise RefusedData where the bodies' efforts are far larger or smaller than those of the file."""
+    matrix, parameters = found.equations.matrix, found.base.parameters
+    inertial = np.array([each.kind == "inertial" for each in parameters])
+    file = np.array([each.value for each in parameters])
+    own, expected = (
+        float(np.linalg.norm(matrix @ (inertial * each))) for each in (found.physical.values, file)
+    )
+    if expected > 0.0 and not 1.0 / UNIT_RATIO < own / expected < UNIT_RATIO:
+        raise RefusedData(
+            "units",
+            f"the bodies need {own / expected:.3g} times the efforts that the file's need: check the units "
+            "of positions, times and efforts in the names of the columns",
+        )
 
 
 def _doubt(physical: PhysicalFit, fits: Sequence[Fit]) -> float:

@@ -23,12 +23,19 @@ _LENIENCE = 1.25
 """Factor of the F statistic that the noise model's own uncertainty may explain."""
 _ABSORBED = 0.05
 """Share of a term beside the model's columns below which the data cannot show it."""
+_NEAR_S = 0.06
+"""Time on both sides of a reversal of the effort in which play acts."""
+_RISE, _LARGE = 4.0, 0.02
+"""Play: least power of the residual near reversals over that elsewhere, and least rms over the effort's."""
+_REVERSALS = 4
+"""Fewest reversals of an effort that show play."""
 _SHAPES = ("stribeck_slow", "stribeck_fast", "quadratic", "spring")
 _KINDS = {
     "Stribeck friction (more friction at low speed)": ("stribeck_slow", "stribeck_fast"),
     "friction that grows with the square of the speed": ("quadratic",),
     "a spring or another force that depends on the position": ("spring",),
 }
+PLAY = "play of a gear, coupling or joint"
 CHANGING_LOAD = "a load or friction that changed during the recording"
 
 
@@ -85,8 +92,10 @@ def extra_columns(
     return columns
 
 
-def missing_terms(equations: Equations, found: BaseEstimate, kept: Sequence[int]) -> list[MissingTerm]:
-    """Return the kinds of missing terms, the most significant first."""
+def missing_terms(
+    equations: Equations, found: BaseEstimate, kept: Sequence[int], by_file: Floats
+) -> list[MissingTerm]:
+    """Return the kinds of missing terms, the most significant first. by_file (rows): efforts by the file."""
     count = len(equations.joints)
     groups: dict[str, Floats] = {}
     for kind, shapes in _KINDS.items():
@@ -98,7 +107,32 @@ def missing_terms(equations: Equations, found: BaseEstimate, kept: Sequence[int]
     rest = found.side - basis @ (basis.T @ found.side)
     left = len(rest) - basis.shape[1]
     terms = [_term(kind, columns, basis, rest, left, len(groups)) for kind, columns in groups.items()]
+    terms.append(_play(equations, found, by_file))
     return sorted(terms, key=lambda each: -each.statistic)
+
+
+def _play(equations: Equations, found: BaseEstimate, by_file: Floats) -> MissingTerm:
+    """Return whether residuals are large just where efforts are reversed and play is crossed.
+
+    Large play spoils the fit itself, which then suits the crossings: the file's residuals show it too.
+    """
+    statistic = share = visible = 0.0
+    for row in range(len(equations.joints)):
+        own = equations.row == row
+        effort = found.measured[own]
+        size = float(np.sqrt(np.mean(effort**2)))
+        width = max(2, round(_NEAR_S / float(np.median(np.diff(equations.time_s[own])))))
+        reversals = (np.diff(np.sign(effort)) != 0) & (np.diff(equations.block[own]) == 0)
+        near = np.convolve(np.append(reversals, False), np.ones(2 * width + 1), mode="same") > 0.5
+        if reversals.sum() < _REVERSALS or near.mean() > 0.5:
+            continue
+        visible = 1.0
+        for rest in (found.residual[own], effort - by_file[own]):
+            here, away = (float(np.mean(rest[places] ** 2)) for places in (near, ~near))
+            rise = here / max(away, 1e-300) / _RISE
+            if np.sqrt(here) > _LARGE * size and rise > statistic:
+                statistic, share = rise, 1.0 - away * len(rest) / max(float(rest @ rest), 1e-300)
+    return MissingTerm(PLAY, statistic, share, visible)
 
 
 def _range(columns: Floats) -> Floats:

@@ -30,12 +30,20 @@ def mixups(motion: MeasuredMotion, joints: Sequence[str]) -> Iterator[tuple[str,
     positions, efforts = motion.positions, motion.efforts
     for name in joints:
         mended = {**positions, name: -positions[name]}
-        yield f"the position of {name} is reversed", replace(motion, positions=mended, start=None)
+        reversed_joint = replace(motion, positions=mended, start=None)
+        yield f"the position of {name} is reversed", reversed_joint
+        if name in efforts:
+            both = replace(reversed_joint, efforts={**efforts, name: -efforts[name]})
+            yield f"position and effort of {name} are reversed", both
     for name in efforts:
         yield f"the effort of {name} is reversed", replace(motion, efforts={**efforts, name: -efforts[name]})
+    for one, other in combinations(efforts, 2):
+        exchanged = {**efforts, one: efforts[other], other: efforts[one]}
+        yield f"the efforts of {one} and {other} are swapped", replace(motion, efforts=exchanged)
     for one, other in combinations(joints, 2):
         mended = {**positions, one: positions[other], other: positions[one]}
-        yield f"the positions of {one} and {other} are swapped", replace(motion, positions=mended, start=None)
-    for one, other in combinations(efforts, 2):
-        mended = {**efforts, one: efforts[other], other: efforts[one]}
-        yield f"the efforts of {one} and {other} are swapped", replace(motion, efforts=mended)
+        swapped = replace(motion, positions=mended, start=None)
+        yield f"the positions of {one} and {other} are swapped", swapped
+        if one in efforts and other in efforts:
+            exchanged = {**efforts, one: efforts[other], other: efforts[one]}
+            yield f"{one} and {other} are exchanged", replace(swapped, efforts=exchanged)

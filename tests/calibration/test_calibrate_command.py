@@ -104,13 +104,35 @@ def test_a_parameter_that_is_none(tmp_path: Path, lines: list[str]) -> None:
     assert "write left" in ran.stderr
 
 
-def test_swapped_readings_are_no_calibration(tmp_path: Path, lines: list[str]) -> None:
-    cells = [line.split(",") for line in lines]
-    swapped = [
-        f"{','.join(row[:5])},{math.radians(float(row[7]))},{row[6]},{math.degrees(float(row[5]))}"
-        for row in cells
-    ]
+def _swapped_readings(row: list[str]) -> list[str]:
+    return [*row[:5], repr(math.radians(float(row[7]))), row[6], repr(math.degrees(float(row[5])))]
+
+
+def _reversed_reading(row: list[str]) -> list[str]:
+    return [*row[:5], repr(-float(row[5])), *row[6:]]
+
+
+def _swapped_axes(row: list[str]) -> list[str]:
+    return [*row[:3], repr(1e3 * float(row[4])), repr(1e-3 * float(row[3])), *row[5:]]
+
+
+def _reversed_axis(row: list[str]) -> list[str]:
+    return [*row[:4], repr(-float(row[4])), *row[5:]]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "says"),
+    [
+        (_swapped_readings, "the readings of right and left are swapped"),
+        pytest.param(_reversed_reading, "the readings of right are reversed", marks=pytest.mark.slow),
+        pytest.param(_swapped_axes, "the columns of x and y are swapped", marks=pytest.mark.slow),
+        pytest.param(_reversed_axis, "the column of x is reversed", marks=pytest.mark.slow),
+    ],
+)
+def test_swapped_and_reversed_columns_are_named(tmp_path: Path, lines: list[str], spoil, says: str) -> None:
+    spoiled = [",".join(spoil(line.split(","))) for line in lines]
     target = tmp_path / "out.yaml"
-    ran = linkwork("calibrate", "five_bar", _file(tmp_path, swapped), "--out", str(target))
-    assert ran.returncode in (1, 3)
+    ran = linkwork("calibrate", "five_bar", _file(tmp_path, spoiled), "--out", str(target), columns=400)
+    assert ran.returncode == 3, ran.stderr
+    assert says in ran.stderr
     assert not target.exists()

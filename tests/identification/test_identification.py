@@ -22,6 +22,7 @@ from linkwork.machine import load
 from tests.command import linkwork
 from tests.identification.excited import changed_truth, recorded, write_csv
 
+CONFIGS = Path(__file__).parents[2] / "configs"
 HEADER = "time_s,q/left_rad,q/right_rad,effort/left_N_m,effort/right_N_m\n"
 SHORT = {"seconds": 6.0, "rate_hz": 250.0, "base_hz": 0.3, "size": 0.5}
 
@@ -122,6 +123,47 @@ def test_friction_of_another_shape_is_a_model_error(five_bar, truth, tmp_path: P
     assert not out.exists()
 
 
+def with_play(run: MeasuredMotion, width: float) -> MeasuredMotion:
+    """The encoders sit on the motors, which cross the play of their gears where efforts are reversed."""
+    crossing = np.hanning(17)[1:-1] / np.hanning(17).sum()
+    positions = {
+        name: values + 0.5 * width * np.convolve(np.sign(run.efforts[name]), crossing, mode="same")
+        for name, values in run.positions.items()
+    }
+    return replace(run, positions=positions)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [5e-4, 2e-3])
+def test_play_is_a_model_error(five_bar, run, width: float):
+    assert "play" in identify(five_bar, [with_play(run, width)]).model_error
+
+
+@pytest.mark.slow
+def test_a_spring_that_the_file_lacks_is_a_model_error(five_bar, truth):
+    def spring(q, v):
+        force = np.zeros(truth.nv)
+        force[:2] = q[:2] - five_bar.initial_q[:2]
+        return force
+
+    found = identify(five_bar, [recorded(five_bar, truth, seed=1, added=spring, **SHORT)])
+    assert "spring" in found.model_error
+
+
+@pytest.mark.slow
+def test_the_recording_of_another_geometry_is_no_identification(five_bar, truth, tmp_path: Path):
+    text = (CONFIGS / "five_bar.yaml").read_text("utf-8")
+    assert text.count("at_m: [0.2, 0, 0]") == 2
+    (tmp_path / "longer.yaml").write_text(text.replace("at_m: [0.2, 0, 0]", "at_m: [0.23, 0, 0]"), "utf-8")
+    longer = load(tmp_path / "longer.yaml")
+    run = recorded(longer, longer.mechanism, seed=1, **SHORT)
+    try:
+        found = identify(five_bar, [run])
+    except RefusedData:
+        return
+    assert found.model_error
+
+
 def test_columns_may_be_permuted_and_in_other_units(five_bar, run, tmp_path: Path):
     units = {
         "q/left": ("deg", 180.0 / np.pi), "q/right": ("mrad", 1e3), "effort/right": ("mN_m", 1e3),
@@ -186,12 +228,42 @@ def loaded(run):
     return replace(run, efforts={name: values * (1.0 + 0.4 * late) for name, values in run.efforts.items()})
 
 
+def in_degrees(run):
+    return replace(run, positions={name: np.degrees(values) for name, values in run.positions.items()})
+
+
+def in_milliseconds(run):
+    return replace(run, time_s=1e3 * run.time_s)
+
+
+def hurried(run):
+    return replace(run, time_s=1e-3 * run.time_s)
+
+
+def in_thousandths(run):
+    return replace(run, efforts={name: 1e3 * values for name, values in run.efforts.items()})
+
+
+def in_thousands(run):
+    return replace(run, efforts={name: 1e-3 * values for name, values in run.efforts.items()})
+
+
+def reversed_axis(run):
+    return reversed_effort(reversed_sensor(run))
+
+
 SLOW = pytest.mark.slow
 
 
 @pytest.mark.parametrize(
     ("spoil", "reason", "says"),
     [
+        (in_degrees, "units", "in degrees; then name the column q/left_deg"),
+        (in_milliseconds, "units", "name the column time_ms"),
+        (hurried, "units", "of the times"),
+        (in_thousandths, "units", "mN_m"),
+        pytest.param(in_thousands, "units", "times the efforts that the file's need", marks=SLOW),
+        pytest.param(reversed_axis, "swapped or reversed", "and effort of right are reversed", marks=SLOW),
         (constant, "constant sensor", "left is constant"),
         (still, "never moved", "left moves by"),
         (saturated, "saturated", "at its limit"),
