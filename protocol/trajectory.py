@@ -209,6 +209,11 @@ Combination = Annotated[
 """Coefficients by coordinate; `unit: rad` or `unit: m` where they convert between angles and lengths."""
 
 
+MOST_KEPT = 8
+Bounds = Pair | Annotated[str, Field(max_length=NAME_LENGTH)]
+"""Lower and upper bound (rad or m), or one of them: "> 0.02", "< 0.3"."""
+
+
 class Preference(ValidatedRequest):
     """Choice among the motions that a goal leaves free."""
 
@@ -249,6 +254,8 @@ class TaskParams(TimingParams):
     """Of `least` and `damp`: the mass matrix; the motors' efforts; or a symmetric matrix by joint."""
     prefer: Preference | None = None
     """Of `damp`: what free motions tend to."""
+    keep: Annotated[dict[Name, Bounds], Field(max_length=MOST_KEPT)] = Field(default_factory=dict)
+    """Coordinates that stay between bounds; free motions give way to them first, then lower levels."""
 
 
 class Trajectory(TaskParams):

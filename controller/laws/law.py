@@ -50,12 +50,13 @@ class LawReport:
     `leverage`: the smallest singular value of the motors' map (`motor_conditioning`), 1 where every
     joint has its motor. `share`: how much of the wanted acceleration the motors can give, 1 when all of it;
     0 when they cannot even hold the present load. `programs`: quadratic programs
-    that were solved to bound the efforts.
+    that were solved to bound the efforts. `binding`: whether bounds of a goal bind, see `keep_between`.
     """
 
     leverage: float = 1.0
     share: float = 1.0
     programs: int = 0
+    binding: int = 0
 
 
 class Law(Protocol):

@@ -7,9 +7,9 @@ the goal coordinates obeys ë + 2 ζ ω ė + ω² e = 0:
 
 With Λ (nv × degrees of freedom) spanning the admitted velocities and A x = b it is u = x + Λ a with
 J Λ a = t − J x. `task_motion` finds a for any number of rows J, also fewer or more than degrees of freedom,
-and `free_motion` says what happens in directions that they leave free. `motor_allocation` maps u to the
-motors, Λ' f = Λ' (h + M u − friction); joints without a motor get exactly zero force. Without constraints Λ
-is diagonal, x is zero, and f = h + M u − friction.
+and `free_motion` says what happens in directions that they leave free; `kept_rows` bounds the result.
+`motor_allocation` maps u to the motors, Λ' f = Λ' (h + M u − friction); joints without a motor get exactly
+zero force. Without constraints Λ is diagonal, x is zero, and f = h + M u − friction.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 
 from linkwork.arrays import Flags, Floats, Integers
 from linkwork.controller.actuation.motor_allocation import SHARE, drive
-from linkwork.controller.exchange.goal_task_part import HOLD, TaskPart
+from linkwork.controller.exchange.goal_task_part import DAMP, HOLD, TaskPart
 from linkwork.controller.laws.feedback import PositionFeedback, wanted_acceleration
 from linkwork.controller.laws.free_motion import free_reference
 from linkwork.controller.laws.law import Reference
@@ -28,6 +28,14 @@ from linkwork.controller.laws.law_motors import Motors
 from linkwork.machine import Machine
 from linkwork.multibody import Workspace
 from linkwork.multibody.coordinate_scales import scales
+from linkwork.multibody.dynamics.kept_rows import (
+    ACCELERATION,
+    KeptRows,
+    bound_motion,
+    farthest_passed,
+    keep_between,
+    kept_for,
+)
 from linkwork.multibody.dynamics.task_motion import TaskRows, follow_levels, settle, task_for
 from linkwork.multibody.kernels.compiling import block, kernel, part
 from linkwork.multibody.kernels.layout import RANK
@@ -52,23 +60,23 @@ class GoalRows(Struct):
 @part
 def take_rows(rows: GoalRows, free: int) -> None:
     """The task's rows := J Λ, scaled, with `free` columns."""
-    w, t = rows.w, rows.task
-    for i in range(t.k):
-        products(w.J[rows.index[i]], w.basis[:free], t.rows[i])
+    w, t, first = rows.w, rows.task, rows.task.kept
+    for i in range(len(rows.index)):
+        products(w.J[rows.index[i]], w.basis[:free], t.rows[first + i])
         for j in range(free):
-            t.rows[i, j] *= rows.scale[rows.index[i]]
+            t.rows[first + i, j] *= rows.scale[rows.index[i]]
 
 
 @part
 def want(rows: GoalRows, acceleration: Floats) -> None:
     """The task's wanted values := acceleration (k) − J x, scaled."""
-    w, t = rows.w, rows.task
-    for i in range(t.k):
+    w, t, first = rows.w, rows.task, rows.task.kept
+    for i in range(len(rows.index)):
         row = rows.index[i]
-        t.wanted[i] = acceleration[i]
+        t.wanted[first + i] = acceleration[i]
         for c in range(rows.m.nv):
-            t.wanted[i] -= w.J[row, c] * w.vdot[c]
-        t.wanted[i] *= rows.scale[row]
+            t.wanted[first + i] -= w.J[row, c] * w.vdot[c]
+        t.wanted[first + i] *= rows.scale[row]
 
 
 @part
@@ -91,13 +99,14 @@ def smallest_of(t: TaskRows) -> float:
 
 
 class MotionDrive(Struct):
-    """The rows of the goal, the arrays of `drive`, and scratch.
+    """The rows of the goal, those that are kept between bounds, the arrays of `drive`, and scratch.
 
     full (nv × nv): the goal's metric; posture (2 × nv): see `free_reference`; room: two vectors (nv), one
-    (k), and that of `free_reference`.
+    (k), and that of `free_reference`. binding: a result of `keep_between`, 0 where it was not called.
     """
 
     rows: GoalRows
+    kept: KeptRows
     motor: Annotated[Integers, "motors"]
     most: Annotated[Floats, "motors"]
     weight: Annotated[Floats, "motors"]
@@ -107,6 +116,7 @@ class MotionDrive(Struct):
     full: Annotated[Floats, "nv, nv"]
     posture: Annotated[Floats, "2, nv"]
     room: Floats
+    binding: Annotated[Integers, "1"]
 
 
 @kernel
@@ -132,10 +142,10 @@ def inverse_dynamics(
     """
     rows, room = given.rows, given.room
     m, w, t = rows.m, rows.w, rows.task
-    nv, k = m.nv, t.k
+    nv, k = m.nv, len(rows.index)
     free = nv - int(w.ranking[RANK])
     u, coast = block(room, 0, 1, nv)[0], block(room, nv, 1, nv)[0]
-    task, scratch = block(room, 2 * nv, 1, k)[0], block(room, 2 * nv + k, 1, 2 * nv * nv + nv)[0]
+    task = block(room, 2 * nv, 1, k)[0]
     take_rows(rows, free)
     wanted_acceleration(
         w.theta, w.J, w.Jdv, w.v, wraps, rows.index,
@@ -146,25 +156,49 @@ def inverse_dynamics(
     if left > 0:
         if rest == HOLD:
             return 0.0
-        free_reference(
-            m, w, t, free, rest, metric, damping, given.motor, given.weight, given.full, given.posture,
-            scratch,
-        )  # fmt: skip
+        _reference(given, free, rest, metric, damping)
         settle(t, free, left)
+    smallest = smallest_of(t)
+    if given.kept.c > 0:
+        bound_motion(m, w, given.kept, free, ACCELERATION, w.vdot)
+        _keep(given, free, left, metric, damping)
     along(rows, free, u)
     drive(m, w, given.motor, given.most, given.weight, given.preload, u, u, given.scratch, force, given.told)
     if given.told[SHARE] != 1.0:  # a motor's limit: what is beyond it is taken off u, not off coasting
         for i in range(k):
             task[i] = -w.Jdv[rows.index[i]]
         want(rows, task)
-        if follow_levels(t, free) > 0:
+        left = follow_levels(t, free)
+        if left > 0:
             settle(t, free, left)
+        if given.kept.c > 0:
+            _keep(given, free, left, metric, damping)
         along(rows, free, coast)
         drive(
             m, w, given.motor, given.most, given.weight, given.preload,
             u, coast, given.scratch, force, given.told,
         )  # fmt: skip
-    return smallest_of(t)
+    return smallest
+
+
+@part
+def _reference(given: MotionDrive, free: int, rest: int, metric: int, damping: float) -> None:
+    """Metric and reference of the motions that the task leaves free."""
+    rows, nv = given.rows, given.rows.m.nv
+    scratch = block(given.room, 2 * nv + len(rows.index), 1, 2 * nv * nv + nv)[0]
+    free_reference(
+        rows.m, rows.w, rows.task, free, rest, metric, damping, given.motor, given.weight, given.full,
+        given.posture, scratch,
+    )  # fmt: skip
+
+
+@part
+def _keep(given: MotionDrive, free: int, left: int, metric: int, damping: float) -> None:
+    """Bring the task's motion between the bounds; `left` directions of it were free."""
+    t, kept = given.rows.task, given.kept
+    if left == 0 and farthest_passed(t, kept, free) >= 0:
+        _reference(given, free, DAMP, metric, damping)
+    given.binding[0] = keep_between(t, kept, free)
 
 
 class ProjectedInverseDynamics(PositionFeedback):
@@ -193,6 +227,7 @@ class ProjectedInverseDynamics(PositionFeedback):
         )  # fmt: skip
         if least > 0.0:
             motors.report_allocation(force)
+            motors.report.binding = int(given.binding[0])
         return least
 
     def _fit(self, ahead: Workspace, reference: Reference) -> MotionDrive:
@@ -200,10 +235,12 @@ class ProjectedInverseDynamics(PositionFeedback):
         motors, part, index, nv = self._motors, reference.task, reference.index, len(ahead.v)
         levels = part.levels if len(part.levels) == len(index) else np.zeros(len(index), np.int64)
         scale = scales(self._mechanism, range(len(self._mechanism.coordinate_names)))[0]
-        rows = GoalRows(m=ahead.model, w=ahead, task=task_for(nv, levels.tolist()), index=index, scale=scale)
+        task = task_for(nv, levels.tolist(), part.keep.shape[1])
+        rows = GoalRows(m=ahead.model, w=ahead, task=task, index=index, scale=scale)
         self._for = ahead, reference.index, part
         return MotionDrive(
-            rows=rows, motor=motors.index, most=motors.most, weight=motors.weight, preload=motors.preload,
+            rows=rows, kept=kept_for(nv, part.keep, scale), binding=np.zeros(1, np.int64),
+            motor=motors.index, most=motors.most, weight=motors.weight, preload=motors.preload,
             scratch=motors.scratch, told=motors.told, full=part.full if part.full.size else self._none,
             posture=part.posture if part.posture.size else np.zeros((2, nv)),
             room=np.zeros(3 * nv + len(index) + 2 * nv * nv),

@@ -35,6 +35,7 @@ from linkwork.machine.motor_heat import ThermalModel, correct, warm
 from linkwork.machine.payloads import Loads, with_own_model
 from linkwork.multibody import Workspace
 from linkwork.multibody.assembly.switching import fixed_coordinates
+from linkwork.multibody.dynamics.kept_rows import DISPLACES
 from linkwork.protocol.laws import LawKind
 from linkwork.protocol.trajectory import MOST_COMBINATIONS
 
@@ -53,7 +54,7 @@ LAST, FORESEEN, HERE, NONE = range(4)
 """Prior of an estimate: the last one, to be predicted from; the state that the last tick has foreseen; one
 that is predicted already; none, near a state of other constraints or of another assembly mode."""
 _NO_LAW = LawKind.NONE
-EFFORT, LEVERAGE = int(Limited.EFFORT), int(Limited.LEVERAGE)
+EFFORT, LEVERAGE, KEEP = int(Limited.EFFORT), int(Limited.LEVERAGE), int(Limited.KEEP)
 
 
 def no_slots(_: int) -> Floats:
@@ -176,7 +177,7 @@ class ActiveLaw:
         reference.task, reference.rest = motion.task, motion.rest
         motion.evaluate(AHEAD * self._period_s, reference.theta, reference.velocity, reference.acceleration)
         report.leverage = report.share = 1.0
-        report.programs = 0
+        report.programs = report.binding = 0
         if kind is not self._kind:
             self._kind, self._law = kind, self._laws[kind]
             self.lag = self._law.lag(self._period_s)
@@ -395,8 +396,12 @@ class Tick:
             bits |= EFFORT
         if report.leverage < WEAK_LEVERAGE:
             bits |= LEVERAGE
-        if bits or efforts.clipped or executor.slowed:
-            executor.limit(bits, slow=bits != 0 or efforts.clipped)
+        slow = bits != 0 or efforts.clipped
+        if report.binding:
+            bits |= KEEP
+            slow = slow or report.binding == DISPLACES
+        if bits or slow or executor.slowed:
+            executor.limit(bits, slow=slow)
 
     def _overloaded(self, bearings: BearingLoads) -> int:
         """Handle an overloaded constraint: latch a fault, or limit the motion."""

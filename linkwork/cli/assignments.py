@@ -52,6 +52,24 @@ def read_rows(texts: Sequence[str], described: DescribeResult) -> dict[str, dict
     return rows
 
 
+def read_bounds(
+    texts: Sequence[str], described: DescribeResult, rows: Rows = MappingProxyType({})
+) -> dict[str, list[float] | str]:
+    """{"elbow": [-1.0, 1.0], "z": "> 0.02"} from ["elbow=-1:1", "z_m=0.02:"]. Raises Misuse."""
+    found: dict[str, list[float] | str] = {}
+    for text in texts:
+        key, _, written = text.partition("=")
+        low, colon, high = (part.strip() for part in written.partition(":"))
+        if not (colon and (low or high)):
+            raise Misuse(f"--keep {text!r}: write NAME=LOW:HIGH, NAME=LOW: or NAME=:HIGH, such as z_m=0.02:")
+        ends = [read_assignments([f"{key}={end}"], described, rows) for end in (low, high) if end]
+        name, values = next(iter(ends[0])), [value for end in ends for value in end.values()]
+        if name in found:
+            raise Misuse(f"--keep {text!r}: {name} is given twice")
+        found[name] = values if len(values) == 2 else f"{'>' if low else '<'} {values[0]!r}"
+    return found
+
+
 def read_target(
     texts: Sequence[str], described: DescribeResult, rows: Rows = MappingProxyType({})
 ) -> dict[str, float]:

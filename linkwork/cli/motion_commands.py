@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.table import Table
 
-from linkwork.cli.assignments import read_assignments, read_guard, read_rows, read_target
+from linkwork.cli.assignments import read_assignments, read_bounds, read_guard, read_rows, read_target
 from linkwork.cli.connected import ConnectionOptions
 from linkwork.cli.jog_keys import jog_with_keys
 from linkwork.cli.options.operate import JogOptions, MoveOptions, SendOptions
@@ -39,6 +39,7 @@ def move(options: MoveOptions) -> int:
         guard = read_guard(options.until_force, described)
         rows = read_rows(options.row, described)
         targets = read_target(options.target, described, rows)
+        posture = read_assignments(options.prefer, described)
         goal = robot.move(
             targets,
             speed=options.speed,
@@ -49,6 +50,8 @@ def move(options: MoveOptions) -> int:
             metric=options.metric,
             rows=rows or None,
             timing=options.timing,
+            prefer={"posture": posture} if posture else None,
+            keep=read_bounds(options.keep, described, rows) or None,
             replace=options.replace,
             at_tick=options.at_tick,
         )

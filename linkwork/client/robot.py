@@ -126,6 +126,7 @@ class Robot(ControllerClient):
         prefer: Mapping[str, Mapping[str, float]] | None = None,
         timing: str = "given",
         margin: float = 1.0,
+        keep: Mapping[str, Sequence[float] | str] | None = None,
         replace: bool = False,
         **coordinates: float,
     ) -> Goal:
@@ -139,14 +140,15 @@ class Robot(ControllerClient):
         coordinates leave free: `hold`, `least` (the motors do not drive them) or `damp`; metric of `least`:
         `mass`, `motors`, or a symmetric matrix by joint. rows: further coordinates of this goal, linear
         combinations of the machine's: `{"diagonal": {"x": 1, "y": -2}}`. prefer: what damped
-        free motions tend to, `{"posture": {"wrist": 0.0}}`. timing: `fastest` moves as fast as every limit
+        free motions tend to, `{"posture": {"wrist": 0.0}}`. keep: bounds between which coordinates stay,
+        `{"elbow": [-1.2, 1.2], "z": "> 0.02"}`. timing: `fastest` moves as fast as every limit
         of the machine admits, with `margin`, the share of each that is used. replace: take over from the goal
         under way, without stopping. Raises RequestError when refused, GoalFailed when it was waited for and
         failed.
         """
         targets = {**(target or {}), **coordinates}
         asked = {"target": targets, "speed": float(speed), "at_tick": at_tick, "replace": replace or None}
-        asked |= _shares(conflict, rest, metric, rows, prefer, timing, margin)
+        asked |= _shares(conflict, rest, metric, rows, prefer, keep, timing, margin)
         goal = self._goal("move", PLAN_S, **asked, until_force=dict(until_force) if until_force else None)
         if wait:
             goal.wait()
@@ -198,11 +200,12 @@ class Robot(ControllerClient):
         prefer: Mapping[str, Mapping[str, float]] | None = None,
         timing: str = "given",
         margin: float = 1.0,
+        keep: Mapping[str, Sequence[float] | str] | None = None,
         poses: int = 0,
     ) -> Checked:
         """Return whether a trajectory would be accepted: `feasible`, and if not, all violations.
 
-        target, speed, conflict, rest, metric, rows, prefer, timing, margin: of a move, in place of a
+        target, speed, conflict, rest, metric, rows, prefer, keep, timing, margin: of a move, in place of a
         trajectory. poses: most poses along the path in the answer, up to 500, to draw it. Raises
         RequestError for one that cannot be judged, as `send` would.
         """
@@ -211,7 +214,7 @@ class Robot(ControllerClient):
             asked["trajectory"] = _plain(trajectory)
         if target is not None:
             asked |= {"target": {name: float(at) for name, at in target.items()}, "speed": float(speed)}
-            asked |= _shares(conflict, rest, metric, rows, prefer, timing, margin)
+            asked |= _shares(conflict, rest, metric, rows, prefer, keep, timing, margin)
         return cast(Checked, self.request("check", timeout_s=PLAN_S, **asked))
 
     def path(self) -> PathResult:
@@ -379,18 +382,15 @@ for _name, _request in REQUESTS.items():
 
 
 def _shares(
-    conflict: Any, rest: str, metric: Any, rows: Any, prefer: Any, timing: str, margin: float
+    conflict: Any, rest: str, metric: Any, rows: Any, prefer: Any, keep: Any, timing: str, margin: float
 ) -> dict[str, Any]:
     """Return those of the parameters that are not the default."""
     params = {
-        "conflict": conflict, "rest": rest, "metric": metric, "rows": rows, "prefer": prefer,
+        "conflict": conflict, "rest": rest, "metric": metric, "rows": rows, "prefer": prefer, "keep": keep,
         "timing": timing, "margin": float(margin),
     }  # fmt: skip
-    default = {
-        "conflict": "refuse", "rest": "hold", "metric": "mass", "rows": None, "prefer": None,
-        "timing": "given", "margin": 1.0,
-    }  # fmt: skip
-    return {name: value for name, value in params.items() if value != default[name]}
+    default = {"conflict": "refuse", "rest": "hold", "metric": "mass", "timing": "given", "margin": 1.0}
+    return {name: value for name, value in params.items() if value != default.get(name)}
 
 
 def _plain(trajectory: Trajectory | Mapping[str, Any]) -> dict[str, Any]:

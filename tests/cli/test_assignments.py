@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from linkwork.cli.assignments import read_assignments, read_guard, read_rows
+from linkwork.cli.assignments import read_assignments, read_bounds, read_guard, read_rows
 from linkwork.protocol.results import DescribeResult
 from linkwork.terminal.failures import Misuse
 
@@ -91,3 +91,15 @@ def test_rows_are_coordinates_too() -> None:
 def test_rows_that_are_none(text: str) -> None:
     with pytest.raises(Misuse):
         read_rows([text], DESCRIBED)
+
+
+def test_bounds_are_pairs_or_one_sided():
+    found = read_bounds(["arm/shoulder_deg=-90:90", "lift_m = 0.02:"], DESCRIBED)
+    assert found["shoulder"] == pytest.approx([-pi / 2, pi / 2])
+    assert found["lift"] == "> 0.02"
+    assert read_bounds(["lift=:0.3"], DESCRIBED) == {"lift": "< 0.3"}
+    for text in ("lift=1", "lift=:", "lift_mm=1:2", "lft=1:2", "lift=a:2"):
+        with pytest.raises(Misuse):
+            read_bounds([text], DESCRIBED)
+    with pytest.raises(Misuse, match="twice"):
+        read_bounds(["lift=0:1", "lift=0:2"], DESCRIBED)

@@ -25,6 +25,7 @@ class Limited(IntFlag):
     CONSTRAINT_FORCE: a bearing is above its limit. STREAM: a stream is held back from its set-points.
     JOG_POSE: a jog is held back from a pose in which the motors cannot control or hold the machine.
     HEAT: the largest effort of a motor is lowered, because it is hot.
+    KEEP: a goal's coordinate is at a bound of its `keep`.
     """
 
     NOTHING = 0
@@ -38,6 +39,7 @@ class Limited(IntFlag):
     STREAM = 128
     JOG_POSE = 256
     HEAT = 512
+    KEEP = 1024
 
 
 class EffortLimits(Struct):

@@ -47,13 +47,19 @@ def region_demands(machine: Machine, walk: Walk) -> Iterator[LimitCheck]:
         for axis in range(3):
             values = out[:, 6 * m + axis]
             name = f"{region.name}.{_AXES[axis]}"
-            yield from _within(name, values, region.low[axis], region.high[axis])
+            yield from within("workspace", name, "m", values, region.low[axis], region.high[axis])
         if math.isfinite(region.speed):
             speeds = np.linalg.norm(out[:, 6 * m + 3 : 6 * m + 6], axis=1)
             yield _speed(region.name, speeds, region.speed)
 
 
-def _within(name: str, values: Floats, low: float, high: float) -> Iterator[LimitCheck]:
+def within(
+    quantity: str, name: str, unit: str, values: Floats, low: float, high: float
+) -> Iterator[LimitCheck]:
+    """Demands of values (samples) on the bounds that are finite; quantity, name, unit: of them in reports.
+
+    Values that begin outside may come back, but go no farther out.
+    """
     for limit, sign in ((low, -1.0), (high, 1.0)):
         if math.isfinite(limit):
             edge = sign * max(sign * limit, sign * float(values[0]))
@@ -62,7 +68,7 @@ def _within(name: str, values: Floats, low: float, high: float) -> Iterator[Limi
             value, violated = float(values[sample]), bool(outside.any())
             used = share_of_range(value, low, high, sign)
             stretch = math.inf if violated else 1.0
-            yield LimitCheck("workspace", name, "m", value, limit, sample, used, stretch, beyond(outside))
+            yield LimitCheck(quantity, name, unit, value, limit, sample, used, stretch, beyond(outside))
 
 
 def _speed(name: str, speeds: Floats, limit: float) -> LimitCheck:

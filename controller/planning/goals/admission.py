@@ -31,6 +31,7 @@ from linkwork.controller.planning.checks.singularity import (
 from linkwork.controller.planning.checks.workspace_check import region_demands
 from linkwork.controller.planning.goals.force_goals import approach_limit
 from linkwork.controller.planning.goals.goal_tasks import check_agreement
+from linkwork.controller.planning.goals.kept_bounds import kept_demands
 from linkwork.controller.planning.goals.path_switches import check_crossings
 from linkwork.controller.planning.messages.planner_start import Start
 from linkwork.controller.planning.paths.path import Path
@@ -135,6 +136,7 @@ def judge_walk(machine: Machine, path: Path, walked: Walk, temperatures: Sequenc
         *bearing_demands(machine, walked, efforts),
         *_regions(machine, walked),
         *(() if heat is None else heat.demands()),
+        *kept_demands(machine, path, walked),
         *more,
     )
     return Walked(path, walked, singular, efforts, found, heat)

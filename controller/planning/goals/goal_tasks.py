@@ -22,6 +22,7 @@ from linkwork.controller.exchange.goal_task_part import (
 from linkwork.controller.planning.checks.singularity import dependent, rank_of
 from linkwork.controller.planning.goals.combined_rows import coefficients_of
 from linkwork.controller.planning.goals.goal_set import complete, index_of
+from linkwork.controller.planning.goals.kept_bounds import binding_at, bounds_of
 from linkwork.controller.planning.messages.planner_start import Start
 from linkwork.controller.planning.paths.moves import limits_of
 from linkwork.controller.planning.paths.path import Path
@@ -83,9 +84,12 @@ def rows_of(
         raise RequestError(ResultCode.INVALID_GOAL, f"{text}: give `rest: damp`", (*part_of, "prefer"))
     levels = _levels(given.conflict, machine, named, (*part_of, "conflict"))
     rank, combinations = rank_of(mechanism, named, start.q), coefficients_of(machine)
-    own = not crosses and not len(combinations)
-    if rank == len(named) and (given.rest == "hold" or rank == machine.dof) and own:
+    shared = given.rest != "hold" and rank < machine.dof
+    if rank == len(named) and not (shared or crosses or len(combinations) or given.keep):
         return GoalTask(complete(machine, named, start, where))
+    if crosses and given.keep:
+        text = "a goal whose events switch constraints has no `keep`: send its parts one after another"
+        raise RequestError(ResultCode.INVALID_GOAL, text, (*part_of, "keep"))
     if machine.controller.law != LawKind.PIDC.label:
         text = f"such a goal takes the law pidc, this machine's is {machine.controller.law}"
         raise RequestError(RequestCode.UNSUPPORTED, text, (*part_of, "rest"))
@@ -107,9 +111,15 @@ def rows_of(
     else:
         metric, full = FULL, _full_metric(machine, given.metric, (*part_of, "metric"))
     task = TaskPart(RESTS[given.rest], metric, levels=np.array(numbers, np.int64), full=full)
-    task = replace(task, combinations=combinations)
+    keep = bounds_of(given.keep, machine, start, (*part_of, "keep"))
+    task = replace(task, combinations=combinations, keep=keep)
     if given.prefer is not None:
         posture = _posture(machine, given.prefer.posture, task.damping_per_s, (*part_of, "prefer", "posture"))
+        names = list(mechanism.joint_names)
+        for index, low, high in keep[:3].T:  # free motions come to a bound as they come to a posture
+            if (name := mechanism.coordinate_names[int(index)]) in names:
+                joint = names.index(name)
+                posture[0, joint] = min(max(posture[0, joint], low), high)
         task = replace(task, posture=posture)
     return GoalTask((*chosen, *held), task, len(held), given.conflict != "refuse")
 
@@ -148,15 +158,18 @@ def check_agreement(machine: Machine, path: Path, walked: Walk) -> None:
     here = walked.under(machine, int(sample)).mechanism
     tied = dependent(here, path.coordinates[:count], walked.q[sample])
     said = [machine.mechanism.coordinate_names[i] for i in tied] or names
+    kept = binding_at(machine, path, walked, int(sample))
     value, unit = float(walked.missed[sample, place]), machine.coordinates[path.coordinates[place]].unit
     who = f"{', '.join(said)} contradict each other" if len(said) > 1 else f"the constraints hold {said[0]}"
+    if kept:
+        who = f"{', '.join(said)} cannot be followed while `keep` holds {', '.join(kept)}"
     text = (
         f"{who} at {walked.s[sample]:.3f} s (sample {sample}):"
         f" {names[place]} is missed by {value:.4g} {unit}, {allowed[place]:g} {unit} is allowed. Leave one of"
         " them out, or say by `conflict` which of them yield"
     )
     data = {"quantity": "contradiction", "coordinate": names[place], "value": value, "unit": unit}
-    more = {"limit": float(allowed[place]), "contradict": said, "min_time_stretch": None}
+    more = {"limit": float(allowed[place]), "contradict": said, "keep": kept, "min_time_stretch": None}
     place_of = {"sample": int(sample), "time_s": float(walked.s[sample]), "piece": int(walked.piece[sample])}
     raise RequestError(ResultCode.INFEASIBLE, text, (), {**data, **more, **place_of})
 

@@ -34,6 +34,7 @@ from linkwork.multibody import Workspace
 from linkwork.multibody.closure.rank import admitted, factor
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.coordinate_scales import scales
+from linkwork.multibody.dynamics.kept_rows import kept_for
 from linkwork.multibody.dynamics.task_motion import task_for
 from linkwork.multibody.dynamics.tree_dynamics import dynamics
 from linkwork.multibody.kernels.layout import LOST, RANK, SMALLEST
@@ -214,12 +215,16 @@ def _walk(machine: Machine, path: Path, piece: Integers, offset: Floats, q: Floa
     workspace, task = machine.workspace(), path.task
     levels = task.levels.tolist() if len(task.levels) else [0] * k
     workspace.q[:], workspace.clock[0] = q, time_s
-    rows, columns = scales(mechanism, path.coordinates)
+    whole, columns = scales(mechanism, range(len(mechanism.coordinate_names)))
+    rows = np.ascontiguousarray(whole[list(path.coordinates)])
     chosen = np.array(path.coordinates, np.int64)
     motor = np.array([motor.index for motor in machine.motors], np.int64)
-    none = np.zeros((2, nv))
+    none, longest = np.zeros((2, nv)), float(np.diff(path.knots[piece] + offset).max(initial=STEP_S))
+    keep, omega = task.keep.copy(), min(machine.controller.bandwidth_rad_s, 0.25 / longest)
+    keep[3] = np.minimum(keep[3], 0.25 / longest)
     given = WalkedTask(
-        task=task_for(nv, levels), dof=dof, chosen=chosen, rows=rows, columns=columns,
+        task=task_for(nv, levels, task.keep.shape[1]), kept=kept_for(nv, keep, whole), dof=dof,
+        displaced=np.zeros(1, np.int64), chosen=chosen, rows=rows, columns=columns,
         wraps=np.array(mechanism.coordinate_wraps)[chosen], motor=motor, weight=machine.effort_weights,
         full=task.full if task.full.size else np.zeros((nv, nv)),
         posture=task.posture if task.posture.size else none, none=none,
@@ -229,7 +234,7 @@ def _walk(machine: Machine, path: Path, piece: Integers, offset: Floats, q: Floa
     maps = np.zeros((count, len(motor) * nv))
     poses = np.zeros((count, mechanism.nq))
     reached: int = walk_samples(
-        *workspace.arguments, words, piece, offset, given, task.rest, task.metric, task.damping_per_s,
+        *workspace.arguments, words, piece, offset, given, task.rest, task.metric, task.damping_per_s, omega,
         poses, joints, goal, maps,
     )  # fmt: skip
     q1, q2, inertia, rest, motion = map(np.ascontiguousarray, np.split(joints, 5, axis=1))

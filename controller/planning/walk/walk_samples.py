@@ -21,6 +21,15 @@ from linkwork.controller.exchange.goal_task_part import DAMP, HOLD, MASS
 from linkwork.controller.laws.free_motion import free_reference
 from linkwork.multibody.closure.rank import admitted, factor, particular, scaled_right_side
 from linkwork.multibody.constraints.rows import constraint_rows
+from linkwork.multibody.dynamics.kept_rows import (
+    ACCELERATION,
+    DISPLACES,
+    POSITION,
+    VELOCITY,
+    KeptRows,
+    bound_motion,
+    keep_between,
+)
 from linkwork.multibody.dynamics.motion_basis import evaluate_shortest
 from linkwork.multibody.dynamics.projection import position_residual
 from linkwork.multibody.dynamics.task_motion import TaskRows, follow_levels, settle
@@ -47,6 +56,8 @@ ROW_LOST = 1e-9
 """Length, in common units, below which a row of the goal depends on the others."""
 CLOSE = 1e-9
 """Scaled residual below which one more Newton step reaches round-off."""
+BACK = 1e-6
+"""Scaled error from which on rows that yielded to bounds are followed exactly again."""
 OPEN_AT_A_BRANCH = 1e-6
 """Scaled residual that may stay where branches meet: the lost row cannot be corrected there."""
 
@@ -55,10 +66,13 @@ class WalkedTask(Struct):
     """A goal of k rows for `walk_samples`, on a machine with `dof` degrees of freedom.
 
     `rows` and `columns` scale rows and velocities to common units; `full`: the goal's own metric; `posture`:
-    see `free_reference`, and `none` is without one.
+    see `free_reference`, and `none` is without one; `kept`: rows between bounds, to which the first level
+    yields where it is `displaced`.
     """
 
     task: TaskRows
+    kept: KeptRows
+    displaced: Annotated[Integers, "1"]
     dof: int
     chosen: Annotated[Integers, "k"]
     wraps: Annotated[Flags, "k"]
@@ -88,6 +102,7 @@ def walk_samples(
     rest: int,
     metric: int,
     damping: float,
+    omega: float,
     poses: Matrix,
     joints: Matrix,
     goals: Matrix,
@@ -99,9 +114,10 @@ def walk_samples(
     poses: q (nq); joints: q', q'', inertia, rest, motion (nv each); goals: θ to θ''' (k each), hold,
     closures, leverage, what θ misses (k); maps: see `Walk.motors`. words: the goal block; piece, offset (n):
     the samples; rest, metric, damping: what the goal's rows leave free, see `free_reference`. w holds the
-    pose to begin from.
+    pose to begin from. omega (rad/s): bandwidth with which lower levels come back to the path, which yield
+    to bounds.
     """
-    nv, k = m.nv, given.task.k
+    nv, k = m.nv, len(given.chosen)
     _, order, _, knots, values = places(words)
     stride = order * k
     ahead = np.empty(nv)
@@ -132,7 +148,7 @@ def walk_samples(
         for j in range(nv):
             ahead[j] = joints[last, j] + ds * joints[last, nv + j]
         motors = block(maps[n], 0, len(given.motor), nv)
-        state = _sample(m, w, given, rest, metric, damping, ahead, goal, at, motors)
+        state = _sample(m, w, given, rest, metric, damping, omega, ahead, goal, at, motors)
         if state == SINGULAR or (state == UNDETERMINED and n == 0):
             return n
         for j in range(nv):
@@ -164,6 +180,7 @@ def _sample(
     rest: int,
     metric: int,
     damping: float,
+    omega: float,
     ahead: Floats,
     goal: Floats,
     at: Floats,
@@ -173,7 +190,7 @@ def _sample(
 
     ahead (nv): the velocity that the sample before leads to.
     """
-    t, nv, k = given.task, m.nv, given.task.k
+    t, nv, k, above = given.task, m.nv, len(given.chosen), given.task.kept
     evaluate_shortest(m, w)
     for i in range(k):
         off = goal[i] - w.theta[given.chosen[i]]
@@ -189,21 +206,24 @@ def _sample(
         driven = at[:nv]
         _driven_velocity(m, w, driven)
         for i in range(k):
-            t.wanted[i] = goal[k + i]
+            t.wanted[above + i] = goal[k + i]
             for c in range(nv):
-                t.wanted[i] -= w.J[given.chosen[i], c] * driven[c]
-            t.wanted[i] *= given.rows[i]
+                t.wanted[above + i] -= w.J[given.chosen[i], c] * driven[c]
+            t.wanted[above + i] *= given.rows[i]
         free = follow_levels(t, f)
-        if rest == HOLD and free > 0:
+        if rest == HOLD and free > 0 and t.use[1] == t.n:
             return SINGULAR
-        if free > 0:
+        if free > 0 or given.kept.c > 0:
             copy(driven, w.vdot)
             copy(ahead, w.v)
             free_reference(
                 m, w, t, f, DAMP, MASS, -1.0,
                 given.motor, given.weight, given.full, given.none, given.room,
             )  # fmt: skip
+        if free > 0:
             settle(t, f, free)
+        bound_motion(m, w, given.kept, f, VELOCITY, driven)
+        keep_between(t, given.kept, f)
         for j in range(nv):
             w.v[j] = driven[j]
             for i in range(f):
@@ -214,21 +234,34 @@ def _sample(
     if not determined or nv - int(w.ranking[RANK]) != f:
         return UNDETERMINED
     _scaled_rows(w, given, f)
+    t.use[1] = t.n
     for i in range(k):
         row = given.chosen[i]
-        t.wanted[i] = goal[2 * k + i] - w.Jdv[row]
+        t.wanted[above + i] = goal[2 * k + i] - w.Jdv[row]
+        if given.kept.c > 0:
+            t.wanted[above + i] += omega * (omega * goal[4 * k + 3 + i] + 2.0 * goal[k + i])
         for c in range(nv):
-            t.wanted[i] -= w.J[row, c] * w.vdot[c]
-        t.wanted[i] *= given.rows[i]
+            t.wanted[above + i] -= w.J[row, c] * w.vdot[c]
+            if given.kept.c > 0:
+                t.wanted[above + i] -= 2.0 * omega * w.J[row, c] * w.v[c]
+        t.wanted[above + i] *= given.rows[i]
     free = follow_levels(t, f)
     if rest == HOLD and free > 0:
         return SINGULAR
-    if free > 0:
+    if free > 0 or given.kept.c > 0:
         free_reference(
-            m, w, t, f, rest, metric, damping,
+            m, w, t, f, DAMP if rest == HOLD else rest, metric, damping,
             given.motor, given.weight, given.full, given.posture, given.room,
         )  # fmt: skip
+    if free > 0:
         settle(t, f, free)
+    bound_motion(m, w, given.kept, f, ACCELERATION, w.vdot)
+    off = 0.0
+    for i in range(k):
+        if above + i < int(t.ends[min(t.n, 2) - 1]):
+            off = max(off, abs(given.rows[i] * goal[4 * k + 3 + i]))
+    displaces: bool = keep_between(t, given.kept, f) == DISPLACES
+    given.displaced[0] = int(displaces or (bool(given.displaced[0]) and off > BACK))
     for j in range(nv):
         at[nv + j] = w.vdot[j]
         for i in range(f):
@@ -256,11 +289,14 @@ def _driven_velocity(m: Model, w: Workspace, driven: Floats) -> None:
 @part
 def _scaled_rows(w: Workspace, given: WalkedTask, f: int) -> None:
     """Write the goal's rows on f admitted motions, scaled, to the task."""
-    t = given.task
-    for i in range(t.k):
-        products(w.J[given.chosen[i]], w.basis[:f], t.rows[i])
+    t, above = given.task, given.task.kept
+    t.use[1] = t.n
+    if above > 0:  # what yields to bounds for a while comes back by feedback
+        t.use[1] = 1 if given.displaced[0] else min(t.n, 2)
+    for i in range(len(given.chosen)):
+        products(w.J[given.chosen[i]], w.basis[:f], t.rows[above + i])
         for j in range(f):
-            t.rows[i, j] *= given.rows[i]
+            t.rows[above + i, j] *= given.rows[i]
 
 
 @part
@@ -270,7 +306,7 @@ def _size_of_inverse(m: Model, w: Workspace, given: WalkedTask) -> float:
     It is one over the Frobenius norm of a right inverse; rows that depend on each other count as one.
     """
     t, nv = given.task, m.nv
-    f, k = given.dof, t.k
+    f, k = given.dof, len(given.chosen)
     least = min(k, f)
     rows, vectors = block(given.room, 0, k, f), k * f
     exchanges, left = block(given.room, vectors, 1, least)[0], block(given.room, vectors + k, 1, least)[0]
@@ -278,7 +314,7 @@ def _size_of_inverse(m: Model, w: Workspace, given: WalkedTask) -> float:
     z = block(given.room, vectors + 4 * k, 1, f)[0]
     for i in range(k):
         for j in range(f):
-            rows[i, j] = t.rows[i, j]
+            rows[i, j] = t.rows[t.kept + i, j]
     rank = pivoted_qr(rows, exchanges, left, ROW_LOST)
     complete(rows, right, rank)
     total = 0.0
@@ -315,16 +351,19 @@ def reach(m: Model, w: Workspace, given: WalkedTask, goal: Floats) -> int:
         admitted(m, w)
         f = nv - int(w.ranking[RANK])
         _scaled_rows(w, given, f)
-        for i in range(t.k):
+        for i in range(len(given.chosen)):
             row = given.chosen[i]
             error = goal[i] - w.theta[row]
             if given.wraps[i]:
                 error = wrapped(error)
-            size = max(size, abs(given.rows[i] * error))
+            if t.kept + i < int(t.ends[int(t.use[1]) - 1]):
+                size = max(size, abs(given.rows[i] * error))
             for c in range(nv):
                 error -= w.J[row, c] * w.shift[c]
-            t.wanted[i] = given.rows[i] * error
-        _shortest(t, f)
+            t.wanted[t.kept + i] = given.rows[i] * error
+        bound_motion(m, w, given.kept, f, POSITION, w.shift)
+        size = max(size, _beyond(w, given.kept))
+        _shortest(t, given.kept, f)
         for j in range(f):
             for c in range(nv):
                 w.shift[c] += w.basis[j, c] * t.motion[j]
@@ -333,27 +372,43 @@ def reach(m: Model, w: Workspace, given: WalkedTask, goal: Floats) -> int:
             longest = max(longest, abs(w.shift[j] / given.columns[j]))
         shorten = 1.0 if longest <= LONGEST_STEP else LONGEST_STEP / longest
         move(m, w.q, w.shift, shorten)
-        if shorten == 1.0 and (size < CLOSE or (longest < CLOSE and _dependent(t))):
+        if shorten == 1.0 and (size < CLOSE or (longest < CLOSE and _dependent(t, given.kept))):
             return 1
     return 0
 
 
 @part
-def _dependent(t: TaskRows) -> bool:
-    """Whether rows depend on each other, so that they may contradict each other."""
-    independent = 0
-    for level in range(t.n):
-        independent += t.rank[level]
-    return independent < t.k
+def _beyond(w: Workspace, kept: KeptRows) -> float:
+    """Return how far coordinates are beyond their bounds, scaled."""
+    most = 0.0
+    for i in range(kept.c):
+        value = w.theta[kept.index[i]]
+        most = max(most, kept.scale[i] * max(kept.low[i] - value, value - kept.high[i]))
+    return most
 
 
 @part
-def _shortest(t: TaskRows, f: int) -> None:
-    """The task's shortest motion (f) that follows its rows."""
+def _dependent(t: TaskRows, kept: KeptRows) -> bool:
+    """Whether rows depend on each other, so that they may contradict each other."""
+    levels = int(t.use[1])
+    independent, count = 0, int(t.ends[levels - 1]) - t.kept
+    for level in range(levels):
+        independent += t.rank[level]
+    for i in range(kept.c):
+        if kept.side[i] != 0:
+            count += 1
+    return independent < count
+
+
+@part
+def _shortest(t: TaskRows, kept: KeptRows, f: int) -> None:
+    """The task's shortest motion (f) that follows its rows, between the bounds."""
     free = follow_levels(t, f)
-    if free > 0:
+    if free > 0 or kept.c > 0:
         fill(t.pull, 0.0)
         for i in range(f):
             fill(t.metric[i], 0.0)
             t.metric[i, i] = 1.0
+    if free > 0:
         settle(t, f, free)
+    keep_between(t, kept, f)

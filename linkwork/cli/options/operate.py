@@ -88,6 +88,12 @@ class MoveOptions(ConnectionOptions):
     timing: Literal["given", "fastest"] = option(
         "fastest: as fast as every limit of the machine admits.", default="given"
     )
+    prefer: tuple[str, ...] = several(
+        "With --rest damp: position that free motions bring a joint to; repeatable.", "JOINT=VALUE"
+    )
+    keep: tuple[str, ...] = several(
+        "Bounds between which a coordinate stays, z_m=0.02: for one; repeatable.", "NAME=LOW:HIGH"
+    )
     no_wait: bool = flag("Do not wait for the goal to end.")
     replace: bool = flag("Replace the active goal, without stopping.")
     at_tick: int | None = option("Device tick at which it takes effect. Default: at once.", least=0)

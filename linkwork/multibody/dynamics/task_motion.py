@@ -42,12 +42,15 @@ LOST = 1e-9
 class TaskRows(Struct):
     """Rows of a task on the admitted motions, and the motion that follows them.
 
-    k rows, n levels, at most f degrees of freedom. `given_up` is r - J a, row by row.
+    k rows, n levels, at most f degrees of freedom. `given_up` is r - J a, row by row. The first level has
+    room for `kept` rows, see kept_rows.py; without such rows there is no level for them.
     """
 
     k: int
     f: int
     n: int
+    kept: int
+    use: Annotated[Integers, "2", "index of the first row, and number of levels, that are in use"]
     rows: Annotated[Floats, "k, f", "J, rows scaled"]
     wanted: Annotated[Floats, "k", "r, likewise"]
     ends: Annotated[Integers, "n", "of each level, the index behind its last row"]
@@ -72,12 +75,12 @@ def follow_levels(t: TaskRows, f: int) -> int:
         t.motion[j] = 0.0
         fill(t.basis[j], 0.0)
         t.basis[j, j] = 1.0
-    free, first = f, 0
-    for level in range(t.n):
+    free, first = f, int(t.use[0])
+    for level in range(int(t.use[1])):
         last = int(t.ends[level])
         free -= _follow_level(t, level, f, first, last - first, free)
         first = last
-    for i in range(t.k):
+    for i in range(int(t.use[0]), t.k):
         t.given_up[i] = t.wanted[i]
         for j in range(f):
             t.given_up[i] -= t.rows[i, j] * t.motion[j]
@@ -178,13 +181,18 @@ def settle(t: TaskRows, f: int, free: int) -> None:
             t.motion[c] += z[i] * t.basis[i, c]
 
 
-def task_for(f: int, levels: Sequence[int]) -> TaskRows:
-    """Return a task on at most f degrees of freedom; levels (k): the level of each row, not decreasing."""
+def task_for(f: int, levels: Sequence[int], kept: int = 0) -> TaskRows:
+    """Return a task on at most f degrees of freedom; levels (k): the level of each row, not decreasing.
+
+    kept: rows of a level above them, none of which is in use.
+    """
+    levels = [-1] * kept + list(levels)
     k = len(levels)
     ends = [i + 1 for i in range(k) if i + 1 == k or levels[i + 1] != levels[i]]
     n = len(ends)
     return TaskRows(
-        k=k, f=f, n=n, rows=np.zeros((k, f)), wanted=np.zeros(k), ends=np.array(ends, np.int64),
+        k=k, f=f, n=n, kept=kept, use=np.array([kept, n]),
+        rows=np.zeros((k, f)), wanted=np.zeros(k), ends=np.array(ends, np.int64),
         metric=np.zeros((f, f)), pull=np.zeros(f), motion=np.zeros(f), rank=np.zeros(n, np.int64),
         smallest=np.zeros(n), given_up=np.zeros(k), basis=np.zeros((f, f)), before=np.zeros((f, f)),
         room=np.zeros(k * f + 2 * k * k + 3 * k + 2 * f + f * f),
