@@ -121,18 +121,11 @@ COMMANDS: Final = {
 }
 """Class of the options and function of every command, as "module:name" in linkwork."""
 _CAMPAIGNS: Final = ("campaigns", "campaign", "pyarrow", "jinja2")
+_MESSAGES: Final = ("sensor_msgs", "std_srvs", "trajectory_msgs", "diagnostic_msgs")
 _NEEDS: Final = {
     "console": ("pages of the console", "console", "nicegui"),
     "foxglove": ("live data for Foxglove", "foxglove", "foxglove"),
-    "ros": (
-        "ROS nodes outside of a sourced ROS 2 workspace",
-        "ros",
-        "rclpy",
-        "sensor_msgs",
-        "std_srvs",
-        "trajectory_msgs",
-        "diagnostic_msgs",
-    ),
+    "ros": ("ROS nodes outside of a sourced ROS 2 workspace", "ros", "rclpy", *_MESSAGES),
     "campaign": _CAMPAIGNS,
     "tune": _CAMPAIGNS,
     "drive": ("simulated drives", "can", "can"),

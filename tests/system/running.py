@@ -34,8 +34,10 @@ def patient_machine(folder: Path) -> Path:
 def patient_five_bar(folder: Path) -> Path:
     """The five-bar with limits as wide as those of `patient_machine`."""
     path = folder / "five_bar.yaml"
-    wide = f"{_WIDE}\nplant: {{command_timeout_periods: {COMMAND_TIMEOUT_PERIODS}}}\n"
-    path.write_text(shipped_path("five_bar").read_text() + wide)
+    text, section = shipped_path("five_bar").read_text(), "\ncontroller:\n"
+    assert section in text
+    plant = f"\nplant: {{command_timeout_periods: {COMMAND_TIMEOUT_PERIODS}}}\n"
+    path.write_text(text.replace(section, section + _WIDE) + plant)
     return path
 
 
