@@ -33,13 +33,16 @@ def in_fastest_time(
     INVALID_GOAL for a goal that cannot be timed, INFEASIBLE as admission.
     """
     part = "a force" if path.forces is not None else "a moving frame" if path.frame is not None else None
+    if part is None and len(path.task.switches):
+        part = "events that switch constraints"
     if part is None and path.task is not ONE_LEVEL:
         part = "motions that its coordinates leave free"
     if part is None and start.moving:
         part = "a beginning in motion"
     if part is not None:
         text = f"`timing: fastest` times the path alone, and this goal has {part}: leave `timing` out"
-        raise RequestError(ResultCode.INVALID_GOAL, text, (*where, "timing"))
+        field = ("timing",) if where == ("target",) else (*where, "timing")
+        raise RequestError(ResultCode.INVALID_GOAL, text, field)
     try:
         return _timed(machine, path, start, margin)
     except RequestError as error:

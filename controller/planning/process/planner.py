@@ -315,13 +315,14 @@ def _move(params: MoveParams, machine: Machine, start: Start) -> Admitted:
     A move that begins in motion cannot be stretched as a whole: its limits are lowered until it is admitted.
     """
     present, target, rows = _ends_of_move(params, machine, start)
+    if params.timing == "fastest":
+        others = {"until_force": params.until_force, "speed": params.speed < 1.0}
+        _refuse_with_fastest(others, ())
+        path = rows.shared(path_to(machine, present, target))
+        return _fastest(machine, path, start, params.margin, ("target",))
     if present.moving:
         return _move_on(machine, present, target, 1.0 / params.speed, start)
     path = rows.shared(path_to(machine, present, target))
-    if params.timing == "fastest":
-        guarded = {"until_force": params.until_force, "speed": params.speed < 1.0}
-        _refuse_with_fastest(guarded, ())
-        return _fastest(machine, path, start, params.margin, ("target",))
     guard = guard_of(machine, params.until_force, path.coordinates, start, ("until_force",))
     admitted = admit(machine, replace(path, forces=guard), start, may_stretch=True, where=("target",))
     if params.speed == 1.0:
@@ -373,7 +374,11 @@ def _fastest(
     machine: Machine, path: Path, start: Start, margin: float, where: tuple[str, ...] = ("trajectory",)
 ) -> Admitted:
     timing = in_fastest_time(machine, path, start, margin, where)
-    admitted = admit(machine, timing.path, start, where=where)
+    try:
+        admitted = admit(machine, timing.path, start, where=where)
+    except RequestError as error:  # its pieces are not those between way-points
+        data = {key: value for key, value in error.data.items() if key != "piece"}
+        raise RequestError(error.code, error.message, where, data) from None
     report = admitted.report | {"timing": report_of_timing(machine, timing, path, full=False)}
     return replace(admitted, report=report)
 

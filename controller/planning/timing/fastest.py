@@ -33,6 +33,8 @@ _SMALL = 1e-3
 """Excess of a limit that a slower motion of the whole path corrects as well."""
 _ROUNDING = 2e-7
 _BESIDE = 0.01
+_STEEP = 0.02
+"""Excess of a rate, where dry friction begins to act, that a share of the limit does not correct in time."""
 _MOST_SAVINGS = 8
 MORE = 1.1
 """Factor of a limit of which the report says what it would save."""
@@ -139,7 +141,7 @@ def fastest(machine: Machine, stations: Stations, time_s: float, margin: float) 
             np.maximum.at(lowered, interval, over)
             for station in (interval, interval + 1):
                 np.maximum.at(slowed, station, np.where(rate > 0.0, rate, 0.0))
-        bound, share = bound / (1.0 + lowered), share / (1.0 + slowed)
+        bound, share = bound / (1.0 + lowered), share / (1.0 + slowed) ** np.where(slowed > _STEEP, 2.5, 1.0)
     slower = max((1.0 + max(over.max(), 0.0)) ** 0.5, (1.0 + max(rate.max(), 0.0)) ** (1.0 / 3.0))
     return FastestTiming(found.stretched(slower + _ROUNDING), stations, x, order, limiting, used)
 
@@ -174,10 +176,14 @@ def _judged(
     about = np.ones(n * count)
     rows = stations.rows(about)
     shares = (rows.b + rows.c).reshape(n, count, -1)
+    for load in stations.loads:  # exact, where the rows have directions
+        whole = np.linalg.norm(load.motion + load.rest, axis=1).reshape(n, count) / load.most
+        place = rows.limits.index(load.limit)
+        shares[:, :, place] = np.maximum(shares[:, :, place], whole)
     over = shares.max(axis=(1, 2)) - 1.0
     most = shares.max(axis=1)
     most[:, -1] = np.sqrt(most[:, -1])
-    fastest_at = rows.fastest.reshape(n, count)[np.arange(n), shares[:, :, -1].argmax(axis=1)]
+    fastest_at = stations.fastest_limits.reshape(n, count)[np.arange(n), shares[:, :, -1].argmax(axis=1)]
     names = [*rows.limits]
     rate = np.full(n, -1.0)
     changing = stations.changes(about)

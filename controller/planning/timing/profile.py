@@ -12,9 +12,10 @@ from linkwork.arrays import Floats
 from linkwork.controller.planning.timing.reachability import fastest_profile
 from linkwork.controller.planning.timing.stations import Factors, StationRows, Stations
 
-PASSES = 5
+PASSES = 4
 MOST_PASSES = 12
-_SETTLED = 1e-9
+_NEAR = 0.99
+_SETTLED = 2e-5
 """Excess of a limit that is not corrected any more."""
 
 
@@ -44,18 +45,21 @@ def second_order(
     bound (n): share of every limit that may be used in each interval. begin: x at the first station;
     negative: free. Raises NoProfile.
     """
-    count = stations.grid.at.shape[1]
-    about: Floats | None = None
-    left = bound
+    rows, left, bent = stations.rows(None, factors), bound, True
     for tried in range(MOST_PASSES):
-        rows = stations.rows(about, factors)
         x = _reached(stations, rows, left, begin)
         about, u = stations.at_samples(x)
-        if tried + 1 < PASSES:
+        if bent:  # the efforts bend with √x, and may be near their limits
+            rows = stations.rows(about, factors)
+        used = rows.a * u[:, None]
+        used += rows.b * about[:, None]
+        used += rows.c
+        bent = bent and (
+            tried > 0 or bool(used[:, stations.of_motors].max(initial=0.0) > _NEAR * bound.min())
+        )
+        excess = used.reshape(len(bound), -1).max(axis=1) / bound - 1.0
+        if tried + 1 < PASSES and bent:
             continue
-        rows = stations.rows(about, factors)
-        used = (rows.a * u[:, None] + rows.b * about[:, None] + rows.c).reshape(len(bound), count, -1)
-        excess = used.max(axis=(1, 2)) / bound - 1.0
         if excess.max() <= _SETTLED:
             break
         left = left / (1.0 + np.maximum(excess, 0.0))

@@ -16,13 +16,15 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import beta, betainc, betaincinv
 
-from linkwork.arrays import Floats, Integers
+from linkwork.arrays import Flags, Floats, Integers
 from linkwork.controller.planning.checks.effort_check import Efforts
+from linkwork.controller.planning.checks.load_check import multipliers_along
 from linkwork.controller.planning.checks.stopping import AT_LEAST
 from linkwork.controller.planning.checks.workspace_check import points_along
 from linkwork.controller.planning.paths.path import Path
@@ -150,6 +152,29 @@ class LimitedQuantity(NamedTuple):
     motor: int | None = None
 
 
+class LimitedLoad(NamedTuple):
+    """A closure's load inertia u + motion x + rest (n × rows each) with a limit of its norm."""
+
+    limit: TimingLimit
+    inertia: Floats
+    motion: Floats
+    rest: Floats
+    most: float
+
+
+def _directions(count: int) -> Floats:
+    """Unit vectors (m × count), up to their sign: a polygon of sixteen sides; in space those of a cube's
+    corners, edges and faces.
+    """
+    if count == 2:
+        angle = np.arange(8) * np.pi / 8.0
+        return np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    if count != 3:
+        return np.eye(count)
+    grid = np.array([each for each in product((-1.0, 0.0, 1.0), repeat=3) if each > (0.0, 0.0, 0.0)])
+    return np.asarray(grid / np.linalg.norm(grid, axis=1, keepdims=True))
+
+
 @dataclass(frozen=True)
 class StationRows:
     """StationRows a u + b x + c ≤ 1 at the samples (n × rows each) and their limits.
@@ -161,7 +186,20 @@ class StationRows:
     b: Floats
     c: Floats
     limits: tuple[TimingLimit, ...]
-    fastest: Integers
+
+
+class _Sides(NamedTuple):
+    """Rows without what depends on √x: a, b, c (n × rows), their limits, the side over the limit where they
+    move (else 0) and anyway, and the motor's column or -1.
+    """
+
+    a: Floats
+    b: Floats
+    c: Floats
+    limits: tuple[TimingLimit, ...]
+    signs: Floats
+    size: Floats
+    motor: Integers
 
 
 Factors = Mapping[TimingLimit, float]
@@ -191,7 +229,8 @@ class Stations:
             for j, (name, unit) in enumerate(efforts.columns)
             if efforts.limit[j] > 0.0
         ]
-        self.bounded = [*accelerations, *driven]
+        self.loads = list(self._closure_loads(margin))
+        self.bounded = [*accelerations, *driven, *self._along_directions()]
         self.changing = list(self._kinematic("jerk", "s³", margin))
         if not efforts.redundant:
             self.changing += [
@@ -202,6 +241,27 @@ class Stations:
                 for each in driven
                 if each.motor is not None and np.isfinite(efforts.rate_limit[each.motor])
             ]
+
+    def _closure_loads(self, margin: float) -> Iterator[LimitedLoad]:
+        """Loads of the closures, without a choice of the motors, and without friction."""
+        if not self._machine.load_limits or self._efforts.redundant:
+            return
+        least = self._efforts.least
+        parts = [getattr(self.walk, name) - getattr(least, name) for name in ("inertia", "motion", "rest")]
+        inertia, motion, rest = multipliers_along(self._machine, self.walk.q, parts)
+        for limit in self._machine.load_limits:
+            rows, what = list(limit.rows), ("force", "N") if limit.is_force else ("torque", "N m")
+            label = TimingLimit(f"bearing {what[0]}", limit.constraint, what[1])
+            yield LimitedLoad(label, inertia[:, rows], motion[:, rows], rest[:, rows], margin * limit.most)
+
+    def _along_directions(self) -> Iterator[LimitedQuantity]:
+        """The loads along directions that are close enough together."""
+        for load in self.loads:
+            for direction in _directions(load.rest.shape[1]):
+                yield LimitedQuantity(
+                    load.limit, load.inertia @ direction, load.motion @ direction, load.rest @ direction,
+                    load.most,
+                )  # fmt: skip
 
     @classmethod
     def along(
@@ -278,37 +338,66 @@ class Stations:
         slope, more = (nearby - friction) / (_NEARBY * about), (reserved - reserve) / (_NEARBY * about)
         return slope, friction - slope * about, more, reserve - more * about
 
+    @cached_property
+    def _sides(self) -> _Sides:
+        """Both sides of every bounded quantity, and of heavy efforts at rest: admission asks for room to stop
+        from there too.
+        """
+        sides = [(each, sign, True) for each in self.bounded for sign in (1.0, -1.0)]
+        sides += [
+            (each, sign, False)
+            for each in self.bounded
+            if each.motor is not None and np.abs(each.c).max() > _HEAVY * each.most
+            for sign in (1.0, -1.0)
+        ]
+        signs = np.array([sign for _, sign, _ in sides]) / np.array([each.most for each, _, _ in sides])
+        moving = np.array([moves for _, _, moves in sides], np.float64)
+        count, m = len(self.walk.s), len(sides)
+        a, b, c = (np.zeros((count, m + 1)) for _ in range(3))
+        for at, (each, _, _) in enumerate(sides):
+            a[:, at], b[:, at], c[:, at] = each.a, each.b, each.c
+        a[:, :-1] *= signs * moving
+        b[:, :-1] *= signs * moving
+        c[:, :-1] *= signs
+        b[:, -1] = self._speed_shares.max(axis=0) ** 2
+        motors = [-1 if each.motor is None else each.motor for each, _, _ in sides]
+        limits = (*(each.limit for each, _, _ in sides), TimingLimit("speed", "", ""))
+        return _Sides(a, b, c, limits, signs * moving, signs, np.array([*motors, -1], np.int64))
+
     def rows(self, about: Floats | None, factors: Factors | None = None) -> StationRows:
-        """Return the limits as rows; what depends on √x is linear about the profile `about` (n)."""
-        grow, count = factors or {}, len(self.walk.s)
-        slopes, levels, mores, rooms = self._linear(about)
-        none = np.zeros(count)
-        columns: list[tuple[Floats, Floats, Floats]] = []
-        limits: list[TimingLimit] = []
-        for each in self.bounded:
-            most = each.most * grow.get(each.limit, 1.0)
-            slope, level, more, room = (np.zeros(count) for _ in range(4))
-            if each.motor is not None:
-                slope, level, more, room = (part[:, each.motor] for part in (slopes, levels, mores, rooms))
-            for sign in (1.0, -1.0):
-                columns.append(
-                    (
-                        sign * each.a / most,
-                        (sign * (each.b + slope) + more) / most,
-                        (sign * (each.c + level) + room) / most,
-                    )
-                )
-                limits.append(each.limit)
-            if np.abs(each.c).max() > _HEAVY * most:  # admission asks for room to stop from rest too
-                for sign in (1.0, -1.0):
-                    columns.append((none, more / most, (sign * each.c + room) / most))
-                    limits.append(each.limit)
-        shares = np.stack([share / grow.get(limit, 1.0) for limit, share in self.speeds] or [none])
-        fastest = np.argmax(shares, axis=0)
-        columns.append((none, shares.max(axis=0) ** 2, none))
-        limits.append(TimingLimit("speed", "", ""))
-        a, b, c = (np.stack(part, axis=1) for part in zip(*columns, strict=True))
-        return StationRows(a, b, c, tuple(limits), fastest)
+        """Return the limits as rows; what depends on √x is linear about the profile `about` (n).
+
+        None: without that, as if there were neither friction nor room to stop.
+        """
+        grow, sides = factors or {}, self._sides
+        a, b, c, shares = sides.a, sides.b, sides.c, self._speed_shares
+        at = np.flatnonzero(sides.motor >= 0)
+        if about is not None and len(at):
+            b, c = b.copy(), c.copy()
+            slopes, levels, mores, rooms = (part[:, sides.motor[at]] for part in self._linear(about))
+            signs, size = sides.signs[at], np.abs(sides.size[at])
+            b[:, at] += slopes * signs + mores * size
+            c[:, at] += levels * signs + rooms * size
+        if grow:
+            scale = np.array([1.0 / grow.get(limit, 1.0) for limit in sides.limits])
+            a, b, c = a * scale, b * scale, c * scale
+            shares = shares / np.array([grow.get(limit, 1.0) for limit, _ in self.speeds] or [1.0])[:, None]
+            b[:, -1] = shares.max(axis=0) ** 2
+        return StationRows(a, b, c, sides.limits)
+
+    @property
+    def of_motors(self) -> Flags:
+        """Which of the rows are efforts."""
+        return self._sides.motor >= 0
+
+    @cached_property
+    def _speed_shares(self) -> Floats:
+        return np.stack([share for _, share in self.speeds] or [np.zeros(len(self.walk.s))])
+
+    @property
+    def fastest_limits(self) -> Integers:
+        """Place among `speeds` of the limit that the speed's row means (n)."""
+        return np.argmax(self._speed_shares, axis=0)
 
     def changes(self, about: Floats, factors: Factors | None = None) -> tuple[Floats, Floats, Floats] | None:
         """Return a, b and c (n × quantities each) of what has a limit of its change, in shares of that per s.

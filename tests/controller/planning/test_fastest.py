@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.interpolate import BPoly
 
 from linkwork.controller.planning.goals.admission import judge_walk, walk_through
 from linkwork.controller.planning.goals.fastest_goals import in_fastest_time
@@ -251,3 +252,68 @@ def test_a_margin_outside_its_range_is_refused_by_name(margin):
     with pytest.raises(RequestError) as caught:
         plan("send", params, machine, start)
     assert tuple(caught.value.path) == ("trajectory", "margin")
+
+
+SEVEN = """
+name: seven
+gravity_m_s2: [0, 0, 0]
+bodies:
+{bodies}
+joints:
+{joints}
+motors:
+{motors}
+"""
+
+
+def seven_hinges(folder):
+    """An open chain of seven hinges whose velocities and accelerations alone are limited."""
+    body = "{mass_kg: 1, com_m: [0.1, 0, 0], inertia_kg_m2: {xx: 0.01, yy: 0.01, zz: 0.01}}"
+    bodies = [f"  b{i}: {body}" for i in range(7)]
+    joints = [
+        f"  j{i}: {{type: revolute, parent: {f'b{i - 1}' if i else 'world'}, child: b{i},"
+        f" at_m: [{0.2 if i else 0.0}, 0, 0], axis: [0, {i % 2}, {1 - i % 2}],"
+        f" limits: {{velocity_rad_s: {2.0 + 0.2 * i}, acceleration_rad_s2: {8.0 + i}}}}}"
+        for i in range(7)
+    ]
+    motors = [f"  j{i}: {{max_torque_N_m: 1.0e+5, max_speed_rad_s: 100}}" for i in range(7)]
+    parts = (chr(10).join(lines) for lines in (bodies, joints, motors))
+    (folder / "seven.yaml").write_text(
+        SEVEN.format(**dict(zip(("bodies", "joints", "motors"), parts, strict=True)))
+    )
+    return load(folder / "seven.yaml")
+
+
+@pytest.mark.parametrize("stations", [100, pytest.param(1000, marks=pytest.mark.slow)])
+def test_an_open_chain_is_as_fast_as_toppra_and_keeps_its_limits(stations, tmp_path):
+    toppra = pytest.importorskip("toppra")
+    toppra.setup_logging("ERROR")
+    machine = seven_hinges(tmp_path)
+    ways = np.cumsum(np.random.default_rng(3).normal(0.0, 0.5, (4, 7)), axis=0)
+    path, start = spline_of(machine, machine.mechanism.joint_names, [tuple(way) for way in ways])
+    pieces = BPoly.from_derivatives(path.knots, path.values)
+
+    class Given(toppra.interpolator.AbstractGeometricPath):
+        dof, waypoints = 7, None
+        path_interval = np.array([0.0, path.duration_s])
+
+        def __call__(self, s, order=0):
+            return pieces(s, order)
+
+    limits = [
+        of(np.stack([-most, most], axis=1))
+        for of, most in (
+            (toppra.constraint.JointVelocityConstraint, np.array([one.velocity for one in machine.joints])),
+            (
+                toppra.constraint.JointAccelerationConstraint,
+                np.array([one.acceleration for one in machine.joints]),
+            ),
+        )
+    ]
+    points = np.linspace(0.0, path.duration_s, stations + 1)
+    other = toppra.algorithm.TOPPRA(
+        limits, Given(), gridpoints=points, solver_wrapper="seidel", parametrizer="ParametrizeConstAccel"
+    ).compute_trajectory()
+    timed = in_fastest_time(machine, path, start, 1.0).path
+    assert timed.duration_s <= 1.001 * other.duration
+    check_within(machine, timed, start)
