@@ -246,5 +246,8 @@ def third_order(
             x = np.concatenate([x[:fixed], x[fixed:] * _SLOWER])
         else:
             raise NoProfile(0, "no motion is slow enough for the limits")
-        x = fastest_within(problem, x, fixed, first if tried == 0 else _AGAIN)
+        try:
+            x = fastest_within(problem, x, fixed, first if tried == 0 else _AGAIN)
+        except np.linalg.LinAlgError:
+            raise NoProfile(0, "the limits are too far apart in size for a numerical solution") from None
     return x, rows

@@ -387,7 +387,7 @@ class Stations:
 
     @property
     def of_motors(self) -> Flags:
-        """Which of the rows are efforts."""
+        """Rows that are efforts, marked (rows)."""
         return self._sides.motor >= 0
 
     @cached_property
@@ -397,7 +397,7 @@ class Stations:
     @property
     def fastest_limits(self) -> Integers:
         """Place among `speeds` of the limit that the speed's row means (n)."""
-        return np.argmax(self._speed_shares, axis=0)
+        return np.asarray(np.argmax(self._speed_shares, axis=0))
 
     def changes(self, about: Floats, factors: Factors | None = None) -> tuple[Floats, Floats, Floats] | None:
         """Return a, b and c (n × quantities each) of what has a limit of its change, in shares of that per s.

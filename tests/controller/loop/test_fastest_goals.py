@@ -1,0 +1,46 @@
+"""Goals with the fastest timing, followed by the loop: as exactly as others, with the efforts as planned."""
+
+import numpy as np
+import pytest
+
+from linkwork.controller.motion.references.reference import GoalStatus
+from linkwork.controller.planning.goals.admission import walk_through
+from linkwork.controller.planning.messages.planner_start import Start
+from linkwork.controller.planning.paths.path import Path
+from linkwork.controller.planning.process.planner import plan
+from linkwork.machine import load
+from linkwork.protocol.codes import ResultCode
+from tests.controller.loop.in_process import InProcess
+
+AHEAD = 1.5
+"""Periods from the state to the middle of the hold of the effort that is computed from it."""
+
+
+@pytest.mark.parametrize("name", ["five_bar", pytest.param("platform_3rrs", marks=pytest.mark.slow)])
+def test_the_fastest_goal_is_followed_with_the_planned_efforts(name):
+    machine = load(name)
+    names = machine.mechanism.coordinate_names
+    rig = InProcess(machine)
+    rig.enable()
+    start = Start.at_pose(machine, rig.controller._now.q)
+    target = {motor.joint: float(start.theta[names.index(motor.joint)]) + 0.2 for motor in machine.motors}
+    made = plan("move", {"target": target, "timing": "fastest"}, machine, start)
+    assert made.report["timing"]["duration_s"] == pytest.approx(made.duration_s)
+    rig.start_goal(made.words)
+    times, efforts = [], []
+    while (sample := rig.tick())["goal_status"] != GoalStatus.SUCCEEDED:
+        moving = np.isfinite(sample["reference"])
+        assert np.abs((sample["reference"] - sample["coordinate"])[moving]).max() < 1e-4
+        times.append(len(times) * rig.period_s)
+        efforts.append(rig.outputs.effort.copy())
+        assert len(times) < 5000
+    assert sample["goal_code"] == ResultCode.SUCCESSFUL
+    found = walk_through(machine, Path.of_block(made.words), start)
+    index, most = zip(*((motor.index, motor.max_effort) for motor in machine.motors), strict=True)
+    at = np.array(times) + (1.0 + AHEAD) * rig.period_s
+    inside = at < made.duration_s - 2.0 * rig.period_s
+    planned = np.stack([np.interp(at, found.walk.s, found.efforts.given()[:, j]) for j in index], axis=1)
+    off = ((np.array(efforts) - planned) / most)[inside]
+    steps = np.abs(np.diff(planned, axis=0)).max(axis=1) > 0.05 * max(most)
+    kept = ~(np.append(steps, False) | np.insert(steps, 0, False))[inside]
+    assert np.sqrt((off[kept] ** 2).mean(axis=0)).max() < 0.01
