@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import struct
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from linkwork.plant.cia402.can_link import (
@@ -26,6 +27,7 @@ from linkwork.plant.cia402.can_link import (
     open_bus,
     sender,
 )
+from linkwork.plant.cia402.drive_examination import DriveExamination
 from linkwork.plant.cia402.drive_link import DriveLink
 from linkwork.plant.cia402.drive_settings import Cia402Settings
 from linkwork.plant.cia402.drive_states import (
@@ -37,8 +39,9 @@ from linkwork.plant.cia402.drive_states import (
     DriveState,
     Wish,
 )
-from linkwork.plant.cia402.objects import MASTER_WATCHED, OperationMode
+from linkwork.plant.cia402.objects import MASTER_WATCHED, DriveObject, OperationMode
 from linkwork.plant.drivers.driver import Command, Description, DriverFailed, Reading, Setup
+from linkwork.plant.drivers.findings import Exercise
 from linkwork.protocol.codes import DeviceStatus, Mode, Pace
 from linkwork.protocol.link import MOTOR_FAULT, MOTOR_MODE, MOTOR_STATUS
 
@@ -65,6 +68,8 @@ class Cia402:
         self._beat = max(1, round(settings.watchdog_s / 3.0 / settings.period_s))
         self._mode = Mode.BRAKE
         self._notices: list[str] = []
+        self.listener: Callable[[int], None] = _unheard
+        """Called with the identifier of each frame that comes."""
         self._seeking: set[int] = set()
 
     @staticmethod
@@ -136,10 +141,10 @@ class Cia402:
             self._send(RPDO + drive.node, _COMMAND.pack(drive.axis.controlword, thousandths))
         self._sync()
 
-    def _sync(self) -> None:
+    def _sync(self, *, beat: bool = True) -> None:
         self._tick += 1
         self._send(SYNC, b"")
-        if self._tick % self._beat == 0:
+        if beat and self._tick % self._beat == 0:
             self._send(NODE_STATE + self.settings.master_node, _HEARTBEAT)
         for drive in self.drives:
             drive.sync(self._tick)
@@ -149,6 +154,19 @@ class Cia402:
 
     def read(self, reading: Reading) -> bool:
         """Wait for the TPDOs of this SYNC. False where one is missing that was there before."""
+        self._await_reports()
+        fresh = True
+        for drive in self.drives:
+            drive.judge()
+            fresh = fresh and (drive.answered or bool(drive.fault))
+            self._notices += drive.take_notices()
+        if any(drive.position is None for drive in self.drives):
+            return False
+        self._fill(reading)
+        return fresh
+
+    def _await_reports(self) -> None:
+        """Wait until each drive has answered the last SYNC, or the time is over."""
         settings = self.settings
         expected = [drive for drive in self.drives if not drive.answered]
         patience_s = settings.answer_s
@@ -160,15 +178,6 @@ class Cia402:
             if left_s <= 0.0 and not self._receive(0.0):
                 break
             self._receive(max(0.0, left_s))
-        fresh = True
-        for drive in self.drives:
-            drive.judge()
-            fresh = fresh and (drive.answered or bool(drive.fault))
-            self._notices += drive.take_notices()
-        if any(drive.position is None for drive in self.drives):
-            return False
-        self._fill(reading)
-        return fresh
 
     def _fill(self, reading: Reading) -> None:
         status, faults = DeviceStatus.ENABLED | DeviceStatus.HOMED, []
@@ -220,8 +229,7 @@ class Cia402:
             return
         try:
             for _ in range(3):
-                for drive in self.drives:
-                    self._send(RPDO + drive.node, _COMMAND.pack(SHUTDOWN, 0))
+                self.command_all(SHUTDOWN)
                 self._send(SYNC, b"")
             for drive in self.drives:
                 drive.sdo.write(MASTER_WATCHED, 0)
@@ -234,6 +242,34 @@ class Cia402:
         bus, self._bus = self._bus, None
         if bus is not None:
             bus.shutdown()
+
+    def exercises(self) -> list[Exercise]:
+        """Return the exercises of `linkwork driver check` for the drives."""
+        return DriveExamination(self).exercises()
+
+    def command_all(self, word: int) -> None:
+        """Send each drive a controlword without torque; the next SYNC puts it in force."""
+        for drive in self.drives:
+            self._send(RPDO + drive.node, _COMMAND.pack(word, 0))
+
+    def cycle(self, word: int, *, beat: bool) -> None:
+        """Make a cycle with a controlword for all drives. beat: send the master's heartbeats."""
+        while self._receive(0.0):
+            pass
+        self.command_all(word)
+        self._sync(beat=beat)
+        self._await_reports()
+
+    def ask(self, drive: DriveLink, entry: DriveObject) -> int:
+        """Return an object of a drive. Raises DriverFailed without an answer."""
+        drive.sdo.clear()
+        drive.sdo.query(entry)
+        while drive.sdo.busy:
+            drive.sdo.poll(self._send)
+            self._receive(0.01)
+        if drive.sdo.refused:
+            raise DriverFailed(drive.sdo.refused)
+        return drive.sdo.values[entry]
 
     def take_notices(self) -> list[str]:
         """Return what happened to the drives since the last call."""
@@ -251,6 +287,7 @@ class Cia402:
             raise DriverFailed(f"the CAN bus {self._where} failed: {error}") from None
         if message is None:
             return False
+        self.listener(message.arbitration_id)
         drive = self._frames.get(message.arbitration_id)
         if drive is not None and not message.is_extended_id and not message.is_error_frame:
             drive.hear(message.arbitration_id - drive.node, bytes(message.data))
@@ -259,3 +296,7 @@ class Cia402:
 
 def _unsent(_: int, __: bytes) -> None:
     """Stand for the bus that is not open."""
+
+
+def _unheard(_: int) -> None:
+    """Stand for the listener."""

@@ -288,8 +288,6 @@ class DriveLink:
             self._missing = 0
         else:
             self._missing += 1
-            if self._missing == 1:
-                self._say(f"no TPDO for SYNC {self._tick}")
             if self._missing >= settings.missing_tpdos:
                 self.axis.bar()
                 late = f"; {self._late} came late" if self._late else ""

@@ -10,13 +10,22 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from linkwork.machine import Machine
 from linkwork.plant.drivers.driver import Command, Description, Driver, Homes, OptionError, Reading, Setup
-from linkwork.plant.drivers.findings import Failed, Finding, Skipped, Warned, examined, judged, require
+from linkwork.plant.drivers.findings import (
+    Exercise,
+    Failed,
+    Finding,
+    Skipped,
+    Warned,
+    examined,
+    judged,
+    require,
+)
 from linkwork.plant.drivers.scaling import Scaling
 from linkwork.protocol.codes import DeviceFault, DeviceStatus, Mode, Pace
 from linkwork.timing.clock import Ticker
@@ -25,6 +34,15 @@ _TICKS = 300
 _BITS = int(
     DeviceStatus.ENABLED | DeviceStatus.FAULT | DeviceStatus.STO | DeviceStatus.BRAKE | DeviceStatus.HOMED
 )
+
+
+@runtime_checkable
+class Examines(Protocol):
+    """A driver with exercises for its device, which follow those of every driver."""
+
+    def exercises(self) -> list[Exercise]:
+        """Return the exercises; the first one starts the driver."""
+        ...
 
 
 class DriverCheck:
@@ -54,7 +72,12 @@ class DriverCheck:
             ("can be stopped repeatedly, and started again", self._stops, False),
         ]
         try:
-            yield from examined(exercises)
+            done = []
+            for finding in examined(exercises):
+                done.append(finding)
+                yield finding
+            if len(done) == len(exercises) and isinstance(self.driver, Examines):
+                yield from examined(self.driver.exercises())
         finally:
             self.end()
 

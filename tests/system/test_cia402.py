@@ -97,7 +97,7 @@ def perform(robot: Robot, seconds: float) -> str:
 
 def positions(log: str) -> np.ndarray[Any, Any]:
     ticks = read_ticks(*segments_of(first_segment(Path(log))))
-    return np.stack([ticks.table[f"q_measured.{name}"] for name in ("left", "right")])
+    return np.stack([ticks.column("q_measured", name) for name in ("left", "right")])
 
 
 def test_a_machine_moves_on_simulated_drives_and_names_the_drive_that_fails(
