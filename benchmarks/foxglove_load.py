@@ -1,8 +1,9 @@
 """Measure what Foxglove clients cost the loop: missed ticks with them minus those without, in turns.
 
-    python -m benchmarks.foxglove_load [--machine delta] [--clients 3] [--pairs 8] [--seconds 15]
+    python -m benchmarks.foxglove_load [--clients 3] [--pairs 8] [--seconds 15]
 
-Each client is a process that subscribes to all channels of `linkwork foxglove`. The machine swings.
+Each client is a process that subscribes to all channels of `linkwork foxglove`. The machine, a five-bar that
+tolerates a loaded computer, swings.
 """
 
 from __future__ import annotations
@@ -12,12 +13,15 @@ import json
 import statistics
 import subprocess
 import sys
+import tempfile
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
-from benchmarks.console import running, swing
+from benchmarks.console import swing
 from linkwork import Robot
 from linkwork.launch.daemons import Rig
+from tests.system.running import patient_five_bar
 
 VIEWER = """
 import asyncio, json, sys, websockets
@@ -61,16 +65,19 @@ def serve(stack: ExitStack, rig: Rig, clients: int) -> None:
         viewer.stdout.readline()
 
 
-def load(machine: str, clients: int, pairs: int, seconds: float) -> dict[str, Any]:
+def load(clients: int, pairs: int, seconds: float) -> dict[str, Any]:
     """Missed ticks of each pair of blocks."""
     found = []
-    with running(machine) as rig, Robot(endpoint=rig.requests) as robot:
+    with ExitStack() as whole:
+        words = [str(patient_five_bar(Path(whole.enter_context(tempfile.TemporaryDirectory()))))]
+        rig = whole.enter_context(Rig("five_bar", words, [*words, "--no-log"]))
+        rig.wait_ready(lambda _: None)
+        robot = whole.enter_context(Robot(endpoint=rig.requests))
         robot.enable()
-        coordinate = robot.describe()["goal_coordinates"][-1]
 
         def block() -> int:
             before = robot.status["timing"]["missed"]
-            swing(robot, coordinate, seconds)
+            swing(robot, "left", seconds)
             return int(robot.status["timing"]["missed"] - before)
 
         for _ in range(pairs):
@@ -79,7 +86,7 @@ def load(machine: str, clients: int, pairs: int, seconds: float) -> dict[str, An
                 serve(stack, rig, clients)
                 found.append({"without": without, "with": block()})
     differences = [each["with"] - each["without"] for each in found]
-    return {"machine": machine, "clients": clients, "pairs": found, "median": statistics.median(differences)}
+    return {"clients": clients, "pairs": found, "median": statistics.median(differences)}
 
 
 def main() -> None:
@@ -87,12 +94,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--machine", default="delta")
     parser.add_argument("--clients", type=int, default=3)
     parser.add_argument("--pairs", type=int, default=8)
     parser.add_argument("--seconds", type=float, default=15.0)
     given = parser.parse_args()
-    print(json.dumps(load(given.machine, given.clients, given.pairs, given.seconds)))
+    print(json.dumps(load(given.clients, given.pairs, given.seconds)))
 
 
 if __name__ == "__main__":
