@@ -1,4 +1,4 @@
-"""The nearest bodies that exist, beside the same convex problem in cvxpy, solved by an interior-point method."""
+"""The nearest bodies that exist, beside the same convex problem solved by an interior-point method."""
 
 import cvxpy as cp
 import numpy as np
@@ -22,7 +22,7 @@ UNITS = [pseudo_inertia(each) for each in np.eye(PER_BODY)]
 
 @pytest.mark.parametrize(("name", "shift"), [("five_bar", 0.2), ("scara", 0.2), ("five_bar", 1.5)])
 def test_an_interior_point_method_finds_the_same_bodies(name: str, shift: float):
-    """shift: of the wanted base parameters, in shares of the file's; 1.5 asks for bodies that cannot exist."""
+    """shift: of the wanted base parameters, in shares of the file's; with 1.5 no bodies have them."""
     machine = load(name)
     base = structural_base_parameters(machine)
     file = np.array([each.value for each in base.parameters])
