@@ -154,3 +154,41 @@ def test_preferences_that_are_none_are_refused(prefer, rest, said):
     start = Start.at_pose(machine, machine.initial_q)
     with pytest.raises(RequestError, match=said):
         plan("move", {"target": {"x": 0.02}, "rest": rest, "prefer": prefer}, machine, start)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", ["scara", "five_bar", "five_bar_redundant", "delta", "platform_3rrs", "arm_6dof"]
+)
+def test_one_row_is_followed_for_20_s_while_the_rest_is_least(name):
+    """Where gravity would move what is free beyond its limits, admission says so, and it is damped."""
+    machine = load(name)
+    row = machine.goal_coordinates[0]
+    column = machine.mechanism.coordinate_names.index(row)
+    here = float(Start.at_pose(machine, machine.initial_q).theta[column])
+    size = 0.05 if machine.coordinates[column].is_angle else 0.01
+    times = np.linspace(0.0, 20.0, 201)
+    points = [
+        {"time_from_start_s": float(t), "positions": [here + size * float(np.sin(np.pi * t / 20.0) ** 2)]}
+        for t in times
+    ]
+    errors = []
+    for rests in (("hold",), ("least", "damp")):
+        rig = InProcess(machine)
+        rig.enable()
+        planned, made = Planned(rig), None
+        for rest in rests:
+            try:
+                trajectory = {"coordinates": [row], "points": points, "rest": rest}
+                made = planned.plan("send", trajectory=trajectory)
+                break
+            except RequestError as error:
+                if "damp" not in error.message:
+                    raise
+        assert made is not None
+        samples = [planned.order(made), *rig.until(lambda sample: sample["goal_status"] in ENDED, 30.0)]
+        assert samples[-1]["goal_code"] == ResultCode.SUCCESSFUL
+        assert not any(sample["fault"] for sample in samples)
+        errors.append(error_of(rig, samples, row))
+    held, least = errors
+    assert least < 1.01 * held + 1e-9
