@@ -9,6 +9,7 @@ words 5, 6        combinations r, and coordinates c that they have coefficients 
 word 7            number of joint velocities p of the posture, 0 without one
 word 8            number of constraint sets s along the path, 0 where one holds all along
 word 9            coordinates b that are kept between bounds
+word 10           number of rows, the last ones, that only hold as far as the others allow
 k                 level of each row, from 0 on and not decreasing; lower levels go first
 n × n             the full metric
 r × c             coefficients of the combinations, the coordinates behind the machine's c
@@ -33,8 +34,8 @@ MASS, MOTORS, FULL = range(3)
 """The metric of least constraint: of the kinetic energy, of the efforts, or a full matrix."""
 DAMPING_PER_S = 10.0
 """Rate at which speeds of free motions decay where the goal does not say another."""
-VERSION = 4
-_HEADER = 10
+VERSION = 5
+_HEADER = 11
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +47,8 @@ class TaskPart:
     without): coefficients of the goal's further coordinates. `posture` (2 × nv; 2 × 0 without): positions
     that free motions prefer, and largest speeds toward them, 0 where a joint has no such position.
     `switches` (s × 2; 0 × 2 without): the constraint sets that the goal's events switch to. `keep` (5 × b):
-    coordinates that stay between bounds: index, lower and upper bound, rate, braking.
+    coordinates that stay between bounds: index, lower and upper bound, rate, braking. `held`: how many rows,
+    the last ones, hold what the others leave free.
     """
 
     rest: int = HOLD
@@ -58,11 +60,13 @@ class TaskPart:
     posture: Floats = field(default_factory=lambda: np.zeros((2, 0)))
     switches: Floats = field(default_factory=lambda: np.zeros((0, 2)))
     keep: Floats = field(default_factory=lambda: np.zeros((5, 0)))
+    held: int = 0
 
     def words(self) -> Floats:
         """Return the part as a flat array, to be read by `from_words`."""
         head = (VERSION, self.rest, self.metric, self.damping_per_s, len(self.full))
-        sizes = [*self.combinations.shape, self.posture.shape[1], len(self.switches), self.keep.shape[1]]
+        sizes = [*self.combinations.shape, self.posture.shape[1], len(self.switches)]
+        sizes += [self.keep.shape[1], self.held]
         tables = (self.full, self.combinations, self.posture, self.switches, self.keep)
         matrices = [table.ravel() for table in tables]
         return np.concatenate([head, sizes, self.levels, *matrices])
@@ -72,8 +76,8 @@ class TaskPart:
         """Read a flat array. Raises ValueError for one that is no task part of this version."""
         if len(words) < _HEADER or words[0] != VERSION:
             raise ValueError("the words are no task part of this version")
-        rest, metric, size, rows, columns, joints, sets, kept = (
-            int(words[i]) for i in (1, 2, 4, 5, 6, 7, 8, 9)
+        rest, metric, size, rows, columns, joints, sets, kept, held = (
+            int(words[i]) for i in (1, 2, 4, 5, 6, 7, 8, 9, 10)
         )
         shapes = ((size, size), (rows, columns), (2, joints), (sets, 2), (5, kept))
         lengths = [first * second for first, second in shapes]
@@ -91,7 +95,7 @@ class TaskPart:
             words[first:last].reshape(shape).copy()
             for first, last, shape in zip(ends[:-1], ends[1:], shapes, strict=True)
         )
-        return cls(rest, metric, float(words[3]), levels, full, combinations, posture, switches, keep)
+        return cls(rest, metric, float(words[3]), levels, full, combinations, posture, switches, keep, held)
 
 
 ONE_LEVEL = TaskPart()

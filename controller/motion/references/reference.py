@@ -115,16 +115,18 @@ class Following:
 
 
 def newly_fixed(
-    known: NDArray[np.int64] | None, before: NDArray[np.bool_], fixed: NDArray[np.bool_]
+    known: NDArray[np.int64] | None, before: NDArray[np.bool_], fixed: NDArray[np.bool_], held: int
 ) -> NDArray[np.int64]:
-    """Return which of a goal's coordinates (k) stay where constraints have come to fix them under way.
+    """Return which of a goal's coordinates (k) stay where they are when constraints open or close.
 
     known: those that did until now. before, fixed (k): which ones constraints fixed, and fix now. What they
-    have fixed from the start follows its path.
+    have fixed from the start follows its path. held: how many, the last ones, hold what the others leave
+    free: they do so where the machine is.
     """
     still = fixed & ~before
     if known is not None:
         still[known] = fixed[known]
+    still[len(still) - held :] = True
     return np.flatnonzero(still)
 
 
@@ -206,10 +208,11 @@ class Follow:
         before, fixed, theta (nc): which coordinates of the machine constraints fixed, and which ones they fix
         now; their positions (rad or m). Motions that the goal does not determine any more are damped.
         """
-        own = newly_fixed(self._fixed, before[self.index], fixed[self.index])
+        own = newly_fixed(self._fixed, before[self.index], fixed[self.index], self.task.held)
         self._fixed, self.crossed = own if len(own) else None, True
         self._fixed_at = theta[self.index[own]]
-        rest = DAMP if self.task.rest == HOLD and len(self.index) - len(own) < free else self.task.rest
+        undriven = np.count_nonzero(~fixed[self.index]) < free
+        rest = DAMP if self.task.rest == HOLD and undriven else self.task.rest
         self.task = replace(self.task, rest=rest)
         self.following, self.leaves_s = None, np.inf
 

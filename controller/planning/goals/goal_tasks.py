@@ -112,7 +112,7 @@ def rows_of(
         metric, full = FULL, _full_metric(machine, given.metric, (*part_of, "metric"))
     task = TaskPart(RESTS[given.rest], metric, levels=np.array(numbers, np.int64), full=full)
     keep = bounds_of(given.keep, machine, start, (*part_of, "keep"))
-    task = replace(task, combinations=combinations, keep=keep)
+    task = replace(task, combinations=combinations, keep=keep, held=len(held))
     if given.prefer is not None:
         posture = _posture(machine, given.prefer.posture, task.damping_per_s, (*part_of, "prefer", "posture"))
         names = list(mechanism.joint_names)

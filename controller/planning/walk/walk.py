@@ -179,7 +179,7 @@ def walk(
             if not crossing.possible:
                 break
             chosen, machine, q, v = list(path.coordinates), after, crossing.q, crossing.v
-            fixed = newly_fixed(fixed, crossing.before[chosen], crossing.fixed[chosen])
+            fixed = newly_fixed(fixed, crossing.before[chosen], crossing.fixed[chosen], path.task.held)
         if first < last:
             way = path if fixed is None else path.resting_in(fixed, crossing.theta[chosen][fixed])
             found.append(_walk(machine, way, piece[first:last], offset[first:last], q, time_s))

@@ -16,13 +16,14 @@ from linkwork.controller.motion.references.reference import GoalStatus
 from linkwork.controller.planning.messages.planner_start import Start
 from linkwork.controller.planning.process.planner import Plan, judge, plan
 from linkwork.controller.supervision.state_machine import State
-from linkwork.machine import Machine, load, shipped_path
+from linkwork.machine import Machine, for_controller, load, shipped_path
 from linkwork.machine.constraint_sets import constraint_sets
 from linkwork.multibody.dynamics.motion_basis import evaluate_motion
 from linkwork.protocol.codes import RequestCode, ResultCode
 from linkwork.protocol.errors import RequestError
 from tests.controller.loop.goals_in_process import Planned
 from tests.controller.loop.in_process import InProcess, Sample
+from tests.controller.loop.test_switching import two_arms
 
 SLOT = 0
 RATE_N_M_S = 2000.0
@@ -338,3 +339,26 @@ def test_a_latch_that_the_plant_closes_by_its_own_input_is_followed(tmp_path: Pa
     assert samples[closed]["switch_impulse"][SLOT] > 0.01
     assert max(abs(sample["coordinate"][3] - 0.3) for sample in samples[closed:]) < 1e-6
     assert samples[-1]["coordinate"][2] == pytest.approx(0.62, abs=1e-3)
+
+
+def test_two_arms_that_let_go_of_each_other_in_motion_hold_where_they_are(tmp_path: Path) -> None:
+    """A loop of five rows opens: of four degrees of freedom the goal names two, the others are held."""
+    path = tmp_path / "five_bar_redundant.yaml"
+    two_arms(path)
+    grip = "signals: {grip: {type: digital, direction: output, initial: on, on_fault: keep}}\n"
+    switchable = "switchable: true\n"
+    text = path.read_text()
+    path.write_text(text.replace(switchable, f"{switchable}    closed_when: grip\n") + grip)
+    arms = Clamped(for_controller(load(path)))
+    arms.enable()
+    arms.follow({"target": {"x": 0.0, "y": 0.34}})
+    places = [(0.0, 0.34), (0.03, 0.33), (0.05, 0.32), (0.02, 0.30)]
+    points = [{"time_from_start_s": 0.6 * k, "positions": [*place]} for k, place in enumerate(places)]
+    events = [{"at": {"point": 2}, "set": {"grip": False}}]
+    samples = arms.follow({"coordinates": ["x", "y"], "points": points, "events": events})
+    (opened,) = (k for k, sample in enumerate(samples) if sample["switched"][0])
+    assert [samples[k]["rank"] for k in (opened - 1, opened)] == [2, 0]
+    still = [arms.machine.mechanism.joint_names.index(name) for name in ("left", "left_elbow")]
+    others = np.array([sample["q"][still] for sample in samples[opened:]])
+    assert np.abs(others - others[0]).max() < 0.02
+    assert np.abs(others[-1] - others[0]).max() < 1e-4
