@@ -54,7 +54,8 @@ def machine(tmp_path: Path) -> Path:
 def drives(machine: Path, lockstep: bool) -> Iterator[Drives]:
     port = 40000 + os.getpid() % 20000
     options = ["--driver-set", f"bus={{port: {port}}}", "--driver-set", f"lockstep={str(lockstep).lower()}"]
-    command = [sys.executable, "-m", "linkwork", "drive", str(machine), *options, "--lifeline"]
+    urgent = ["chrt", "-f", "40"] if not lockstep and os.geteuid() == 0 else []  # as the drives' page says
+    command = [*urgent, sys.executable, "-m", "linkwork", "drive", str(machine), *options, "--lifeline"]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, cwd=ROOT) as process:
         try:
@@ -73,7 +74,7 @@ def running(
 ) -> Iterator[tuple[Rig, Robot]]:
     runtime = folder / name
     runtime.mkdir()
-    pace = ["--realtime", "ignore", *(["--pace", "lockstep"] if lockstep else [])]
+    pace = ["--realtime", "ignore", "--pace", "lockstep"] if lockstep else []
     controller = [str(machine), *pace, "--log", str(runtime)]
     with Rig("five_bar", [str(machine), *pace, *plant], controller, runtime) as rig:
         rig.wait_ready(lambda _: None)
@@ -144,9 +145,12 @@ def test_the_demo_runs_on_simulated_drives_as_on_the_simulated_plant(machine: Pa
 
 @pytest.mark.slow
 def test_the_demo_runs_on_simulated_drives_in_real_time(machine: Path, folder: Path) -> None:
+    patience = ["--driver-set", "missing_tpdos=15", "--driver-set", "watchdog_s=1"]  # a loaded computer
     with (
         drives(machine, lockstep=False) as there,
-        running(machine, folder, "drives", "--driver", "cia402", *there.options, lockstep=False) as (
+        running(
+            machine, folder, "drives", "--driver", "cia402", *there.options, *patience, lockstep=False
+        ) as (
             _,
             robot,
         ),
