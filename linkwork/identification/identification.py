@@ -287,11 +287,11 @@ def identify(
         raise
     if found.model_error == CHANGING_LOAD:
         raise RefusedData("load", f"{found.model_error}; give a recording with one load throughout")
+    if max(each.unexplained for each in found.fits) ** 2 <= UNEXPLAINED:
+        _refuse_scale(found)
     doubt = _doubt(found.physical, found.fits)
     if doubt > 1.0:
         _refuse_mixups(machine, motions, columns, base, doubt)
-    if not found.model_error:
-        _refuse_scale(found)
     return found
 
 
@@ -331,12 +331,13 @@ def _identified(
 
 def _refuse_scale(found: Identification) -> None:
     """Raise RefusedData where the bodies' efforts are far larger or smaller than those of the file."""
-    matrix, parameters = found.equations.matrix, found.base.parameters
-    inertial = np.array([each.kind == "inertial" for each in parameters])
-    file = np.array([each.value for each in parameters])
-    own, expected = (
-        float(np.linalg.norm(matrix @ (inertial * each))) for each in (found.physical.values, file)
-    )
+    place = {each.name: k for k, each in enumerate(found.base.parameters)}
+    bodies = [
+        each for each in found.found if each.base.first.kind == "inertial" and each.status != "not excited"
+    ]
+    matrix = found.equations.matrix[:, [place[each.base.first.name] for each in bodies]]
+    own = float(np.linalg.norm(matrix @ np.array([each.value for each in bodies])))
+    expected = float(np.linalg.norm(matrix @ np.array([each.base.value for each in bodies])))
     if expected > 0.0 and not 1.0 / UNIT_RATIO < own / expected < UNIT_RATIO:
         raise RefusedData(
             "units",
