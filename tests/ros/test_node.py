@@ -237,13 +237,14 @@ def test_trajectories_by_the_topic_replace_each_other_and_end_with_the_node(
         assert client.trigger("enable").success
         left, right = at_rest(robot)
         topic = client.publisher(JointTrajectory, f"{CONTROLLER}/joint_trajectory")
-        topic.publish(motion([(60.0, [left + 0.2, right])]))
+        swings = [(2.0 * k, [left + 0.1 * (k % 2), right]) for k in range(1, 61)]
+        topic.publish(motion(swings))
         first = client.until(lambda: robot.state["goal"], "the first goal")["goal"]
         scaling = client.publisher(Float64, "/linkwork/speed_scaling")
         for factor, what in ((0.0, "standstill"), (1.0, "motion")):
             message = Float64(data=factor)
             client.until(lambda m=message: scaling.publish(m) or _stands(robot) is not bool(m.data), what)
-        topic.publish(motion([(60.0, [left, right])]))
+        topic.publish(motion(swings[:20]))
         client.until(lambda: (robot.state["goal"] or {"goal": first})["goal"] != first, "the second goal")
         state = robot.state
         names = {each["goal"]: each["name"] for each in state["results"]}
