@@ -49,7 +49,7 @@ MUTANTS = (
     Mutant("planner's end answers nothing", f"{GATEWAY}/goals/planner_jobs.py", "        self._fail_running(RequestError(RequestCode.INTERNAL, text))", "        self._running = None"),
     Mutant("stop leaves estop", f"{SUPERVISION}/state_machine.py", "(_S.ESTOP, _E.STOP): _S.ESTOP", "(_S.ESTOP, _E.STOP): _S.ACTIVE"),
     Mutant("estop does nothing", f"{SUPERVISION}/order_handlers.py", "self._machine.brake_now(Event.ESTOP)", "pass"),
-    Mutant("fault recovers by itself", f"{SUPERVISION}/state_machine.py", "(_S.FAULT, _E.CONNECTED): _S.FAULT", "(_S.FAULT, _E.CONNECTED): _S.INACTIVE"),
+    Mutant("fault recovers by itself", f"{SUPERVISION}/supervisor.py", "if self.handshake_wanted and inputs.connected:", "if inputs.connected:"),
     Mutant("stop request leaves a fault", f"{SUPERVISION}/state_machine.py", "(_S.FAULT, _E.STOP): _S.FAULT", "(_S.FAULT, _E.STOP): _S.INACTIVE"),
     Mutant("effort rate unlimited", f"{LOOP}/tick.py", "motor.max_effort_rate * period_s for motor", "100.0 * motor.max_effort_rate * period_s for motor"),
     Mutant("effort limit doubled", f"{LOOP}/tick.py", "most = np.array([motor.max_effort for motor", "most = np.array([2.0 * motor.max_effort for motor"),

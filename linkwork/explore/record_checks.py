@@ -65,6 +65,7 @@ class RecordChecks:
         self._last: NDArray[np.float64] | None = None
         joints, motors = machine.joints, machine.motors
         self._most_effort = np.array([motor.max_effort for motor in motors]) * (1.0 + _ROUND_OFF)
+        self._heated = [at for at, motor in enumerate(motors) if motor.thermal_time_s is not None]
         rates = np.array([motor.max_effort_rate for motor in motors])
         self._most_step = rates * machine.period_s * (1.0 + _ROUND_OFF) + _ROUND_OFF
         self._speed = OVERSPEED * np.array([joint.velocity for joint in joints])
@@ -79,7 +80,7 @@ class RecordChecks:
         coordinates = machine.coordinates
         self._fastest = np.array([each.velocity for each in coordinates]) * REFERENCE_SLACK + _ROUND_OFF
         self._angles = np.array([each.is_angle for each in coordinates])
-        self._period_s = machine.period_s
+        self._period_s, self._dof = machine.period_s, machine.dof
         self._plain = machine.mechanism.nq == machine.mechanism.nv and not machine.is_constrained
         self._outside = self._range.copy()
 
@@ -97,7 +98,7 @@ class RecordChecks:
         self._check_faults(whole)
         enabled = (table["state"] == _ACTIVE) | (table["state"] == _STOPPING)
         self._first("braked", table, ~enabled & (table["mode"] != Mode.BRAKE), "mode")
-        self._first("loss", table, enabled & (table["lost_in_a_row"] > self._loss_limit), "lost_in_a_row")
+        self._first("loss", table, enabled & (table["lost_in_a_row"] >= self._loss_limit), "lost_in_a_row")
         for name in ("effort", "q", "v", "device_effort", *_TEMPERATURES):
             self._first("finite", table, ~np.isfinite(table[name]).all(axis=1), name)
         self._first("finite", table, np.isinf(table["temperature"]).any(axis=1), "temperature")
@@ -105,6 +106,8 @@ class RecordChecks:
         self._check_references(whole)
         self._check_orders(table)
         self._first("effort", table, (np.abs(table["effort"]) > self._most_effort).any(axis=1), "effort")
+        hot = np.abs(table["effort"][:, self._heated]) > table["effort_limit"] * (1.0 + _ROUND_OFF)
+        self._first("effort", table, hot.any(axis=1), "effort_limit")
         released = whole["phase"] == Phase.RELEASED
         steps = (np.abs(np.diff(whole["effort"], axis=0)) > self._most_step).any(axis=1)
         self._first("effort", whole[:-1], steps & released[1:] & released[:-1], "effort")
@@ -149,7 +152,11 @@ class RecordChecks:
         self._first("cause", table, enabled & (table["connected"] == 0), "connected")
 
     def _check_references(self, whole: NDArray[Any]) -> None:
-        """Check that no reference is faster than its limit, or jumps, also where motions begin and end."""
+        """Check that no reference is faster than its limit, or jumps, also where motions begin and end.
+
+        The coordinates of a goal that gives some of them up contradict each other: the reference that is held
+        after it is another one. An order may let the machine hold where it is.
+        """
         enabled = (whole["state"] == _ACTIVE) | (whole["state"] == _STOPPING)
         reference = whole["reference"]
         fast = (np.abs(whole["reference_velocity"]) > self._fastest).any(axis=1)
@@ -157,7 +164,12 @@ class RecordChecks:
         steps = np.abs(np.diff(reference, axis=0))
         steps[:, self._angles] = np.minimum(steps, np.abs(2.0 * np.pi - steps))[:, self._angles]
         far = (steps > self._fastest * self._period_s + _ROUND_OFF).any(axis=1)
-        self._first("reference", whole[1:], far & enabled[1:] & enabled[:-1], "reference")
+        held = np.isfinite(reference)
+        contradicts = held.sum(axis=1) > self._dof
+        others = (held[1:] != held[:-1]).any(axis=1) & (contradicts[1:] | contradicts[:-1])
+        here = np.nan_to_num(np.abs(reference - whole["coordinate"])).max(axis=1) <= _ROUND_OFF
+        others |= here[1:] & (whole["order_outcome"][1:] > 0)
+        self._first("reference", whole[1:], far & ~others & enabled[1:] & enabled[:-1], "reference")
 
     def _check_orders(self, table: NDArray[Any]) -> None:
         """Check that orders for a tick have taken effect in it."""

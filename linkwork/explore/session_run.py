@@ -237,7 +237,7 @@ class _Run:
                 return max(0, ahead + (0 if latest is None else int(latest["tick"])))
             case {"goal": int() as back} if len(value) == 1:
                 goals = self._auditor.goals
-                return goals[-1 - back] if len(goals) > back else 1
+                return goals[-1 - back] if 0 <= back < len(goals) else 1
             case {"goal": {"goal": int() as back}, **others}:
                 return {"goal": self._resolved({"goal": back}), **self._resolved(others)}
             case dict():

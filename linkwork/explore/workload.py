@@ -34,8 +34,18 @@ FLOOD_EVERY: Final = 22
 """Of so many sessions one has many requests in a row: what is kept of each shows as growing memory."""
 LEAVING: Final = ("stop", "recover", "reset", "disable", "enable", "estop")
 """Requests that leave a state, asked after the others."""
+SHAKEN_EVERY, SHAKES = 4, 10
+"""Of so many sessions one shakes the machine, so often."""
+FAULTY: Final = 0.7
+"""Share of the sessions with faults of the plant."""
 LASTING: Final = (1, 5, 19, 20, 25, 60, 200)
 """Ticks that a fault of the plant lasts: about the limits of losses, and well beyond."""
+LONGEST: Final = 1000
+"""Ticks that a fault lasts at most where it does not last one of these."""
+JOGS: Final = (0.05, 0.5, 1.0, 1.1, 3.0)
+"""Speeds of jogs, of the coordinates' velocity limits."""
+STREAMED: Final = (0.05, 0.3, 2.0)
+"""Sizes of the motion of a stream, rad or m."""
 BLOWS: Final = (0, 0, 0, 1, 1, 2)
 """Processes that are killed or suspended in a session."""
 MOTIONS: Final = ("move", "send", "jog", "stream", "hold", "stop", "law", "goal", "goal at a tick")
@@ -111,6 +121,8 @@ class Workload:
         if seed % 2:
             steps = self._tour(seed // 2 % TOURS) if (seed + 1) % FLOOD_EVERY else self._flood()
             return ExploredSession(seed, tuple(steps), (), steps[-1].at_s + 0.3)
+        if self.faults and seed % SHAKEN_EVERY == 0:
+            return self._shaken(seed)
         steps = self._operator(OWNERS[0])
         if self._random.random() < 0.6:
             steps += self._operator(self._random.choice(OWNERS))
@@ -121,16 +133,27 @@ class Workload:
         if self._random.random() < 0.1:
             steps.append(Step(self._time(), "leave", {"client": self._random.choice(OWNERS)}))
         faults: tuple[Mapping[str, Any], ...] = ()
-        if self.faults and self._random.random() < 0.4:
-            faults = tuple(self._fault() for _ in range(self._random.randint(1, 2)))
+        if self.faults and self._random.random() < FAULTY:
+            faults = tuple(self._fault(steps) for _ in range(self._random.randint(1, 5)))
         steps = [replace(step, at_s=round(step.at_s, 4)) for step in steps]
         return ExploredSession(seed, tuple(sorted(steps, key=lambda step: step.at_s)), faults)
 
     def _time(self) -> float:
         return self._random.uniform(READY_S, DURATION_S)
 
-    def _operator(self, owner: str) -> list[Step]:
-        """A client that enables the machine, moves it in several ways, and disables it or forgets to."""
+    def _shaken(self, seed: int) -> ExploredSession:
+        """Return a session of a machine that is kept in motion, while pushes and sensor errors act on it."""
+        steps = self._operator(OWNERS[0], recovers=1.0)
+        faults = (self._fault(steps, ("mechanism", "mechanism", "sensor")) for _ in range(SHAKES))
+        return ExploredSession(
+            seed, tuple(replace(step, at_s=round(step.at_s, 4)) for step in steps), tuple(faults)
+        )
+
+    def _operator(self, owner: str, recovers: float = 0.3) -> list[Step]:
+        """A client that enables the machine, moves it in several ways, and disables it or forgets to.
+
+        recovers: how often it recovers and enables the machine before a motion, after a fault perhaps.
+        """
         random, now = self._random, self._random.uniform(READY_S, 1.0)
         steps = []
 
@@ -145,6 +168,9 @@ class Workload:
         ask("enable", {}, random.uniform(0.05, 0.4))
         while now < DURATION_S - 0.6:
             motion = random.choice(MOTIONS)
+            if random.random() < recovers:
+                ask("recover", {}, 0.05)
+                ask("enable", {}, 0.2)
             if motion in ("move", "send"):
                 params = self._params(motion)
                 if random.random() < 0.2:
@@ -249,7 +275,8 @@ class Workload:
         """A stream and its set-points, near the present position."""
         random = self._random
         names = self.some_names()
-        offsets = {name: random.uniform(-0.05, 0.05) for name in names}
+        size = random.choice(STREAMED)
+        offsets = {name: random.uniform(-size, size) for name in names}
         told: list[Params] = [{"coordinates": names, "rate_hz": random.choice((20.0, 50.0, 100.0))}]
         for number in range(random.randint(1, 30)):
             share = math.sin(0.1 * number)
@@ -344,17 +371,25 @@ class Workload:
             return [first]  # the gateway starts another
         return [first, Step(now + pause_s, "start" if ends else "resume", {"process": process})]
 
-    def _fault(self) -> Params:
-        """An entry of a fault timeline."""
+    def _size(self, lowest: float, highest: float) -> float:
+        """A size between these, of any order of magnitude."""
+        return float(f"{math.exp(self._random.uniform(math.log(lowest), math.log(highest))):.4g}")
+
+    def _fault(self, steps: Sequence[Step], chosen: Sequence[str] = ()) -> Params:
+        """An entry of a fault timeline, of one of these kinds; half of them begin soon after a step."""
         random, machine = self._random, self.machine
-        begins = {"at_s": round(random.uniform(0.3, DURATION_S), 3), "for_ticks": random.choice(LASTING)}
+        at_s = random.uniform(0.3, DURATION_S)
+        if random.random() < 0.5:
+            at_s = random.choice(steps).at_s + self._size(0.005, 1.0)
+        lasts = random.choice(LASTING) if random.random() < 0.5 else round(self._size(1.0, LONGEST))
+        begins = {"at_s": round(at_s, 3), "for_ticks": lasts}
         sensor, motor = random.choice(machine.sensors), random.choice(machine.motors)
         length = "rad" if machine.joints[sensor.index].is_angle else "m"
         drives = "N_m" if machine.joints[motor.index].is_angle else "N"
         body = random.choice(machine.mechanism.body_names)
         way = {"direction": random.choice(("states", "commands", "both"))}
-        by, share = random.choice((1e-4, 0.01, 0.5)), random.choice((0.1, 0.5, 1.0))
-        force = random.choice((30.0, 300.0))
+        by, share = self._size(1e-4, 1.0), random.choice((0.1, 0.5, 1.0))
+        force = self._size(5.0, 1000.0)
         push = [round(random.uniform(-force, force), 2) for _ in range(3)]
         choices: dict[str, Sequence[Params]] = {
             "wire": (
@@ -392,7 +427,7 @@ class Workload:
             kinds = ["stuck", "delay", *(["flicker"] if signal.is_digital else [])]
             more: dict[str, Params] = {"delay": {"by_ticks": 5}, "flicker": {"probability": share}}
             choices["signal"] = [{"signal": kind, "of": signal.name, **more.get(kind, {})} for kind in kinds]
-        where = random.choice(sorted(choices))
+        where = random.choice(chosen or sorted(choices))
         of = {"sensor": {"of": sensor.joint}, "actuator": {"of": motor.joint}}.get(where, {})
         entry: Params = {**random.choice(choices[where]), **of}
         return {**entry, **begins}
@@ -403,7 +438,7 @@ def _jog(work: Workload) -> Params:
     for name in work.some_names():
         limits = work.machine.coordinates[work.machine.mechanism.coordinate_names.index(name)]
         most = limits.velocity if math.isfinite(limits.velocity) else 0.1
-        velocity[name] = round(work.random.uniform(-1.1, 1.1) * most, 4)
+        velocity[name] = round(work.random.choice((-1.0, 1.0)) * work.random.choice(JOGS) * most, 4)
     return {"velocity": velocity}
 
 

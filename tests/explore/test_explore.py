@@ -150,7 +150,7 @@ def test_a_tour_asks_its_requests_in_every_state_and_roles_refuse_some(scara: Ex
 def test_faults_of_sessions_are_faults_that_the_machine_can_have(machine: str) -> None:
     explored = Explored.of(machine)
     work = Workload(explored.machine)
-    faults = [dict(fault) for seed in range(0, 400, 2) for fault in work.session(seed).faults]
+    faults = [dict(fault) for seed in range(0, 60, 2) for fault in work.session(seed).faults]
     assert len(faults) > 50
     check_timeline(Document("faults", "", {"faults": faults}, {}, {}), explored.plant_machine, hardware=False)
 
@@ -310,3 +310,29 @@ def test_states_page_lists_the_rules() -> None:
     section = page.partition("## Rules of explored sessions")[2]
     rows = [row.strip("| ").split(" | ") for row in section.splitlines() if row.startswith("| ")]
     assert {row[0]: row[1] for row in rows[1:] if row[0] != "---"} == dict(RULES)
+
+
+def test_a_goal_that_gives_coordinates_up_ends_with_another_reference(scara: Explored) -> None:
+    near = {name: {"near": [name, by]} for name, by in (("x", -0.02), ("elbow", 0.1), ("y", 0.01))}
+    params = {"as": "anna", "target": near, "conflict": "least_squares", "speed": 0.5}
+    move = {"client": "anna", "method": "move", "params": params}
+    steps = (Step(0.2, "ask", ENABLE), Step(0.5, "ask", move))
+    result = run_session(scara, ExploredSession(16, steps, (), 2.0), replays=False)
+    assert result.violations == ()
+    assert result.reached["move", "active", "OK"]
+
+
+def test_a_machine_that_was_pushed_may_hold_where_it_is(scara: Explored) -> None:
+    push = {"mechanism": "push", "of": "lift_link", "force_N": [0.0, 0.0, 6.0], "at_s": 0.5, "for_ticks": 60}
+    hold = {"client": "anna", "method": "law", "params": {"as": "anna", "name": "hold"}}
+    steps = (Step(0.2, "ask", ENABLE), Step(0.55, "ask", hold))
+    result = run_session(scara, ExploredSession(20, steps, (push,), 1.0), replays=False)
+    assert result.violations == ()
+
+
+def test_numbers_of_goals_that_are_none_are_resolved(scara: Explored) -> None:
+    params = {"as": "anna", "goal": {"goal": -3}}
+    steps = tuple(
+        Step(0.2 + 0.1 * n, "ask", {"client": "anna", "method": "cancel", "params": params}) for n in (0, 1)
+    )
+    assert run_session(scara, ExploredSession(1, steps, (), 0.5), replays=False).violations == ()
