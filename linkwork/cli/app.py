@@ -56,7 +56,7 @@ COMMANDS: Final = {
     "foxglove": ("cli.options.start:FoxgloveOptions", "cli.foxglove_command:foxglove"),
     "ros": ("cli.options.start:RosOptions", "cli.ros_command:ros"),
     "plant": ("plant.plant_options:PlantOptions", "plant.daemon.plant_daemon:plant"),
-    "drive": ("plant.plant_options:DriveOptions", "plant.cia402.drive_bench:drive"),
+    "drive": ("plant.plant_options:DriveOptions", "cia402.drive_bench:drive"),
     "controller": (
         "controller.controller_options:GatewayOptions",
         "controller.gateway.gateway_process:controller",

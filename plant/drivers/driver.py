@@ -23,7 +23,7 @@ from linkwork.machine.yaml_document import parse_yaml
 from linkwork.plant.machinery import MachineryFailed
 from linkwork.protocol.codes import Mode, Pace
 
-SHIPPED = {"udp": "linkwork.plant.drivers.udp:Udp", "cia402": "linkwork.plant.cia402.cia402_driver:Cia402"}
+SHIPPED = {"udp": "linkwork.plant.drivers.udp:Udp", "cia402": "linkwork.cia402.cia402_driver:Cia402"}
 """Drivers that ship, by their short names."""
 
 CALLS = ("describe", "start", "write", "read", "stop")

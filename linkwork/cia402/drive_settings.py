@@ -9,10 +9,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from linkwork.machine.nearest_name import meant
-from linkwork.machine.problems import shown
-from linkwork.plant.cia402.can_link import MOST_LOAD, cyclic_bits, frame_bits
-from linkwork.plant.cia402.objects import (
+from linkwork.cia402.can_link import MOST_LOAD, cyclic_bits, frame_bits
+from linkwork.cia402.objects import (
     CONTROLWORD,
     POSITION,
     RATED_CURRENT,
@@ -23,6 +21,8 @@ from linkwork.plant.cia402.objects import (
     VELOCITY,
     DriveObject,
 )
+from linkwork.machine.nearest_name import meant
+from linkwork.machine.problems import shown
 from linkwork.plant.drivers.driver import OptionError, Setup
 
 COMMANDED = (CONTROLWORD, TARGET_TORQUE)

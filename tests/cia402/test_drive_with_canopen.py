@@ -9,10 +9,10 @@ import canopen
 import pytest
 from canopen.profiles.p402 import BaseNode402, State402
 
+from linkwork.cia402.cia402_driver import Cia402
 from linkwork.machine import load
-from linkwork.plant.cia402.cia402_driver import Cia402
 from linkwork.plant.drivers.driver import OptionError
-from tests.plant.cia402.bench import bench, setup
+from tests.cia402.bench import bench, setup
 
 EDS = """
 [DeviceInfo]

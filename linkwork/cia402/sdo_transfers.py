@@ -7,8 +7,8 @@ import time
 from collections import deque
 from typing import Final, NamedTuple
 
-from linkwork.plant.cia402.can_link import SDO_REQUEST, Send
-from linkwork.plant.cia402.objects import DriveObject
+from linkwork.cia402.can_link import SDO_REQUEST, Send
+from linkwork.cia402.objects import DriveObject
 
 _ANSWER_S: Final = 0.5
 """Longest wait for an answer to a request, which is repeated twice."""

@@ -7,9 +7,9 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linkwork.plant.cia402.drive_states import ENABLE, FAULT_RESET, DriveAxis, DriveState, Wish
-from linkwork.plant.cia402.objects import OperationMode
-from linkwork.plant.cia402.simulated_drive import SimulatedDrive
+from linkwork.cia402.drive_states import ENABLE, FAULT_RESET, DriveAxis, DriveState, Wish
+from linkwork.cia402.objects import OperationMode
+from linkwork.cia402.simulated_drive import SimulatedDrive
 
 TORQUE = OperationMode.TORQUE
 

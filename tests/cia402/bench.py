@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from linkwork.cia402.can_link import open_bus, sender
+from linkwork.cia402.cia402_driver import Cia402
+from linkwork.cia402.drive_bench import DriveBench, serve
+from linkwork.cia402.drive_settings import Cia402Settings
+from linkwork.cia402.simulated_drive import SimulatedDrive
 from linkwork.machine import Machine, load
-from linkwork.plant.cia402.can_link import open_bus, sender
-from linkwork.plant.cia402.cia402_driver import Cia402
-from linkwork.plant.cia402.drive_bench import DriveBench, serve
-from linkwork.plant.cia402.drive_settings import Cia402Settings
-from linkwork.plant.cia402.simulated_drive import SimulatedDrive
 from linkwork.plant.drivers.driver import Command, Reading, Setup
 from linkwork.protocol.codes import Mode
 

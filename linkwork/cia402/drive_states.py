@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import Enum, IntEnum
 from typing import Final
 
-from linkwork.plant.cia402.objects import OperationMode
+from linkwork.cia402.objects import OperationMode
 from linkwork.protocol.drive_errors import error_text
 
 

@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 import pytest
 
+from linkwork.cia402.can_link import frame_bits
+from linkwork.cia402.cia402_driver import Cia402
+from linkwork.cia402.simulated_drive import SimulatedDrive
 from linkwork.machine import MachineError, load
-from linkwork.plant.cia402.can_link import frame_bits
-from linkwork.plant.cia402.cia402_driver import Cia402
-from linkwork.plant.cia402.simulated_drive import SimulatedDrive
 from linkwork.plant.drivers.driver import DriverFailed, OptionError, make_driver
 from linkwork.plant.simulator.plant_state import EFFORTS
 from linkwork.plant.simulator.simulator import Simulator
 from linkwork.protocol.codes import DeviceFault, DeviceStatus, Mode
 from linkwork.protocol.drive_errors import DRIVE_ERROR
 from linkwork.protocol.link import MOTOR_FAULT
-from tests.plant.cia402.bench import bench, line, setup
+from tests.cia402.bench import bench, line, setup
 
 
 def test_the_machine_moves_as_with_the_simulated_plant() -> None:

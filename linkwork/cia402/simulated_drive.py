@@ -9,7 +9,7 @@ import struct
 from collections.abc import Callable
 from typing import Final
 
-from linkwork.plant.cia402.can_link import (
+from linkwork.cia402.can_link import (
     BOOTED,
     DISABLED_PDO,
     EMERGENCY,
@@ -26,7 +26,7 @@ from linkwork.plant.cia402.can_link import (
     STOPPED,
     Send,
 )
-from linkwork.plant.cia402.drive_states import (
+from linkwork.cia402.drive_states import (
     FAULT_RESET,
     HOMING_ATTAINED,
     HOMING_ERROR,
@@ -35,7 +35,7 @@ from linkwork.plant.cia402.drive_states import (
     VOLTAGE,
     DriveState,
 )
-from linkwork.plant.cia402.objects import (
+from linkwork.cia402.objects import (
     ABORT_OPTION,
     CONTROLWORD,
     DEVICE_TYPE,

@@ -6,13 +6,13 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from linkwork.plant.cia402.can_link import NODE_STATE, TPDO
-from linkwork.plant.cia402.drive_states import DISABLE_VOLTAGE, FAULT_RESET, SHUTDOWN, SWITCH_ON, DriveState
-from linkwork.plant.cia402.objects import STATUSWORD
+from linkwork.cia402.can_link import NODE_STATE, TPDO
+from linkwork.cia402.drive_states import DISABLE_VOLTAGE, FAULT_RESET, SHUTDOWN, SWITCH_ON, DriveState
+from linkwork.cia402.objects import STATUSWORD
 from linkwork.plant.drivers.findings import Exercise, Skipped, require
 
 if TYPE_CHECKING:
-    from linkwork.plant.cia402.cia402_driver import Cia402
+    from linkwork.cia402.cia402_driver import Cia402
 
 _CYCLES: Final = 50
 _SETTLING: Final = 10

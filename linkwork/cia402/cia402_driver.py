@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from linkwork.plant.cia402.can_link import (
+from linkwork.cia402.can_link import (
     EMERGENCY,
     ENTER_PRE_OPERATIONAL,
     NMT,
@@ -27,10 +27,10 @@ from linkwork.plant.cia402.can_link import (
     open_bus,
     sender,
 )
-from linkwork.plant.cia402.drive_examination import DriveExamination
-from linkwork.plant.cia402.drive_link import DriveLink
-from linkwork.plant.cia402.drive_settings import Cia402Settings
-from linkwork.plant.cia402.drive_states import (
+from linkwork.cia402.drive_examination import DriveExamination
+from linkwork.cia402.drive_link import DriveLink
+from linkwork.cia402.drive_settings import Cia402Settings
+from linkwork.cia402.drive_states import (
     ENABLE,
     HOMING_ATTAINED,
     HOMING_ERROR,
@@ -39,7 +39,7 @@ from linkwork.plant.cia402.drive_states import (
     DriveState,
     Wish,
 )
-from linkwork.plant.cia402.objects import MASTER_WATCHED, DriveObject, OperationMode
+from linkwork.cia402.objects import MASTER_WATCHED, DriveObject, OperationMode
 from linkwork.plant.drivers.driver import Command, Description, DriverFailed, Reading, Setup
 from linkwork.plant.drivers.findings import Exercise
 from linkwork.protocol.codes import DeviceStatus, Mode, Pace

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from linkwork.cia402.cia402_driver import Cia402
+from linkwork.cia402.drive_states import FAULT_RESET, DriveState
+from linkwork.cia402.simulated_drive import SimulatedDrive
 from linkwork.machine import Machine, load
 from linkwork.machine.catalogue import shipped_path
-from linkwork.plant.cia402.cia402_driver import Cia402
-from linkwork.plant.cia402.drive_states import FAULT_RESET, DriveState
-from linkwork.plant.cia402.simulated_drive import SimulatedDrive
 from linkwork.plant.drivers.checking import DriverCheck
-from tests.plant.cia402.bench import bench, setup
+from tests.cia402.bench import bench, setup
 
 
 @pytest.fixture

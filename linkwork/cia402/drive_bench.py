@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from linkwork.cia402.can_link import SYNC, Send, open_bus, sender
+from linkwork.cia402.drive_settings import Cia402Settings
+from linkwork.cia402.simulated_drive import FAULTS, SimulatedDrive
 from linkwork.machine import Machine, MachineError, load
-from linkwork.plant.cia402.can_link import SYNC, Send, open_bus, sender
-from linkwork.plant.cia402.drive_settings import Cia402Settings
-from linkwork.plant.cia402.simulated_drive import FAULTS, SimulatedDrive
 from linkwork.plant.drivers.driver import DriverFailed, NoDriver, OptionError, Setup, placed, read_options
 from linkwork.plant.faults.faulty_machinery import Simulated
 from linkwork.plant.plant_options import DriveOptions

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from typing import Final
 
-from linkwork.plant.cia402.can_link import (
+from linkwork.cia402.can_link import (
     BOOTED,
     DISABLED_PDO,
     EMERGENCY,
@@ -17,9 +17,9 @@ from linkwork.plant.cia402.can_link import (
     STOPPED,
     TPDO,
 )
-from linkwork.plant.cia402.drive_settings import COMMANDED, REPORTED, Cia402Settings, DriveSettings
-from linkwork.plant.cia402.drive_states import FAULTY, DriveAxis, DriveState, Wish
-from linkwork.plant.cia402.objects import (
+from linkwork.cia402.drive_settings import COMMANDED, REPORTED, Cia402Settings, DriveSettings
+from linkwork.cia402.drive_states import FAULTY, DriveAxis, DriveState, Wish
+from linkwork.cia402.objects import (
     ABORT_OPTION,
     DEVICE_TYPE,
     DIGITAL_INPUTS,
@@ -36,8 +36,8 @@ from linkwork.plant.cia402.objects import (
     DriveObject,
     OperationMode,
 )
-from linkwork.plant.cia402.report_watch import ReportWatch
-from linkwork.plant.cia402.sdo_transfers import SdoQueue
+from linkwork.cia402.report_watch import ReportWatch
+from linkwork.cia402.sdo_transfers import SdoQueue
 from linkwork.plant.drivers.driver import DriverFailed
 from linkwork.protocol.codes import DeviceFault, DeviceStatus, Mode
 from linkwork.protocol.drive_errors import DRIVE_ERROR, error_text
