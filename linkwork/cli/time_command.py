@@ -20,7 +20,8 @@ from linkwork.terminal.failures import DONE, REFUSED
 from linkwork.terminal.output import console, emit, say, table
 from linkwork.trajectories.trajectory_file import read_trajectory_file
 
-_MOST_LISTED = 40
+_LEAST_LISTED = 0.01
+"""Share of the time from which on a stretch is printed."""
 _HUES = 10
 
 
@@ -48,9 +49,11 @@ def time_trajectory(options: TimeOptions) -> int:
         for violation in found["violations"]:
             say(f"refused: {violation['text']}")
     else:
-        for line in timing_lines(timing):
-            say(line)
+        times = timing["given_s"] / timing["duration_s"]
+        say(f"{timing['duration_s']:.4f} s; as given {timing['given_s']:.4f} s, {times:.3g} times as long")
         console.print(limits_of(timing))
+        for line in stretch_lines(timing):
+            say(line)
     return DONE if found["feasible"] else REFUSED
 
 
@@ -69,15 +72,15 @@ def _offline(name: str, trajectory: Trajectory) -> dict[str, Any]:
         return judge(params, machine, Start.at_pose(machine, there[-1, 1:]))
 
 
-def timing_lines(timing: Mapping[str, Any]) -> Iterator[str]:
-    """Return the time and the stretches of the path with what limits each."""
-    times = timing["given_s"] / timing["duration_s"]
-    yield f"{timing['duration_s']:.4f} s; as given {timing['given_s']:.4f} s, {times:.3g} times as long"
-    stretches = timing["stretches"]
-    for each in stretches[:_MOST_LISTED]:
+def stretch_lines(timing: Mapping[str, Any]) -> Iterator[str]:
+    """Return the stretches of the path with what limits each, without those below 1 % of the time."""
+    least = _LEAST_LISTED * timing["duration_s"]
+    listed = [each for each in timing["stretches"] if each["to_s"] - each["from_s"] >= least]
+    for each in listed:
         yield f"  {each['from_s']:.3f} to {each['to_s']:.3f} s: {_named(each)}"
-    if len(stretches) > _MOST_LISTED:
-        yield f"  and {len(stretches) - _MOST_LISTED} more stretches"
+    shorter = len(timing["stretches"]) - len(listed)
+    if shorter:
+        yield f"  and {shorter} shorter ones (--json lists all)"
 
 
 def limits_of(timing: Mapping[str, Any]) -> Any:
