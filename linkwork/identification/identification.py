@@ -281,7 +281,7 @@ def identify(
     try:
         found = _identified(machine, motions, columns, base, cutoff_hz, progress)
     except RefusedData as refused:
-        if refused.reason not in ("pose", "nothing left"):
+        if refused.reason not in ("pose", "units", "nothing left"):
             raise
         _refuse_mixups(machine, motions, columns, base, np.inf)
         raise

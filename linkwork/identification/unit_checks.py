@@ -49,7 +49,10 @@ def refuse_positions(
     text = f"{what} of {name} reach {values[np.argmax(np.abs(values))]:.4g}, beyond its limits: "
     if ((values * factor >= lowest) & (values * factor <= highest)).all():
         column = f"q/{name}_{ending}"
-        raise RefusedData("units", f"{text}they seem to be in {unit}; then name the column {column}")
+        raise RefusedData(
+            "units" if only_units else "limits",
+            f"{text}they seem to be in {unit}; then name the column {column}",
+        )
     if not only_units:
         raise RefusedData("limits", f"{text}check their unit, sign and zero")
 

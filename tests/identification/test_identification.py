@@ -279,6 +279,15 @@ def test_data_that_cannot_answer_are_refused_in_words(five_bar, run, spoil, reas
     assert refused.value.reason == reason
 
 
+@SLOW
+def test_a_reversed_sensor_whose_values_leave_the_limits_is_no_wrong_unit(run, tmp_path: Path):
+    text, limits = (CONFIGS / "five_bar.yaml").read_text("utf-8"), "position_deg: [-60, 170]"
+    assert limits in text
+    (tmp_path / "five_bar.yaml").write_text(text.replace(limits, "position_deg: [0, 170]"), "utf-8")
+    with pytest.raises(RefusedData, match="position of right is reversed"):
+        identify(load(tmp_path / "five_bar.yaml"), [reversed_sensor(run)])
+
+
 def test_a_refusal_writes_nothing_and_has_a_status(run, tmp_path: Path):
     write_csv(tmp_path / "run.csv", constant(run))
     out = tmp_path / "out.yaml"
