@@ -16,7 +16,8 @@ import numpy.typing as npt
 from linkwork.arrays import Floats
 from linkwork.multibody import Mechanism
 from linkwork.multibody.tree.joint_map import bracket as ordered_bracket
-from linkwork.multibody.tree.joint_map import configuration, hat
+from linkwork.multibody.tree.joint_map import configuration
+from linkwork.multibody.tree.orientations import hat
 
 
 def _pose(rotation: Floats, translation: Floats) -> Floats:

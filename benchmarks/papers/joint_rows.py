@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks.papers.report import Report, small
 from linkwork.arrays import Floats
-from linkwork.multibody.tree.joint_map import hat
+from linkwork.multibody.tree.orientations import hat
 
 Product = Callable[[Floats, Floats], Floats]
 

@@ -18,7 +18,8 @@ from benchmarks.papers.arm_and_disk import (
 from benchmarks.papers.report import Report, small
 from linkwork.arrays import Floats
 from linkwork.multibody import Body, Joint, Mechanism, ModelError
-from linkwork.multibody.tree.joint_map import bracket, configuration, gamma, hat, twist_map, unclosed_pair
+from linkwork.multibody.tree.joint_map import bracket, configuration, gamma, twist_map, unclosed_pair
+from linkwork.multibody.tree.orientations import hat
 
 PITCH = 0.3
 X, Y, Z = np.eye(6)[:3]

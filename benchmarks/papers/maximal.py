@@ -14,8 +14,7 @@ from linkwork.multibody.constraints import PointClosure
 from linkwork.multibody.kernels.layout import ORDINARY
 from linkwork.multibody.steps.integrate import rk4
 from linkwork.multibody.taylor import Connection, JointFrame, MaximalModel, Pose, TaylorStepper
-from linkwork.multibody.tree.joint_map import hat
-from linkwork.multibody.tree.orientations import about_z
+from linkwork.multibody.tree.orientations import about_z, hat
 
 TORQUE = 10.0
 

@@ -11,8 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from linkwork.arrays import Floats
-from linkwork.multibody.tree.joint_map import hat
-from linkwork.multibody.tree.orientations import about_x, about_y, about_z
+from linkwork.multibody.tree.orientations import about_x, about_y, about_z, hat
 
 _STEP = 1e-6
 

@@ -22,6 +22,13 @@ from linkwork.machine import Machine
 from linkwork.machine.sections.orientation import rotation_of
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.tree.kinematics import kinematics, point_jacobian
+from linkwork.multibody.tree.orientations import (
+    angles_321_rates,
+    from_rotation_vector,
+    hat,
+    to_angles_321,
+    to_rotation_vector,
+)
 from linkwork.multibody.tree.rotations import move_by
 from linkwork.multibody.workspace import Workspace
 
@@ -262,7 +269,7 @@ class LinearPoses:
             rotation = _rotation(work, point)
             for place, size, above, below in variants:
                 shift = above.point_position[point] - below.point_position[point]
-                turn = turned(_rotation(above, point) @ _rotation(below, point).T)
+                turn = to_rotation_vector(_rotation(above, point) @ _rotation(below, point).T)
                 total[:, place] += np.concatenate([shift, turn]) / size
             seen = work.point_position[point].copy(), rotation
             found[name] = self._in_frame(*seen, total[:, :count], total[:, count:])
@@ -273,12 +280,12 @@ class LinearPoses:
         change = np.zeros(6)
         rows = np.array([[each.factor(f"frame.{axis}") for each in self.parameters] for axis in FRAME])
         change += rows @ self.values
-        axes = rotated(change[3:]) @ self.frame[0]
+        axes = from_rotation_vector(change[3:]) @ self.frame[0]
         origin = self.frame[1] + change[:3]
         both = np.kron(np.eye(2), axes)
         by_p, by_y = both @ by_p, both @ by_y
         away = axes @ place
-        by_p[:3] += rows[:3] + cross_matrix(-away) @ rows[3:]
+        by_p[:3] += rows[:3] + hat(-away) @ rows[3:]
         by_p[3:] += rows[3:]
         return _Sight(away + origin, axes @ rotation, by_p, by_y)
 
@@ -341,10 +348,11 @@ class LinearPoses:
                 found.append((value - here.place[k], here.by_parameters[k], by_y, row.sigma))
         given = [k for k, value in enumerate(row.angles) if value is not None]
         if given:
-            own_angles = angles_of(here.rotation)
-            wanted = [own_angles[k] if value is None else value for k, value in enumerate(row.angles)]
-            turn = turned(rotation_of(*wanted) @ here.rotation.T)
-            chosen = np.eye(3) if len(given) == 3 else _angle_axes(own_angles)[given]
+            own_angles = to_angles_321(here.rotation)
+            wanted = [own_angles[2 - k] if value is None else value for k, value in enumerate(row.angles)]
+            turn = to_rotation_vector(rotation_of(*wanted) @ here.rotation.T)
+            rates = np.linalg.pinv(angles_321_rates(own_angles))[::-1]
+            chosen = np.eye(3) if len(given) == 3 else rates[given]
             for along in chosen:
                 by_y = spread([(first, along @ here.by_pose[3:])])
                 found.append((float(along @ turn), along @ here.by_parameters[3:], by_y, row.sigma_angle))
@@ -504,42 +512,3 @@ def _edges(measured: GeometryMeasurements) -> dict[tuple[str, str], int]:
     """Return the number of unknowns of each straightedge (4) and plane (3)."""
     sizes = {"line": 4, "plane": 3}
     return {(row.kind, row.name): sizes[row.kind] for row in measured.rows if row.kind in sizes}
-
-
-def cross_matrix(a: Floats) -> Floats:
-    """Return â (3 × 3): â b = a × b."""
-    return np.array([[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]])
-
-
-def rotated(turn: Floats) -> Floats:
-    """Return the rotation (3 × 3) of a rotation vector."""
-    angle = float(np.linalg.norm(turn))
-    if angle < 1e-12:
-        return np.eye(3) + cross_matrix(turn)
-    k = cross_matrix(turn / angle)
-    return np.eye(3) + math.sin(angle) * k + (1.0 - math.cos(angle)) * k @ k
-
-
-def turned(rotation: Floats) -> Floats:
-    """Return the rotation vector (3) of a rotation by less than half a turn."""
-    skew = 0.5 * np.array(
-        [rotation[2, 1] - rotation[1, 2], rotation[0, 2] - rotation[2, 0], rotation[1, 0] - rotation[0, 1]]
-    )
-    sine = float(np.linalg.norm(skew))
-    angle = math.atan2(sine, 0.5 * (float(np.trace(rotation)) - 1.0))
-    return skew if sine < 1e-12 else skew * (angle / sine)
-
-
-def angles_of(rotation: Floats) -> tuple[float, float, float]:
-    """Return roll, pitch and yaw of R = Rz Ry Rx (3 × 3)."""
-    pitch = math.atan2(-rotation[2, 0], math.hypot(rotation[0, 0], rotation[1, 0]))
-    roll = math.atan2(rotation[2, 1], rotation[2, 2])
-    return roll, pitch, math.atan2(rotation[1, 0], rotation[0, 0])
-
-
-def _angle_axes(angles: tuple[float, float, float]) -> Floats:
-    """Return rows (3 × 3) that give the rates of roll, pitch and yaw from an angular velocity."""
-    _, pitch, yaw = angles
-    c, s, cp, sp = math.cos(yaw), math.sin(yaw), math.cos(pitch), math.sin(pitch)
-    columns = np.array([[c * cp, -s, 0.0], [s * cp, c, 0.0], [-sp, 0.0, 1.0]])
-    return np.linalg.pinv(columns)

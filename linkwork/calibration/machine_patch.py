@@ -9,10 +9,10 @@ import numpy as np
 
 from linkwork.calibration.calibration import Calibration
 from linkwork.calibration.geometry import Geometry, changes_of
-from linkwork.calibration.linearisation import angles_of, rotated
 from linkwork.machine import Machine
 from linkwork.machine.loading import checked_file
 from linkwork.machine.machine_patches import as_yaml
+from linkwork.multibody.tree.orientations import from_rotation_vector, to_angles_321
 from linkwork.version import __version__
 
 _DIGITS = 10
@@ -50,7 +50,7 @@ def _shift_zero(machine: Machine, data: dict[str, Any], name: str, shift: float)
     if machine.mechanism.joint_is_angle[place]:
         for key in _ORIENTATIONS:
             joint.pop(key, None)
-        joint["rpy_rad"] = [float(x) for x in angles_of(rotation @ rotated(shift * axis))]
+        joint["rpy_rad"] = to_angles_321(rotation @ from_rotation_vector(shift * axis))[::-1].tolist()
         shift_m = shift * float(spec.geometry().get("pitch_m_per_rad", 0.0))
     else:
         shift_m = shift

@@ -9,8 +9,9 @@ import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.calibration.information import Information, sparse_directions
-from linkwork.calibration.linearisation import LinearPoses, cross_matrix
+from linkwork.calibration.linearisation import LinearPoses
 from linkwork.calibration.measurements import GeometryMeasurements, MeasuredRow
+from linkwork.multibody.tree.orientations import hat
 
 _SHARE = 1e-4
 """Share of a displacement that may remain beside a motion of the whole."""
@@ -109,7 +110,7 @@ def _rigid(places: Floats, shift: Floats) -> tuple[float, float]:
     """Return what a motion of the whole and a change of size leave of displacements, and that change."""
     middle = places.mean(axis=0)
     columns = [np.tile(np.eye(3), (len(places), 1))]
-    columns.append(np.vstack([-cross_matrix(place - middle) for place in places]))
+    columns.append(np.vstack([-hat(place - middle) for place in places]))
     columns.append((places - middle).reshape(-1, 1))
     matrix = np.hstack(columns)
     solved = np.linalg.lstsq(matrix, shift.reshape(-1), rcond=1e-10)[0]

@@ -9,13 +9,13 @@ import pytest
 
 from linkwork.calibration.calibration import Calibration, calibrate
 from linkwork.calibration.geometry import Geometry
-from linkwork.calibration.linearisation import rotated
 from linkwork.calibration.measurements import GeometryMeasurements, MeasuredRow, ReadPose
 from linkwork.calibration.prior import Prior
 from linkwork.identification.consistent_samples import ClosedPoses
 from linkwork.machine import Machine, load
 from linkwork.multibody.functions import point_position
 from linkwork.multibody.mechanism import Mechanism
+from linkwork.multibody.tree.orientations import from_rotation_vector
 from tests.calibration.five_bar_measurements import grid, measured_by, positions
 
 ARM = "joints.right_elbow.at_m.x"
@@ -96,7 +96,7 @@ def test_a_stop_shows_the_zero_of_its_joint(machine: Machine) -> None:
 def test_a_measuring_frame_far_away(machine: Machine, true: Mechanism) -> None:
     poses, _, _ = grid(machine)
     places, _ = measured_by(machine, true, poses, {})
-    turn = rotated(np.array([0.0, 0.0, 2.0]))
+    turn = from_rotation_vector(np.array([0.0, 0.0, 2.0]))
     seen = places @ turn.T + np.array([3.0, -1.0, 0.5])
     rows = [
         replace(row, position=(float(p[0]), float(p[1]), float(p[2])))

@@ -27,9 +27,9 @@ from linkwork.convert.robots.robot_model import (
     RobotModel,
     SourceClosure,
 )
-from linkwork.convert.robots.xml_reading import rotation_of
 from linkwork.machine.nearest_name import meant
 from linkwork.machine.problems import MachineError
+from linkwork.machine.sections.orientation import rotation_of
 from linkwork.machine.yaml_document import Document, read_yaml
 
 _TYPES: dict[str, ClosureType] = {

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from linkwork.arrays import Floats
 from linkwork.convert.robots.robot_model import FramePose, ImportProblem, quaternion_matrix
+from linkwork.machine.sections.orientation import rotation_of
 
 LARGEST_BYTES = 50_000_000
 DEEPEST, MOST_ELEMENTS = 200, 200_000
@@ -279,15 +280,3 @@ def frame_pose(element: XmlElement | None) -> FramePose:
     values = element.own_numbers(6)
     angles = np.radians(values[3:]) if element.get("degrees") == "true" else values[3:]
     return FramePose(values[:3], rotation_of(*angles))
-
-
-def rotation_of(roll: float, pitch: float, yaw: float) -> Floats:
-    """Return Rz(yaw) Ry(pitch) Rx(roll), 3 × 3."""
-    (cr, cp, cy), (sr, sp, sy) = np.cos([roll, pitch, yaw]), np.sin([roll, pitch, yaw])
-    return np.array(
-        [
-            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-            [-sp, cp * sr, cp * cr],
-        ]
-    )

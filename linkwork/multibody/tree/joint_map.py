@@ -16,13 +16,9 @@ Columns are given as an r × 6 array, one column of H in each row. rad and m.
 import numpy as np
 
 from linkwork.arrays import Floats
+from linkwork.multibody.tree.orientations import hat
 
 _ZERO = np.zeros(3)
-
-
-def hat(a: Floats) -> Floats:
-    """Return the matrix â (3 × 3) with â b = a × b, for a (3)."""
-    return np.array([[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]])
 
 
 def bracket(a: Floats, b: Floats) -> Floats:

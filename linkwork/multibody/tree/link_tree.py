@@ -16,6 +16,7 @@ from linkwork.arrays import Floats
 from linkwork.multibody.model import WORLD, Body, Joint, ModelError
 from linkwork.multibody.tree.joint_dof import BALL, ChainMember, JointDof, dof_of, onto_z
 from linkwork.multibody.tree.joint_map import elementary, screw_of
+from linkwork.multibody.tree.orientations import hat
 
 SCREW, FOLLOWS = -1, -2
 """Source of a link's pose, where it is not a quaternion: its screw, or only the link before."""
@@ -298,7 +299,7 @@ def _mass_matrix(links: Sequence[Link], parents: Sequence[int], angles: Floats) 
             for k in range(3):
                 fixed = fixed @ elementary(np.eye(6)[k], float(angles[i + k]))[0]
         origin = place + base @ link.origin + travel * angles[i] * fixed[:, 2]
-        linear = linear - _cross_matrix(origin - place) @ angular
+        linear = linear - hat(origin - place) @ angular
         carriers = [*carriers, i]
         angular = np.hstack([angular, turn * fixed[:, 2:]])
         linear = np.hstack([linear, travel * fixed[:, 2:]])
@@ -319,15 +320,9 @@ def _mass_matrix(links: Sequence[Link], parents: Sequence[int], angles: Floats) 
         matrix[i, carriers[:-1]] = matrix[carriers[:-1], i] = row[:-1]
         matrix[i, i] += row[-1]
         if parent >= 0:  # which carries it
-            arm = _cross_matrix(origins[i] - origins[parent])
-            mixed = arm @ _cross_matrix(first)
+            arm = hat(origins[i] - origins[parent])
+            mixed = arm @ hat(first)
             masses[parent] += mass
             firsts[parent] = firsts[parent] + first + mass * (origins[i] - origins[parent])
             seconds[parent] = seconds[parent] + seconds[i] - mixed - mixed.T - mass * arm @ arm
     return matrix
-
-
-def _cross_matrix(a: Floats) -> Floats:
-    """The matrix of x ↦ a × x."""
-    x, y, z = a.tolist()
-    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
