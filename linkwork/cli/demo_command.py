@@ -39,6 +39,7 @@ _SECTIONS = {
     "following": "follower behind its leader",
     "congruence": "simple and compound wrist: largest differences",
     "handling": "parts picked and placed",
+    "fastest": "the same path, uniform and fastest",
     "belt": "parts picked from the belt",
 }
 """Figures that some demos have besides the usual ones, and the titles of their tables."""
@@ -92,7 +93,7 @@ def files_of(name: str, demo: Demo, seconds: float | None = None, speed: float =
 
     seconds: measured length, s; None: the demo's. speed: share of the demo's.
     """
-    found: dict[str, str] = {}
+    found = {} if demo.beside_steps is None else files_of(name, demo.second, seconds, speed)
     lead: list[str] = []
     for step in demo.steps(demo.seconds if seconds is None else seconds, speed):
         if step.trajectory is None:

@@ -24,11 +24,13 @@ DEMOS = {
     "catch": "An arm latches its pin to a moving carriage, and travels on with it",
     "pick_and_place": "A SCARA with a gripper picks parts from a table and places them",
     "delta_belt": "A delta robot picks parts from a running belt and places them",
+    "fastest": "A five-bar and a delta follow paths as fast as their limits admit",
     "leader_follower": "A five-bar that a hand moves leads a SCARA in x and y",
     "arm_6dof": "An arm with a compound wrist, and with a simple one, makes one motion with the same efforts",
 }
-"""Name and short description; the module of the same name, or `demo_motions.MOTIONS`, has the rest."""
-_OWN = ("pick_and_place", "delta_belt", "leader_follower", "arm_6dof")
+"""Name and short description; the module that `_OWN` names, or `demo_motions.MOTIONS`, has the rest."""
+_OWN = {name: name for name in ("pick_and_place", "delta_belt", "leader_follower", "arm_6dof")}
+_OWN |= {"fastest": "fastest_demo"}
 
 
 def demo_named(name: str) -> Demo:
@@ -39,5 +41,5 @@ def demo_named(name: str) -> Demo:
         from linkwork.demos.demo_motions import MOTIONS
 
         return MOTIONS[name]
-    demo: Demo = import_module(f"linkwork.demos.{name}").DEMO
+    demo: Demo = import_module(f"linkwork.demos.{_OWN[name]}").DEMO
     return demo

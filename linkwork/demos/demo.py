@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -98,12 +98,16 @@ def request(text: str, name: str, *args: Any, command: str, **values: Any) -> De
     return DemoStep(text, 0.0, begin, command=f"linkwork {command}")
 
 
+Steps = Callable[[float, float], Sequence[DemoStep]]
+
+
 @dataclass(frozen=True)
 class Demo:
     """machine: an included name, or a file's path. seconds: measured length unless the user says otherwise.
 
     steps: the steps between enable and disable, for a measured time (s) and a share of the demo's speed.
-    beside: a second machine, which then goes through the same steps; `DemoRun.beside` is its recording.
+    beside: a second machine, which then goes through the same steps, or through `beside_steps`;
+    `DemoRun.beside` is its recording.
     leader: a machine whose tool is moved by hand meanwhile; steps have it as `Stage.leader`, figures its log
     as `DemoRun.leader`. Such a demo runs in real time only.
     truth: whether the plant records its exact motion, for figures and picture in place of the controller's
@@ -113,12 +117,18 @@ class Demo:
     machine: str
     title: str
     seconds: float
-    steps: Callable[[float, float], Sequence[DemoStep]]
+    steps: Steps
     figures: tuple[Figures, ...] = (tracking_figures,)
     picture: DemoPicture = MOTION_ERRORS_EFFORTS
     truth: bool = False
     beside: str = ""
+    beside_steps: Steps | None = None
     leader: str = ""
+
+    @property
+    def second(self) -> Demo:
+        """The demo as its second machine does it."""
+        return replace(self, machine=self.beside, steps=self.beside_steps or self.steps, beside_steps=None)
 
     def report(self, recording: DemoRun) -> dict[str, Any]:
         """Return all figures of a run."""

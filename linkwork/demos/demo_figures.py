@@ -13,16 +13,18 @@ from linkwork.recordings.log_file import Ticks
 from linkwork.recordings.tracking import Tracking, follow, rms
 
 if TYPE_CHECKING:
+    from linkwork.client.goal import Goal
     from linkwork.demos.demo import DemoStep
     from linkwork.demos.demo_options import DemoOptions
 
 
 @dataclass(frozen=True)
 class MeasuredStep:
-    """A measured step: its text, its goal's number, and its ticks."""
+    """A measured step: its text, its goal's number and report (as `accepted`), and its ticks."""
 
     text: str
     goal: int
+    report: Mapping[str, Any]
     tracking: Tracking
 
 
@@ -57,7 +59,7 @@ def recorded(
     seconds: float,
     units: Mapping[str, str],
     ticks: Ticks,
-    reached: Sequence[tuple[DemoStep, int]],
+    reached: Sequence[tuple[DemoStep, Goal]],
 ) -> DemoRun:
     """Return the recording of a demo.
 
@@ -69,8 +71,8 @@ def recorded(
     for step, goal in reached:
         assert step.measured is not None, "only measured steps are kept"
         measured = step.measured
-        tracking = follow(ticks, goal, measured.coordinates, measured.begin_s, measured.end_s)
-        parts.append(MeasuredStep(step.text, goal, tracking))
+        tracking = follow(ticks, goal.number, measured.coordinates, measured.begin_s, measured.end_s)
+        parts.append(MeasuredStep(step.text, goal.number, goal.accepted["report"], tracking))
     if not parts:
         raise ValueError("no measured part of the demo was reached")
     return DemoRun(options, units, seconds, ticks, tuple(parts))

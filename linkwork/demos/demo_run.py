@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 from rich.console import Console
 
-from linkwork.client.goal import GoalFailed
+from linkwork.client.goal import Goal, GoalFailed
 from linkwork.client.robot import Robot
 from linkwork.controller.exchange.records import CHANNELS, layout_for
 from linkwork.demos.demo import Demo, DemoStep, Stage
@@ -34,8 +34,8 @@ from linkwork.recordings.tracking import Tracking
 from linkwork.terminal.failures import Misuse
 from linkwork.terminal.output import goal_bar
 
-Reached = list[tuple[DemoStep, int]]
-"""Measured steps that were begun, each with its goal's number."""
+Reached = list[tuple[DemoStep, Goal]]
+"""Measured steps that were begun, each with its goal."""
 
 
 def run_demo(demo: Demo, options: DemoOptions, console: Console) -> dict[str, Any]:
@@ -48,11 +48,11 @@ def run_demo(demo: Demo, options: DemoOptions, console: Console) -> dict[str, An
     if demo.leader and options.lockstep:
         raise Misuse("two machines run in this demo, each by its own clock: leave --lockstep out")
     options.out.mkdir(parents=True, exist_ok=True)
-    summary, recording = _run(demo, demo.machine, options, console)
+    summary, recording = _run(demo, options, console)
     if recording is None:
         return summary
     if demo.beside and summary["result"] == ResultCode.SUCCESSFUL.name:
-        second, other = _run(demo, demo.beside, options, console)
+        second, other = _run(demo.second, options, console)
         summary |= {"result": second["result"], "text": second["text"], "beside": second}
         recording = replace(recording, beside=other)
     plot = Path(summary["log"]).with_suffix(".png")
@@ -60,11 +60,10 @@ def run_demo(demo: Demo, options: DemoOptions, console: Console) -> dict[str, An
     return {**summary, **demo.report(recording), "plot": str(plot)}
 
 
-def _run(
-    demo: Demo, machine: str, options: DemoOptions, console: Console
-) -> tuple[dict[str, Any], DemoRun | None]:
-    """Run the steps on one machine: what happened, and the recording if a measured tick was reached."""
+def _run(demo: Demo, options: DemoOptions, console: Console) -> tuple[dict[str, Any], DemoRun | None]:
+    """Run the steps on its first machine: what happened, and the recording if a measured tick was reached."""
     pace = ["--pace", "lockstep", "--realtime", "ignore"] if options.lockstep else []
+    machine = demo.machine
     config = machine if options.force_sensor else forces_by_model(machine, options.out)
     if options.exact:
         config = exact_sensors(config, options.out)
@@ -142,7 +141,7 @@ def _outcome(
             for step in steps:
                 goal = step.begin(stage)
                 if goal is not None and step.measured is not None:
-                    reached.append((step, goal.number))
+                    reached.append((step, goal))
                 if goal is not None:
                     begun, share = done / whole, step.share / whole
                     goal.wait(on_progress=lambda part: show(begun + share * part, step.text))  # noqa: B023

@@ -37,6 +37,7 @@ class GoalInProcess:
     robot: RobotInProcess
     number: int
     duration_s: float
+    accepted: dict[str, Any]
 
     def wait(self, on_progress: object = None) -> dict[str, Any]:
         ended = (GoalStatus.SUCCEEDED, GoalStatus.ENDED)
@@ -149,7 +150,7 @@ class RobotInProcess:
         self.rig.slot[: len(made.words)] = made.words
         order = 1_000_000 + number
         self._tick(StartGoal(0, len(made.words), made.checksum, number, verified=True, id=order))
-        return GoalInProcess(self, number, made.duration_s)
+        return GoalInProcess(self, number, made.duration_s, {"report": made.report})
 
     def _tick(self, order: Order | None = None) -> Sample:
         plant = self.rig.simulator
@@ -184,7 +185,7 @@ def perform(demo: Demo, machine: Machine, seconds: float, speed: float = 1.0) ->
             continue
         goal.wait()
         if step.measured is not None:
-            reached.append((step, goal.number))
+            reached.append((step, goal))
     units = {each["name"]: each["unit"] for each in robot.describe()["coordinates"]}
     recording = recorded(DemoOptions(lockstep=True), seconds, units, robot.ticks(), reached)
     return with_truth(recording, robot.truth(), machine)

@@ -6,12 +6,15 @@ Errors are the plant's own, in the goals' independent coordinates, with the exac
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from linkwork.controller.planning.messages.planner_start import Start
+from linkwork.controller.planning.process.planner import judge, plan
 from linkwork.demos import DEMOS, demo_named
 from linkwork.demos.demo_figures import DemoRun, tracking_figures
 from linkwork.demos.waypoints import along, begin
@@ -215,6 +218,38 @@ def test_a_delta_picks_from_a_running_belt(tmp_path: Path) -> None:
     assert 0.45 < low < high < 0.73
     demo.draw(run, tmp_path / "picture.png")
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_fastest_timing_is_followed_beside_the_uniform_one(tmp_path: Path) -> None:
+    demo = demo_named("fastest")
+    first, second = (perform(each, load(each.machine), 1.0) for each in (demo, demo.second))
+    for part in (*tracking_figures(first)["parts"], *tracking_figures(second)["parts"]):
+        assert "uniform" in part["name"] or max(part["error_max"].values()) < 1e-4
+    run = replace(first, beside=second)
+    figures = demo.report(run)
+    assert json.loads(json.dumps(figures)) == figures
+    for machine in (demo.machine, demo.beside):
+        uniform, fastest = (figures["fastest"][f"{machine}_{kind}_s"] for kind in ("uniform", "fastest"))
+        assert fastest < 0.8 * uniform
+        assert sum(figures["fastest"][f"{machine}_limited_by_s"].values()) == pytest.approx(fastest, rel=1e-3)
+    for each in (first, run):
+        demo.draw(each, tmp_path / "picture.png")
+        assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("machine", ["five_bar", "delta"])
+def test_uniform_timing_is_as_fast_as_the_limits_admit(machine: str) -> None:
+    """A hundredth faster, the path that the demo follows uniformly is refused."""
+    demo = demo_named("fastest")
+    shown = demo if machine == demo.machine else demo.second
+    made = load(machine)
+    for speed, feasible in ((1.0, True), (1.01, False)):
+        paths = [step.trajectory for step in shown.steps(1.0, speed) if step.trajectory is not None]
+        start = Start.at_pose(made, made.initial_q)
+        there = plan("move", {"target": begin(paths[0])}, made, start).poses
+        assert there is not None
+        found = judge({"trajectory": paths[0]}, made, Start.at_pose(made, there[-1, 1:]))
+        assert found["feasible"] is feasible
 
 
 def test_a_press_with_one_degree_of_freedom_touches_and_presses(tmp_path: Path) -> None:

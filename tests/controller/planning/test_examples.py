@@ -32,9 +32,10 @@ def test_no_file_is_left_over() -> None:
     assert lying_there - no_motions == {file for _, file in FILES}
 
 
-@pytest.mark.parametrize(("name", "file"), FILES)
-def test_an_example_is_feasible_from_where_it_says(name: str, file: str) -> None:
-    made, path = load(demo_named(name).machine), EXAMPLES / file
+@pytest.mark.parametrize("file", [file for _, file in FILES])
+def test_an_example_is_feasible_from_where_it_says(file: str) -> None:
+    path = EXAMPLES / file
+    made = load(path.read_text().partition(":")[0].removeprefix("# "))
     start, closed, sets = Start.at_pose(made, made.initial_q), made.closed_at_start, constraint_sets(made)
     for command, told in re.findall(r"linkwork (move|switch) (.*)", path.read_text()):
         if command == "switch":
