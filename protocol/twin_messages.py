@@ -3,7 +3,7 @@
 A message is a kind (int64) and rows, every field 8 bytes wide, in this computer's byte order: both ends run
 on it. The gateway sends `Kind.TICKS`, rows of `Words.asked`, and `Kind.LOAD`, one row of `LOAD`; the twin
 sends one `Kind.READY` without rows, then for every `TICKS` one `ANSWER`, with a row of `Words.answered` for
-every row that it was sent, in their order.
+every row that it was sent, in their order. Before an answer there may be a `SUSPICION`, rows of `SUSPICION`.
 """
 
 from __future__ import annotations
@@ -23,6 +23,9 @@ LOAD = np.dtype([("from_tick", "i8"), ("point", "i8"), ("load", "f8", (10,))])
 inertia about it (xx, xy, xz, yy, yz, zz), kg and m, in the axes of the point's body.
 """
 
+SUSPICION = np.dtype([("tick", "i8"), ("motor", "i8"), ("factor", "f8")])
+"""In this tick the efforts of this motor were found to act by this factor of the model's."""
+
 
 class Kind(IntEnum):
     """Type of a message."""
@@ -31,6 +34,7 @@ class Kind(IntEnum):
     TICKS = 1
     LOAD = 2
     ANSWER = 3
+    SUSPICION = 4
 
 
 class Words:

@@ -241,8 +241,9 @@ class DriveLink:
         if frozen:
             self._fail(DeviceFault.SENSOR, frozen)
         stuck = self._watch.stuck(self.position or 0, self._torque, self.axis.state is DriveState.ENABLED)
-        if stuck:
-            self._say(stuck)
+        jumped = self._watch.jumped(self.position or 0)
+        for suspicion in filter(None, (stuck, jumped)):
+            self._say(suspicion)
 
     def _unroll(self, count: int) -> None:
         """Counts beyond 32 bits: the shortest way from the last sample is the one gone."""

@@ -43,6 +43,7 @@ from linkwork.multibody.kernels.layout import RANK
 from linkwork.multibody.linalg.orthogonal import least_squares
 from linkwork.multibody.workspace import Model, Workspace
 from linkwork.plant.simulator.simulator import SimulationDiverged, Simulator
+from linkwork.plant.twin.torque_scale import TorqueScale
 from linkwork.protocol.codes import Mode
 
 LEAD = 2
@@ -62,7 +63,7 @@ class Residual:
 
     def __init__(self, machine: Machine) -> None:
         settings, self._period_s = machine.twin, machine.period_s
-        self._gain = -math.expm1(-settings.bandwidth_rad_s * self._period_s)
+        self.gain = -math.expm1(-settings.bandwidth_rad_s * self._period_s)
         goals = [machine.coordinate_index(name) for name in machine.goal_coordinates]
         self._goals = np.array(goals, np.int64)
         self._motors = np.array([motor.index for motor in machine.motors], np.int64)
@@ -82,7 +83,7 @@ class Residual:
         self.power = 0.5 * float(force @ (before + work.v))
         self._add_up(self.power * self._period_s)
         force -= self._force
-        force *= self._gain
+        force *= self.gain
         self._force += force
         self._spread(work)
 
@@ -189,6 +190,10 @@ class TwinComparison:
         self._simulator = Simulator(model)
         self._work = self._simulator.work
         self._residual = Residual(model)
+        self._scale = TorqueScale(model, self._residual.gain)
+        self.suspicions: list[tuple[int, int, float]] = []
+        """Tick, motor and factor of its efforts, where `TorqueScale` found one; the caller empties it."""
+        self._in_force = np.zeros(len(machine.motors))
         self._thresholds = np.array([each.threshold for each in differences(machine)])
         self._values = np.zeros(len(self._thresholds))
         nv = machine.mechanism.nv
@@ -226,6 +231,7 @@ class TwinComparison:
         if not given["driven"]:
             self._row = 0
             self._residual.forget()
+            self._scale.begin()
         else:
             self._row = (self._row + 1 if follows else 1) if given["fresh"] else 0
             if self._row:
@@ -244,9 +250,12 @@ class TwinComparison:
         if compared:
             evaluate_motion(*work.arguments)
             residual.add(work, self._before, self._predicted)
+            if given["judged"]:
+                self._suspect(int(given["tick"]))
         if self._row >= LEAD:
             self._before[:] = work.v
             simulator.latch(self._mode, self._effort)
+            self._in_force[:] = self._effort
             try:
                 simulator.integrate()
             except SimulationDiverged:  # the estimate was none; begin again
@@ -254,6 +263,11 @@ class TwinComparison:
                 residual.forget()
             self._predicted[:] = work.v
         return compared
+
+    def _suspect(self, tick: int) -> None:
+        found = self._scale.add(self._work.v, self._in_force, self._residual.motor_effort)
+        if found:
+            self.suspicions.append((tick, *found))
 
     def _answer(self, given: np.void, answer: np.void, *, compared: bool) -> None:
         residual, values = self._residual, self._values

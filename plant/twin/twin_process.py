@@ -11,7 +11,7 @@ import numpy as np
 from linkwork.machine import Machine, load
 from linkwork.plant.plant_options import TwinOptions
 from linkwork.plant.twin.twin_comparison import TwinComparison
-from linkwork.protocol.twin_messages import LOAD, Kind, Words, kind_of, pack, rows_of
+from linkwork.protocol.twin_messages import LOAD, SUSPICION, Kind, Words, kind_of, pack, rows_of
 from linkwork.timing.children import Lifeline, ignore_interrupts
 
 
@@ -61,4 +61,7 @@ def _obey(message: bytes, gateway: socket.socket, comparison: TwinComparison, wo
     asked = rows_of(message, words.asked)
     answered = np.zeros(len(asked), words.answered)
     comparison.compare(asked, answered)
+    if comparison.suspicions:
+        gateway.sendall(pack(Kind.SUSPICION, np.array(comparison.suspicions, SUSPICION)))
+        comparison.suspicions.clear()
     gateway.sendall(pack(Kind.ANSWER, answered))

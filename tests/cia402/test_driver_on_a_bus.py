@@ -101,13 +101,35 @@ def test_a_fault_does_not_end_while_the_command_is_not_to_brake() -> None:
         assert drives.reading.status & DeviceStatus.BRAKE
 
 
-def test_a_stuck_brake_is_suspected_in_words() -> None:
+def test_a_stuck_brake_is_suspected_before_the_machine_has_moved_five_degrees() -> None:
     with line() as drives:
         drives.bench.command("brake left")
         drives.ticks(5)
-        for tick in range(40):
+        start = drives.bench.simulator.q.copy()
+        for tick in range(60):
             drives.tick(Mode.EFFORT, (0.05 * tick, 0.0))
+            if any("left: suspicion" in said and "brake stuck" in said for said in drives.said):
+                break
         assert any("left: suspicion" in said and "brake stuck" in said for said in drives.said)
+        assert np.abs(drives.bench.simulator.q - start).max() < np.radians(5.0)
+
+
+def test_a_motor_that_is_slow_to_begin_is_not_suspected() -> None:
+    with line() as drives:
+        drives.ticks(5)
+        drives.ticks(40, Mode.EFFORT, effort=(0.6, -0.6))  # a quarter of the rated torque, at once
+        drives.ticks(20, Mode.EFFORT, effort=(-0.6, 0.6))
+        assert not any("suspicion" in said for said in drives.said)
+
+
+def test_a_jump_of_the_counts_at_rest_is_suspected() -> None:
+    with line() as drives:
+        drives.ticks(5)
+        drives.bench.command("scaling_counts left")
+        drives.ticks(5)
+        (said,) = (each for each in drives.said if "suspicion" in each)
+        assert said.startswith("left: suspicion: its position jumped by ")
+        assert "(+10.0 %) at rest: wrong scale of counts" in said
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.machine import Machine, load, shipped_path
 from linkwork.machine.catalogue import shipped
 from linkwork.plant.simulator.simulator import Simulator
@@ -144,6 +145,47 @@ def test_a_fifth_more_mass_is_beyond_a_threshold(five_bar: Machine) -> None:
         rows = rows_of(machine, moved(machine, {"left": start + 0.4}, plant))
         said = compared(machine, rows)
         assert bool((said["share"][said["judged"] != 0] >= 1.0).any()) is found
+
+
+class Scaled(Simulator):
+    """A plant in which the efforts of the first motor act by a factor."""
+
+    def __init__(self, machine: Machine, factor: float) -> None:
+        super().__init__(machine)
+        self._factors = np.ones(len(machine.motors))
+        self._factors[0] = factor
+
+    def latch(self, mode: int, effort: Floats) -> None:
+        super().latch(mode, effort * self._factors)
+
+
+@pytest.mark.parametrize(
+    ("name", "factor"),
+    [
+        ("five_bar", 0.5),
+        ("five_bar", 1.0),
+        *(
+            pytest.param(name, factor, marks=pytest.mark.slow)
+            for name in ("five_bar", "scara", "delta", "slider_crank")
+            for factor in (0.5, 1.0, 1.5)
+        ),
+    ],
+)
+def test_a_wrong_scale_of_a_motor_is_suspected_within_its_first_five_degrees(
+    name: str, factor: float
+) -> None:
+    machine = load(name)
+    goal = machine.goal_coordinates[0]
+    target = {goal: float(machine.initial_q[0]) + 0.4}
+    rows = rows_of(machine, moved(machine, target, Scaled(machine, factor)))
+    twin = TwinComparison(machine)
+    compared(machine, rows, twin)
+    assert [motor for _, motor, _ in twin.suspicions] == [0] * (factor != 1.0)
+    for tick, motor, found in twin.suspicions:
+        place = machine.motors[motor].index
+        way = rows["q"][rows["tick"] <= tick][:, place] - rows["q"][0, place]
+        assert np.abs(way).max() < np.radians(5.0)
+        assert found == pytest.approx(factor, abs=0.15)
 
 
 def loaded_from(text: str) -> Machine:

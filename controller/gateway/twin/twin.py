@@ -23,7 +23,7 @@ from linkwork.controller.supervision.brakes import Phase
 from linkwork.protocol.codes import DeviceStatus, Mode
 from linkwork.protocol.laws import POSITION_LAWS
 from linkwork.protocol.results import TwinStatus
-from linkwork.protocol.twin_messages import LOAD, MOST_ROWS, Kind, Words, kind_of, pack, rows_of
+from linkwork.protocol.twin_messages import LOAD, MOST_ROWS, SUSPICION, Kind, Words, kind_of, pack, rows_of
 from linkwork.timing.children import Child
 from linkwork.timing.realtime import BLAS_ENVIRONMENT
 
@@ -148,6 +148,10 @@ class DigitalTwin:
             return
         before = client.ready
         self._answers += client.receive()
+        for found in client.suspicions:
+            motor = self.channels.motors[int(found["motor"])]
+            self.notes.append(suspicion_text(motor, float(found["factor"])))
+        client.suspicions.clear()
         if client.ready and not before:
             for row in self._loads.values():
                 client.send(Kind.LOAD, row)
@@ -180,6 +184,15 @@ class DigitalTwin:
 
     def _asked(self, records: Floats) -> Rows:
         return asked_of(records, self._layout, self.channels.words.asked, stamped=not self.in_step)
+
+
+def suspicion_text(motor: str, factor: float) -> str:
+    """Return in words that the efforts of a motor act by another factor than the model's."""
+    return (
+        f"suspicion: the effort of {motor} has {'less' if factor < 1.0 else 'more'} effect than in the "
+        "model, from the first motion on: wrong scale of its torque or counts, stuck brake, load, friction "
+        "or contact"
+    )
 
 
 def asked_of(records: Floats, layout: RecordLayout, row: np.dtype[Any], *, stamped: bool) -> Rows:
@@ -227,6 +240,8 @@ class TwinClient:
         self.alive = True
         self.unanswered = 0
         """Rows that it has been sent and not answered yet."""
+        self.suspicions: list[np.void] = []
+        """Rows of SUSPICION that have arrived; the caller empties it."""
         self.malformed = 0
         """Messages that were no answers, and were dropped."""
         self.waited_since_s = 0.0
@@ -272,6 +287,8 @@ class TwinClient:
                 message = b""
             if not message:
                 self.alive = False
+            elif self._suspects(message):
+                continue
             elif (told := self._read(message)) is None:
                 self.malformed += 1
             elif not len(told):
@@ -282,6 +299,18 @@ class TwinClient:
                 self.waited_since_s = time.monotonic()
                 found.append(rows)
         return found
+
+    def _suspects(self, message: bytes) -> bool:
+        """Take in a message of suspicions; False where it is another, or malformed."""
+        try:
+            rows = rows_of(message, SUSPICION) if kind_of(message) is Kind.SUSPICION else None
+        except ValueError:
+            return False
+        motors = self._words.answered["motor_effort"].shape[0]
+        if rows is None or not ((rows["motor"] >= 0) & (rows["motor"] < motors)).all():
+            return False
+        self.suspicions += list(rows)
+        return True
 
     def _read(self, message: bytes) -> NDArray[Any] | None:
         """The rows of an answer, no rows of READY, or None for any other message."""
