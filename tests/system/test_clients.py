@@ -95,6 +95,31 @@ def test_the_readme_s_commands_and_trajectories_in_its_order(
         assert ran.stdout.startswith("SUCCESSFUL")
 
 
+def test_the_fastest_timing_is_computed_by_the_controller_and_appended(
+    lockstep: Rig, robot: Robot, tmp_path: Path
+) -> None:
+    now = robot.state["q"]["lift"]
+    ways = [{"time_from_start_s": t, "positions": [now + z]} for t, z in ((1.0, 0.02), (2.0, 0.05))]
+    path = tmp_path / "way.yaml"
+    path.write_text(json.dumps({"coordinates": ["lift"], "points": ways}))
+    connection = ("--endpoint", lockstep.requests)
+    ran = linkwork(lockstep.runtime, "time", str(path), "--json", *connection)
+    assert ran.returncode == 0, ran.stderr
+    timing = json.loads(ran.stdout)["report"]["timing"]
+    assert timing["duration_s"] < timing["given_s"]
+    assert sum(each["share"] for each in timing["limits"]) == pytest.approx(1.0)
+    assert robot.state["q"]["lift"] == pytest.approx(now, abs=1e-3), "only computed"
+    back = {"coordinates": ["lift"], "points": [{"time_from_start_s": 3.0, "positions": [now]}]}
+    first = robot.send({"coordinates": ["lift"], "points": ways, "timing": "fastest"})
+    second = robot.append(back | {"timing": "fastest"})
+    for goal in (first, second):
+        assert goal.wait()["name"] == "SUCCESSFUL"
+    assert first.duration_s == pytest.approx(timing["duration_s"], rel=1e-3)
+    assert second.accepted["report"]["timing"]["given_s"] == 3.0
+    assert second.duration_s < 3.0
+    assert robot.state["q"]["lift"] == pytest.approx(now, abs=1e-3)
+
+
 def test_getting_started_as_printed(lockstep: Rig, tmp_path: Path) -> None:
     page = ROOT / "docs" / "getting_started.md"
     points, curve = blocks(page, "yaml")
