@@ -133,6 +133,7 @@ class DriveLink:
         if mode is self.mode and not again:
             return
         self.mode = mode
+        self._watch = ReportWatch(self.settings.frozen_cycles)  # homing moves the zero
         if mode is OperationMode.HOMING:
             self.sdo.write(HOMING_METHOD, self.own.homing_method)
         self.sdo.write(MODE, int(mode), required=True)
@@ -241,7 +242,8 @@ class DriveLink:
         if frozen:
             self._fail(DeviceFault.SENSOR, frozen)
         stuck = self._watch.stuck(self.position or 0, self._torque, self.axis.state is DriveState.ENABLED)
-        jumped = self._watch.jumped(self.position or 0)
+        known = self.mode is OperationMode.TORQUE and not self.fault
+        jumped = self._watch.jumped(self.position or 0) if known else ""
         for suspicion in filter(None, (stuck, jumped)):
             self._say(suspicion)
 

@@ -9,6 +9,7 @@ import pytest
 
 from linkwork.cia402.can_link import frame_bits
 from linkwork.cia402.cia402_driver import Cia402
+from linkwork.cia402.objects import HOMING_METHOD, MODE_DISPLAY, OperationMode
 from linkwork.cia402.simulated_drive import SimulatedDrive
 from linkwork.machine import MachineError, load
 from linkwork.plant.drivers.driver import DriverFailed, OptionError, make_driver
@@ -130,6 +131,43 @@ def test_a_jump_of_the_counts_at_rest_is_suspected() -> None:
         (said,) = (each for each in drives.said if "suspicion" in each)
         assert said.startswith("left: suspicion: its position jumped by ")
         assert "(+10.0 %) at rest: wrong scale of counts" in said
+
+
+def relative() -> dict[str, Any]:
+    """The drives of the five-bar, with relative encoders."""
+    return {name: {"node": node, "rated_torque_N_m": 2.5} for node, name in ((1, "left"), (2, "right"))}
+
+
+def test_drives_home_by_their_own_method_and_return_to_torque_mode() -> None:
+    with line(drives=relative()) as drives:
+        drives.ticks(5)
+        assert not drives.reading.status & DeviceStatus.HOMED
+        there = drives.reading.position.copy()
+        assert np.all(np.abs(there) > 1000)
+        for _ in range(200):
+            if drives.driver.home():
+                break
+            drives.driver.read(drives.reading)
+        assert [drive.values[HOMING_METHOD] for drive in drives.bench.drives] == [37, 37]
+        assert [drive.values[MODE_DISPLAY] for drive in drives.bench.drives] == [OperationMode.TORQUE] * 2
+        drives.ticks(5)
+        assert drives.reading.status & DeviceStatus.HOMED
+        assert drives.reading.position.tolist() == [0, 0]  # where they stand is the zero
+        drives.ticks(5, Mode.EFFORT)
+        assert drives.reading.fault == 0
+        assert not drives.reading.status & DeviceStatus.BRAKE
+        assert not any("suspicion" in said for said in drives.said)
+
+
+def test_a_homing_method_that_the_drive_lacks_is_named() -> None:
+    unfit = relative()
+    unfit["left"]["homing_method"] = 1
+    with line(drives=unfit) as drives:
+        drives.ticks(5)
+        with pytest.raises(DriverFailed, match="left did not find its zero"):
+            for _ in range(200):
+                drives.driver.home()
+                drives.driver.read(drives.reading)
 
 
 @pytest.mark.parametrize(
