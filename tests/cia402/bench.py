@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -67,8 +68,11 @@ def bench(made: Setup, machine: Machine, kind: type[SimulatedDrive] = SimulatedD
 
 
 @contextmanager
-def line(kind: type[SimulatedDrive] = SimulatedDrive, **options: Any) -> Iterator[Line]:
+def line(
+    kind: type[SimulatedDrive] = SimulatedDrive, period_s: float = 0.001, **options: Any
+) -> Iterator[Line]:
     machine = load("five_bar")
+    machine = replace(machine, plant=machine.plant.with_values(period_s=period_s))
     made = setup(machine, **options)
     with bench(made, machine, kind) as drives:
         driver = Cia402(made)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from linkwork.plant.simulator.simulator import Simulator
 from linkwork.protocol.codes import DeviceFault, DeviceStatus, Mode
 from linkwork.protocol.drive_errors import DRIVE_ERROR
 from linkwork.protocol.link import MOTOR_FAULT
-from tests.cia402.bench import bench, line, setup
+from tests.cia402.bench import Line, bench, line, setup
 
 
 def test_the_machine_moves_as_with_the_simulated_plant() -> None:
@@ -90,6 +91,30 @@ def test_a_fault_is_named_with_its_motor_in_time_and_ends_without_a_restart(faul
         assert not any(said.startswith("right: ") and "fault" in said for said in drives.said)
 
 
+def test_late_tpdos_are_named_with_their_motor_after_as_many_cycles_as_the_page_states() -> None:
+    period_s = 0.1
+    with line(period_s=period_s, lockstep=False, watchdog_s=1.0) as drives:
+        due_s = time.monotonic()
+
+        def tick(mode: Mode) -> None:
+            nonlocal due_s
+            drives.tick(mode)
+            due_s += period_s
+            time.sleep(max(0.0, due_s - time.monotonic()))  # real time: lateness is a share of the period
+
+        for mode in (*[Mode.BRAKE] * 4, *[Mode.EFFORT] * 2):
+            tick(mode)
+        assert drives.reading.fault == 0
+        drives.bench.command("late left")
+        cycles = 0
+        while not drives.reading.fault and cycles < 10:
+            tick(Mode.EFFORT)
+            cycles += 1
+        assert cycles == drives.driver.settings.missing_tpdos
+        assert drives.reading.motors[MOTOR_FAULT].tolist() == [DeviceFault.LINK, 0]
+        assert "left: 2 TPDO missing in a row; 1 came late" in drives.said
+
+
 def test_a_fault_does_not_end_while_the_command_is_not_to_brake() -> None:
     with line() as drives:
         drives.ticks(5)
@@ -138,16 +163,22 @@ def relative() -> dict[str, Any]:
     return {name: {"node": node, "rated_torque_N_m": 2.5} for node, name in ((1, "left"), (2, "right"))}
 
 
+def home(drives: Line) -> bool:
+    """Run the procedure for at most 200 periods; return whether it was done."""
+    for _ in range(200):
+        if drives.driver.home():
+            return True
+        drives.driver.read(drives.reading)
+    return False
+
+
 def test_drives_home_by_their_own_method_and_return_to_torque_mode() -> None:
     with line(drives=relative()) as drives:
         drives.ticks(5)
         assert not drives.reading.status & DeviceStatus.HOMED
         there = drives.reading.position.copy()
         assert np.all(np.abs(there) > 1000)
-        for _ in range(200):
-            if drives.driver.home():
-                break
-            drives.driver.read(drives.reading)
+        assert home(drives)
         assert [drive.values[HOMING_METHOD] for drive in drives.bench.drives] == [37, 37]
         assert [drive.values[MODE_DISPLAY] for drive in drives.bench.drives] == [OperationMode.TORQUE] * 2
         drives.ticks(5)
@@ -165,9 +196,7 @@ def test_a_homing_method_that_the_drive_lacks_is_named() -> None:
     with line(drives=unfit) as drives:
         drives.ticks(5)
         with pytest.raises(DriverFailed, match="left did not find its zero"):
-            for _ in range(200):
-                drives.driver.home()
-                drives.driver.read(drives.reading)
+            home(drives)
 
 
 @pytest.mark.parametrize(
