@@ -421,8 +421,8 @@ class Violation(TypedDict):
 
     `quantity`: position, velocity, acceleration, jerk, motor speed, effort, effort with room to stop, effort
     rate, bearing force, bearing torque, tool speed, workspace, reach, leverage,
-    singularity or branch. `point`: the way-point at the end of the piece, nil for a curve. Some quantities
-    omit some fields.
+    inertia, singularity or branch. `point`: the way-point at the end of the piece, nil for a curve. Some
+    quantities omit some fields.
     """
 
     quantity: str

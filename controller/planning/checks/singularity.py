@@ -13,16 +13,20 @@ import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.controller.planning.walk.walk import Walk
+from linkwork.machine import Machine
 from linkwork.machine.building.initial_assembly import admitted_velocities
 from linkwork.machine.checks.controllability import LEAST_LEVERAGE
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.coordinate_scales import scales
+from linkwork.multibody.functions import mass_matrix
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.tree.coordinates import coordinates
 from linkwork.multibody.tree.kinematics import kinematics
 
 DEPENDENT_BELOW = 1e-6
 """Smallest singular value below which coordinates count as dependent."""
+LEAST_INERTIA = 1e-4
+"""Share of their inertia with which joints must move against each other, see `free_inertia`."""
 _HARDLY = 0.1
 """Share of the Jacobian's size below which a load is carried by the chain alone."""
 
@@ -92,6 +96,16 @@ def what_is_stretched(mechanism: Mechanism, chosen: Sequence[int], q: Floats) ->
         parts[closure] = max(part, parts.get(closure, 0.0))
     names = [name for name, part in parts.items() if part > 0.5 * max(parts.values())]
     return f"the loop closed by {' and by '.join(names)} is stretched or folded"
+
+
+def light_joints(machine: Machine, walked: Walk, sample: int) -> list[str]:
+    """Return the joints of the motion that has the least inertia at a sample, relative to their own."""
+    mechanism, q = walked.under(machine, sample).mechanism, walked.q[sample]
+    mass = mass_matrix(mechanism, q)
+    own = np.sqrt(np.diag(mass))
+    motions = np.linalg.qr(admitted_velocities(mechanism, q) * own[:, None])[0]
+    lightest = np.abs(motions @ np.linalg.eigh(motions.T @ (mass / np.outer(own, own)) @ motions)[1][:, 0])
+    return [mechanism.joint_names[column] for column in np.flatnonzero(lightest > 0.3 * lightest.max())]
 
 
 def independent(mechanism: Mechanism, chosen: Sequence[int], q: Floats) -> bool:

@@ -23,7 +23,9 @@ from linkwork.controller.planning.checks.heat_check import Heat, heat_of
 from linkwork.controller.planning.checks.kinematic_check import SLOWEST, LimitCheck, demands, rate
 from linkwork.controller.planning.checks.load_check import bearing_demands, touched
 from linkwork.controller.planning.checks.singularity import (
+    LEAST_INERTIA,
     Closest,
+    light_joints,
     singularities,
     smallest_singular_value,
     what_is_stretched,
@@ -237,6 +239,7 @@ def _check_poses(machine: Machine, path: Path, walked: Walk) -> Closest:
         )
     check_agreement(machine, path, walked)
     _check_leverage(machine, path, walked)
+    _check_inertia(machine, path, walked)
     own = machine.joint_coordinates
     if own == machine.mechanism.nv and set(path.coordinates) == set(range(own)):
         return None
@@ -281,6 +284,22 @@ def _check_leverage(machine: Machine, path: Path, walked: Walk) -> None:
     found = {"quantity": "leverage", "value": value, "limit": LEAST_LEVERAGE, "unit": "1"}
     where = _position(machine, path, walked, sample)
     names = ", ".join(motor.joint for motor in machine.motors)
+    _refuse(text, walked, sample, {**found, "coordinate": names, "position": where})
+
+
+def _check_inertia(machine: Machine, path: Path, walked: Walk) -> None:
+    """Refuse a path on which joints move against each other with hardly any inertia."""
+    if walked.shares.min(initial=1.0) >= LEAST_INERTIA:
+        return
+    sample = int(np.argmin(walked.shares))
+    value, names = float(walked.shares[sample]), ", ".join(light_joints(machine, walked, sample))
+    text = (
+        f"{names} move against each other with hardly any inertia at {walked.s[sample]:.3f} s (sample"
+        f" {sample}): {value:.2g} of their own, at least {LEAST_INERTIA:g} is needed, as no effort can"
+        " control such a motion. Avoid that pose, or give these joints an armature"
+    )
+    found = {"quantity": "inertia", "value": value, "limit": LEAST_INERTIA, "unit": "1"}
+    where = _position(machine, path, walked, sample)
     _refuse(text, walked, sample, {**found, "coordinate": names, "position": where})
 
 

@@ -47,6 +47,8 @@ FEWEST_SAMPLES = 200
 """Also of the shortest path: a peak of its jerk is met within a thousandth, slowed down or not."""
 NEAR_A_BRANCH = 5e-3
 """Distance (scaled, about radians) to a pose where branches meet, below which a path may not end."""
+NEARLY_LOST = 0.1
+"""Root of the share of a joint's inertia below which it may be lost between two samples."""
 PROBE = 1e-3
 """Length of the steps (scaled) by which the slope of the smallest singular value is found."""
 
@@ -65,8 +67,9 @@ class Walk:
     the last one perhaps at one that is impossible. `closures` (n): smallest singular value of the
     closures' scaled rows, of their ordinary size; `leverage` (n): that of the motors' map
     (motor_conditioning.py); both None without closures.
-    `missed` (n × k): by how much the goal coordinates are missed, where they contradict each other.
-    `reached`: samples that could be reached, n when all of them.
+    `shares` (n): least share of a joint's inertia that is left while the others yield (`free_inertia`), at a
+    sample or between it and its neighbours. `missed` (n × k): by how much the goal coordinates are missed,
+    where they contradict each other. `reached`: samples that could be reached, n when all of them.
     """
 
     s: Floats
@@ -90,6 +93,7 @@ class Walk:
     closures: Floats | None = None
     leverage: Floats | None = None
     missed: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    shares: Floats = field(default_factory=lambda: np.zeros(0))
     crossings: tuple[Crossing, ...] = ()
 
     def since(self, s: float) -> Walk:
@@ -230,7 +234,7 @@ def _walk(machine: Machine, path: Path, piece: Integers, offset: Floats, q: Floa
         posture=task.posture if task.posture.size else none, none=none,
         room=np.zeros(room_for(dof, k, len(motor))),
     )  # fmt: skip
-    joints, goal = np.zeros((count, 5 * nv)), np.zeros((count, 5 * k + 3))
+    joints, goal = np.zeros((count, 5 * nv)), np.zeros((count, 5 * k + 4))
     maps = np.zeros((count, len(motor) * nv))
     poses = np.zeros((count, mechanism.nq))
     reached: int = walk_samples(
@@ -248,9 +252,21 @@ def _walk(machine: Machine, path: Path, piece: Integers, offset: Floats, q: Floa
         ends_at_branch=_branches_meet(workspace, poses[reached - 1]) if closed and reached else False,
         closures=closures if machine.assembly.ordinary_rank else None,
         leverage=motors if closed else None,
-        missed=np.ascontiguousarray(goal[:, 4 * k + 3 :]),
+        missed=np.ascontiguousarray(goal[:, 4 * k + 3 : 5 * k + 3]),
+        shares=_between(goal[:, 5 * k + 3]),
     )  # fmt: skip
     return _with_drag(machine, walked, time_s) if mechanism.elements else walked
+
+
+def _between(shares: Floats) -> Floats:
+    """Return at each sample the least share of inertia there or near it, from the shares at the samples (n).
+
+    Near a pose where it is 0, the share grows as the square of the distance: roots lie on straight lines.
+    """
+    roots = np.sqrt(shares)
+    steps = np.abs(np.diff(roots, prepend=roots[:1], append=roots[-1:]))
+    least = np.maximum(roots - np.maximum(steps[:-1], steps[1:]), 0.0)
+    return np.asarray(np.where(roots < NEARLY_LOST, least, roots) ** 2)
 
 
 def _with_drag(machine: Machine, walked: Walk, time_s: float) -> Walk:

@@ -32,6 +32,7 @@ from linkwork.multibody.dynamics.kept_rows import (
 )
 from linkwork.multibody.dynamics.motion_basis import evaluate_shortest
 from linkwork.multibody.dynamics.projection import position_residual
+from linkwork.multibody.dynamics.reduced_mass import free_inertia
 from linkwork.multibody.dynamics.task_motion import TaskRows, follow_levels, settle
 from linkwork.multibody.kernels.compiling import block, kernel, part
 from linkwork.multibody.kernels.layout import LOST, RANK, SMALLEST
@@ -112,10 +113,10 @@ def walk_samples(
     reached.
 
     poses: q (nq); joints: q', q'', inertia, rest, motion (nv each); goals: θ to θ''' (k each), hold,
-    closures, leverage, what θ misses (k); maps: see `Walk.motors`. words: the goal block; piece, offset (n):
-    the samples; rest, metric, damping: what the goal's rows leave free, see `free_reference`. w holds the
-    pose to begin from. omega (rad/s): bandwidth with which lower levels come back to the path, which yield
-    to bounds.
+    closures, leverage, what θ misses (k), `Walk.shares`; maps: see `Walk.motors`. words: the goal block;
+    piece, offset (n): the samples; rest, metric, damping: what the goal's rows leave free, see
+    `free_reference`. w holds the pose to begin from. omega (rad/s): bandwidth with which
+    lower levels come back to the path, which yield to bounds.
     """
     nv, k = m.nv, len(given.chosen)
     _, order, _, knots, values = places(words)
@@ -156,6 +157,7 @@ def walk_samples(
                 return n
         if state == UNDETERMINED:
             goal[4 * k], goal[4 * k + 2] = goals[last, 4 * k], goals[last, 4 * k + 2]
+            goal[5 * k + 3] = goals[last, 5 * k + 3]
             for j in range(nv):
                 at[nv + j] = joints[last, nv + j]
             copy(maps[last], maps[n])
@@ -266,6 +268,7 @@ def _sample(
         at[nv + j] = w.vdot[j]
         for i in range(f):
             at[nv + j] += w.basis[i, j] * t.motion[i]
+    goal[5 * k + 3] = free_inertia(m, w, f)
     if m.n_rows > 0:  # else each motor moves its joint alone
         basis = w.basis[:f]
         goal[4 * k + 2] = leverage(basis, m.column_scale, given.motor, given.room)

@@ -11,11 +11,13 @@ half of the diagonal in each,
 The factor is computed within the envelope: row i of it begins where the first nonzero entry of the matrix is.
 """
 
+import math
+
 from linkwork.arrays import Floats, Matrix
 from linkwork.multibody.dynamics.tree_dynamics import mass_times
 from linkwork.multibody.kernels.compiling import block, kernel, part
 from linkwork.multibody.kernels.views import fill
-from linkwork.multibody.linalg.linear import envelope_cholesky, envelope_solve
+from linkwork.multibody.linalg.linear import envelope_cholesky, envelope_lower_solve, envelope_solve
 from linkwork.multibody.workspace import Model, Workspace
 
 MANY = 8
@@ -39,6 +41,31 @@ def reduce_mass(m: Model, w: Workspace, free: int) -> None:
         _over_rows(m, w, free, reduced)
         fill(w.coupled[BEGIN], 0.0)
     envelope_cholesky(reduced, w.coupled[BEGIN])
+
+
+@kernel
+def free_inertia(m: Model, w: Workspace, free: int) -> float:
+    """Return the least share of its inertia that a joint has while all others yield to it.
+
+    After `dynamics` and `admitted`, with the first `free` rows Λ of `basis`: the inertia of joint j while the
+    others stand is M_jj, and 1 / (Λ (Λ' M Λ)⁻¹ Λ')_jj while they yield. The share is 0 where Λ' M Λ is
+    singular: joints there move against each other without any inertia. Replaces `reduced` and `shift`.
+    """
+    reduce_mass(m, w, free)
+    reduced = block(w.reduced, 0, free, free)
+    least = math.inf
+    for j in range(m.nv):
+        mobility = 0.0
+        for i in range(free):
+            w.shift[i] = w.basis[i, j]
+        envelope_lower_solve(reduced, w.coupled[BEGIN], block(w.shift, 0, 1, free)[0])
+        for i in range(free):
+            mobility += w.shift[i] * w.shift[i]
+        if mobility != 0.0:
+            share = 1.0 / (mobility * w.M[j, j])
+            if not share >= least:
+                least = share
+    return least if least >= 0.0 else 0.0
 
 
 @part
