@@ -17,11 +17,17 @@ from linkwork.multibody.tree import kinematics as _kinematics
 from linkwork.multibody.workspace import Workspace
 
 
-def _at(mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike | None = None) -> Workspace:
+def workspace_at(
+    mechanism: Mechanism,
+    q: npt.ArrayLike,
+    v: npt.ArrayLike | None = None,
+    effort: npt.ArrayLike | None = None,
+) -> Workspace:
+    """Return a workspace with q (nq), v and effort (nv; None: 0). Raises ValueError for wrong lengths."""
     workspace = mechanism.workspace()
-    _set("q", workspace.q, q)
-    if v is not None:
-        _set("v", workspace.v, v)
+    for name, values in (("q", q), ("v", v), ("effort", effort)):
+        if values is not None:
+            _set(name, getattr(workspace, name), values)
     return workspace
 
 
@@ -33,7 +39,7 @@ def _set(name: str, place: Floats, values: npt.ArrayLike) -> None:
 
 
 def _dynamics_at(mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike | None = None) -> Workspace:
-    workspace = _at(mechanism, q, v)
+    workspace = workspace_at(mechanism, q, v)
     _dynamics.dynamics(*workspace.arguments)
     return workspace
 
@@ -57,8 +63,7 @@ def forward_dynamics(
     mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike, effort: npt.ArrayLike
 ) -> Floats:
     """Return v̇ (nv; rad/s² or m/s²) of M v̇ + h = effort + friction + compliant (stops and contacts)."""
-    workspace = _at(mechanism, q, v)
-    _set("effort", workspace.effort, effort)
+    workspace = workspace_at(mechanism, q, v, effort)
     _dynamics.forward_dynamics(*workspace.arguments)
     return workspace.vdot
 
@@ -75,7 +80,7 @@ def inverse_dynamics(mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike, v
 def point_position(mechanism: Mechanism, name: str, q: npt.ArrayLike) -> Floats:
     """Forward kinematics of a point: its position (3; m, world). Raises ModelError for an unknown name."""
     k = mechanism.point_index(name)
-    workspace = _at(mechanism, q)
+    workspace = workspace_at(mechanism, q)
     _kinematics.kinematics(*workspace.arguments)
     position: Floats = workspace.point_position[k]
     return position
@@ -84,7 +89,7 @@ def point_position(mechanism: Mechanism, name: str, q: npt.ArrayLike) -> Floats:
 def point_velocity(mechanism: Mechanism, name: str, q: npt.ArrayLike, v: npt.ArrayLike) -> Floats:
     """Return the velocity of a point (3; m/s, world axes). Raises ModelError for an unknown name."""
     k = mechanism.point_index(name)
-    workspace = _at(mechanism, q, v)
+    workspace = workspace_at(mechanism, q, v)
     _kinematics.kinematics(*workspace.arguments)
     velocity: Floats = workspace.point_velocity[k]
     return velocity
@@ -92,12 +97,12 @@ def point_velocity(mechanism: Mechanism, name: str, q: npt.ArrayLike, v: npt.Arr
 
 def point_jacobian(mechanism: Mechanism, name: str, q: npt.ArrayLike) -> Floats:
     """Return the Jacobian (6 × nv) of a point: angular velocity of its body, then velocity of the point."""
-    return _point_jacobian(mechanism, name, _at(mechanism, q))[0]
+    return _point_jacobian(mechanism, name, workspace_at(mechanism, q))[0]
 
 
 def point_jacobian_rate(mechanism: Mechanism, name: str, q: npt.ArrayLike, v: npt.ArrayLike) -> Floats:
     """Return J̇ v (6; rad/s², then m/s²) of that Jacobian: accelerations of body and point at v̇ = 0."""
-    return _point_jacobian(mechanism, name, _at(mechanism, q, v))[1]
+    return _point_jacobian(mechanism, name, workspace_at(mechanism, q, v))[1]
 
 
 def _point_jacobian(mechanism: Mechanism, name: str, workspace: Workspace) -> tuple[Floats, Floats]:
@@ -109,7 +114,7 @@ def _point_jacobian(mechanism: Mechanism, name: str, workspace: Workspace) -> tu
 
 
 def _coordinates_at(mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike | None = None) -> Workspace:
-    workspace = _at(mechanism, q, v)
+    workspace = workspace_at(mechanism, q, v)
     _kinematics.kinematics(*workspace.arguments)
     _coordinates.coordinates(*workspace.arguments)
     return workspace

@@ -17,8 +17,8 @@ from linkwork.brief import Brief
 from linkwork.machine import Machine
 from linkwork.machine.building.contact_parameters import refuse_long_steps
 from linkwork.multibody.assembly.branch_velocities import SHORT, second_order_closures
+from linkwork.multibody.assembly.switching import total_energy
 from linkwork.multibody.dynamics.other_formulations import FORMULATIONS as ACCELERATIONS
-from linkwork.multibody.dynamics.tree_dynamics import dynamics, energy
 from linkwork.multibody.kernels.layout import PASSAGES, RANK
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.reactions.reactions import Reaction
@@ -380,12 +380,6 @@ def _check(duration_s: float, dt: float, method: str, every: int) -> None:
         raise ValueError(f"`every` must be at least 1, not {every}")
 
 
-def _energy(work: Workspace) -> float:
-    dynamics(*work.arguments)
-    energy(*work.arguments)
-    return float(work.energy.sum())
-
-
 class _Run:
     """One run: the steps, piece by piece, with what happens between the pieces."""
 
@@ -450,7 +444,7 @@ class _Run:
             q,
             v,
             float(self._figures[kernels.ENERGY_START]),
-            _energy(self._work),
+            total_energy(self._work),
             balance,
             times.steps,
             times.steps / seconds if seconds > 0.0 else 0.0,

@@ -96,7 +96,7 @@ def _closed(
 ) -> Switched:
     name = mechanism.constraint_names[k]
     work.on[k] = 1.0
-    start = _energy(work)
+    start = total_energy(work)
     constraint_rows(*work.arguments)
     if hold:
         _hold(work, name, own)
@@ -116,13 +116,13 @@ def _closed(
     if not left <= _CLOSED:
         text = f"{name} cannot be closed together with the other constraints: {left:.3g} remain"
         raise SwitchRefused(name, residual, tolerance, text)
-    shifted = _energy(work)
+    shifted = total_energy(work)
     v = work.v.copy()
     correct_velocity(*work.arguments)
     work.constraint_force[:] = work.M @ (work.v - v)
     multipliers_of(*work.arguments)
     impulse = work.multipliers[own].copy()
-    return Switched(name, True, shifted - _energy(work), shifted - start, impulse, residual)
+    return Switched(name, True, shifted - total_energy(work), shifted - start, impulse, residual)
 
 
 def fixed_coordinates(work: Workspace) -> NDArray[np.bool_]:
@@ -156,7 +156,8 @@ def _remedy(work: Workspace, own: slice) -> str:
     return "switch it on where it is closed, or hold it as it is"
 
 
-def _energy(work: Workspace) -> float:
+def total_energy(work: Workspace) -> float:
+    """Return kinetic and potential energy of the state of a workspace, J."""
     dynamics(*work.arguments)
     energy(*work.arguments)
     return float(work.energy.sum())

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from linkwork.arrays import Floats
 from linkwork.multibody.dynamics.other_formulations import FORMULATIONS, constrained_forward_dynamics
 from linkwork.multibody.formulations.projector import ASSEMBLIES, assembled, saddle_point
-from linkwork.multibody.functions import _set
+from linkwork.multibody.functions import workspace_at
 from linkwork.multibody.kernels import layout
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.workspace import Workspace
@@ -79,11 +79,7 @@ def acceleration(
     if formulation not in FORMULATIONS and formulation not in REFERENCES:
         known = ", ".join([*FORMULATIONS, *REFERENCES])
         raise ValueError(f"there is no formulation {formulation!r}; known: {known}")
-    w = mechanism.workspace()
-    _set("q", w.q, q)
-    _set("v", w.v, v)
-    if effort is not None:
-        _set("effort", w.effort, effort)
+    w = workspace_at(mechanism, q, v, effort)
     w.ranking[layout.ORDINARY] = ordinary_rank
     w.choice[0] = FORMULATIONS.get(formulation, 0)
     return accelerate(mechanism, w, formulation, gamma)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from linkwork.arrays import Floats
 from linkwork.multibody.dynamics.constrained_dynamics import constrained_terms
 from linkwork.multibody.formulations.projector import Way, projector, projector_rate, pseudo_inverse
-from linkwork.multibody.functions import _at
+from linkwork.multibody.functions import workspace_at
 from linkwork.multibody.kernels import layout
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.tree.rotations import move_by
@@ -64,7 +64,7 @@ def constraint_evaluation(mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLi
 
     Raises ValueError for wrong lengths.
     """
-    return _evaluated(_at(mechanism, q, v))
+    return _evaluated(workspace_at(mechanism, q, v))
 
 
 def _evaluated(w: Workspace) -> Evaluation:
@@ -86,7 +86,7 @@ def _evaluated(w: Workspace) -> Evaluation:
 
 def row_rates(mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike) -> Floats:
     """Ȧ (nr × nv) along v, by differences of A at five points, whose error is about 1e-11 of A."""
-    w = _at(mechanism, q, v)
+    w = workspace_at(mechanism, q, v)
     start, speed = w.q.copy(), float(np.linalg.norm(w.v))
     rate = np.zeros_like(w.A)
     if speed == 0.0:
@@ -105,7 +105,7 @@ def projection(mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike, by: Way
 
     Aghili 2005: P = 1 - A⁺A, C = dP/dt, c = A⁺ b. Raises ValueError for wrong lengths and names.
     """
-    found = _evaluated(_at(mechanism, q, v))
+    found = _evaluated(workspace_at(mechanism, q, v))
     a, rank = found.scaled_rows, found.rank
     a_rate = found.row_scale[:, None] * row_rates(mechanism, q, v) * found.velocity_scale
     return Projection(

@@ -34,7 +34,7 @@ from linkwork.multibody.constraints import Closure
 from linkwork.multibody.expressions.program import COORDINATE
 from linkwork.multibody.forces import pushed_bodies
 from linkwork.multibody.formulations.acceleration import Formulation, accelerate
-from linkwork.multibody.functions import _set
+from linkwork.multibody.functions import workspace_at
 from linkwork.multibody.kernels import layout
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import WORLD
@@ -163,11 +163,7 @@ def joint_reactions(
     Arguments as of `acceleration`. Raises RedundantRows for `lagrange` and `kkt` where rows depend on others,
     ValueError for wrong lengths.
     """
-    w = mechanism.workspace()
-    _set("q", w.q, q)
-    _set("v", w.v, v)
-    if effort is not None:
-        _set("effort", w.effort, effort)
+    w = workspace_at(mechanism, q, v, effort)
     w.ranking[layout.ORDINARY] = ordinary_rank
     accelerate(mechanism, w, formulation)
     return ReactionTable(mechanism).reactions(w)
