@@ -16,7 +16,7 @@ import numpy as np
 from linkwork.arrays import Floats
 from linkwork.fmu.foreign_fmu import FmuFailed, ForeignFmu
 from linkwork.machine import Machine
-from linkwork.machine.nearest_name import meant
+from linkwork.machine.nearest_name import with_remedy
 from linkwork.multibody.expressions import ExpressionError, parse
 from linkwork.multibody.expressions.program import Program, program_of
 from linkwork.multibody.workspace import Workspace
@@ -131,12 +131,9 @@ class FmuEfforts(MotorEfforts):
             return
         motors = [motor.joint for motor in self._machine.motors]
         if target not in motors:
-            targets = [*motors, *(f"{fmu}.VARIABLE" for fmu in self._fmus)]
-            remedy = meant(target, motors)
-            raise FmuFailed(
-                f"{text}: there is no motor and no FMU {name!r}; available: {', '.join(targets)}"
-                + (f"; {remedy}" if remedy else "")
-            )
+            targets = ", ".join([*motors, *(f"{fmu}.VARIABLE" for fmu in self._fmus)])
+            problem = f"{text}: there is no motor and no FMU {name!r}; available: {targets}"
+            raise FmuFailed(with_remedy(problem, target, motors))
         if target in known_motors(self._machine, given) or motors.index(target) in self._motors:
             raise FmuFailed(f"{text}: the effort of {target} is given twice")
         number = motors.index(target)
@@ -164,9 +161,8 @@ class FmuEfforts(MotorEfforts):
             each for each in mechanism.joint_names if each in mechanism.coordinate_names or kind == "velocity"
         ]
         if name not in names:
-            remedy = meant(name, names)
             text = f"{kind}.{name}: there is no joint {name!r}; available: {', '.join(names)}"
-            raise FmuFailed(f"{text}; {remedy}" if remedy else text)
+            raise FmuFailed(with_remedy(text, name, names))
         k = mechanism.joint_index(name)
         unit = "rad" if mechanism.joint_is_angle[k] else "m"
         if kind == "position":

@@ -14,7 +14,7 @@ from fmpy.fmi2 import FMU2Slave, fmi2CallbackFunctions, fmi2CallbackLoggerTYPE
 from fmpy.fmi3 import FMU3Slave
 from fmpy.logging import addLoggerProxy
 
-from linkwork.machine.nearest_name import meant
+from linkwork.machine.nearest_name import MOST_LISTED, listed, with_remedy
 
 SI_POWERS = {"rad": {}, "rad/s": {"s": -1}, "m": {"m": 1}, "m/s": {"m": 1, "s": -1}, "s": {"s": 1}} | {
     "N m": {"kg": 1, "m": 2, "s": -2},
@@ -110,10 +110,9 @@ class ForeignFmu:
         """Return a variable with one of these causalities. Raises FmuFailed for another."""
         allowed = [each for each, found in self._variables.items() if found.causality in causalities]
         if name not in allowed:
-            remedy = meant(name, allowed)
-            kinds = f"{' or '.join(causalities)} {name!r}; available: {', '.join(allowed[:20]) or 'none'}"
-            more = f" and {len(allowed) - 20} more" if len(allowed) > 20 else ""
-            raise FmuFailed(f"FMU {self.name} has no {kinds}{more}" + (f"; {remedy}" if remedy else ""))
+            known = listed(allowed, MOST_LISTED) or "none"
+            text = f"FMU {self.name} has no {' or '.join(causalities)} {name!r}; available: {known}"
+            raise FmuFailed(with_remedy(text, name, allowed))
         found = self._variables[name]
         if found.type not in _TYPES or getattr(found, "dimensions", None):
             raise FmuFailed(f"{self.name}.{name} is of type {found.type}; connections are single numbers")

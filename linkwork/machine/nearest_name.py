@@ -45,3 +45,9 @@ def meant(word: str, known: Iterable[str]) -> str:
     """Return the remedy for an unknown name: the nearest known one, or an empty text."""
     name = nearest(word, known)
     return f"write {name}" if name else ""
+
+
+def with_remedy(text: str, word: str, known: Iterable[str]) -> str:
+    """Return a message about an unknown name; it ends with the nearest known one, if there is one."""
+    remedy = meant(word, known)
+    return f"{text}; {remedy}" if remedy else text

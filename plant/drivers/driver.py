@@ -18,7 +18,7 @@ import numpy as np
 
 from linkwork.arrays import Floats, Integers
 from linkwork.machine import Machine, MachineError, Problem
-from linkwork.machine.nearest_name import meant
+from linkwork.machine.nearest_name import with_remedy
 from linkwork.machine.yaml_document import parse_yaml
 from linkwork.plant.machinery import MachineryFailed
 from linkwork.protocol.codes import Mode, Pace
@@ -217,11 +217,8 @@ def find_driver(name: str) -> type[Driver]:
     module_name, colon, class_name = SHIPPED.get(name, name).partition(":")
     if not colon or not module_name or not class_name:
         ours = ", ".join(SHIPPED)
-        hint = meant(name, SHIPPED)
-        raise NoDriver(
-            f"{name!r} is not a driver: write package.module:Class, or one of linkwork's: {ours}"
-            + (f"; {hint}" if hint else "")
-        )
+        text = f"{name!r} is not a driver: write package.module:Class, or one of linkwork's: {ours}"
+        raise NoDriver(with_remedy(text, name, SHIPPED))
     here = str(Path.cwd())
     if here not in sys.path:  # at the end, so that no file there can shadow linkwork's modules
         sys.path.append(here)
@@ -235,8 +232,7 @@ def find_driver(name: str) -> type[Driver]:
     found = getattr(module, class_name, None)
     if not isinstance(found, type):
         classes = [key for key, value in vars(module).items() if isinstance(value, type)]
-        hint = meant(class_name, classes)
-        raise NoDriver(f"{module_name} has no class {class_name}" + (f"; {hint}" if hint else ""))
+        raise NoDriver(with_remedy(f"{module_name} has no class {class_name}", class_name, classes))
     missing = [call for call in CALLS if not callable(getattr(found, call, None))]
     if missing:
         raise NoDriver(f"{module_name}:{class_name} is not a driver: it lacks {', '.join(missing)}")

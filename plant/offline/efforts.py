@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from linkwork.arrays import Floats
 from linkwork.machine import Machine
 from linkwork.machine.alias_text import with_own_names
-from linkwork.machine.nearest_name import meant
+from linkwork.machine.nearest_name import with_remedy
 from linkwork.multibody.expressions import ExpressionError, parse
 from linkwork.multibody.expressions.program import CLOCK_TIME, Program, program_of
 from linkwork.multibody.expressions.text import RATE_OF, TIME, names_in
@@ -96,11 +96,8 @@ def parse_effort(text: str, machine: Machine) -> tuple[str, str]:
         if name in units and key in (alias, f"{alias}_{units[name]}"):
             return name, value
     if key not in units and key not in keys:
-        remedy = meant(key, [*units, *keys])
-        raise ValueError(
-            f"{text}: unknown motor {key!r}; available: {', '.join(units) or 'none'}, with a unit "
-            f"{', '.join(keys) or 'none'}" + (f"; {remedy}" if remedy else "")
-        )
+        names = f"available: {', '.join(units) or 'none'}, with a unit {', '.join(keys) or 'none'}"
+        raise ValueError(with_remedy(f"{text}: unknown motor {key!r}; {names}", key, [*units, *keys]))
     return keys.get(key, key), value
 
 
@@ -110,11 +107,8 @@ def known_motors(machine: Machine, given: Mapping[str, _Value]) -> dict[str, _Va
     for written, value in given.items():
         name = machine.aliases.get(written, written)
         if name not in names:
-            remedy = meant(name, names)
-            raise ValueError(
-                f"unknown motor {name!r}; available: {', '.join(names) or 'none'}"
-                + (f"; {remedy}" if remedy else "")
-            )
+            text = f"unknown motor {name!r}; available: {', '.join(names) or 'none'}"
+            raise ValueError(with_remedy(text, name, names))
         found[name] = value
     return found
 
@@ -177,10 +171,9 @@ def _force(mechanism: Mechanism, name: str, value: float | str) -> AppliedForce:
     if point in moving and axis in _AXES:
         return AppliedForce(f"{name} (added)", AlongDirection(point, _AXES[axis]), number)
     places = [f"{each}.{axis}" for each in moving for axis in _AXES]
-    remedy = meant(name, [*mechanism.joint_names, *places])
     joints, points = ", ".join(mechanism.joint_names), ", ".join(places) or "none"
     text = f"no joint or moving point for a force on {name!r}; joints: {joints}; points: {points}"
-    raise ValueError(f"{text}; {remedy}" if remedy else text)
+    raise ValueError(with_remedy(text, name, [*mechanism.joint_names, *places]))
 
 
 def _more_coordinates(mechanism: Mechanism, values: Iterable[float | str]) -> list[Coordinate]:

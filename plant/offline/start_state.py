@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from linkwork.arrays import Floats
 from linkwork.machine import Machine, given_state_of
-from linkwork.machine.nearest_name import meant
+from linkwork.machine.nearest_name import with_remedy
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.workspace import Workspace
 from linkwork.plant.offline.efforts import MotorEfforts
@@ -83,9 +83,8 @@ def _put(
 ) -> None:
     for name, value in values.items():
         if name not in known:
-            remedy = meant(name, known)
             raise ValueError(
-                f"unknown joint {name!r}; available: {', '.join(known)}" + (f"; {remedy}" if remedy else "")
+                with_remedy(f"unknown joint {name!r}; available: {', '.join(known)}", name, known)
             )
         if not math.isfinite(value):
             raise ValueError(f"the initial {what} of {name} must be finite, not {value}")

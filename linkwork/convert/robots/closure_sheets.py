@@ -27,7 +27,7 @@ from linkwork.convert.robots.robot_model import (
     RobotModel,
     SourceClosure,
 )
-from linkwork.machine.nearest_name import meant
+from linkwork.machine.nearest_name import with_remedy
 from linkwork.machine.problems import MachineError
 from linkwork.machine.sections.orientation import rotation_of
 from linkwork.machine.yaml_document import Document, read_yaml
@@ -185,8 +185,7 @@ class _Sheet:
         raise self.problem(place, self._unknown("link or joint", str(name), [*robot.links, *robot.joints]))
 
     def _unknown(self, kind: str, name: str, known: Any) -> str:
-        remedy = meant(name, list(known))
-        return f"there is no {kind} {name!r}" + (f"; {remedy}" if remedy else "")
+        return with_remedy(f"there is no {kind} {name!r}", name, known)
 
     def _type(self, kind: object, place: tuple[str | int, ...]) -> ClosureType:
         if not isinstance(kind, str) or kind.lower() not in _TYPES:

@@ -353,8 +353,7 @@ class _Reader:
         if name in self._poses:
             return self._poses[name]
         if name not in self._frames:
-            remedy = meant(name, list(self._frames))
-            raise at.problem(f"there is no frame, link or joint {name!r}", remedy or "")
+            raise at.problem(f"there is no frame, link or joint {name!r}", meant(name, self._frames))
         if name in seen:
             raise at.problem(f"the poses of {' and '.join(seen[-2:])} form a ring")
         if len(seen) > 500:
@@ -385,8 +384,7 @@ class _Reader:
         if name in self.robot.links:
             return name
         if name not in self._frames:
-            remedy = meant(name, list(self._frames))
-            raise at.problem(f"there is no link or frame {name!r}", remedy or "")
+            raise at.problem(f"there is no link or frame {name!r}", meant(name, self._frames))
         if name in seen:
             raise at.problem(f"the frames {' and '.join(seen[-2:])} form a ring")
         attached = self._frames[name].attached_to
