@@ -69,17 +69,12 @@ class SimulatedPlantEnd:
 
     def receive(self, timeout_ms: int = 0) -> tuple[bytes, bytes] | None:
         """Return (peer, message), or None when nothing came in time."""
-        messages = self.inlet.messages
-        if not messages and timeout_ms:
-            return self.receive_until(self._network.simulation.now_ns + 1_000_000 * timeout_ms)
-        return messages.popleft() if messages else None
+        return self.receive_until(self._network.simulation.now_ns + 1_000_000 * timeout_ms)
 
     def receive_until(self, deadline_ns: int) -> tuple[bytes, bytes] | None:
         """As `receive`, waiting until an instant."""
-        inlet, simulation = self.inlet, self._network.simulation
-        while not inlet.messages and simulation.now_ns < deadline_ns:
-            inlet.await_until(deadline_ns)
-        return inlet.messages.popleft() if inlet.messages else None
+        message: tuple[bytes, bytes] | None = self.inlet.take_until(deadline_ns)
+        return message
 
 
 class SimulatedControllerEnd:
@@ -102,17 +97,12 @@ class SimulatedControllerEnd:
 
     def receive(self, timeout_ms: int = 0) -> bytes | None:
         """Return the next message, or None when nothing came in time."""
-        messages = self.inlet.messages
-        if not messages and timeout_ms:
-            return self.receive_until(self._network.simulation.now_ns + 1_000_000 * timeout_ms)
-        return messages.popleft() if messages else None
+        return self.receive_until(self._network.simulation.now_ns + 1_000_000 * timeout_ms)
 
     def receive_until(self, deadline_ns: int) -> bytes | None:
         """As `receive`, waiting until an instant."""
-        inlet, simulation = self.inlet, self._network.simulation
-        while not inlet.messages and simulation.now_ns < deadline_ns:
-            inlet.await_until(deadline_ns)
-        return inlet.messages.popleft() if inlet.messages else None
+        message: bytes | None = self.inlet.take_until(deadline_ns)
+        return message
 
     def receive_latest(self, most: int = LATEST_DRAIN) -> tuple[bytes | None, int]:
         """Return the newest message or None, and the number of older ones dropped."""

@@ -183,6 +183,12 @@ class Inlet:
         """Wait in the present process until something arrives, or until an instant; perhaps less."""
         wait_for([self], self._simulation, until_ns)
 
+    def take_until(self, deadline_ns: int) -> Any:
+        """Return the next message, waiting for it until an instant; None when nothing came."""
+        while not self.messages and self._simulation.now_ns < deadline_ns:
+            self.await_until(deadline_ns)
+        return self.messages.popleft() if self.messages else None
+
 
 def wait_for(inlets: list[Inlet], simulation: SimulatedTime, until_ns: int) -> None:
     """Wait in the present process until one of the inlets is noticed, or until an instant."""

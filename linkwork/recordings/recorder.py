@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import Final
 
 from mcap.records import Attachment, Channel, Message, Metadata, Schema
-from mcap.writer import CompressionType, Writer
 
 from linkwork.controller.gateway.records.idle_ticks import idle_count
+from linkwork.controller.gateway.records.log_segment import begun_writer
 from linkwork.recordings.log_follower import LogFollower, first_segment
 
-CHUNK_BYTES: Final = 64 * 1024
 HAND_OVER_S: Final = 0.5
 """Wall time after which even an unfinished chunk goes to the file: a kill costs less than a second."""
 _LOOK_S: Final = 0.1
@@ -45,13 +44,7 @@ class RecordingWriter:
         """Make the file."""
         self._path = path
         self._stream = path.open("xb")
-        self._writer = Writer(
-            self._stream,
-            chunk_size=CHUNK_BYTES,
-            compression=CompressionType.LZ4,
-            enable_data_crcs=True,
-        )
-        self._writer.start(profile="ros2", library="linkwork")
+        self._writer = begun_writer(self._stream)
         self._schemas: dict[int, Schema] = {}
         self._names: dict[int, str] = {}
         self._channels: dict[str, int] = {}

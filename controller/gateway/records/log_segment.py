@@ -50,6 +50,13 @@ _EVENT_SCHEMA = {
 }
 
 
+def begun_writer(stream: IO[bytes]) -> Writer:
+    """Return the writer of a log or recording, with its head written. Raises OSError."""
+    writer = Writer(stream, chunk_size=CHUNK_BYTES, compression=CompressionType.LZ4, enable_data_crcs=True)
+    writer.start(profile="ros2", library="linkwork")
+    return writer
+
+
 @dataclass(frozen=True)
 class LogSource:
     """Contents of a log: the layout of a record, and the metadata at its head.
@@ -117,13 +124,7 @@ class Segment:
 
     def _begin(self, source: LogSource) -> None:
         """Write the head of the file, and its channels."""
-        self._writer = Writer(
-            self._stream,
-            chunk_size=CHUNK_BYTES,
-            compression=CompressionType.LZ4,
-            enable_data_crcs=True,
-        )
-        self._writer.start(profile="ros2", library="linkwork")
+        self._writer = begun_writer(self._stream)
         self._writer.add_metadata("linkwork", dict(source.metadata))
         self._writer.add_attachment(0, 0, "machine.yaml", "application/yaml", source.machine_file.encode())
         schema = source.layout.ros2msg(wall_clock=source.wall_clock).encode()
