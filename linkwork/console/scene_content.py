@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from linkwork.drawing.skeleton import member_lines, plane_normal, wheel_shapes
+from linkwork.drawing.skeleton import member_lines, plane_normal, shapes_of
 from linkwork.machine.loading import Drawable
 from linkwork.machine.visuals import VisualShape, file_hash, mesh_path
 from linkwork.multibody.constraints import Closure
@@ -26,7 +26,6 @@ def scene_content(drawable: Drawable, described: dict[str, Any]) -> dict[str, An
     """
     mechanism = drawable.mechanism
     normal = plane_normal(mechanism)
-    shapes = [*drawable.visuals, *wheel_shapes(mechanism, {shape.body for shape in drawable.visuals})]
     motors = {motor["name"]: motor["limits"]["effort"] for motor in described["motors"]}
     return {
         "bodies": [{"name": body.name, "com": _list(body.com_m)} for body in mechanism.bodies],
@@ -39,7 +38,7 @@ def scene_content(drawable: Drawable, described: dict[str, Any]) -> dict[str, An
             for line in member_lines(mechanism)
         ],
         "normal": None if normal is None else _list(normal),
-        "shapes": [_shape(shape, k) for k, shape in enumerate(shapes)],
+        "shapes": [_shape(shape, k) for k, shape in enumerate(shapes_of(drawable))],
         "joints": [
             {
                 "name": joint.name,

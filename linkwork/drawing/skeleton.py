@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.machine import Machine
+from linkwork.machine.loading import Drawable
 from linkwork.machine.visuals import VisualShape
 from linkwork.multibody.constraints import Closure, DistanceClosure, RollingConstraint
 from linkwork.multibody.forces import BetweenPoints, Spring
@@ -131,9 +132,10 @@ def _springs(mechanism: Mechanism) -> Iterator[MemberLine]:
             yield MemberLine("spring", each.name, (at[each.line.a], at[each.line.b]))
 
 
-def wheel_shapes(mechanism: Mechanism, shaped: Container[str]) -> list[VisualShape]:
-    """Return a disc or a ball for each body that rolls, unless it is one of those that have shapes."""
-    return [
+def shapes_of(drawn: Machine | Drawable) -> list[VisualShape]:
+    """Return the shapes of bodies, with a disc or a ball for each body that rolls and has none."""
+    shaped = {shape.body for shape in drawn.visuals}
+    wheels = [
         VisualShape(
             each.b.body,
             "cylinder" if each.disc else "sphere",
@@ -141,9 +143,10 @@ def wheel_shapes(mechanism: Mechanism, shaped: Container[str]) -> list[VisualSha
             np.asarray(each.b.at_m),
             np.asarray(each.b.rotation),
         )
-        for each in mechanism.constraints
+        for each in drawn.mechanism.constraints
         if isinstance(each, RollingConstraint) and each.b.body not in shaped
     ]
+    return [*drawn.visuals, *wheels]
 
 
 def plane_normal(mechanism: Mechanism) -> Floats | None:
@@ -185,25 +188,22 @@ def _outwards(joints: tuple[Joint, ...]) -> Iterator[Joint]:
 class Skeleton:
     """The lines and shapes of a machine, placed in the world at any pose."""
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, drawn: Machine | Drawable) -> None:
         """Collect the lines, and the shapes that are no meshes."""
-        mechanism = machine.mechanism
-        self.lines = member_lines(mechanism)
-        shaped = {shape.body for shape in machine.visuals}
-        shapes = [*machine.visuals, *wheel_shapes(mechanism, shaped)]
-        self._shapes = [shape for shape in shapes if shape.kind != "mesh"]
-        self._frames = BodyFrames(mechanism)
+        self.lines = member_lines(drawn.mechanism)
+        self.shapes = [shape for shape in shapes_of(drawn) if shape.kind != "mesh"]
+        self.frames = BodyFrames(drawn.mechanism)
         self._places = [[(self._index(body), at) for body, at in line.ends] for line in self.lines]
 
     def _index(self, body: str) -> int:
         """Return the place of a body in the frames; the world comes last."""
-        bodies = self._frames.bodies
+        bodies = self.frames.bodies
         return len(bodies) if body == WORLD else bodies.index(body)
 
     def frames_at(self, q: Floats) -> Floats:
         """Return the frames (bodies + 1 × 4 × 3) as `BodyFrames`, then that of the world."""
         world = np.vstack([np.eye(3), np.zeros(3)])[None]
-        return np.concatenate([self._frames.frames_at(q), world])
+        return np.concatenate([self.frames.frames_at(q), world])
 
     def lines_at(self, q: Floats) -> Floats:
         """Return both ends of all `lines` in the world (lines × 2 × 3, m)."""
@@ -214,7 +214,7 @@ class Skeleton:
         """Return each shape (all but meshes) with a grid (m × n × 3) of places on it in the world."""
         frames = self.frames_at(q)
         found = []
-        for shape in self._shapes:
+        for shape in self.shapes:
             frame = frames[self._index(shape.body)]
             grid = surface_of(shape) @ shape.rotation.T + shape.at_m
             found.append((shape, grid @ frame[:3] + frame[3]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from foxglove.messages import (
@@ -25,7 +25,7 @@ from foxglove.messages import (
 from scipy.spatial.transform import Rotation
 
 from linkwork.arrays import Floats
-from linkwork.drawing.skeleton import BodyFrames, MemberLine, member_lines, wheel_shapes
+from linkwork.drawing.skeleton import MemberLine, Skeleton
 from linkwork.machine.loading import Drawable
 from linkwork.machine.visuals import VisualShape
 from linkwork.multibody.model import WORLD
@@ -47,12 +47,9 @@ class LiveScene:
 
     def __init__(self, drawn: Drawable) -> None:
         """Collect lines and shapes; meshes are left out."""
-        lines = member_lines(drawn.mechanism)
-        shaped = {shape.body for shape in drawn.visuals}
-        self._shapes = [*drawn.visuals, *wheel_shapes(drawn.mechanism, shaped)]
-        self._frames = BodyFrames(drawn.mechanism)
-        self._own = [line for line in lines if line.ends[0][0] == line.ends[1][0]]
-        self._across = [line for line in lines if line.ends[0][0] != line.ends[1][0]]
+        self._skeleton = Skeleton(drawn)
+        self._frames = self._skeleton.frames
+        self._own = [line for line in self._skeleton.lines if line.ends[0][0] == line.ends[1][0]]
         self.positions = self._frames.positions
 
     def content(self) -> SceneUpdate:
@@ -78,22 +75,15 @@ class LiveScene:
 
     def across(self, q: Floats, stamp: Timestamp) -> SceneUpdate | None:
         """Return the lines between bodies at q (nq), in the world; None where there are none."""
-        if not self._across:
+        all_lines = self._skeleton.lines
+        if len(self._own) == len(all_lines):
             return None
-        frames = self._frames.frames_at(q)
-
-        def place(body: str, at: Floats) -> Floats:
-            if body == WORLD:
-                return at
-            frame = frames[self._frames.bodies.index(body)]
-            placed: Floats = at @ frame[:3] + frame[3]
-            return placed
-
-        lines = [_line(line, [place(*end) for end in line.ends]) for line in self._across]
+        ends = zip(all_lines, self._skeleton.lines_at(q), strict=True)
+        lines = [_line(line, places) for line, places in ends if line.ends[0][0] != line.ends[1][0]]
         return SceneUpdate(entities=[SceneEntity(timestamp=stamp, frame_id=WORLD, id=ACROSS, lines=lines)])
 
     def _entity(self, body: str) -> SceneEntity:
-        shapes = [shape for shape in self._shapes if shape.body == body]
+        shapes = [shape for shape in self._skeleton.shapes if shape.body == body]
         return SceneEntity(
             frame_id=body,
             id=body,
@@ -109,7 +99,7 @@ class LiveScene:
         )
 
 
-def _line(line: MemberLine, ends: Sequence[Floats]) -> LinePrimitive:
+def _line(line: MemberLine, ends: Iterable[Floats]) -> LinePrimitive:
     return LinePrimitive(
         type=LinePrimitiveLineType.LineList,
         thickness=_WIDTH_PX,
