@@ -10,7 +10,7 @@ from pathlib import Path
 from linkwork.calibration.measurements import KINDS, GeometryMeasurements, MeasuredRow, ReadPose
 from linkwork.identification.csv_motion import QUANTITY_UNITS, CsvLines, csv_table, refuse_csv
 from linkwork.machine import Machine
-from linkwork.machine.nearest_name import nearest
+from linkwork.machine.nearest_name import meant
 
 _LENGTHS, _ANGLES = QUANTITY_UNITS["q", False], QUANTITY_UNITS["q", True]
 _TEXTS = ("kind", "pose", "pose_2", "point", "name")
@@ -34,9 +34,7 @@ def read_measurements(path: Path, machine: Machine) -> GeometryMeasurements:
     poses: dict[str, ReadPose] = {}
     rows: list[MeasuredRow] = []
     waiting: list[tuple[int, MeasuredRow, str, str]] = []
-    for number, line in enumerate(table.lines[table.header_line :], table.header_line + 1):
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
+    for number, line in table.rows():
         cells = table.cells(line)
         if len(cells) != len(table.header):
             refuse_csv(path, number, 1, "wrong number of cells", str(len(cells)), f"{len(table.header)}")
@@ -56,10 +54,9 @@ def read_measurements(path: Path, machine: Machine) -> GeometryMeasurements:
         for name in names:
             if name not in kept:
                 what = "has no readings" if name in poses else "does not exist"
-                likely = nearest(name, kept) if kept else None
                 refuse_csv(
                     path, number, None, f"pose {name!r} {what}", "",
-                    "poses with values in columns q/NAME_rad", f"write {likely}" if likely else "",
+                    "poses with values in columns q/NAME_rad", meant(name, kept),
                 )  # fmt: skip
         rows.append(replace(row, poses=tuple(kept[name] for name in names), line=number))
     remarks = (f"columns not used: {', '.join(ignored)}",) if ignored else ()
@@ -89,12 +86,11 @@ def _columns(path: Path, table: CsvLines, machine: Machine) -> tuple[list[_Colum
         what = known.get(cell)
         quantity = cell.partition("/" if "/" in cell else "_")[0]
         if what is None and ("/" in cell or any(name.startswith(f"{quantity}_") for name in known)):
-            likely = nearest(cell, known)
             why = "no joint has this name and unit" if "/" in cell else "no such unit"
             refuse_csv(
                 path, table.header_line, place + 1, why, cell,
                 ", ".join(name for name in known if name.startswith(quantity)),
-                f"write {likely}" if likely else "",
+                meant(cell, known),
             )  # fmt: skip
         if what is None:
             ignored.append(cell)

@@ -108,13 +108,15 @@ class LinearPoses:
 
     def places(self) -> Floats:
         """Return the measured points in all poses (rows × 3; m, world)."""
-        found, work = [], self._work
-        for row in self.measured.rows:
-            if row.kind != "stop":
-                work.q[:] = self.q[row.poses[0]]
-                kinematics(*work.arguments)
-                found.append(work.point_position[self.mechanism.point_index(row.point)].copy())
-        return np.array(found).reshape(-1, 3)
+        rows = [row for row in self.measured.rows if row.kind != "stop"]
+        return np.array([self._place(row) for row in rows]).reshape(-1, 3)
+
+    def _place(self, row: MeasuredRow) -> Floats:
+        """Return the measured point of a row in its first pose (3; m, world)."""
+        self._work.q[:] = self.q[row.poses[0]]
+        kinematics(*self._work.arguments)
+        place: Floats = self._work.point_position[self.mechanism.point_index(row.point)].copy()
+        return place
 
     def move_to(self, values: Floats, ways: Sequence[Floats] = ()) -> None:
         """Set the values (n; m or rad) of n parameters, move free coordinates, close all poses.
@@ -139,12 +141,7 @@ class LinearPoses:
 
     def _true(self, pose: ReadPose, name: str) -> float:
         """Return a joint's coordinate by its reading, with its zero and play."""
-        play = 0.5 * pose.side.get(name, 0.0)
-        shift = sum(
-            value * (each.factor(f"zero.{name}") + play * each.factor(f"play.{name}"))
-            for each, value in zip(self.parameters, self.values.tolist(), strict=True)
-        )
-        return pose.readings[name] + shift
+        return pose.readings[name] + float(self._zero_row(pose, name) @ self.values)
 
     def _zero_row(self, pose: ReadPose, name: str) -> Floats:
         """Return the derivative of that by the parameters."""
@@ -392,17 +389,13 @@ class LinearPoses:
 
     def _nearest_frame(self) -> tuple[Floats, Floats]:
         """Return rotation and origin of the measuring frame by the positions that are whole."""
-        seen, measured = [], []
-        work = self._work
-        for row in self.measured.rows:
-            if row.kind in ("pose", "position") and None not in row.position:
-                work.q[:] = self.q[row.poses[0]]
-                kinematics(*work.arguments)
-                seen.append(work.point_position[self.mechanism.point_index(row.point)].copy())
-                measured.append([float(x or 0.0) for x in row.position])
-        if len(seen) < 3:
+        whole = [
+            row for row in self.measured.rows if row.kind in ("pose", "position") and None not in row.position
+        ]
+        if len(whole) < 3:
             return np.eye(3), np.zeros(3)
-        model, real = np.array(seen), np.array(measured)
+        model = np.array([self._place(row) for row in whole])
+        real = np.array([row.position for row in whole], dtype=np.float64)
         left, _, right = np.linalg.svd((real - real.mean(0)).T @ (model - model.mean(0)))
         turn = left @ np.diag([1.0, 1.0, float(np.sign(np.linalg.det(left @ right)))]) @ right
         return turn, real.mean(0) - turn @ model.mean(0)

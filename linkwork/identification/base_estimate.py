@@ -105,27 +105,18 @@ def estimate(equations: Equations, kept: Sequence[int]) -> BaseEstimate:
     scale[scale == 0.0] = 1.0
     scaled, series = matrix / scale, series_of(equations)
     delays = _common_delay(equations, scaled)
-    step = 0.25 * equations.period_s
     whitening = Whitening(tuple(np.zeros(0) for _ in series), np.ones(len(series)))
     redundant = len(equations.motors) > len(equations.joints) > 1
     for _ in range(_PASSES):
         side = equations.efforts(delays)
-        slopes = np.column_stack(
-            [
-                (equations.efforts(delays - move) - equations.efforts(delays + move)) / (2.0 * step)
-                for move in step * np.eye(len(delays))
-            ]
-        )
+        slopes = -_slopes(equations, delays)
         slope_size = np.maximum(np.linalg.norm(slopes, axis=0), 1e-300)
         both = np.column_stack([scaled, slopes / slope_size])
         white, white_side = whitening.of(both, series), whitening.of(side[:, None], series)[:, 0]
         solution = np.linalg.lstsq(white, white_side, rcond=_ROUNDING)[0]
         moved = solution[len(scale) :] / slope_size
         residual = side - both @ solution
-        delays = np.clip(
-            delays + np.clip(moved, -equations.period_s, equations.period_s),
-            _EARLIEST * equations.period_s, _LATEST * equations.period_s,
-        )  # fmt: skip
+        delays = _moved(equations, delays, moved)
         mixing = _row_mixing(equations, residual) if redundant else None
         whitening = _noise_model(_mixed(residual[:, None], mixing)[:, 0], series, mixing)
     white, white_side = whitening.of(both, series), whitening.of(side[:, None], series)[:, 0]
@@ -152,20 +143,28 @@ def estimate(equations: Equations, kept: Sequence[int]) -> BaseEstimate:
 def fitted_delays(equations: Equations, side: Floats) -> Floats:
     """Return the delay (s) of each motor with which its effort is nearest to a given right side (rows)."""
     delays = _common_delay(equations, side[:, None] / max(1e-300, float(np.linalg.norm(side))))
-    step = 0.25 * equations.period_s
     for _ in range(_PASSES):
-        slopes = np.column_stack(
-            [
-                (equations.efforts(delays + move) - equations.efforts(delays - move)) / (2.0 * step)
-                for move in step * np.eye(len(delays))
-            ]
-        )
-        moved = np.linalg.lstsq(slopes, side - equations.efforts(delays), rcond=1e-9)[0]
-        delays = np.clip(
-            delays + np.clip(moved, -equations.period_s, equations.period_s),
-            _EARLIEST * equations.period_s, _LATEST * equations.period_s,
-        )  # fmt: skip
+        left = side - equations.efforts(delays)
+        moved = np.asarray(np.linalg.lstsq(_slopes(equations, delays), left, rcond=1e-9)[0], dtype=np.float64)
+        delays = _moved(equations, delays, moved)
     return delays
+
+
+def _slopes(equations: Equations, delays: Floats) -> Floats:
+    """Return the derivatives (rows × motors) of the efforts by the delays."""
+    step = 0.25 * equations.period_s
+    return np.column_stack(
+        [
+            (equations.efforts(delays + move) - equations.efforts(delays - move)) / (2.0 * step)
+            for move in step * np.eye(len(delays))
+        ]
+    )
+
+
+def _moved(equations: Equations, delays: Floats, change: Floats) -> Floats:
+    """Return delays after a change, of a period at most, within their bounds."""
+    period = equations.period_s
+    return np.clip(delays + np.clip(change, -period, period), _EARLIEST * period, _LATEST * period)
 
 
 def _common_delay(equations: Equations, scaled: Floats) -> Floats:

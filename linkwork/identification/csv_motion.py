@@ -11,6 +11,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -20,7 +21,7 @@ import numpy as np
 from linkwork.arrays import Floats
 from linkwork.identification.measured_motion import MeasuredMotion
 from linkwork.machine import Machine
-from linkwork.machine.nearest_name import nearest
+from linkwork.machine.nearest_name import meant
 from linkwork.machine.problems import MachineError, Problem
 from linkwork.regular_files import check_regular
 
@@ -49,6 +50,12 @@ class CsvLines:
         """Return the cells of a line."""
         return [cell.strip() for cell in next(csv.reader([line], delimiter=self.delimiter))]
 
+    def rows(self) -> Iterator[tuple[int, str]]:
+        """Yield number and text of each row below the header; comments and empty lines are none."""
+        for number, line in enumerate(self.lines[self.header_line :], self.header_line + 1):
+            if line.strip() and not line.lstrip().startswith("#"):
+                yield number, line
+
 
 def csv_table(path: Path, example: str) -> CsvLines:
     """Read a CSV file up to its header; example: of a header, for messages. Raises MachineError."""
@@ -74,9 +81,8 @@ def csv_table(path: Path, example: str) -> CsvLines:
 def read_csv_motion(path: Path, machine: Machine) -> MeasuredMotion:
     """Read a CSV file with the columns of a machine. Raises MachineError with line and column."""
     table = csv_table(path, "time_s,q/NAME_rad,effort/NAME_N_m")
-    lines, skipped, delimiter, header = table.lines, table.header_line - 1, table.delimiter, table.header
-    found, ignored = _columns(path, skipped + 1, header, machine)
-    numbers = _numbers(path, lines, skipped + 1, delimiter, len(header))
+    found, ignored = _columns(path, table.header_line, table.header, machine)
+    numbers = _numbers(path, table)
     remarks = [f"columns not used: {', '.join(ignored)}"] if ignored else []
     used = [place for place, _ in found.values()]
     whole = np.isfinite(numbers[:, used]).all(axis=1)
@@ -116,11 +122,10 @@ def _columns(
     for place, cell in enumerate(header):
         if cell not in known:
             if cell.partition("/")[0] in ("q", "effort") and "/" in cell:
-                likely = nearest(cell, known)
                 joints = ", ".join(name for name in known if name.startswith(cell.partition("/")[0]))
                 refuse_csv(
                     path, line, place + 1, "no joint or motor has this name and unit", cell, joints,
-                    f"write {likely}" if likely else "",
+                    meant(cell, known),
                 )  # fmt: skip
             ignored.append(cell)
             continue
@@ -157,29 +162,25 @@ def _known(machine: Machine) -> dict[str, tuple[str, str, float]]:
     return known
 
 
-def _numbers(path: Path, lines: list[str], first: int, delimiter: str, width: int) -> Floats:
+def _numbers(path: Path, table: CsvLines) -> Floats:
     """Return the cells (rows × columns) below the header; empty ones are NaN."""
-    kept = [
-        (k, line)
-        for k, line in enumerate(lines[first:], first + 1)
-        if line.strip() and line.lstrip()[0] != "#"
-    ]
+    kept, width = list(table.rows()), len(table.header)
     if not kept:
-        refuse_csv(path, first, None, "there are no rows below the header")
+        refuse_csv(path, table.header_line, None, "there are no rows below the header")
     try:
-        found = np.loadtxt([line for _, line in kept], delimiter=delimiter, ndmin=2, dtype=np.float64)
+        found = np.loadtxt([line for _, line in kept], delimiter=table.delimiter, ndmin=2, dtype=np.float64)
         if found.shape[1] == width:
             return found
     except ValueError:
         pass
     rows = np.full((len(kept), width), np.nan)
     for row, (number, line) in zip(rows, kept, strict=True):
-        cells = next(csv.reader([line], delimiter=delimiter))
+        cells = table.cells(line)
         if len(cells) != width:
             refuse_csv(path, number, 1, "wrong number of cells", str(len(cells)), f"{width}, as the header")
         for place, cell in enumerate(cells):
             try:
-                row[place] = float(cell) if cell.strip() else math.nan
+                row[place] = float(cell) if cell else math.nan
             except ValueError:
                 refuse_csv(path, number, place + 1, "this is not a number", repr(cell), "a number")
     return rows
