@@ -11,14 +11,14 @@ from linkwork.calibration.geometry import UnknownParameter
 from linkwork.calibration.machine_patch import calibrated_file
 from linkwork.calibration.planning import planned
 from linkwork.calibration.prior import Prior
-from linkwork.cli.motion_files import written
+from linkwork.cli.identify_command import answered
+from linkwork.cli.motion_files import refuse_existing, written
 from linkwork.cli.options.study import CalibrateOptions
 from linkwork.identification.csv_motion import QUANTITY_UNITS
-from linkwork.identification.measured_motion import RefusedData
 from linkwork.machine import Machine, load
 from linkwork.machine.problems import MachineError
 from linkwork.multibody.model import ModelError
-from linkwork.terminal.failures import DONE, GOAL_FAILED, REFUSED, Misuse, write_text
+from linkwork.terminal.failures import DONE, GOAL_FAILED, Misuse, write_text
 from linkwork.terminal.output import complain, console, emit, goal_bar, say
 
 _TITLES = {
@@ -31,17 +31,12 @@ _TITLES = {
 def calibrate_machine(options: CalibrateOptions) -> int:
     """Run `linkwork calibrate`."""
     machine = load(options.config)
-    if options.out is not None and options.out.exists() and not options.overwrite:
-        raise Misuse(f"{options.out} exists; choose another with --out, or give --overwrite")
-    try:
+    refuse_existing(options.out, overwrite=options.overwrite)
+
+    def run() -> int:
         return _calibrate(machine, options) if options.plan is None else _plan(machine, options, options.plan)
-    except RefusedData as error:
-        complain(f"refused: {error}")
-        if options.as_json:
-            emit({"error": {"name": "REFUSED_DATA", "reason": error.reason, "message": str(error)}})
-        return REFUSED
-    except (UnknownParameter, ModelError) as error:
-        raise Misuse(str(error)) from None
+
+    return answered(run, as_json=options.as_json, misuses=(UnknownParameter, ModelError))
 
 
 def read_prior(texts: tuple[str, ...]) -> Prior:

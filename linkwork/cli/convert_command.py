@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from linkwork.cli.motion_files import refuse_existing
 from linkwork.cli.options.files import ConvertOptions
 from linkwork.convert.robots.exporting import UnwritableMachine
 from linkwork.convert.robots.robot_writing import written
@@ -29,8 +30,7 @@ def convert(options: ConvertOptions) -> None:
         sys.stdout.write(text)
         return
     target = options.out or Path(f"{machine.name}.{_ENDINGS[options.to]}")
-    if target.exists() and not options.overwrite:
-        raise Misuse(f"{target} exists; choose another with --out, or give --overwrite")
+    refuse_existing(target, overwrite=options.overwrite)
     write_text(target, text)
     say(f"{target} is written")
     for loss in found.losses:

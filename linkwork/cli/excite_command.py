@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 
 from linkwork.cli.identify_command import answered, read_recording
-from linkwork.cli.motion_files import written
+from linkwork.cli.motion_files import refuse_existing, written
 from linkwork.cli.options.study import ExciteOptions
 from linkwork.identification.excitation import Excitation, excite
 from linkwork.machine import load
@@ -24,8 +24,7 @@ def excite_machine(options: ExciteOptions) -> int:
     machine = load(options.config)
     if not machine.motors:
         raise Misuse(f"{machine.name} has no motors, and so no efforts to explain")
-    if options.out is not None and options.out.exists() and not options.overwrite:
-        raise Misuse(f"{options.out} exists; choose another with --out, or give --overwrite")
+    refuse_existing(options.out, overwrite=options.overwrite)
 
     def run() -> int:
         after = [read_recording(file, machine) for file in options.after]

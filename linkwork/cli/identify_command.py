@@ -10,7 +10,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from linkwork.cli.motion_files import written
+from linkwork.cli.motion_files import refuse_existing, written
 from linkwork.cli.options.study import IdentifyOptions, ValidateOptions
 from linkwork.identification.admissible_states import NoStates
 from linkwork.identification.identification import (
@@ -42,8 +42,7 @@ def identify_machine(options: IdentifyOptions) -> int:
     machine = load(options.config)
     if not options.files:
         raise Misuse("give one recording at least")
-    if options.out is not None and options.out.exists() and not options.overwrite:
-        raise Misuse(f"{options.out} exists; choose another with --out, or give --overwrite")
+    refuse_existing(options.out, overwrite=options.overwrite)
     if options.html is not None:
         require("reports of identifications", "identify", "jinja2")
     if options.payload is None:
@@ -96,8 +95,10 @@ def validate_machine(options: ValidateOptions) -> int:
     return answered(run, as_json=options.as_json)
 
 
-def answered(run: Callable[[], int], *, as_json: bool) -> int:
-    """Run a command; a refusal is one message and exit status 3."""
+def answered(
+    run: Callable[[], int], *, as_json: bool, misuses: tuple[type[Exception], ...] = (NoRecording, NoStates)
+) -> int:
+    """Run a command; a refusal is one message and exit status 3, and some errors are the user's misuse."""
     try:
         return run()
     except RefusedData as error:
@@ -105,7 +106,7 @@ def answered(run: Callable[[], int], *, as_json: bool) -> int:
         if as_json:
             emit({"error": {"name": "REFUSED_DATA", "reason": error.reason, "message": str(error)}})
         return REFUSED
-    except (NoRecording, NoStates) as error:
+    except misuses as error:
         raise Misuse(str(error)) from None
 
 

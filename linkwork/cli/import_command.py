@@ -12,6 +12,7 @@ from typing import Any
 
 import defusedxml  # noqa: F401 - the extra `import`, which every source in XML needs
 
+from linkwork.cli.motion_files import refuse_existing
 from linkwork.cli.options.files import ImportCommandOptions
 from linkwork.convert.model_report import report
 from linkwork.convert.robots.import_report import (
@@ -57,8 +58,7 @@ def import_robot(options: ImportCommandOptions) -> int:
     if to_output:
         sys.stdout.write(found.text)
         return DONE
-    if target.exists() and not options.overwrite:
-        raise Misuse(f"{target} exists; choose another with --out, or give --overwrite")
+    refuse_existing(target, overwrite=options.overwrite)
     write_text(target, found.text)
     model = report(found.machine)
     proof = prove(found.source, options.timeout)

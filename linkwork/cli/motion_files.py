@@ -36,6 +36,12 @@ def write_csv(file: TextIO, columns: Mapping[str, Floats]) -> None:
     np.savetxt(file, rows, delimiter=",", header=",".join(columns), comments="", fmt="%.17g")
 
 
+def refuse_existing(target: Path | None, *, overwrite: bool) -> None:
+    """Raise Misuse for an output file that exists, unless it may be overwritten."""
+    if target is not None and target.exists() and not overwrite:
+        raise Misuse(f"{target} exists; choose another with --out, or give --overwrite")
+
+
 def written(target: Path, write: Callable[[], Any]) -> None:
     """Write a file. Raises Misuse where that fails."""
     try:
