@@ -167,14 +167,12 @@ class Cia402:
 
     def _await_reports(self) -> None:
         """Wait until each drive has answered the last SYNC, or the time is over."""
-        settings = self.settings
-        expected = [drive for drive in self.drives if not drive.answered]
-        patience_s = settings.answer_s
-        if settings.lockstep:
-            patience_s = _SILENT_S if any(drive.fault for drive in expected) else _LOCKSTEP_ANSWER_S
-        deadline = time.monotonic() + patience_s
-        while any(not drive.answered for drive in self.drives):
-            left_s = deadline - time.monotonic()
+        settings, begun_s = self.settings, time.monotonic()
+        while waiting := [drive for drive in self.drives if not drive.answered]:
+            patience_s = settings.answer_s
+            if settings.lockstep:
+                patience_s = _SILENT_S if all(drive.fault for drive in waiting) else _LOCKSTEP_ANSWER_S
+            left_s = begun_s + patience_s - time.monotonic()
             if left_s <= 0.0 and not self._receive(0.0):
                 break
             self._receive(max(0.0, left_s))

@@ -79,13 +79,25 @@ class Forgiving(SimulatedDrive):
 @pytest.mark.parametrize(
     ("kind", "exercise", "text"),
     [
-        (Hasty, "pass their states in order", "which needs shutdown first, not in 'switch on disabled'"),
-        (Talkative, "answer each SYNC with one TPDO", "sent 100 TPDOs for 50 SYNCs"),
+        pytest.param(
+            Hasty,
+            "pass their states in order",
+            "which needs shutdown first, not in 'switch on disabled'",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            Talkative, "answer each SYNC with one TPDO", "sent 100 TPDOs for 50 SYNCs", marks=pytest.mark.slow
+        ),
         (Immediate, "put a command in force at SYNC, not before", "left obeyed an RPDO before SYNC"),
         (Unwatchful, "stop without the master's heartbeat", "without the master's heartbeat (1016h)"),
-        (Forgiving, "leave a fault by a rising edge only", "bit 7 of 6040h that was 1 before"),
+        pytest.param(
+            Forgiving,
+            "leave a fault by a rising edge only",
+            "bit 7 of 6040h that was 1 before",
+            marks=pytest.mark.slow,
+        ),
     ],
-)  # fmt: skip
+)
 def test_each_mutant_fails_with_its_sentence(
     machine: Machine, kind: type[SimulatedDrive], exercise: str, text: str
 ) -> None:

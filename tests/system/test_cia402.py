@@ -132,6 +132,29 @@ def test_a_machine_moves_on_simulated_drives_and_names_the_drive_that_fails(
 
 
 @pytest.mark.slow
+def test_the_plant_lets_the_drives_home_before_a_controller_connects(machine: Path, folder: Path) -> None:
+    text = machine.read_text().replace(", absolute: true", "")
+    text = text.replace("\ndriver:", "\ndriver:\n  homing: procedure", 1)
+    for name, degrees in (("left", 120), ("right", 60)):
+        was = f"{name}: {{counts_per_turn: 1048576}}"
+        assert text.count(was) == 1
+        text = text.replace(was, f"{name}: {{counts_per_turn: 1048576, at_zero_deg: {degrees}}}")
+    machine.write_text(text)
+    with (
+        drives(machine, lockstep=True) as there,
+        running(machine, folder, "drives", "--driver", "cia402", *there.options, lockstep=True) as (
+            rig,
+            robot,
+        ),
+    ):
+        said = [event["event"] for event in rig.said("plant")]
+        assert "homed" in said
+        robot.enable()
+        robot.move(left=2.05)
+        assert robot.state["q"]["left"] == pytest.approx(2.05, abs=1e-3)
+
+
+@pytest.mark.slow
 def test_the_demo_runs_on_simulated_drives_as_on_the_simulated_plant(machine: Path, folder: Path) -> None:
     with running(machine, folder, "simulated", lockstep=True) as (_, robot):
         plain = errors(perform(robot, 5.0))
