@@ -18,6 +18,9 @@ from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.trajectory import Waypoint
 
+JOINED_S = 0.25
+"""Time within which a path that begins beside the machine, within the tolerance, is joined."""
+
 
 def spline(knots: Floats, theta: Floats, rates: Floats) -> Floats:
     """Values (n + 1) × 2 × k of the cubic pieces through theta ((n + 1) × k) with the given rates.
@@ -125,6 +128,7 @@ def path_through(points: Sequence[Waypoint], columns: Sequence[int], present: Pr
     values[:, 0] += present.nearest(values[0, 0])
     if times[0] == 0.0:
         _check_start(values[0], present, columns)
+        _join(values, times, present.theta - values[0, 0])
         values[0, 0] = present.theta
         open_rate = np.isnan(values[0, 1]) | present.moving
         values[0, 1] = np.where(open_rate, present.rate, values[0, 1])
@@ -143,6 +147,25 @@ def path_through(points: Sequence[Waypoint], columns: Sequence[int], present: Pr
         if present.moving:
             times, values = joined(times, values, present.acceleration)
     return Path(present.coordinates, times, values, (0.0, float(times[-1])))
+
+
+def _join(values: Floats, times: Floats, offset: Floats) -> None:
+    """Let way-points (n × rows × coordinates) begin where the machine is, `offset` beside the first one.
+
+    The offset goes to zero within JOINED_S, without a jump of acceleration: where way-points follow closely,
+    one interval would take it back otherwise.
+    """
+    length = min(JOINED_S, float(times[-1]))
+    if length <= 0.0 or not offset.any():
+        return
+    x = np.minimum(times / length, 1.0)
+    falling = (
+        1.0 - x**3 * (10.0 - 15.0 * x + 6.0 * x**2),
+        -30.0 * (x * (1.0 - x)) ** 2 / length,
+        -60.0 * x * (1.0 - x) * (1.0 - 2.0 * x) / length**2,
+    )
+    for row in range(values.shape[1]):
+        values[:, row] += falling[row][:, None] * offset
 
 
 def long_turns(points: Sequence[Waypoint], name: str, column: int) -> list[str]:

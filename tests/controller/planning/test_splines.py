@@ -178,3 +178,20 @@ def test_way_points_of_an_angle_more_than_half_a_turn_apart_are_warned_of(scara)
     assert warnings(here + 2.0 * math.pi, here + 2.0 * math.pi + 0.1) == [], "the first is brought near"
     rest["coordinates"] = ["wrist"]
     assert warnings(-2.5, 2.5) == [], "a joint turns as far as it is asked to"
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3])
+def test_close_way_points_that_begin_beside_the_machine_ask_for_no_jump(rows):
+    times = np.linspace(0.0, 1.0, 101)
+    beside = 9e-4
+    shape = [np.sin(2.0 * times) ** 2, 2.0 * np.sin(4.0 * times), 8.0 * np.cos(4.0 * times)]
+    shape[1][-1] = 0.0
+    given_points = [np.stack([0.1 * part] * 3, axis=1) for part in shape[:rows]]
+    given_points[0] += HERE
+    exact = path_through(points(times, *given_points), [0, 1, 2], present())
+    path = path_through(points(times, *given_points), [0, 1, 2], present(theta=HERE + beside))
+    assert path.evaluate(0.0)[0] == pytest.approx(HERE + beside, abs=0.0)
+    off = np.array([np.array(path.evaluate(t)) - np.array(exact.evaluate(t)) for t in np.linspace(0, 1, 501)])
+    assert np.abs(off[:, 0]).max() <= beside * (1.0 + 1e-9)
+    assert np.abs(off[:, 2]).max() <= 10.0 * beside / 0.25**2
+    assert np.abs(off[-1]).max() <= 1e-12
