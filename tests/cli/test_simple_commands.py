@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from importlib.util import find_spec
 
 import pytest
 
@@ -74,5 +75,6 @@ def test_mistakes_are_explained_as_before() -> None:
 def test_every_command_is_where_its_table_says() -> None:
     """Commands are imported when they are called, so that a function that is missing shows here only."""
     for options, function in COMMANDS.values():
-        assert callable(imported(function)), function
+        if function != "cli.ros_command:ros" or find_spec("rclpy"):  # of a ROS 2 workspace
+            assert callable(imported(function)), function
         assert isinstance(imported(options), type), options

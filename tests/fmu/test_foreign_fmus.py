@@ -90,7 +90,7 @@ def test_a_motor_from_outside_drives_the_machine(folder):
     assert errors[0] > 1.8 * errors[1]
 
 
-@pytest.mark.parametrize("version", ["3", "2"])
+@pytest.mark.parametrize("version", ["3", pytest.param("2", marks=pytest.mark.slow)])
 def test_an_fmu_of_linkwork_is_a_part_like_any_other(folder, version):
     path = folder / f"gear{version}.fmu"
     write_fmu(load(str(folder / "pendulum.yaml")), path, version)

@@ -122,6 +122,7 @@ def viewing(address, work):
     return asyncio.run(run())
 
 
+@pytest.mark.slow
 def test_telemetry_events_and_the_scene_arrive(rig):
     async def look(viewer):
         tick = await viewer.until("tick")

@@ -118,7 +118,7 @@ def test_a_machine_moves_on_simulated_drives_and_names_the_drive_that_fails(
         robot.enable()
         robot.move(left=2.05)
         assert robot.state["q"]["left"] == pytest.approx(2.05, abs=1e-3)
-        goal = robot.move(left=2.3, wait=False)
+        goal = robot.move(left=2.3, speed=0.01, wait=False)
         there.say("emergency left")
         with pytest.raises(GoalFailed, match=r"left: drive error 2310h \(continuous over-current\)"):
             goal.wait(60.0)

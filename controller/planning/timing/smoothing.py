@@ -17,7 +17,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
-from scipy.linalg import solveh_banded
 
 from linkwork.arrays import Floats
 from linkwork.controller.planning.timing.profile import NoProfile, refuse_at_rest
@@ -164,6 +163,8 @@ def _newton(problem: SmoothingRows, x: Floats, weight: float, fixed: int) -> tup
     """Return x after a step toward the centre for this weight of the time, and the decrease that the step
     promised.
     """
+    from scipy.linalg import solveh_banded  # a planner starts without it
+
     gradient, band = _derivatives(problem, x, weight)
     kept = slice(0, fixed)
     gradient[kept] = 0.0

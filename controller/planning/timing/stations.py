@@ -20,7 +20,6 @@ from itertools import product
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import beta, betainc, betaincinv
 
 from linkwork.arrays import Flags, Floats, Integers
 from linkwork.controller.planning.checks.effort_check import Efforts
@@ -62,6 +61,9 @@ class StationParameter:
     """The parameter r of a path of duration `end` (of σ), see above. order: m; in_motion: begins so."""
 
     def __init__(self, machine: Machine, path: Path, order: int, in_motion: bool) -> None:
+        from scipy import special  # a planner starts without it
+
+        self._special = special
         self.end = path.duration_s
         size = scales(machine.mechanism, path.coordinates)[0]
 
@@ -84,15 +86,15 @@ class StationParameter:
 
     def at(self, sigma: Floats) -> Floats:
         """Return r at these σ (n)."""
-        return np.asarray(betaincinv(self._a, self._b, sigma / self.end))
+        return np.asarray(self._special.betaincinv(self._a, self._b, sigma / self.end))
 
     def sigma(self, r: Floats) -> tuple[Floats, Floats, Floats]:
         """Return σ, dσ/dr and d²σ/dr² at r (n), inside 0 … 1."""
         a, b = self._a, self._b
-        first = self.end * r ** (a - 1.0) * (1.0 - r) ** (b - 1.0) / beta(a, b)
+        first = self.end * r ** (a - 1.0) * (1.0 - r) ** (b - 1.0) / self._special.beta(a, b)
         with np.errstate(divide="ignore", invalid="ignore"):
             bend = (0.0 if a == 1.0 else (a - 1.0) / r) - (0.0 if b == 1.0 else (b - 1.0) / (1.0 - r))
-        return self.end * betainc(a, b, r), first, first * bend
+        return self.end * self._special.betainc(a, b, r), first, first * bend
 
 
 @dataclass(frozen=True)
