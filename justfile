@@ -12,7 +12,7 @@ setup:
 
 # The default tests, or those given: `just test tests/plant -k watchdog`
 test *args:
-    {{python}} -m pytest -q -n 3 --dist worksteal {{args}}
+    {{python}} -m pytest -q -n 4 --dist worksteal {{args}}
 
 # The slow tests: every pace, every signal, long runs
 slow *args:

@@ -169,6 +169,7 @@ def test_states_are_kept_restored_and_serialized(written, version):
     other.close()
 
 
+@pytest.mark.slow
 def test_parameters_act_as_settings_of_the_plant(written):
     settings = ["bodies.rod.mass_kg=1.7", "gravity_m_s2[1]=-3.0", "bodies.crank.com_m[0]=0.8"]
     machine = load("slider_crank", settings)
@@ -258,6 +259,7 @@ def test_what_may_not_be_set_is_refused_in_words(written):
     unit.close()
 
 
+@pytest.mark.slow
 def test_sources_rebuild_to_the_same_binary_and_name_no_python(written, tmp_path):
     path = written("five_bar")
     folder = Path(fmpy.extract(str(path), str(tmp_path / "unit")))
