@@ -44,6 +44,7 @@ Switch = Annotated[bool, Field(strict=True)]
 Three = Annotated[list[Number], Field(min_length=3, max_length=3)]
 Six = Annotated[list[Number], Field(min_length=6, max_length=6)]
 Targets = Annotated[dict[Name, Number], Field(min_length=1, max_length=256)]
+GainRows = Annotated[dict[Name, dict[Name, Number]], Field(min_length=1, max_length=4)]
 Jogged = Annotated[dict[Name, Number], Field(min_length=1, max_length=12)]
 
 
@@ -211,6 +212,12 @@ class GainParams(TimedParams):
 
     bandwidth_rad_s: Positive | None = None
     damping_ratio: Positive | None = None
+    coordinates: Annotated[list[Name], Field(min_length=1, max_length=22)] | None = None
+    """Coordinates that get these two, without coupling to others; all by default."""
+    position_per_s2: GainRows | None = None
+    """Or G_P (1/s²) of at most four coordinates, symmetric, by two of them."""
+    rate_per_s: GainRows | None = None
+    """With it, G_D (1/s)."""
 
 
 class PayloadParams(TimedParams):

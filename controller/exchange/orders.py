@@ -440,12 +440,32 @@ class ReportDifference(Order):
 
 @dataclass(frozen=True, slots=True)
 class SetGains(Order):
-    """Set bandwidth and damping ratio of the error dynamics."""
+    """Set bandwidth and damping ratio of the error dynamics of coordinates, by index; of all without any.
+
+    0 keeps a gain. Such coordinates are coupled to no others.
+    """
 
     bandwidth_rad_s: float
     damping_ratio: float
+    coordinates: Annotated[tuple[int, ...], Word.LENGTH] = ()
 
     kind, name = 40, "gain"
+
+
+MOST_COUPLED = 4
+"""Coordinates of `SetGainMatrices`: k indices and k (k + 1) entries fit into the arguments."""
+
+
+@dataclass(frozen=True, slots=True)
+class SetGainMatrices(Order):
+    """Set G_P and G_D of some coordinates, which are then coupled to no others.
+
+    numbers: their k indices, the rows of the upper triangle of G_P (1/s²), those of G_D (1/s).
+    """
+
+    numbers: Annotated[tuple[float, ...], Word.LENGTH]
+
+    kind, name = 45, "gain_matrices"
 
 
 @dataclass(frozen=True, slots=True)
@@ -462,6 +482,10 @@ class SetPayload(Order):
     inertia_kg_m2: tuple[float, float, float, float, float, float] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
     kind, name = 41, "payload"
+
+
+LiveOrder = SetGains | SetGainMatrices | SetPayload
+"""What changes gains or loads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -525,8 +549,8 @@ class Finish(Order):
 ORDERS: tuple[type[Order], ...] = (
     Enable, Disable, StartGoal, Stop, CancelGoal, Pause, Resume, SetSpeed, JogCoordinates, Recover,
     EmergencyStop, Reset, AdvanceTime, ChooseLaw, Adopt, Shutdown, LeaseLost, SetPreload, ConfirmBranch,
-    SuggestPose, ReportDifference, SetGains, SetPayload, SwitchConstraint, SetOutputs, SetTemperatures,
-    StartStream, Finish,
+    SuggestPose, ReportDifference, SetGains, SetGainMatrices, SetPayload, SwitchConstraint, SetOutputs,
+    SetTemperatures, StartStream, Finish,
 )  # fmt: skip
 """Every kind of order."""
 _BY_KIND = {order.kind: order for order in ORDERS}

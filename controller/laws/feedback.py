@@ -26,12 +26,19 @@ double integrator has its zero at -1).
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
 from linkwork.arrays import Flags, Floats, Integers, Matrix
 from linkwork.machine import Machine
+from linkwork.machine.gains import gain_matrices
 from linkwork.multibody.kernels.compiling import kernel
+from linkwork.multibody.kernels.structs import Struct
 from linkwork.multibody.tree.rotations import wrapped
+
+UNCORRECTED = 0.2
+"""Part of c that a coordinate can do without: without any, the loop begins to swing at c = 0.475."""
 
 
 def lag(omega: float, zeta: float, period_s: float) -> float:
@@ -39,17 +46,38 @@ def lag(omega: float, zeta: float, period_s: float) -> float:
     return zeta * omega * period_s + (omega * period_s) ** 2 / 8.0
 
 
+class Feedback(Struct):
+    """Gains of the error dynamics by coordinate, G_P (1/s²) and G_D (1/s), and coordinates that wrap."""
+
+    position: Annotated[Floats, "nc, nc"]
+    rate: Annotated[Floats, "nc, nc"]
+    wraps: Annotated[Flags, "nc"]
+
+
 class PositionFeedback:
-    """Bandwidth and damping ratio of the error, and coordinates that wrap, of a law of positions."""
+    """The feedback of a law of positions."""
 
     def __init__(self, machine: Machine) -> None:
-        self._omega = machine.controller.bandwidth_rad_s
-        self._zeta = machine.controller.damping_ratio
-        self._wraps = np.array(machine.mechanism.coordinate_wraps, np.bool_)
+        mechanism = machine.mechanism
+        position, rate = gain_matrices(machine.controller, mechanism.coordinate_names)
+        wraps = np.array(mechanism.coordinate_wraps, np.bool_)
+        self._feedback = Feedback(position=position, rate=rate, wraps=wraps)
+        self.used: Integers = np.arange(len(wraps))
+        """Coordinates of the last reference."""
 
     def lag(self, period_s: float) -> float:
-        """Share by which the feedback corrects for its own command's effect up to the middle of the hold."""
-        return lag(self._omega, self._zeta, period_s)
+        """Share by which the feedback corrects for its own command's effect up to the middle of the hold.
+
+        One for all coordinates in use: the smallest c, or `UNCORRECTED` below the largest. A c too large
+        delays the efforts by the difference, in periods; one too small costs the faster coordinates little.
+        """
+        share = 0.5 * period_s * self._feedback.rate + period_s**2 / 8.0 * self._feedback.position
+        each = np.abs(share[np.ix_(self.used, self.used)]).sum(axis=1)
+        return float(max(each.min(), each.max() - UNCORRECTED)) if len(each) else 0.0
+
+    def tune(self, position: Floats, rate: Floats) -> None:
+        """Set G_P (1/s²) and G_D (1/s) of the error dynamics, by coordinate (nc × nc)."""
+        self._feedback.position[:], self._feedback.rate[:] = position, rate
 
 
 @kernel
@@ -58,28 +86,30 @@ def wanted_acceleration(
     J: Matrix,
     Jdv: Floats,
     v: Floats,
-    wraps: Flags,
+    feedback: Feedback,
     index: Integers,
     reference: Floats,
     velocity: Floats,
     acceleration: Floats,
-    omega: float,
-    zeta: float,
     task: Floats,
 ) -> None:
-    """task = θ̈_d + 2 ζ ω ė + ω² e − J̇ v on the rows `index`, e taken the short way round where a coordinate
+    """task = θ̈_d + G_D ė + G_P e − J̇ v on the rows `index`, e taken the short way round where a coordinate
     wraps.
 
     theta, Jdv (c) and J (c, n) are for all coordinates; reference, its rates and task (k) for those in use.
     """
     for i in range(len(index)):
-        row = index[i]
+        task[i] = acceleration[i]
+    for k in range(len(index)):
+        row = index[k]
         rate = 0.0
         for j in range(len(v)):
             rate += J[row, j] * v[j]
-        error = reference[i] - theta[row]
-        if wraps[row]:
+        error, slip = reference[k] - theta[row], velocity[k] - rate
+        if feedback.wraps[row]:
             error = wrapped(error)
-        task[i] = (
-            acceleration[i] + 2.0 * zeta * omega * (velocity[i] - rate) + omega * omega * error - Jdv[row]
-        )
+        for i in range(len(index)):
+            task[i] += feedback.rate[index[i], row] * slip
+            task[i] += feedback.position[index[i], row] * error
+    for i in range(len(index)):
+        task[i] -= Jdv[index[i]]

@@ -30,9 +30,9 @@ from typing import Annotated
 
 import numpy as np
 
-from linkwork.arrays import Flags, Floats, Integers
+from linkwork.arrays import Floats, Integers
 from linkwork.controller.laws.contact_forces import contact_effort
-from linkwork.controller.laws.feedback import PositionFeedback, wanted_acceleration
+from linkwork.controller.laws.feedback import Feedback, PositionFeedback, wanted_acceleration
 from linkwork.controller.laws.force_reference import ForceReference, Grip
 from linkwork.controller.laws.law import Reference
 from linkwork.controller.laws.law_motors import Motors
@@ -100,16 +100,14 @@ def press_and_move(
     theta: Floats,
     velocity: Floats,
     acceleration: Floats,
-    wraps: Flags,
-    omega: float,
-    zeta: float,
+    feedback: Feedback,
     force: Floats,
 ) -> float:
     """After `evaluate_motion`: force (nv) = M u + h - friction - u_F, on all joints, see above.
 
-    index, theta, velocity, acceleration: the `Reference`; wraps (nc): coordinates that wrap; omega (rad/s)
-    and zeta also hold gaps. Returns the smallest singular value of the rows; 0 where goal coordinates and
-    gaps do not determine the motion, and the force is unchanged then.
+    index, theta, velocity, acceleration: the `Reference`; feedback also holds gaps. Returns the smallest
+    singular value of the rows; 0 where goal coordinates and gaps do not determine the motion, and the force
+    is unchanged then.
     """
     rows, room, grip, gaps = given.rows, given.room, given.grip, given.gaps
     m, w, t = rows.m, rows.w, rows.task
@@ -119,8 +117,8 @@ def press_and_move(
         return 0.0
     u, speed, task = block(room, 0, 1, nv)[0], block(room, nv, 1, nv)[0], block(room, 2 * nv, 1, k)[0]
     wanted_acceleration(
-        w.theta, w.J, w.Jdv, w.v, wraps, index,
-        theta, velocity, acceleration, omega, zeta, task[:count],
+        w.theta, w.J, w.Jdv, w.v, feedback, index,
+        theta, velocity, acceleration, task[:count],
     )  # fmt: skip
     fill(t.wanted, 0.0)
     for i in range(count):
@@ -136,7 +134,8 @@ def press_and_move(
             rate = 0.0
             for j in range(nv):
                 rate += w.J[row, j] * w.v[j]
-            task[count] += omega * omega * (given.gap[f] - w.theta[row]) - 2.0 * zeta * omega * rate
+            task[count] += feedback.position[row, row] * (given.gap[f] - w.theta[row])
+            task[count] -= feedback.rate[row, row] * rate
         count += 1
     if count != k:
         return 0.0
@@ -227,7 +226,7 @@ class Hybrid(PositionFeedback):
         """Write the force (nv; N m or N) for motion and pressed forces; return the smallest singular value of
         the rows, or less.
         """
-        forces = reference.forces
+        forces, self.used = reference.forces, reference.index
         if ahead is not self._ahead or forces is not self._forces:
             self._ahead, self._forces = ahead, forces
             rows = GoalRows(m=ahead.model, w=ahead, task=self._task, index=self._chosen, scale=self._scale)
@@ -241,7 +240,7 @@ class Hybrid(PositionFeedback):
         needed = self._needed if constrained else force
         ratio: float = press_and_move(
             self._given, reference.index, reference.theta, reference.velocity, reference.acceleration,
-            self._wraps, self._omega, self._zeta, needed,
+            self._feedback, needed,
         )  # fmt: skip
         if not constrained or ratio == 0.0:
             return ratio

@@ -83,6 +83,6 @@ class Law(Protocol):
 class Tunable(Protocol):
     """A law with error dynamics that may be changed between two calls."""
 
-    def tune(self, omega: float, zeta: float) -> None:
-        """Set the bandwidth (rad/s) and the damping ratio of the error dynamics."""
+    def tune(self, position: Floats, rate: Floats) -> None:
+        """Set G_P (1/s²) and G_D (1/s) of the error dynamics, by coordinate (nc × nc)."""
         ...

@@ -1,9 +1,9 @@
 """Projected inverse dynamics in goal coordinates θ (Aghili 2005).
 
 The law asks for the acceleration u that the constraints A v = 0 admit, A u = b, and with which the error of
-the goal coordinates obeys ë + 2 ζ ω ė + ω² e = 0:
+the goal coordinates obeys ë + G_D ė + G_P e = 0:
 
-    J u = t,     t = θ̈_d + 2 ζ ω (θ̇_d − J v) + ω² (θ_d − θ) − J̇ v,          J = ∂θ/∂q.
+    J u = t,     t = θ̈_d + G_D (θ̇_d − J v) + G_P (θ_d − θ) − J̇ v,          J = ∂θ/∂q.
 
 With Λ (nv × degrees of freedom) spanning the admitted velocities and A x = b it is u = x + Λ a with
 J Λ a = t − J x. `task_motion` finds a for any number of rows J, also fewer or more than degrees of freedom,
@@ -18,10 +18,10 @@ from typing import Annotated
 
 import numpy as np
 
-from linkwork.arrays import Flags, Floats, Integers
+from linkwork.arrays import Floats, Integers
 from linkwork.controller.actuation.motor_allocation import SHARE, drive
 from linkwork.controller.exchange.goal_task_part import DAMP, HOLD, TaskPart
-from linkwork.controller.laws.feedback import PositionFeedback, wanted_acceleration
+from linkwork.controller.laws.feedback import Feedback, PositionFeedback, wanted_acceleration
 from linkwork.controller.laws.free_motion import free_reference
 from linkwork.controller.laws.law import Reference
 from linkwork.controller.laws.law_motors import Motors
@@ -125,9 +125,7 @@ def inverse_dynamics(
     theta: Floats,
     velocity: Floats,
     acceleration: Floats,
-    wraps: Flags,
-    omega: float,
-    zeta: float,
+    feedback: Feedback,
     rest: int,
     metric: int,
     damping: float,
@@ -135,10 +133,9 @@ def inverse_dynamics(
 ) -> float:
     """After `evaluate_motion`: `wanted_acceleration`, the motion of the rows, and `drive`.
 
-    theta, velocity, acceleration (k): the `Reference`; wraps (nc): coordinates that wrap; omega in rad/s;
-    rest, metric, damping: of the directions that the rows leave free, see `free_reference`. Returns the
-    smallest singular value of the rows, about; 0 where nothing decides on a direction, and force (nv; N m or
-    N) is unchanged then.
+    theta, velocity, acceleration (k): the `Reference`; rest, metric, damping: of the directions that the
+    rows leave free, see `free_reference`. Returns the smallest singular value of the rows, about; 0 where
+    nothing decides on a direction, and force (nv; N m or N) is unchanged then.
     """
     rows, room = given.rows, given.room
     m, w, t = rows.m, rows.w, rows.task
@@ -148,8 +145,8 @@ def inverse_dynamics(
     task = block(room, 2 * nv, 1, k)[0]
     take_rows(rows, free)
     wanted_acceleration(
-        w.theta, w.J, w.Jdv, w.v, wraps, rows.index,
-        theta, velocity, acceleration, omega, zeta, task,
+        w.theta, w.J, w.Jdv, w.v, feedback, rows.index,
+        theta, velocity, acceleration, task,
     )  # fmt: skip
     want(rows, task)
     left = follow_levels(t, free)
@@ -223,7 +220,7 @@ class ProjectedInverseDynamics(PositionFeedback):
             given = self._given = self._fit(ahead, reference)
         least: float = inverse_dynamics(
             given, reference.theta, reference.velocity, reference.acceleration,
-            self._wraps, self._omega, self._zeta, reference.rest, part.metric, part.damping_per_s, force,
+            self._feedback, reference.rest, part.metric, part.damping_per_s, force,
         )  # fmt: skip
         if least > 0.0:
             motors.report_allocation(force)
@@ -237,7 +234,7 @@ class ProjectedInverseDynamics(PositionFeedback):
         scale = scales(self._mechanism, range(len(self._mechanism.coordinate_names)))[0]
         task = task_for(nv, levels.tolist(), part.keep.shape[1])
         rows = GoalRows(m=ahead.model, w=ahead, task=task, index=index, scale=scale)
-        self._for = ahead, reference.index, part
+        self._for, self.used = (ahead, reference.index, part), reference.index
         return MotionDrive(
             rows=rows, kept=kept_for(nv, part.keep, scale), binding=np.zeros(1, np.int64),
             motor=motors.index, most=motors.most, weight=motors.weight, preload=motors.preload,
@@ -245,7 +242,3 @@ class ProjectedInverseDynamics(PositionFeedback):
             posture=part.posture if part.posture.size else np.zeros((2, nv)),
             room=np.zeros(3 * nv + len(index) + 2 * nv * nv),
         )  # fmt: skip
-
-    def tune(self, omega: float, zeta: float) -> None:
-        """Set the bandwidth (rad/s) and the damping ratio of the error dynamics."""
-        self._omega, self._zeta = omega, zeta

@@ -1,6 +1,6 @@
 """The trajectory as a rheonomic constraint (Xu & Liu 2017, after Udwadia & Kalaba).
 
-The constraint θ(q) = θ_d(t), stabilised as Φ̈ + α Φ̇ + β Φ = 0 with α = 2 ζ ω and β = ω², is A v̇ = b with A
+The constraint θ(q) = θ_d(t), stabilised as Φ̈ + G_D Φ̇ + G_P Φ = 0, is A v̇ = b with A
 = J. The motors supply the constraint force itself: f = M^(1/2) B⁺ (b − A a) with a = M⁻¹ (friction − h),
 equation (8) with its exponent mended.
 """
@@ -35,19 +35,16 @@ class Servo(PositionFeedback):
 
     def __call__(self, ahead: Workspace, reference: Reference, force: Floats) -> float:
         """Write the force (nv; N m or N) by Udwadia and Kalaba; return 0 where A has lost rank, else 1."""
+        self.used = reference.index
         wanted_acceleration(
-            ahead.theta, ahead.J, ahead.Jdv, ahead.v, self._wraps, reference.index, reference.theta,
-            reference.velocity, reference.acceleration, self._omega, self._zeta, self._b,
+            ahead.theta, ahead.J, ahead.Jdv, ahead.v, self._feedback, reference.index, reference.theta,
+            reference.velocity, reference.acceleration, self._b,
         )  # fmt: skip
         np.take(ahead.J, reference.index, axis=0, out=self._A)
         np.subtract(ahead.friction, ahead.h, out=self._r)
         rank = self._solve(ahead.M, self._r, self._A, self._b)
         force[:] = self._solve.constraint_force
         return 1.0 if rank == len(self._b) else 0.0
-
-    def tune(self, omega: float, zeta: float) -> None:
-        """Set the bandwidth (rad/s) and the damping ratio of the error dynamics."""
-        self._omega, self._zeta = omega, zeta
 
 
 def _size_of_rows(machine: Machine) -> float:

@@ -172,16 +172,19 @@ class ActiveLaw:
         ahead: the predicted state, in the middle of the hold of the command.
         """
         reference, report = self._reference, self.report
-        if reference.index is not motion.index:
+        fits = reference.index is motion.index and kind is self._kind
+        if not fits:
             reference.fit(motion.index)
         reference.task, reference.rest = motion.task, motion.rest
         motion.evaluate(AHEAD * self._period_s, reference.theta, reference.velocity, reference.acceleration)
         report.leverage = report.share = 1.0
         report.programs = report.binding = 0
-        if kind is not self._kind:
+        if not fits:
             self._kind, self._law = kind, self._laws[kind]
+        ratio = self._law(ahead, reference, force)
+        if not fits:
             self.lag = self._law.lag(self._period_s)
-        return self._law(ahead, reference, force)
+        return ratio
 
 
 class Tick:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from linkwork.controller.exchange.orders import OrderOutcome, SetGains, SetPayload, SetPreload
+from linkwork.controller.exchange.orders import LiveOrder, OrderOutcome, SetGains, SetPayload, SetPreload
 from linkwork.controller.laws import Law, Tunable
 from linkwork.machine import Machine
+from linkwork.machine.gains import gain_matrices, not_definite, out_of_bounds, set_alone
 from linkwork.machine.payloads import Loads, SignalLoads, load_vector
 
 GAIN_RAMP_S = 0.2
@@ -21,11 +22,14 @@ class Tuning:
 
     def __init__(self, machine: Machine, laws: Iterable[Law], loads: Loads | None) -> None:
         settings = machine.controller
-        self._bounds = settings.bounds_of("bandwidth_rad_s"), settings.bounds_of("damping_ratio")
+        self._settings = settings
         self._laws = [law for law in {id(law): law for law in laws}.values() if isinstance(law, Tunable)]
         self.gains = (settings.bandwidth_rad_s, settings.damping_ratio)
-        """Bandwidth (rad/s) and damping ratio at work."""
+        """Bandwidth (rad/s) and damping ratio at work, of coordinates without their own."""
         self._from = self._to = self.gains
+        names = machine.mechanism.coordinate_names
+        self._matrices = np.array(gain_matrices(settings, names))
+        self._matrices_from, self._matrices_to = self._matrices.copy(), self._matrices.copy()
         self._loads = loads
         self.by_signal = SignalLoads(machine, loads)
         """Loads that signals attach; they change at once."""
@@ -34,19 +38,56 @@ class Tuning:
         self.changing = False
         """Whether `advance` has something to do."""
 
-    def ask(self, order: SetGains | SetPayload) -> OrderOutcome:
+    def ask(self, order: LiveOrder) -> OrderOutcome:
         """Begin the ramp to other gains, or to another load."""
-        if isinstance(order, SetGains):
-            return self._ask_gains(order.bandwidth_rad_s, order.damping_ratio)
-        return self._ask_load(order)
-
-    def _ask_gains(self, bandwidth: float, damping: float) -> OrderOutcome:
-        (slow, fast), (least, most) = self._bounds
-        if not (slow <= bandwidth <= fast and least <= damping <= most):
+        if isinstance(order, SetPayload):
+            return self._ask_load(order)
+        allowed = self._aim(order) if isinstance(order, SetGains) else self._aim_matrices(order.numbers)
+        if not allowed:
             return OrderOutcome.REFUSED_VALUE
-        self._from, self._to, self._gain_share = self.gains, (bandwidth, damping), 0.0
-        self.changing = True
+        self._from, self._gain_share, self.changing = self.gains, 0.0, True
+        self._matrices_from[:] = self._matrices
         return OrderOutcome.DONE
+
+    def _aim(self, order: SetGains) -> bool:
+        """Change the gains aimed at as ordered, if that is allowed."""
+        given = order.bandwidth_rad_s, order.damping_ratio
+        for name, value in zip(("bandwidth_rad_s", "damping_ratio"), given, strict=True):
+            low, high = self._settings.bounds_of(name)
+            if value and not low <= value <= high:
+                return False
+        position, rate = self._matrices_to
+        chosen = order.coordinates or range(len(position))
+        if not all(0 <= i < len(position) for i in chosen):
+            return False
+        for i in chosen:
+            omega = float(np.sqrt(position[i, i]))
+            set_alone(position, rate, i, given[0] or omega, given[1] or float(rate[i, i]) / (2.0 * omega))
+        if not order.coordinates:
+            self._to = given[0] or self._to[0], given[1] or self._to[1]
+        return True
+
+    def _aim_matrices(self, numbers: Sequence[float]) -> bool:
+        """Change the matrices aimed at as ordered, if that is allowed."""
+        k = int(np.sqrt(len(numbers) + 1)) - 1
+        chosen = [int(number) for number in numbers[:k]]
+        most = self._matrices.shape[1]
+        if (
+            k < 1
+            or k * (k + 2) != len(numbers)
+            or not all(0 <= i < most for i in chosen)
+            or len(set(chosen)) < k
+        ):
+            return False
+        upper, blocks = np.triu_indices(k), np.zeros((2, k, k))
+        for block, entries in zip(blocks, np.reshape(numbers[k:], (2, -1)), strict=True):
+            block[upper] = block.T[upper] = entries
+        if not_definite(*blocks) or any(out_of_bounds(self._settings, *blocks)):
+            return False
+        for matrix, block in zip(self._matrices_to, blocks, strict=True):
+            matrix[chosen], matrix[:, chosen] = 0.0, 0.0
+            matrix[np.ix_(chosen, chosen)] = block
+        return True
 
     def _ask_load(self, order: SetPayload) -> OrderOutcome:
         if self._loads is None or order.point not in self._known or not order.mass_kg >= 0.0:
@@ -58,10 +99,12 @@ class Tuning:
     def adopt(self, other: Tuning) -> None:
         """Copy gains and loads from the tuning of another constraint set."""
         self.gains, self._from, self._to = other.gains, other._from, other._to
+        self._matrices[:], self._matrices_to[:] = other._matrices, other._matrices_to
+        self._matrices_from[:] = other._matrices_from
         self._gain_share, self._load_share = other._gain_share, other._load_share
         self.changing = other.changing
         for law in self._laws:
-            law.tune(*self.gains)
+            law.tune(*self._matrices)
         if self._loads is not None and other._loads is not None:
             self._loads.adopt(other._loads, smooth(self._load_share))
             self.by_signal.carried = list(other.by_signal.carried)
@@ -75,8 +118,9 @@ class Tuning:
                 self._from[0] + x * (self._to[0] - self._from[0]),
                 self._from[1] + x * (self._to[1] - self._from[1]),
             )
+            self._matrices[:] = (1.0 - x) * self._matrices_from + x * self._matrices_to
             for law in self._laws:
-                law.tune(*self.gains)
+                law.tune(*self._matrices)
         if self._load_share < 1.0 and self._loads is not None:
             self._load_share = min(1.0, self._load_share + dt / LOAD_RAMP_S)
             self._loads.apply(smooth(self._load_share))

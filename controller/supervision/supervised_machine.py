@@ -14,7 +14,7 @@ from linkwork.arrays import Floats
 from linkwork.controller.estimation.estimate_quality import Quality
 from linkwork.controller.estimation.limit_monitor import Found, LimitMonitor
 from linkwork.controller.exchange.faults import Fault, FaultCode
-from linkwork.controller.exchange.orders import AuthorityEnd, Order, OrderOutcome, SetGains, SetPayload
+from linkwork.controller.exchange.orders import AuthorityEnd, LiveOrder, Order, OrderOutcome
 from linkwork.controller.exchange.tick_io import Inputs
 from linkwork.controller.laws import Reference
 from linkwork.controller.motion.motion_executor import MotionExecutor
@@ -140,7 +140,7 @@ class SupervisedMachine:
         """Output signals; None of a machine without any."""
         self.heat = thermal_model(machine.motors)
         """Temperatures of the motors; None where the machine file has no thermal model of them."""
-        self.tune: Callable[[SetGains | SetPayload], OrderOutcome] = lambda _: OrderOutcome.REFUSED_VALUE
+        self.tune: Callable[[LiveOrder], OrderOutcome] = lambda _: OrderOutcome.REFUSED_VALUE
         """Carries out orders that change gains or loads; the tick sets it."""
 
     def raise_fault(self, code: FaultCode, index: int = -1, value: float = 0.0, limit: float = 0.0) -> None:

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from linkwork.arrays import Floats
 from linkwork.campaigns.in_process import InProcessRun, MotionRequest, WitnessedSimulator
 from linkwork.machine import Machine, for_controller
+from linkwork.machine.gains import gain_matrices
 from linkwork.machine.loading import machine_in
 from linkwork.machine.repeats import parse_machine
 from linkwork.machine.yaml_document import Document
@@ -174,9 +175,9 @@ def stability_margins(machine: Machine, requests: Sequence[MotionRequest]) -> tu
 def _slowest_rad_s(machine: Machine) -> float:
     """The slowest pole that the settings ask for."""
     settings = machine.controller
-    zeta, observer = settings.damping_ratio, settings.disturbance_bandwidth_rad_s
-    share = zeta - math.sqrt(zeta * zeta - 1.0) if zeta > 1.0 else zeta
-    return min(share * settings.bandwidth_rad_s, observer or math.inf)
+    position, rate = gain_matrices(settings, machine.mechanism.coordinate_names)
+    poles = np.linalg.eigvals(np.block([[0.0 * rate, np.eye(len(rate))], [-position, -rate]]))
+    return min(-float(poles.real.max()), settings.disturbance_bandwidth_rad_s or math.inf)
 
 
 def _responses(

@@ -36,6 +36,18 @@ def read_assignments(
     return read_values(texts, described["machine"], angles, described["aliases"], speeds=speeds)
 
 
+def read_entries(texts: Sequence[str], option: str) -> dict[str, dict[str, float]]:
+    """{"x": {"x": 900.0, "y": 120.0}} from ["x=900", "x:y=120"], of a symmetric matrix. Raises Misuse."""
+    rows: dict[str, dict[str, float]] = {}
+    for text in texts:
+        place, sign, written = (piece.strip() for piece in text.partition("="))
+        first, _, second = (piece.strip() for piece in place.partition(":"))
+        if not (first and sign):
+            raise Misuse(f"--{option} {text!r}: write NAME=VALUE or NAME:NAME=VALUE, such as x:y=120")
+        rows.setdefault(first, {})[second or first] = _number(place, written)
+    return rows
+
+
 def read_rows(texts: Sequence[str], described: DescribeResult) -> dict[str, dict[str, float | str]]:
     """{"diagonal": {"x": 1.0, "y": -2.0}} from ["diagonal: x=1, y=-2"]. Raises Misuse."""
     rows: dict[str, dict[str, float | str]] = {}

@@ -27,6 +27,10 @@ def codegen(options: CodegenOptions) -> None:
     assert options.out is not None
     require("symbolic equations", "symbolic", "sympy")
     machine = load(options.config)
+    if machine.controller.gains:
+        complain(
+            "warning: the law has one bandwidth and damping ratio for all; controller.gains are left out"
+        )
     generate = imported("convert.codegen:generate")  # needs sympy
     files: dict[str, str] = generate(machine, options.language, single=options.single)
     paths = write_texts(options.out, files)

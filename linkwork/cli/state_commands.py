@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from linkwork.cli.assignments import read_values
+from linkwork.cli.assignments import read_entries, read_values
 from linkwork.cli.options.operate import (
     AdvanceOptions,
     ConfirmBranchOptions,
@@ -95,9 +95,13 @@ def advance(options: AdvanceOptions) -> None:
 
 def gain(options: GainOptions) -> None:
     """Run `linkwork gain`."""
-    options.effect(
-        "set_gain", bandwidth_rad_s=options.bandwidth, damping_ratio=options.damping, at_tick=options.at_tick
-    )
+    gains = {"bandwidth_rad_s": options.bandwidth, "damping_ratio": options.damping}
+    matrices = {
+        "position_per_s2": read_entries(options.gp, "gp"),
+        "rate_per_s": read_entries(options.gd, "gd"),
+    }
+    given = {name: value or None for name, value in (gains | matrices | {"coordinates": options.of}).items()}
+    options.effect("set_gain", **given, at_tick=options.at_tick)
 
 
 def payload(options: PayloadOptions) -> None:

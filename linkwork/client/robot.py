@@ -328,15 +328,21 @@ class Robot(ControllerClient):
         *,
         bandwidth_rad_s: float | None = None,
         damping_ratio: float | None = None,
+        coordinates: Sequence[str] | None = None,
+        position_per_s2: Mapping[str, Mapping[str, float]] | None = None,
+        rate_per_s: Mapping[str, Mapping[str, float]] | None = None,
         at_tick: int | None = None,
     ) -> RequestEffect:
         """Change the gains of the error dynamics, within `controller.gain_bounds` of the machine file.
 
-        bandwidth_rad_s: ω; damping_ratio: ζ; None keeps the present one. at_tick: when it takes effect, None:
-        at once. Raises RequestError.
+        bandwidth_rad_s: ω; damping_ratio: ζ; None keeps the present one. coordinates: which get them, None:
+        all. position_per_s2, rate_per_s: instead, G_P and G_D by two of at most four coordinates, symmetric:
+        {"x": {"x": 900, "y": 120}, "y": {"y": 400}}. at_tick: when it takes effect, None: at once. Raises
+        RequestError.
         """
         gains = {"bandwidth_rad_s": bandwidth_rad_s, "damping_ratio": damping_ratio, "at_tick": at_tick}
-        return self._effect("set_gain", **gains)
+        matrices = {"position_per_s2": position_per_s2, "rate_per_s": rate_per_s}
+        return self._effect("set_gain", **gains, coordinates=coordinates, **matrices)
 
     def payload(
         self,

@@ -24,6 +24,7 @@ from linkwork.controller.exchange.orders import (
     Reset,
     Resume,
     Retime,
+    SetGainMatrices,
     SetGains,
     SetOutputs,
     SetPayload,
@@ -83,6 +84,8 @@ EXAMPLES: list[tuple[Order, Places]] = [
     (ConfirmBranch(), (30, *NOTHING)),
     (ReportDifference(1, 9.0, 4.0, fault=True), (35, 0, 1, 0, 0, 0, (1.0, 9.0, 4.0))),
     (SetGains(25.0, 0.8), (40, 0, 0, 0, 0, 0, (25.0, 0.8))),
+    (SetGains(25.0, 0.0, (4, 2)), (40, 0, 2, 0, 0, 0, (25.0, 0.0, 4.0, 2.0))),
+    (SetGainMatrices((4.0, 900.0, 60.0)), (45, 0, 3, 0, 0, 0, (4.0, 900.0, 60.0))),
     (
         SetPayload(4, 1.5, (0.0, 0.1, -0.02), INERTIA),
         (41, 0, 0, 0, 0, 0, (4.0, 1.5, 0.0, 0.1, -0.02, *INERTIA)),

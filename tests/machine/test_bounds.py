@@ -60,3 +60,29 @@ def test_what_does_not_fit_is_told(write, old, new, key, text):
     assert problem.key.startswith(key)
     assert text in str(problem)
     assert problem.line
+
+
+@pytest.mark.parametrize(
+    ("gains", "key", "text"),
+    [
+        ("{shoulder: {bandwidth_rad_s: 80}}", "controller.gain_bounds.bandwidth_rad_s", "its bounds"),
+        ("{x: {damping_ratio: 0.2}}", "controller.gain_bounds.damping_ratio", "its bounds"),
+        ("{sholder: {bandwidth_rad_s: 30}}", "controller.gains.sholder", "shoulder"),
+        ("{x: {position_per_s2: {x: 400, yy: 1}}}", "controller.gains.x.position_per_s2.yy", "coordinate"),
+        ("{x: {bandwidth_rad_s: 9, rate_per_s: {x: 9}}}", "controller.gains.x", "one way"),
+        ("{x: {position_per_s2: {y: 9}}, y: {position_per_s2: {x: 8}}}", "controller.gains.x", "symmetric"),
+        ("{x: {position_per_s2: {x: 400, y: 400}}}", "controller.gains", "positive definite"),
+        ("{x: {rate_per_s: {y: -41}}}", "controller.gains", "rate_per_s"),
+    ],
+)
+def test_gains_that_do_not_fit_are_told(write, gains, key, text):
+    problem, *_ = machine.check(write((GAINS, f"{GAINS}\n  gains: {gains}")))
+    assert problem.key.startswith(key)
+    assert text in str(problem)
+    assert problem.line
+
+
+def test_gains_that_the_period_cannot_hold_are_warned_of(write):
+    gains = "{x: {position_per_s2: {x: 4.0e6}, rate_per_s: {x: 4.0e3}}}"
+    problem, *_ = machine.check(write((GAINS, f"gains: {gains}")))
+    assert (problem.severity, problem.key) == ("warning", "controller.gains")

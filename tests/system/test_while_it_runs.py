@@ -86,6 +86,18 @@ def test_gains_and_the_pre_load(rig: Rig, robot: Robot) -> None:
     assert done["text"] == "bandwidth 40 rad/s, damping ratio 0.8"
     with pytest.raises(RequestError, match="not between 10 and 60"):
         robot.set_gain(bandwidth_rad_s=90)
+    own = answer(rig.runtime, "gain", "--bandwidth", "50", "--of", "left", "--as", "anna")
+    assert own["text"] == "bandwidth_rad_s 50 of left"
+    entries = ["--gp", "x=900", "--gp", "x:y=120", "--gp", "y=400", "--gd", "x=60", "--gd", "y=40"]
+    assert answer(rig.runtime, "gain", *entries, "--as", "anna")["text"] == "gain matrices of x, y"
+    for position, where in (
+        ({"x": {"x": 900, "y": 999}, "y": {"y": 900}}, "definite"),
+        ({"q": {"q": 1}}, "no coordinate"),
+    ):
+        with pytest.raises(RequestError, match=where):
+            robot.set_gain(position_per_s2=position, rate_per_s={"x": {"x": 60}})
+    with pytest.raises(RequestError, match="name a gain"):
+        robot.set_gain(coordinates=["x"])
     robot.set_gain(bandwidth_rad_s=20, damping_ratio=1.0)
     before = robot.state["effort"]
     assert answer(rig.runtime, "preload", "left_elbow=1.5", "--as", "anna")["state"] == "active"

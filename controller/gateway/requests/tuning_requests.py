@@ -14,15 +14,18 @@ if TYPE_CHECKING:
     from linkwork.controller.gateway.gateway import Gateway
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linkwork.controller.exchange.orders import SetGains, SetPayload
+from linkwork.controller.exchange.orders import MOST_COUPLED, SetGainMatrices, SetGains, SetPayload
 from linkwork.controller.gateway.goals.payload_change import rewalk
 from linkwork.controller.gateway.order_queue import OrderEffect
 from linkwork.controller.gateway.requests.call import Answering, run_steps
 from linkwork.controller.gateway.requests.order_outcomes import effect_map, place
+from linkwork.controller.planning.goals.goal_set import index_of
+from linkwork.machine import Machine
+from linkwork.machine.gains import NO_BOUNDS, Rows, asymmetry, not_definite, out_of_bounds, write_rows
 from linkwork.machine.sections.bounds import PayloadBounds
 
 if TYPE_CHECKING:
@@ -30,28 +33,74 @@ if TYPE_CHECKING:
 
 
 def _set_gain(gateway: Gateway, call: Call) -> Answering:
-    params, settings = call.params(), gateway.machine.controller
-    if params.bandwidth_rad_s is None and params.damping_ratio is None:
-        text = "name a gain: bandwidth_rad_s, damping_ratio, or both"
+    params = call.params()
+    alone = {name: getattr(params, name) for name in ("bandwidth_rad_s", "damping_ratio")}
+    coupled = params.position_per_s2 is not None or params.rate_per_s is not None
+    if coupled == any(value is not None for value in alone.values()) or (coupled and params.coordinates):
+        text = "name a gain: bandwidth_rad_s, damping_ratio, or both; or position_per_s2 with rate_per_s"
         raise RequestError(RequestCode.INVALID_PARAMS, text, ["bandwidth_rad_s"])
-    gains = []
-    for name, own in zip(("bandwidth_rad_s", "damping_ratio"), _present(gateway), strict=True):
-        value, (low, high) = getattr(params, name), settings.bounds_of(name)
-        if value is None:
-            value = own
-        elif not low <= value <= high:
-            remedy = "" if low < high else "; give controller.gain_bounds in the machine file"
+    if coupled:
+        names, matrices = _matrices(gateway, params)
+        gateway.borrow(call)
+        effect: OrderEffect = yield place(gateway, call, matrices)
+        return effect_map(call.method, effect, f"gain matrices of {', '.join(names)}")
+    for name, value in alone.items():
+        low, high = gateway.machine.controller.bounds_of(name)
+        if value is not None and not low <= value <= high:
+            remedy = "" if low < high else f"; {NO_BOUNDS}"
             text = f"{name}: {value:g} is not between {low:g} and {high:g}{remedy}"
             data = {"value": value, "low": low, "high": high}
             raise RequestError(RequestCode.INVALID_PARAMS, text, [name], data)
-        gains.append(value)
+    names = params.coordinates or []
+    chosen = tuple(index_of(gateway.machine, each, ["coordinates", i]) for i, each in enumerate(names))
     gateway.borrow(call)
+    gains = [
+        own if value is None else value for value, own in zip(alone.values(), _present(gateway), strict=True)
+    ]
 
     def taken() -> None:
-        gateway.tuning.gains = (gains[0], gains[1])
+        if not chosen:
+            gateway.tuning.gains = (gains[0], gains[1])
 
-    effect: OrderEffect = yield place(gateway, call, SetGains(*gains), taken=taken)
+    order = SetGains(params.bandwidth_rad_s or 0.0, params.damping_ratio or 0.0, chosen)
+    effect = yield place(gateway, call, order, taken=taken)
+    if chosen:
+        given = [f"{name} {value:g}" for name, value in alone.items() if value is not None]
+        return effect_map(call.method, effect, f"{', '.join(given)} of {', '.join(names)}")
     return effect_map(call.method, effect, f"bandwidth {gains[0]:g} rad/s, damping ratio {gains[1]:g}")
+
+
+def _matrices(gateway: Gateway, params: Any) -> tuple[list[str], SetGainMatrices]:
+    """Return the names of the coordinates and the order. Raises RequestError."""
+    machine, first = gateway.machine, "position_per_s2"
+    position = _named(machine, first, params.position_per_s2 or {})
+    rate = _named(machine, "rate_per_s", params.rate_per_s or {})
+    pairs = [pair for rows in (position, rate) for pair in rows.items()]
+    names = list(dict.fromkeys(name for row, others in pairs for name in (row, *others)))
+    if len(names) > MOST_COUPLED:
+        text = f"{first}: at most {MOST_COUPLED} coordinates at a time, found {', '.join(names)}"
+        raise RequestError(RequestCode.INVALID_PARAMS, text, [first])
+    blocks = np.zeros((2, len(names), len(names)))
+    for block, rows in zip(blocks, (position, rate), strict=True):
+        write_rows(block, rows, names)
+    problem = asymmetry(first, position) or asymmetry("rate_per_s", rate) or not_definite(*blocks)
+    if problem := problem or next(out_of_bounds(machine.controller, *blocks), None):
+        text = f"{problem.name}: {problem.text}: {problem.found}; allowed: {problem.allowed}"
+        raise RequestError(RequestCode.INVALID_PARAMS, text, [problem.name, *problem.rows])
+    upper = np.triu_indices(len(names))
+    indices = [float(machine.mechanism.coordinate_index(name)) for name in names]
+    return names, SetGainMatrices((*indices, *blocks[:, *upper].ravel().tolist()))
+
+
+def _named(machine: Machine, key: str, given: Rows) -> Rows:
+    """Return rows by the machine's own names of coordinates. Raises RequestError."""
+    known = machine.mechanism.coordinate_names
+    return {
+        known[index_of(machine, first, [key, first])]: {
+            known[index_of(machine, second, [key, first, second])]: value for second, value in row.items()
+        }
+        for first, row in given.items()
+    }
 
 
 def _present(gateway: Gateway) -> tuple[float, float]:

@@ -94,7 +94,8 @@ def _check_step(machine: Machine, path: Path, walked: Walk, crossing: Crossing) 
     off = np.abs(walked.d0[n, :count] - crossing.theta[chosen])
     off = np.minimum(off % turn, np.where(np.isfinite(turn), turn - off % turn, np.inf))
     step = np.abs(walked.d1[n, :count] - crossing.rate[chosen])
-    error = off + step / machine.controller.bandwidth_rad_s
+    bandwidth = [machine.controller.gain_of(machine.mechanism.coordinate_names[i])[0] for i in chosen]
+    error = off + step / np.array(bandwidth)
     worst = int(np.argmax(error / path.allowed[:count]))
     value, limit = float(error[worst]), float(path.allowed[worst])
     if value <= limit:

@@ -234,10 +234,18 @@ class AdvanceOptions(ConnectionOptions):
 
 @command_options
 class GainOptions(ConnectionOptions):
-    """Change the gains of the error dynamics, within the bounds of the machine file."""
+    """Change the gains of the error dynamics, within the bounds of the machine file.
+
+    Bandwidth and damping of all coordinates or of some, or the matrices G_P and G_D of up to four.
+    """
 
     bandwidth: float | None = option("In rad/s.")
     damping: float | None = option("Damping ratio.")
+    of: tuple[str, ...] = several("A coordinate that gets these two; repeatable. Default: all.", "NAME")
+    gp: tuple[str, ...] = several(
+        "Entry of G_P in 1/s², by one or two coordinates: x=900, x:y=120; repeatable.", "NAME=VALUE"
+    )
+    gd: tuple[str, ...] = several("Entry of G_D in 1/s, likewise.", "NAME=VALUE")
     at_tick: int | None = option("Device tick at which it takes effect. Default: at once.", least=0)
 
 

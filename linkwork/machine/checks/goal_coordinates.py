@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.machine.building.dof_names import owned
+from linkwork.machine.building.dof_names import coordinates, owned
 from linkwork.machine.building.initial_assembly import admitted, admitted_velocities, independent, neighbours
+from linkwork.machine.gains import gain_matrices, sampled_radius
 from linkwork.machine.nearest_name import listed
 from linkwork.machine.problems import MachineError, Problem
 from linkwork.machine.sections.file import MachineFile
@@ -119,7 +120,18 @@ def _period_warning(file: MachineFile, document: Document) -> Iterator[Problem]:
     settings = file.controller
     period_s, damping = settings.period_s or file.plant.period_s, settings.damping_ratio
     largest = min(1.0 / damping, 4.0 * damping) / period_s
-    if settings.bandwidth_rad_s < largest:
+    stable = settings.bandwidth_rad_s < largest
+    radius = sampled_radius(*gain_matrices(settings, list(coordinates(file))), period_s) if stable else 0.0
+    if radius >= 1.0:
+        yield document.problem(
+            ("controller", "gains"),
+            f"control is unstable with these gains at a period of {period_s:g} s",
+            found=f"errors grow to {radius:.3g} of their size in a period",
+            allowed="less than 1",
+            remedy="lower the gains, or the period",
+            severity="warning",
+        )
+    if stable:
         return
     yield document.problem(
         ("controller", "bandwidth_rad_s"),

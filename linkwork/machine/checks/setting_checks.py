@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 from linkwork.machine.building.dof_names import coordinates, degrees_of_freedom
 from linkwork.machine.checks.signal_names import condition_problems
 from linkwork.machine.checks.unknown_names import unknown, unknown_keys
+from linkwork.machine.gains import asymmetry, gain_matrices, not_definite, out_of_bounds
 from linkwork.machine.problems import Problem
 from linkwork.machine.sections.drivers import DriverSensor, channels
 from linkwork.machine.sections.file import MachineFile
@@ -77,15 +78,35 @@ def check_bounds(file: MachineFile, document: Document) -> Iterator[Problem]:
         if payload.carried is not None:
             place = ("controller", "payloads", name, "carried", "when")
             yield from condition_problems(file, document, place, payload.carried.when)
-    bounds = file.controller.gain_bounds
-    for name in ("bandwidth_rad_s", "damping_ratio"):
-        values = getattr(bounds, name) if bounds is not None else None
-        own = getattr(file.controller, name)
-        if values is not None and not values[0] <= own <= values[1]:
-            yield document.problem(
-                ("controller", "gain_bounds", name), "the gain of this file is outside its bounds",
-                found=f"{own:g}", allowed=f"{values[0]:g} to {values[1]:g}",
-            )  # fmt: skip
+    if file.controller.gain_bounds is not None or file.controller.gains:
+        yield from _check_gains(file, document)
+
+
+def _check_gains(file: MachineFile, document: Document) -> Iterator[Problem]:
+    """Yield what is wrong with the gains of single coordinates."""
+    settings, known, place = file.controller, list(coordinates(file)), ("controller", "gains")
+    problems = list(unknown_keys(document, place, settings.gains, "coordinate", known))
+    for name, own in settings.gains.items():
+        for key in ("position_per_s2", "rate_per_s"):
+            at = (*place, name, key)
+            problems += unknown_keys(document, at, getattr(own, key), "coordinate", known)
+    if problems:
+        yield from problems
+        return
+    for key in ("position_per_s2", "rate_per_s"):
+        found = asymmetry(key, {name: getattr(own, key) for name, own in settings.gains.items()})
+        if found is not None:
+            entry = (*place, found.rows[0], key, found.rows[1])
+            yield document.problem(entry, found.text, found=found.found, allowed=found.allowed)
+            return
+    matrices = gain_matrices(settings, known)
+    if found := not_definite(*matrices):
+        yield document.problem(place, f"{found.name}: {found.text}", found=found.found, allowed=found.allowed)
+        return
+    for found in out_of_bounds(settings, *matrices):
+        bound, text = ("controller", "gain_bounds", found.name), "the gain of this file is outside its bounds"
+        if settings.gain_bounds is not None and getattr(settings.gain_bounds, found.name) is not None:
+            yield document.problem(bound, text, found=found.found, allowed=found.allowed)
 
 
 def check_driver(file: MachineFile, document: Document) -> Iterator[Problem]:

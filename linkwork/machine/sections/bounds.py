@@ -8,6 +8,7 @@ import numpy as np
 from pydantic import model_validator
 
 from linkwork.machine.sections.bodies import Inertia
+from linkwork.machine.sections.constraint_base import CoordinateName
 from linkwork.machine.sections.fields import NamedSection, Number, Range, Section, Vector3, entry, wrong
 from linkwork.machine.sections.quantity import Quantity, one_unit
 
@@ -25,6 +26,31 @@ class GainBounds(Section):
             values = getattr(self, name)
             if values is not None and values[0] <= 0.0:
                 raise wrong("a gain is above 0", f"{values[0]:g}", "above 0", at=(name, 0))
+        return self
+
+
+class CoordinateGains(Section):
+    """Gains of one goal coordinate: its bandwidth and damping ratio, or its rows of G_P and G_D."""
+
+    bandwidth_rad_s: Number | None = entry(
+        "Bandwidth. Default: that of all coordinates", "rad/s", None, gt=0, le=10_000
+    )
+    damping_ratio: Number | None = entry(
+        "Damping ratio. Default: that of all coordinates", "1", None, gt=0, le=100
+    )
+    position_per_s2: dict[CoordinateName, Number] = entry(
+        "Row of G_P by coordinate, symmetric; what is not given is 0, and as without rows on the diagonal",
+        "1/s²",
+        default={},
+    )
+    rate_per_s: dict[CoordinateName, Number] = entry("Row of G_D, likewise", "1/s", default={})
+
+    @model_validator(mode="after")
+    def _one_way(self) -> CoordinateGains:
+        alone = self.bandwidth_rad_s is not None or self.damping_ratio is not None
+        if alone and (self.position_per_s2 or self.rate_per_s):
+            found, allowed = "both", "bandwidth_rad_s and damping_ratio, or position_per_s2 and rate_per_s"
+            raise wrong("a coordinate's gains are given in one way", found, allowed)
         return self
 
 

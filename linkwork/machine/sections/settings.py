@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from linkwork.machine.sections.bounds import GainBounds, PayloadBounds
+from linkwork.machine.sections.bounds import CoordinateGains, GainBounds, PayloadBounds
 from linkwork.machine.sections.constraint_base import CoordinateName
 from linkwork.machine.sections.fields import Count, Name, Number, Section, Switch, entry, wrong
 from linkwork.machine.sections.force_settings import ForceSettings
@@ -164,6 +164,9 @@ class ControllerSettings(Section):
     )
     bandwidth_rad_s: Number = entry("Bandwidth of the error dynamics", "rad/s", 20.0, gt=0, le=10_000)
     damping_ratio: Number = entry("Damping ratio of the error dynamics", "1", 1.0, gt=0, le=100)
+    gains: dict[CoordinateName, CoordinateGains] = entry(
+        "Gains of goal coordinates that differ from these two, by name", default={}
+    )
     estimator: EstimatorSettings = entry(
         "Estimation of positions and velocities", default=EstimatorSettings()
     )
@@ -220,12 +223,23 @@ class ControllerSettings(Section):
     @property
     def observer_bandwidth_rad_s(self) -> float:
         """Bandwidth of the estimator's observer."""
-        return self.estimator.observer_bandwidth_rad_s or OBSERVER_RATIO * self.bandwidth_rad_s
+        return self.estimator.observer_bandwidth_rad_s or OBSERVER_RATIO * max(
+            self.gain_of(name)[0] for name in ("", *self.gains)
+        )
 
     @property
     def disturbance_bandwidth_rad_s(self) -> float:
         """Bandwidth of the disturbance observer; 0 where no disturbance is estimated."""
         return 0.0 if self.disturbance_observer is None else self.disturbance_observer.bandwidth_rad_s
+
+    def gain_of(self, name: str) -> tuple[float, float]:
+        """Return bandwidth (rad/s) and damping ratio of a coordinate, without what couples it to others."""
+        own = self.gains.get(name)
+        if own is None:
+            return self.bandwidth_rad_s, self.damping_ratio
+        omega = own.bandwidth_rad_s or math.sqrt(max(own.position_per_s2.get(name, 0.0), 0.0))
+        omega = omega or self.bandwidth_rad_s
+        return omega, own.damping_ratio or own.rate_per_s.get(name, 0.0) / (2.0 * omega) or self.damping_ratio
 
     def bounds_of(self, gain: str) -> tuple[float, float]:
         """Return the bounds of a gain; its own value where the file gives none."""

@@ -35,7 +35,8 @@ def law_acceleration(
 ) -> tuple[Floats, Floats]:
     """v̇ and effort of the law that follows rows with these second derivatives, without feedback."""
     law = laws_of(machine)[LawKind.PIDC]
-    law.tune(1e-9, 1.0)
+    gains = np.eye(len(work.theta))
+    law.tune(1e-18 * gains, 2e-9 * gains)
     reference = Reference.sized(len(rows))
     reference.fit(rows)
     reference.theta[:], reference.velocity[:] = work.theta[rows], work.J[rows] @ work.v
