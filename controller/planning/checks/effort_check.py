@@ -262,6 +262,20 @@ class ForceTerms:
             return self.joint_friction(slower, j)
         return self._taken(self.joint_friction(slower), j)
 
+    @property
+    def rubs(self) -> bool:
+        """Whether there is any friction or drag."""
+        return self._walk.drag is not None or bool(np.any(self._viscous) or np.any(self._coulomb))
+
+    def friction_about(self, x: Floats) -> tuple[Floats, Floats]:
+        """Slope over the squared speed x (n) and level at x = 0 (n × k each) of the tangent to `friction`."""
+        root = np.sqrt(x)[:, None]
+        rolled = self._walk.q1 * (root / self._coulomb_speed)
+        steepening = self._coulomb * (rolled * (1.0 - np.tanh(rolled) ** 2) - np.tanh(rolled))
+        force = self.friction(1.0 / root)
+        half = 0.5 * (force + self._taken(steepening))
+        return half / x[:, None], force - half
+
     def efforts(self, slower: float = 1.0, j: int | slice = ALL) -> Floats:
         """Return the efforts (n × k; of column j: n) when the path is followed `slower` times as slow."""
         moving = self.motion[:, j] / slower**2

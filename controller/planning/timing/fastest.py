@@ -158,9 +158,9 @@ def _profile(
     bound = np.ones(n) if bound is None else bound
     begin = float(grid.first[0, 0] ** -2.0) if grid.in_motion else -1.0
     if order == 2:
-        return second_order(stations, bound, begin, factors)[0]
+        return second_order(stations, bound, begin, factors)
     share = np.ones(n + 1) if share is None else share
-    return third_order(stations, bound, share, x, factors)[0]
+    return third_order(stations, bound, share, x, factors)
 
 
 def _judged(
@@ -175,16 +175,16 @@ def _judged(
     stations = Stations.along(machine, path, q, time_s, grid, margin)
     about = np.ones(n * count)
     rows = stations.rows(about)
-    shares = (rows.b + rows.c).reshape(n, count, -1)
+    shares = rows.at_rate_one().reshape(-1, n, count)
     for load in stations.loads:  # exact, where the rows have directions
         whole = np.linalg.norm(load.motion + load.rest, axis=1).reshape(n, count) / load.most
-        place = rows.limits.index(load.limit)
-        shares[:, :, place] = np.maximum(shares[:, :, place], whole)
-    over = shares.max(axis=(1, 2)) - 1.0
-    most = shares.max(axis=1)
+        place = stations.limits.index(load.limit)
+        shares[place] = np.maximum(shares[place], whole)
+    over = shares.max(axis=(0, 2)) - 1.0
+    most = shares.max(axis=2).T
     most[:, -1] = np.sqrt(most[:, -1])
-    fastest_at = stations.fastest_limits.reshape(n, count)[np.arange(n), shares[:, :, -1].argmax(axis=1)]
-    names = [*rows.limits]
+    fastest_at = stations.fastest_limits.reshape(n, count)[np.arange(n), shares[-1].argmax(axis=1)]
+    names = [*stations.limits]
     rate = np.full(n, -1.0)
     changing = stations.changes(about)
     if changing is not None:
@@ -197,7 +197,7 @@ def _judged(
         most = np.concatenate([most, change], axis=1)
         names += [each.limit for each in stations.changing]
     chosen = most.argmax(axis=1)
-    speed = len(rows.limits) - 1
+    speed = len(stations.limits) - 1
     limiting = tuple(
         stations.speeds[fastest_at[i]][0] if row == speed and stations.speeds else names[row]
         for i, row in enumerate(chosen.tolist())

@@ -19,8 +19,9 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from linkwork.arrays import Floats
+from linkwork.controller.planning.timing.limit_rows import LimitRows
 from linkwork.controller.planning.timing.profile import NoProfile, refuse_at_rest
-from linkwork.controller.planning.timing.stations import PARTS, Factors, StationRows, Stations
+from linkwork.controller.planning.timing.stations import PARTS, Factors, Stations
 
 WITHIN = 2e-4
 """Share of the time by which a profile may be slower than the fastest one of its rows."""
@@ -41,8 +42,8 @@ def _around(x: Floats) -> Floats:
 
 
 def _in_the_middle(a: Floats, b: Floats, width: Floats) -> Floats:
-    """Return coefficients (n × rows × 2) of x at both ends of an interval for a u + b x in its middle."""
-    steep, level = 0.5 * a[:, _MIDDLE] / width[:, None], 0.5 * b[:, _MIDDLE]
+    """Return coefficients (n × rows × 2) of x at both ends of n intervals for a u + b x in their middle."""
+    steep, level = 0.5 * a / width[:, None], 0.5 * b
     return np.stack([level - steep, level + steep], axis=2)
 
 
@@ -66,7 +67,7 @@ class SmoothingRows:
     def of(
         cls,
         stations: Stations,
-        rows: StationRows,
+        rows: LimitRows,
         about: Floats,
         bound: Floats,
         share: Floats,
@@ -75,15 +76,16 @@ class SmoothingRows:
         """Return the limits about a profile (samples); bound (n): share of every limit that may be used."""
         grid = stations.grid
         n, count = grid.at.shape
-        a, b, c = (part.reshape(n, count, -1) for part in (rows.a, rows.b, rows.c))
-        middle = np.zeros((n + 1, a.shape[2], 3))
+        a, b, c = rows.sides(slice(_MIDDLE, None, count))
+        middle = np.zeros((n + 1, a.shape[1], 3))
         middle[:-1, :, 1:] = _in_the_middle(a, b, grid.width)
         parts = [middle]
-        rooms = [np.concatenate([bound[:, None] - c[:, _MIDDLE], np.ones((1, a.shape[2]))])]
+        rooms = [np.concatenate([bound[:, None] - c, np.ones((1, a.shape[1]))])]
         changing, most = stations.changes(about, factors), np.full(n + 1, np.inf)
         if changing is not None:
             a, b, c = (part.reshape(n, count, -1) for part in changing)
-            inside, change = _in_the_middle(a, b, grid.width), np.zeros((n + 1, a.shape[2], 3))
+            inside = _in_the_middle(a[:, _MIDDLE], b[:, _MIDDLE], grid.width)
+            change = np.zeros((n + 1, a.shape[2], 3))
             change[:-1, :, 1:] += inside
             change[1:, :, :-1] -= inside
             change[1:-1, :, 1] -= b[1:, 0] - b[:-1, -1]  # of the path's own second derivative
@@ -227,8 +229,8 @@ def _derivatives(problem: SmoothingRows, x: Floats, weight: float) -> tuple[Floa
 
 def third_order(
     stations: Stations, bound: Floats, share: Floats, x: Floats | None = None, factors: Factors | None = None
-) -> tuple[Floats, StationRows]:
-    """The fastest x (n + 1), and the limits about it.
+) -> Floats:
+    """The fastest x (n + 1).
 
     bound (n), share (n + 1): of limits of magnitudes and of rates that may be used. x: a profile to begin
     from, which is slowed down to be within the limits. Raises NoProfile.
@@ -239,7 +241,7 @@ def third_order(
     for tried in range(passes):
         about, _ = stations.at_samples(x)
         rows = stations.rows(about, given)
-        refuse_at_rest(rows)
+        refuse_at_rest(stations, rows)
         problem = SmoothingRows.of(stations, rows, about, bound, share, given)
         for _ in range(1000):
             if np.isfinite(problem.value(x, 1.0)):
@@ -251,4 +253,4 @@ def third_order(
             x = fastest_within(problem, x, fixed, first if tried == 0 else _AGAIN)
         except np.linalg.LinAlgError:
             raise NoProfile(0, "the limits are too far apart in size for a numerical solution") from None
-    return x, rows
+    return x

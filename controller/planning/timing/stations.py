@@ -3,11 +3,11 @@
 The parameter r, from 0 to 1, is chosen so that a motion from and to rest has a finite ṙ at both ends: where
 the path's own parameter σ leaves an end as σ^(k+1), r is proportional to σ^((k+1)/m), with m = 2, or 3 where
 jerks are limited. Each interval between two stations has `PARTS` + 1 samples, both ends among them; they are
-those of a walk along the path, with derivatives turned to r. A row
+those of a walk along the path, with derivatives turned to r. A limited quantity is there
 
-    a u + b x + c ≤ 1
+    a u + b x + c
 
-is one side of one limit, in shares of it.
+in shares of its limit; limit_rows.py says what of it is within.
 """
 
 from __future__ import annotations
@@ -21,12 +21,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linkwork.arrays import Flags, Floats, Integers
+from linkwork.arrays import Floats, Integers
 from linkwork.controller.planning.checks.effort_check import Efforts
 from linkwork.controller.planning.checks.load_check import multipliers_along
 from linkwork.controller.planning.checks.stopping import AT_LEAST
 from linkwork.controller.planning.checks.workspace_check import points_along
 from linkwork.controller.planning.paths.path import Path
+from linkwork.controller.planning.timing.limit_rows import LimitRows
 from linkwork.controller.planning.walk.walk import Walk, walk
 from linkwork.machine import Limits, Machine
 from linkwork.multibody.coordinate_scales import scales
@@ -44,8 +45,6 @@ SLOW = 1e-4
 """Share of the largest x below which √x is linear about this share."""
 _HEAVY = 0.3
 """Share of a limit from which on an effort at rest gets rows of its own."""
-_NEARBY = 1e-3
-"""Step of x for the slope of friction over x, relative."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +142,7 @@ def grid_of(
 class LimitedQuantity(NamedTuple):
     """A quantity a u + b x + c (n each) with a limit of its magnitude, or of its change per s.
 
-    `motor`: the column of the efforts, for friction; None of others.
+    `motor`: the column of the efforts, for friction; None of others. `moves`: False of an effort at rest.
     """
 
     limit: TimingLimit
@@ -152,6 +151,7 @@ class LimitedQuantity(NamedTuple):
     c: Floats
     most: float
     motor: int | None = None
+    moves: bool = True
 
 
 class LimitedLoad(NamedTuple):
@@ -175,33 +175,6 @@ def _directions(count: int) -> Floats:
         return np.eye(count)
     grid = np.array([each for each in product((-1.0, 0.0, 1.0), repeat=3) if each > (0.0, 0.0, 0.0)])
     return np.asarray(grid / np.linalg.norm(grid, axis=1, keepdims=True))
-
-
-@dataclass(frozen=True)
-class StationRows:
-    """StationRows a u + b x + c ≤ 1 at the samples (n × rows each) and their limits.
-
-    The last row is the speed's; `fastest` (n) is the place of its limit among the stations' `speeds`.
-    """
-
-    a: Floats
-    b: Floats
-    c: Floats
-    limits: tuple[TimingLimit, ...]
-
-
-class _Sides(NamedTuple):
-    """Rows without what depends on √x: a, b, c (n × rows), their limits, the side over the limit where they
-    move (else 0) and anyway, and the motor's column or -1.
-    """
-
-    a: Floats
-    b: Floats
-    c: Floats
-    limits: tuple[TimingLimit, ...]
-    signs: Floats
-    size: Floats
-    motor: Integers
 
 
 Factors = Mapping[TimingLimit, float]
@@ -232,7 +205,14 @@ class Stations:
             if efforts.limit[j] > 0.0
         ]
         self.loads = list(self._closure_loads(margin))
-        self.bounded = [*accelerations, *driven, *self._along_directions()]
+        none = np.zeros(len(self.walk.s))
+        resting = [  # admission asks for room to stop from rest too
+            each._replace(a=none, b=none, moves=False)
+            for each in driven
+            if np.abs(each.c).max() > _HEAVY * each.most
+        ]
+        self._efforts_bounded = [*driven, *resting]
+        self.bounded = [*accelerations, *self._along_directions(), *self._efforts_bounded]
         self.changing = list(self._kinematic("jerk", "s³", margin))
         if not efforts.redundant:
             self.changing += [
@@ -316,81 +296,55 @@ class Stations:
         return np.asarray(1.0 / np.maximum(share, _STILL * share.max()) ** 2)
 
     def at_samples(self, x: Floats) -> tuple[Floats, Floats]:
-        """Return x and u at the samples (n each) for x at the stations, with constant u in every interval."""
+        """Return x at the samples for x at the stations, and u in the intervals (n), constant there."""
         grid = self.grid
         u = 0.5 * np.diff(x) / grid.width
         inside = x[:-1, None] + 2.0 * u[:, None] * (grid.at - grid.r[:-1, None])
-        return np.maximum(inside, 0.0).ravel(), np.repeat(u, grid.at.shape[1])
-
-    def _with_speed(self, about: Floats) -> tuple[Floats, Floats]:
-        """Friction and the room to stop (n × columns) at x = about (n × 1)."""
-        shared, root = self._efforts.shared, np.sqrt(about)
-        return shared.friction(1.0 / root), np.abs(shared.inertia) * (AT_LEAST * root)
-
-    def _linear(self, about: Floats | None) -> tuple[Floats, Floats, Floats, Floats]:
-        """Slope and level over x of friction and of the room to stop about a profile (n × columns); None:
-        without these.
-        """
-        if about is None:
-            none = np.zeros((len(self.walk.s), len(self._efforts.columns)))
-            return none, none, none, none
-        about = np.maximum(about, SLOW * self.fastest)[:, None]
-        friction, reserve = self._with_speed(about)
-        nearby, reserved = self._with_speed(about * (1.0 + _NEARBY))
-        slope, more = (nearby - friction) / (_NEARBY * about), (reserved - reserve) / (_NEARBY * about)
-        return slope, friction - slope * about, more, reserve - more * about
+        return np.maximum(inside, 0.0).ravel(), u
 
     @cached_property
-    def _sides(self) -> _Sides:
-        """Both sides of every bounded quantity, and of heavy efforts at rest: admission asks for room to stop
-        from there too.
-        """
-        sides = [(each, sign, True) for each in self.bounded for sign in (1.0, -1.0)]
-        sides += [
-            (each, sign, False)
-            for each in self.bounded
-            if each.motor is not None and np.abs(each.c).max() > _HEAVY * each.most
-            for sign in (1.0, -1.0)
-        ]
-        signs = np.array([sign for _, sign, _ in sides]) / np.array([each.most for each, _, _ in sides])
-        moving = np.array([moves for _, _, moves in sides], np.float64)
-        count, m = len(self.walk.s), len(sides)
-        a, b, c = (np.zeros((count, m + 1)) for _ in range(3))
-        for at, (each, _, _) in enumerate(sides):
-            a[:, at], b[:, at], c[:, at] = each.a, each.b, each.c
-        a[:, :-1] *= signs * moving
-        b[:, :-1] *= signs * moving
-        c[:, :-1] *= signs
-        b[:, -1] = self._speed_shares.max(axis=0) ** 2
-        motors = [-1 if each.motor is None else each.motor for each, _, _ in sides]
-        limits = (*(each.limit for each, _, _ in sides), TimingLimit("speed", "", ""))
-        return _Sides(a, b, c, limits, signs * moving, signs, np.array([*motors, -1], np.int64))
+    def limits(self) -> tuple[TimingLimit, ...]:
+        """The limits of the quantities in `rows`, and the speed's."""
+        return (*(each.limit for each in self.bounded), TimingLimit("speed", "", ""))
 
-    def rows(self, about: Floats | None, factors: Factors | None = None) -> StationRows:
-        """Return the limits as rows; what depends on √x is linear about the profile `about` (n).
+    @cached_property
+    def _terms(self) -> tuple[Floats, Floats, Floats]:
+        """a, b and c of `bounded` (quantities × samples), in shares of their limits."""
+        most = np.array([each.most for each in self.bounded])[:, None]
+        shape = len(self.bounded), len(self.walk.s)
+        a, b, c = (
+            np.array([each[part] for each in self.bounded]).reshape(shape) / most for part in (1, 2, 3)
+        )
+        return a, b, c
+
+    def rows(self, about: Floats | None, factors: Factors | None = None) -> LimitRows:
+        """Return the limits; what depends on √x is linear about the profile `about` (samples).
 
         None: without that, as if there were neither friction nor room to stop.
         """
-        grow, sides = factors or {}, self._sides
-        a, b, c, shares = sides.a, sides.b, sides.c, self._speed_shares
-        at = np.flatnonzero(sides.motor >= 0)
-        if about is not None and len(at):
-            b, c = b.copy(), c.copy()
-            slopes, levels, mores, rooms = (part[:, sides.motor[at]] for part in self._linear(about))
-            signs, size = sides.signs[at], np.abs(sides.size[at])
-            b[:, at] += slopes * signs + mores * size
-            c[:, at] += levels * signs + rooms * size
-        if grow:
-            scale = np.array([1.0 / grow.get(limit, 1.0) for limit in sides.limits])
-            a, b, c = a * scale, b * scale, c * scale
-            shares = shares / np.array([grow.get(limit, 1.0) for limit, _ in self.speeds] or [1.0])[:, None]
-            b[:, -1] = shares.max(axis=0) ** 2
-        return StationRows(a, b, c, sides.limits)
-
-    @property
-    def of_motors(self) -> Flags:
-        """Rows that are efforts, marked (rows)."""
-        return self._sides.motor >= 0
+        (a, b, c), shares, efforts = self._terms, self._speed_shares, self._efforts_bounded
+        more = np.zeros((len(efforts), len(self.walk.s)))
+        room = more.copy()
+        first = len(a) - len(efforts)
+        if about is not None and efforts:
+            about, shared = np.maximum(about, SLOW * self.fastest), self._efforts.shared
+            column = [each.motor for each in efforts]
+            most = np.array([each.most for each in efforts])[:, None]
+            room = np.abs(shared.inertia.T[column]) * (0.5 * AT_LEAST * np.sqrt(about) / most)
+            more = room / about
+            if shared.rubs:
+                moving = sum(each.moves for each in efforts)
+                tangent = shared.friction_about(about)
+                slope, level = (part.T[column[:moving]] / most[:moving] for part in tangent)
+                b, c = b.copy(), c.copy()
+                b[first : first + moving] += slope
+                c[first : first + moving] += level
+        if factors:
+            scale = np.array([1.0 / factors.get(limit, 1.0) for limit in self.limits[:-1]])[:, None]
+            speeds = np.array([1.0 / factors.get(limit, 1.0) for limit, _ in self.speeds] or [1.0])
+            a, b, c, shares = a * scale, b * scale, c * scale, shares * speeds[:, None]
+            more, room = more * scale[first:], room * scale[first:]
+        return LimitRows(a=a, b=b, c=c, more=more, room=room, speed=shares.max(axis=0) ** 2)
 
     @cached_property
     def _speed_shares(self) -> Floats:
@@ -408,7 +362,7 @@ class Stations:
         """
         if not self.changing:
             return None
-        slopes, levels, _, _ = self._linear(about)
+        slopes, levels = self._efforts.shared.friction_about(np.maximum(about, SLOW * self.fastest))
         columns = []
         for each in self.changing:
             most, j = each.most * (factors or {}).get(each.limit, 1.0), each.motor

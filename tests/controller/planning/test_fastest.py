@@ -81,7 +81,7 @@ def convex_duration(machine, path, start):
     for _ in range(2):
         rows = stations.rows(about)
         n, count = grid.at.shape
-        a, b, c = (part.reshape(n, count, -1) for part in (rows.a, rows.b, rows.c))
+        a, b, c = (part.reshape(n, count, -1) for part in rows.sides())
         x = cvxpy.Variable(n + 1, nonneg=True)
         step = scipy.sparse.diags_array([-np.ones(n), np.ones(n)], offsets=[0, 1], shape=(n, n + 1))
         change = scipy.sparse.diags_array(0.5 / grid.width) @ step
