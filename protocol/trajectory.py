@@ -286,6 +286,8 @@ class Trajectory(TaskParams):
     """Name of a capture → digital input whose edges the result reports."""
     follow: dict[Name, SpeedFollower] = Field(default_factory=dict, max_length=MOST_FOLLOWERS)
     """Analog output → the speed that it follows."""
+    cycle: Annotated[bool, Field(strict=True)] = False
+    """The path ends where it begins, and will be repeated without a pause: no motor may become too hot."""
     until: Annotated[str, Field(min_length=1, max_length=LONGEST_CONDITION)] | None = None
     """Condition that ends or pauses the goal."""
     then: Literal["end", "pause"] = "end"

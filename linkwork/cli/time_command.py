@@ -31,6 +31,8 @@ def time_trajectory(options: TimeOptions) -> int:
     asked: dict[str, Any] = {"timing": "fastest"}
     if options.margin is not None:
         asked["margin"] = options.margin
+    if options.cycle:
+        asked["cycle"] = True
     trajectory = read.trajectory.model_copy(update=asked)
     try:
         if options.machine is not None:

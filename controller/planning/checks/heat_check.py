@@ -2,7 +2,7 @@
 
 A single run whose winding would get hotter than its largest temperature is refused. A path that ends where
 it begins is a cycle: where it cannot be repeated without end, the report warns. It says for how long it can
-be repeated, and how much slower it could be without end.
+be repeated, and how much slower it could be without end. A goal that asks for it is refused then.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.arrays import Floats
+from linkwork.controller.limit_tolerance import exceeds
 from linkwork.controller.planning.checks.effort_check import Efforts, largest, smallest
 from linkwork.controller.planning.checks.kinematic_check import LimitCheck, beyond
 from linkwork.controller.planning.walk.walk import Walk
@@ -26,12 +27,18 @@ class Heat:
     """The heat of the motors on a walk, from `temperatures` on.
 
     temperatures: of winding and body in turn, of each motor with a thermal model (°C); empty: ambient.
+    cycle: whether the goal asks to be repeated without end.
     """
 
     def __init__(
-        self, machine: Machine, walk: Walk, efforts: Efforts, temperatures: Sequence[float] = ()
+        self,
+        machine: Machine,
+        walk: Walk,
+        efforts: Efforts,
+        temperatures: Sequence[float] = (),
+        cycle: bool = False,
     ) -> None:
-        self._walk, self._efforts = walk, efforts
+        self._walk, self._efforts, self._for_ever = walk, efforts, cycle
         self._model = ThermalModel(machine.motors)
         for i in range(min(self._model.n, len(temperatures) // 2)):
             self._model.set(i, temperatures[2 * i], temperatures[2 * i + 1])
@@ -63,13 +70,34 @@ class Heat:
         """Whether the rise in the cycle after so many stays within this share of the allowed one."""
         cycle = self._cycle(motor, slower)
         if cycle is None:
-            return cycles == 0.0 or self._share(motor, slower) ** 2 <= share
+            return cycles == 0.0 or not exceeds(self._share(motor, slower) ** 2, share)
         most = motor.ambient + share * (motor.max_temperature - motor.ambient)
         return float(cycle.temperatures(cycles).max()) <= most
 
+    def used(self, motor: Motor, slower: float = 1.0) -> float:
+        """The share of the heat, without derating, that a cycle uses which is repeated without end."""
+        cycle = self._cycle(motor, slower)
+        if cycle is None:
+            return self._share(motor, slower) ** 2
+        allowed = DERATED_FROM * (motor.max_temperature - motor.ambient)
+        return float(cycle.temperatures(math.inf).max() - motor.ambient) / allowed
+
+    def _repeating(self, motor: Motor) -> LimitCheck:
+        """The effort of a motor that would heat it evenly as much as the cycle does, beside the continuous
+        one.
+        """
+        most, used, stretch = motor.continuous_effort, math.sqrt(self.used(motor)), 1.0
+        if exceeds(used, 1.0):
+            stretch = smallest(lambda slower: not exceeds(math.sqrt(self.used(motor, slower)), 1.0))
+        sample = int(np.argmax(np.abs(self._efforts.least.efforts(1.0, motor.index))))
+        kind = "continuous effort"
+        return LimitCheck(kind, motor.joint, motor.effort_unit, used * most, most, sample, used, stretch)
+
     def demands(self) -> Iterator[LimitCheck]:
-        """The hottest temperature of each winding on a single run, the path followed once."""
+        """The hottest temperature of each winding on a single run, and the heat of a cycle to be repeated."""
         for motor in self._rated:
+            if self._for_ever and len(self._dt):
+                yield self._repeating(motor)
             cycle = self._cycle(motor)
             if cycle is None or not len(self._dt):
                 continue
@@ -123,11 +151,13 @@ class Heat:
         ]
 
 
-def heat_of(machine: Machine, walk: Walk, efforts: Efforts, temperatures: Sequence[float]) -> Heat | None:
+def heat_of(
+    machine: Machine, walk: Walk, efforts: Efforts, temperatures: Sequence[float], cycle: bool = False
+) -> Heat | None:
     """Return the heat of the motors on a walk; None where no motor has a continuous effort."""
     if not any(math.isfinite(motor.continuous_effort) for motor in machine.motors):
         return None
-    return Heat(machine, walk, efforts, temperatures)
+    return Heat(machine, walk, efforts, temperatures, cycle)
 
 
 def _ends_at_begin(machine: Machine, walk: Walk) -> bool:

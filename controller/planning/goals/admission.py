@@ -131,7 +131,7 @@ def judge_walk(machine: Machine, path: Path, walked: Walk, temperatures: Sequenc
     if path.forces is not None:
         walked, more = with_forces(machine, walked, path.forces)
     efforts = Efforts(machine, walked)
-    heat = heat_of(machine, walked, efforts, temperatures)
+    heat = heat_of(machine, walked, efforts, temperatures, path.cycle)
     found = (
         *demands(machine, walked, path.coordinates),
         *efforts.demands(),

@@ -44,6 +44,8 @@ class Path:
     """Whether coordinates that contradict each other may be missed."""
     allowed: Floats = field(default_factory=lambda: np.zeros(0))
     """Path tolerances (k; rad or m) that an impulse on the path must leave; empty without switches."""
+    cycle: bool = False
+    """Whether it will be repeated without a pause and without end."""
     marks: Floats | None = None
     """Values of s at the knots that the path had before it was timed; None where it was not."""
 

@@ -19,6 +19,7 @@ from linkwork.controller.planning.checks.stopping import MOST_WINDOWS
 from linkwork.controller.planning.goals.admission import Admitted, admit, joined
 from linkwork.controller.planning.goals.appending import appended_start
 from linkwork.controller.planning.goals.combined_rows import with_rows
+from linkwork.controller.planning.goals.cycles import check_cycle
 from linkwork.controller.planning.goals.fastest_goals import check_timed, in_fastest_time, report_of_timing
 from linkwork.controller.planning.goals.force_goals import (
     complete_pressed,
@@ -418,7 +419,9 @@ def _trajectory(trajectory: Trajectory, machine: Machine, start: Start) -> Path:
     if frame is not None:
         refuse_beside(rows, {"in": frame}, where[:1])
         path = with_frame(path, frame, named)
-    path = replace(rows.shared(path), forces=forces, gaps=len(gaps))
+    if trajectory.cycle:
+        check_cycle(machine, path, present)
+    path = replace(rows.shared(path), forces=forces, gaps=len(gaps), cycle=trajectory.cycle)
     return with_switches(machine, trajectory, path, start) if events else path
 
 

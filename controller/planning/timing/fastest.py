@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.controller.planning.paths.path import Path
 from linkwork.controller.planning.timing.profile import second_order
-from linkwork.controller.planning.timing.smoothing import third_order
+from linkwork.controller.planning.timing.smoothing import AllowedShares, smoothed
 from linkwork.controller.planning.timing.stations import (
     PARTS,
     Factors,
@@ -35,6 +35,10 @@ _ROUNDING = 2e-7
 _BESIDE = 0.01
 _STEEP = 0.02
 """Excess of a rate, where dry friction begins to act, that a share of the limit does not correct in time."""
+_COOLEST = 0.1
+"""Least share of the heat by which it is corrected."""
+_WARM = 0.98
+"""Share of the heat of a cycle from which on it limits the motion, where magnitudes are below this share."""
 _MOST_SAVINGS = 8
 MORE = 1.1
 """Factor of a limit of which the report says what it would save."""
@@ -44,13 +48,15 @@ MORE = 1.1
 class FastestTiming:
     """A timed path, its stations along the path as given, and the limits that determine its time.
 
-    `limiting` (n): the limit that is used most in each interval, `used` its share.
+    `allowed`: shares of the limits that x uses. `limiting` (n): the limit that is used most in each interval,
+    `used` its share.
     """
 
     path: Path
     stations: Stations
     x: Floats
     order: int
+    allowed: AllowedShares
     limiting: tuple[TimingLimit, ...]
     used: Floats
 
@@ -96,7 +102,7 @@ class FastestTiming:
         ]
 
     def _duration(self, factors: Factors) -> float:
-        x = _profile(self.stations, self.order, factors, self.x)
+        x = _profile(self.stations, self.order, factors, self.x, self.allowed)
         width = self.stations.grid.width
         return float((2.0 * width / (np.sqrt(x[:-1]) + np.sqrt(x[1:]))).sum())
 
@@ -124,15 +130,14 @@ def fastest(machine: Machine, stations: Stations, time_s: float, margin: float) 
     """Time a path as fast as its limits admit. Raises NoProfile."""
     order = order_of(machine, stations.path)
     n = len(stations.grid.width)
-    bound, share = np.ones(n), np.ones(n + 1)
+    allowed = AllowedShares.whole(stations)
     x: Floats | None = None
-    tried = 0
-    while True:
-        x = _profile(stations, order, {}, x, bound, share)
+    for tried in range(_CORRECTIONS + 1):
+        x = _profile(stations, order, {}, x, allowed)
         found, r = timed(stations, x, order)
-        over, rate, limiting, used = _judged(machine, found, stations.walk.q[0], time_s, margin)
-        tried += 1
-        if max(over.max(), rate.max()) <= _SMALL or tried > _CORRECTIONS:
+        judged = _judged(machine, found, stations.walk.q[0], time_s, margin)
+        over, rate, heat = judged.over, judged.rate, judged.heat
+        if max(over.max(), rate.max(), heat.max(initial=0.0) - 1.0) <= _SMALL or tried == _CORRECTIONS:
             break
         inside = stations.grid.r
         lowered, slowed = np.zeros(n), np.zeros(n + 1)
@@ -141,32 +146,40 @@ def fastest(machine: Machine, stations: Stations, time_s: float, margin: float) 
             np.maximum.at(lowered, interval, over)
             for station in (interval, interval + 1):
                 np.maximum.at(slowed, station, np.where(rate > 0.0, rate, 0.0))
-        bound, share = bound / (1.0 + lowered), share / (1.0 + slowed) ** np.where(slowed > _STEEP, 2.5, 1.0)
+        allowed = AllowedShares(
+            allowed.magnitudes / (1.0 + lowered),
+            allowed.rates / (1.0 + slowed) ** np.where(slowed > _STEEP, 2.5, 1.0),
+            np.minimum(allowed.heat / np.maximum(heat, _COOLEST), 1.0),
+        )
     slower = max((1.0 + max(over.max(), 0.0)) ** 0.5, (1.0 + max(rate.max(), 0.0)) ** (1.0 / 3.0))
-    return FastestTiming(found.stretched(slower + _ROUNDING), stations, x, order, limiting, used)
+    assert x is not None, "there was at least one try"
+    path = found.stretched(slower + _ROUNDING)
+    return FastestTiming(path, stations, x, order, allowed, judged.limiting, judged.used)
 
 
 def _profile(
-    stations: Stations,
-    order: int,
-    factors: Factors,
-    x: Floats | None,
-    bound: Floats | None = None,
-    share: Floats | None = None,
+    stations: Stations, order: int, factors: Factors, x: Floats | None, allowed: AllowedShares
 ) -> Floats:
-    n, grid = len(stations.grid.width), stations.grid
-    bound = np.ones(n) if bound is None else bound
-    begin = float(grid.first[0, 0] ** -2.0) if grid.in_motion else -1.0
-    if order == 2:
-        return second_order(stations, bound, begin, factors)
-    share = np.ones(n + 1) if share is None else share
-    return third_order(stations, bound, share, x, factors)
+    grid = stations.grid
+    if order == 2 and not stations.heated:
+        begin = float(grid.first[0, 0] ** -2.0) if grid.in_motion else -1.0
+        return second_order(stations, allowed.magnitudes, begin, factors)
+    return smoothed(stations, order, allowed, x, factors)
 
 
-def _judged(
-    machine: Machine, path: Path, q: Floats, time_s: float, margin: float
-) -> tuple[Floats, Floats, tuple[TimingLimit, ...], Floats]:
-    """Excess of magnitudes and of rates in every interval of a timed path; the limit used most, how much."""
+class _Judged(NamedTuple):
+    """Excess of magnitudes and of rates in every interval (n) of a timed path, the share of the heat of each
+    motor that may be used, if it is a cycle, and the limit used most in each interval, and how much (n).
+    """
+
+    over: Floats
+    rate: Floats
+    heat: Floats
+    limiting: tuple[TimingLimit, ...]
+    used: Floats
+
+
+def _judged(machine: Machine, path: Path, q: Floats, time_s: float, margin: float) -> _Judged:
     knots = path.knots
     n, count = len(knots) - 1, PARTS + 1
     at = knots[:-1, None] + np.diff(knots)[:, None] * np.linspace(0.0, 1.0, count)
@@ -196,10 +209,14 @@ def _judged(
         rate = change.max(axis=1) - 1.0
         most = np.concatenate([most, change], axis=1)
         names += [each.limit for each in stations.changing]
-    chosen = most.argmax(axis=1)
+    chosen, used = most.argmax(axis=1), most.max(axis=1)
     speed = len(stations.limits) - 1
-    limiting = tuple(
+    limiting = [
         stations.speeds[fastest_at[i]][0] if row == speed and stations.speeds else names[row]
         for i, row in enumerate(chosen.tolist())
-    )
-    return over, rate, limiting, most.max(axis=1)
+    ]
+    heat = stations.heat_used() / margin**2
+    if heat.max(initial=0.0) > _WARM:
+        hottest = stations.heated[int(np.argmax(heat))]
+        limiting = [limit if share > _WARM else hottest for limit, share in zip(limiting, used, strict=True)]
+    return _Judged(over, rate, heat, tuple(limiting), used)

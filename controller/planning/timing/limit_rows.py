@@ -27,13 +27,13 @@ class LimitRows(Struct):
     speed: Annotated[Floats, "samples"]
 
     def at_rest(self) -> Floats:
-        """What is used at x = 0 (quantities × samples)."""
+        """Return the shares used at x = 0 (rows × samples)."""
         used = np.abs(self.c)
         used[len(used) - len(self.room) :] += self.room
         return used
 
     def at_rate_one(self) -> Floats:
-        """What is used at x = 1 and u = 0 (quantities and speed × samples)."""
+        """Return the shares used at x = 1 and u = 0 (rows × samples): of the quantities and of speed."""
         used = np.concatenate([np.abs(self.b + self.c), self.speed[None]])
         used[len(self.a) - len(self.room) : -1] += self.more + self.room
         return used

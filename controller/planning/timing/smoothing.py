@@ -8,7 +8,11 @@ largest rate times the time between, half the sum of the intervals' times
 
 h is convex in x: the feasible set is not convex, but every tangent of h is on its safe side. An interior
 point method follows the centres of the barrier to the fastest profile; its matrix has two bands beside the
-diagonal, and the curvature of h on the side of the limits is left out of it (Gauss-Newton).
+diagonal, and the curvature of h on the side of the limits is left out of it (Gauss-Newton). Heat adds a term
+of rank one for each motor (cycle_heat.py).
+
+A profile of second order with limits of heat is found in the same way: r¨ may jump at a station, and
+magnitudes are limited at both ends of every interval in place of its middle.
 """
 
 from __future__ import annotations
@@ -19,13 +23,15 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from linkwork.arrays import Floats
+from linkwork.controller.planning.timing.cycle_heat import CycleHeat
 from linkwork.controller.planning.timing.limit_rows import LimitRows
 from linkwork.controller.planning.timing.profile import NoProfile, refuse_at_rest
 from linkwork.controller.planning.timing.stations import PARTS, Factors, Stations
 
 WITHIN = 2e-4
 """Share of the time by which a profile may be slower than the fastest one of its rows."""
-_STEPS = 60
+_STEPS, _FIRST_STEPS = 60, 12
+"""Of Newton for each weight of the time; for the first weights, while no centre is found."""
 _STEP_COSTS = 1.0
 _GROWTH = 10.0
 _AGAIN = 1e-2
@@ -34,6 +40,23 @@ _PASSES = 2
 """About which friction is linear, from no given profile; one from a given one."""
 _SLOWER = 0.98
 _MIDDLE = PARTS // 2
+_LIMITED_AT = {2: (0, PARTS), 3: (_MIDDLE,)}
+"""Samples of an interval at which magnitudes are limited, by the order of the profile."""
+
+
+@dataclass(frozen=True)
+class AllowedShares:
+    """Shares that may be used: of magnitudes in n intervals, of rates at n + 1 stations, of motors' heat."""
+
+    magnitudes: Floats
+    rates: Floats
+    heat: Floats
+
+    @classmethod
+    def whole(cls, stations: Stations) -> AllowedShares:
+        """All of every limit."""
+        n = len(stations.grid.width)
+        return cls(np.ones(n), np.ones(n + 1), np.ones(len(stations.heated)))
 
 
 def _around(x: Floats) -> Floats:
@@ -41,10 +64,10 @@ def _around(x: Floats) -> Floats:
     return sliding_window_view(np.concatenate([[0.0], x, [0.0]]), 3)
 
 
-def _in_the_middle(a: Floats, b: Floats, width: Floats) -> Floats:
-    """Return coefficients (n × rows × 2) of x at both ends of n intervals for a u + b x in their middle."""
-    steep, level = 0.5 * a / width[:, None], 0.5 * b
-    return np.stack([level - steep, level + steep], axis=2)
+def _inside(a: Floats, b: Floats, width: Floats, share: float = 0.5) -> Floats:
+    """Return coefficients (n × rows × 2) of x at both ends of n intervals, for a u + b x inside them."""
+    steep = 0.5 * a / width[:, None]
+    return np.stack([(1.0 - share) * b - steep, share * b + steep], axis=2)
 
 
 @dataclass
@@ -61,7 +84,7 @@ class SmoothingRows:
     timed: int
     share: Floats
     most: Floats
-    scale: float
+    heat: CycleHeat | None
 
     @classmethod
     def of(
@@ -69,22 +92,23 @@ class SmoothingRows:
         stations: Stations,
         rows: LimitRows,
         about: Floats,
-        bound: Floats,
-        share: Floats,
+        order: int,
+        allowed: AllowedShares,
         factors: Factors,
     ) -> SmoothingRows:
-        """Return the limits about a profile (samples); bound (n): share of every limit that may be used."""
-        grid = stations.grid
+        """Return the limits about a profile (samples)."""
+        grid, parts, rooms = stations.grid, [], []
         n, count = grid.at.shape
-        a, b, c = rows.sides(slice(_MIDDLE, None, count))
-        middle = np.zeros((n + 1, a.shape[1], 3))
-        middle[:-1, :, 1:] = _in_the_middle(a, b, grid.width)
-        parts = [middle]
-        rooms = [np.concatenate([bound[:, None] - c, np.ones((1, a.shape[1]))])]
+        for place in _LIMITED_AT[order]:
+            a, b, c = rows.sides(slice(place, None, count))
+            inside = np.zeros((n + 1, a.shape[1], 3))
+            inside[:-1, :, 1:] = _inside(a, b, grid.width, place / PARTS)
+            parts.append(inside)
+            rooms.append(np.concatenate([allowed.magnitudes[:, None] - c, np.ones((1, a.shape[1]))]))
         changing, most = stations.changes(about, factors), np.full(n + 1, np.inf)
         if changing is not None:
             a, b, c = (part.reshape(n, count, -1) for part in changing)
-            inside = _in_the_middle(a[:, _MIDDLE], b[:, _MIDDLE], grid.width)
+            inside = _inside(a[:, _MIDDLE], b[:, _MIDDLE], grid.width)
             change = np.zeros((n + 1, a.shape[2], 3))
             change[:-1, :, 1:] += inside
             change[1:, :, :-1] -= inside
@@ -99,15 +123,14 @@ class SmoothingRows:
             parts += [change, -change]
             rooms += [-rest, rest]
         timed = 0 if changing is None else 2 * changing[0].shape[1]
-        return cls(
-            grid.width,
-            np.concatenate(parts, axis=1),
-            np.concatenate(rooms, axis=1),
-            timed,
-            share,
-            most,
-            _STEP_COSTS,
-        )
+        heat = CycleHeat.of(stations, about, allowed.heat, factors) if stations.heated else None
+        coefficients, room = np.concatenate(parts, axis=1), np.concatenate(rooms, axis=1)
+        return cls(grid.width, coefficients, room, timed, allowed.rates, most, heat)
+
+    @property
+    def count(self) -> int:
+        """Number of the limits."""
+        return self.room.size + (0 if self.heat is None else len(self.heat.share))
 
     def times(self, x: Floats) -> Floats:
         """Times of the intervals (n)."""
@@ -131,14 +154,19 @@ class SmoothingRows:
         slack = self.slack(x)
         if not slack.min() > 0.0:
             return np.inf
-        aim = float(self.times(x).sum()) + self.bent(x)[0]
-        return weight * aim - float(np.log(slack).sum()) - float(np.log(room).sum())
+        times, cool = self.times(x), np.ones(1)
+        if self.heat is not None:
+            cool = self.heat.slack(x, times)
+            if not cool.min() > 0.0:
+                return np.inf
+        aim = float(times.sum()) + self.bent(x)[0]
+        return weight * aim - sum(float(np.log(left).sum()) for left in (slack, room, cool))
 
     def bent(self, x: Floats) -> tuple[float, Floats, Floats]:
         """Cost of steps of x beside the ends at rest, where no row sees them; its first and second
         derivatives by each step (2 each).
         """
-        heavy = np.where(np.isfinite(self.most[[0, -1]]), self.most[[0, -1]], np.inf) ** -2.0 * self.scale
+        heavy = np.where(np.isfinite(self.most[[0, -1]]), self.most[[0, -1]], np.inf) ** -2.0 * _STEP_COSTS
         step = np.array([x[1] - x[0], x[-2] - x[-1]])
         return float(heavy @ step**2), 2.0 * heavy * step, 2.0 * heavy
 
@@ -149,16 +177,20 @@ def fastest_within(problem: SmoothingRows, x: Floats, fixed: int, first: float) 
     fixed: number of stations, the first ones, that keep their x. first: weight of the time to begin with, as
     a share of the last one.
     """
-    final = problem.room.size / (WITHIN * float(problem.times(x).sum()))
-    weight = min(first, 1.0) * final
+    final = problem.count / (WITHIN * float(problem.times(x).sum()))
+    weight, lowest, centred = min(first, 1.0) * final, WITHIN * final, False
     while True:
-        for _ in range(_STEPS):
+        for _ in range(_STEPS if centred or weight <= lowest else _FIRST_STEPS):
             x, gain = _newton(problem, x, weight, fixed)
             if gain < 1e-3 * len(x) ** 0.5:
+                centred = True
                 break
-        if problem.room.size < weight * WITHIN * float(problem.times(x).sum()):
+        if not centred and weight > lowest:  # far from the centre Newton's steps are short
+            weight = max(weight / _GROWTH**2, lowest)
+            continue
+        if problem.count < weight * WITHIN * float(problem.times(x).sum()):
             return x
-        weight *= _GROWTH
+        weight, centred = weight * _GROWTH, True
 
 
 def _newton(problem: SmoothingRows, x: Floats, weight: float, fixed: int) -> tuple[Floats, float]:
@@ -167,16 +199,19 @@ def _newton(problem: SmoothingRows, x: Floats, weight: float, fixed: int) -> tup
     """
     from scipy.linalg import solveh_banded  # a planner starts without it
 
-    gradient, band = _derivatives(problem, x, weight)
+    gradient, band, pull = _derivatives(problem, x, weight)
     kept = slice(0, fixed)
-    gradient[kept] = 0.0
+    gradient[kept] = pull[:, kept] = 0.0
     band[2, kept] = 1.0
     for offset in (1, 2):
         band[2 - offset, offset : offset + fixed] = 0.0
     scale = 1.0 / np.sqrt(band[2])
     for offset in range(3):
         band[2 - offset, offset:] *= scale[offset:] * scale[: len(x) - offset]
-    step = -scale * solveh_banded(band, scale * gradient)
+    solved = scale * solveh_banded(band, (scale * np.vstack([gradient, pull])).T).T
+    step, away = -solved[0], solved[1:]
+    if len(pull):  # Woodbury
+        step -= np.linalg.solve(np.eye(len(pull)) + pull @ away.T, pull @ step) @ away
     gain = float(-gradient @ step)
     value, share = problem.value(x, weight), 1.0
     while share > 1e-12:
@@ -187,8 +222,10 @@ def _newton(problem: SmoothingRows, x: Floats, weight: float, fixed: int) -> tup
     return x, 0.0
 
 
-def _derivatives(problem: SmoothingRows, x: Floats, weight: float) -> tuple[Floats, Floats]:
-    """Gradient (n + 1) and matrix (3 × (n + 1), the diagonal last) of `SmoothingRows.value`."""
+def _derivatives(problem: SmoothingRows, x: Floats, weight: float) -> tuple[Floats, Floats, Floats]:
+    """Gradient (n + 1) and matrix of `SmoothingRows.value`: 3 × (n + 1), the diagonal last, and the rows
+    (motors × (n + 1)) whose squares it has too.
+    """
     n, root, time = len(problem.width), np.sqrt(x), problem.times(x)
     first, last = root[:-1], root[1:]
     both = first + last
@@ -214,43 +251,71 @@ def _derivatives(problem: SmoothingRows, x: Floats, weight: float) -> tuple[Floa
             band[2 - (j - i), at] += square[rows, i, j]
     gradient[:-1] += weight * before
     gradient[1:] += weight * behind
-    bend = weight * time / (2.0 * both)
-    band[2, :-1] += bend * (1.0 / both + 0.5 / first) / first**2
-    band[2, 1:] += bend * (1.0 / both + 0.5 / last) / last**2
-    band[1, 1:] += bend / (both * first * last)
-    _, pull_of, curve = problem.bent(x)
+    bend = time / (2.0 * both)
+    curve = (
+        bend * (1.0 / both + 0.5 / first) / first**2,
+        bend / (both * first * last),
+        bend * (1.0 / both + 0.5 / last) / last**2,
+    )
+    squares, bent_by = np.zeros((0, n + 1)), weight
+    if problem.heat is not None:
+        squares, more, less = problem.heat.derivatives(x, time, before, behind, curve)
+        gradient -= squares.sum(axis=0)
+        band[1:] += more
+        bent_by = max(weight - less, 0.0)
+    band[2, :-1] += bent_by * curve[0]
+    band[1, 1:] += bent_by * curve[1]
+    band[2, 1:] += bent_by * curve[2]
+    _, pull_of, bent = problem.bent(x)
     for end, beside, sign in ((0, 1, 0), (-1, -2, 1)):
         gradient[beside] += weight * pull_of[sign]
         gradient[end] -= weight * pull_of[sign]
-        band[2, [end, beside]] += weight * curve[sign]
-        band[1, max(end, beside)] -= weight * curve[sign]
-    return gradient, band
+        band[2, [end, beside]] += weight * bent[sign]
+        band[1, max(end, beside)] -= weight * bent[sign]
+    return gradient, band, squares
 
 
-def third_order(
-    stations: Stations, bound: Floats, share: Floats, x: Floats | None = None, factors: Factors | None = None
+def smoothed(
+    stations: Stations,
+    order: int,
+    allowed: AllowedShares,
+    x: Floats | None = None,
+    factors: Factors | None = None,
 ) -> Floats:
-    """The fastest x (n + 1).
+    """The fastest x (n + 1) of this order.
 
-    bound (n), share (n + 1): of limits of magnitudes and of rates that may be used. x: a profile to begin
-    from, which is slowed down to be within the limits. Raises NoProfile.
+    x: a profile to begin from, which is slowed down to be within the limits. Raises NoProfile.
     """
     given, fixed = factors or {}, 0
     first, passes = (WITHIN, _PASSES) if x is None else (_AGAIN, 1)
-    x = np.ones(len(bound) + 1) if x is None else x
+    x = np.ones(len(allowed.rates)) if x is None else x
     for tried in range(passes):
         about, _ = stations.at_samples(x)
         rows = stations.rows(about, given)
         refuse_at_rest(stations, rows)
-        problem = SmoothingRows.of(stations, rows, about, bound, share, given)
+        problem = SmoothingRows.of(stations, rows, about, order, allowed, given)
         for _ in range(1000):
             if np.isfinite(problem.value(x, 1.0)):
                 break
             x = np.concatenate([x[:fixed], x[fixed:] * _SLOWER])
         else:
-            raise NoProfile(0, "no motion is slow enough for the limits")
+            raise _never_slow_enough(stations, problem, x)
         try:
             x = fastest_within(problem, x, fixed, first if tried == 0 else _AGAIN)
         except np.linalg.LinAlgError:
             raise NoProfile(0, "the limits are too far apart in size for a numerical solution") from None
     return x
+
+
+def _never_slow_enough(stations: Stations, problem: SmoothingRows, x: Floats) -> NoProfile:
+    if problem.heat is not None:
+        used = problem.heat.at_rest(problem.times(x)) / problem.heat.share
+        hottest = int(np.argmax(used))
+        if used[hottest] >= 1.0:
+            sample = int(np.argmax(np.abs(problem.heat.rest[hottest]))) * stations.grid.at.shape[1]
+            cause = (
+                f"{stations.heated[hottest].name} would need {100.0 * used[hottest] ** 0.5:.0f} % of the"
+                " continuous effort that it may use to hold the machine, however slow the cycle is"
+            )
+            return NoProfile(sample, cause)
+    return NoProfile(0, "no motion is slow enough for the limits")

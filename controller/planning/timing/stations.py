@@ -23,6 +23,7 @@ import numpy as np
 
 from linkwork.arrays import Floats, Integers
 from linkwork.controller.planning.checks.effort_check import Efforts
+from linkwork.controller.planning.checks.heat_check import Heat
 from linkwork.controller.planning.checks.load_check import multipliers_along
 from linkwork.controller.planning.checks.stopping import AT_LEAST
 from linkwork.controller.planning.checks.workspace_check import points_along
@@ -224,6 +225,26 @@ class Stations:
                 if each.motor is not None and np.isfinite(efforts.rate_limit[each.motor])
             ]
 
+    @cached_property
+    def heated(self) -> tuple[TimingLimit, ...]:
+        """The motors' continuous efforts, where the path is a cycle that is repeated."""
+        motors = self._machine.motors if self.path.cycle else ()
+        return tuple(TimingLimit("continuous effort", each.joint, each.effort_unit) for each in motors)
+
+    def heating(self, about: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return a, b and c (motors × samples) of the efforts, in shares of the continuous ones."""
+        least, motors = self._efforts.least, self._machine.motors
+        slope, level = least.friction_about(np.maximum(about, SLOW * self.fastest))
+        most = np.array([each.continuous_effort for each in motors])[:, None]
+        index = [each.index for each in motors]
+        a, b, c = (part.T[index] / most for part in (least.inertia, least.motion + slope, least.rest + level))
+        return a, b, c
+
+    def heat_used(self) -> Floats:
+        """Share of the heat that each motor may have in a cycle, of a path in its own time (motors)."""
+        heat, motors = Heat(self._machine, self.walk, self._efforts), self._machine.motors
+        return np.array([heat.used(motor) for motor in motors if self.heated], np.float64)
+
     def _closure_loads(self, margin: float) -> Iterator[LimitedLoad]:
         """Loads of the closures, without a choice of the motors, and without friction."""
         if not self._machine.load_limits or self._efforts.redundant:
@@ -328,7 +349,7 @@ class Stations:
         first = len(a) - len(efforts)
         if about is not None and efforts:
             about, shared = np.maximum(about, SLOW * self.fastest), self._efforts.shared
-            column = [each.motor for each in efforts]
+            column = [each.motor for each in efforts if each.motor is not None]
             most = np.array([each.most for each in efforts])[:, None]
             room = np.abs(shared.inertia.T[column]) * (0.5 * AT_LEAST * np.sqrt(about) / most)
             more = room / about

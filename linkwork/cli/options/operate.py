@@ -125,6 +125,7 @@ class TimeOptions(ConnectionOptions):
     margin: float | None = option(
         "Share of every limit that is used. Default: the file's, or 1.", least=0.01, most=1.0
     )
+    cycle: bool = flag("The path is repeated without a pause: keep the motors cool. Default: the file's.")
     plot: Path | None = option("Draw the path, coloured by what limits it: .png, .svg or .pdf.", "PICTURE")
 
 
