@@ -63,6 +63,10 @@ class GoalProgress(TypedDict):
     """0 … 1"""
     status: str
     """running, settling, paused, stopping."""
+    task_rank: int
+    """Independent rows of goal coordinates that the law follows."""
+    given_up: float
+    """Largest acceleration (rad/s² or m/s²) by which a row is not followed."""
 
 
 class EventReport(TypedDict):
@@ -112,12 +116,16 @@ class LargestError(TypedDict):
 
 
 class PathReport(TypedDict, total=False):
-    """A goal on its path. Older results in `state` lack `largest_errors`, `events` and `captures`."""
+    """A goal on its path. Older results in `state` lack its lists: `largest_errors`, `events`, …"""
 
     took_s: float
     """Device time from its first tick to its end."""
     largest_errors: list[LargestError]
     """Of the coordinates that it moved or held."""
+    given_up: list[LargestError]
+    """Largest accelerations (rad/s², m/s²) that rows gave up because they contradict others or were lost at a
+    singular pose; absent where all were followed.
+    """
     events: list[EventReport]
     """In the order of the trajectory."""
     captures: list[CapturedEdge]

@@ -183,6 +183,10 @@ CHANNELS: tuple[Channel, ...] = (
     _float("sigma_closures", "1", "smallest singular value of the scaled rows, relative to their usual size"),
     _float("sigma_motors", "1", "smallest singular value of the motor map, relative to its norm"),
     _float("constraint_force", "N or N m", "multiplier of each row: on body b by body a; NaN braked", "row"),
+    _float("task_rank", "1", "independent rows of goal coordinates that the law follows"),
+    _float("sigma_task", "1", "smallest singular value of these rows, about; at most 1"),
+    _float("given_up", "rad/s² or m/s²", "least constraint: acceleration of each row that is not followed,"
+        " where rows contradict each other or are lost", "coordinate"),
     _float("disturbance", "N m or N", "disturbance estimate of the disturbance observer", "motor"),
     _float("force", "N or N m", "each force that goals may name, measured or estimated; NaN: not"
         " available", "force"),

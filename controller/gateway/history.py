@@ -59,7 +59,7 @@ class Memory:
         if any(known["goal"] == result["goal"] for known in self._results):
             return
         for known in self._results:  # the lists may be long: those of the newest are kept
-            for name in ("events", "captures", "largest_errors"):
+            for name in ("events", "captures", "largest_errors", "given_up"):
                 known.pop(name, None)  # type: ignore[misc]
         self._results.append(dict(result))  # type: ignore[arg-type]
 

@@ -51,12 +51,16 @@ class LawReport:
     joint has its motor. `share`: how much of the wanted acceleration the motors can give, 1 when all of it;
     0 when they cannot even hold the present load. `programs`: quadratic programs
     that were solved to bound the efforts. `binding`: whether bounds of a goal bind, see `keep_between`.
+    `rows`: what became of the rows of goal coordinates: their rank, their smallest singular value, and of
+    each coordinate the acceleration given up (per s²); not of combinations. A law that says nothing of it has
+    full rank.
     """
 
     leverage: float = 1.0
     share: float = 1.0
     programs: int = 0
     binding: int = 0
+    rows: Floats = field(default_factory=lambda: np.zeros(2))
 
 
 class Law(Protocol):

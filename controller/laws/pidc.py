@@ -103,6 +103,7 @@ class MotionDrive(Struct):
 
     full (nv × nv): the goal's metric; posture (2 × nv): see `free_reference`; room: two vectors (nv), one
     (k), and that of `free_reference`. binding: a result of `keep_between`, 0 where it was not called.
+    followed (2 + coordinates): see `LawReport.rows`.
     """
 
     rows: GoalRows
@@ -117,6 +118,7 @@ class MotionDrive(Struct):
     posture: Annotated[Floats, "2, nv"]
     room: Floats
     binding: Annotated[Integers, "1"]
+    followed: Floats
 
 
 @kernel
@@ -159,6 +161,7 @@ def inverse_dynamics(
     if given.kept.c > 0:
         bound_motion(m, w, given.kept, free, ACCELERATION, w.vdot)
         _keep(given, free, left, metric, damping)
+    _report_rows(given, smallest)
     along(rows, free, u)
     drive(m, w, given.motor, given.most, given.weight, given.preload, u, u, given.scratch, force, given.told)
     if given.told[SHARE] != 1.0:  # a motor's limit: what is beyond it is taken off u, not off coasting
@@ -176,6 +179,19 @@ def inverse_dynamics(
             u, coast, given.scratch, force, given.told,
         )  # fmt: skip
     return smallest
+
+
+@part
+def _report_rows(given: MotionDrive, smallest: float) -> None:
+    """Write what became of the rows; those that are kept between bounds do not count."""
+    rows, t, told = given.rows, given.rows.task, given.followed
+    told[0], told[1] = 0.0, smallest
+    for level in range(1 if given.kept.c > 0 else 0, t.n):
+        told[0] += t.rank[level]
+    for i in range(len(rows.index)):
+        place = 2 + rows.index[i]
+        if place < len(told):
+            told[place] = t.given_up[t.kept + i] / rows.scale[rows.index[i]]
 
 
 @part
@@ -237,6 +253,7 @@ class ProjectedInverseDynamics(PositionFeedback):
         self._for, self.used = (ahead, reference.index, part), reference.index
         return MotionDrive(
             rows=rows, kept=kept_for(nv, part.keep, scale), binding=np.zeros(1, np.int64),
+            followed=motors.report.rows,
             motor=motors.index, most=motors.most, weight=motors.weight, preload=motors.preload,
             scratch=motors.scratch, told=motors.told, full=part.full if part.full.size else self._none,
             posture=part.posture if part.posture.size else np.zeros((2, nv)),

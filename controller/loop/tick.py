@@ -143,11 +143,13 @@ class ActiveLaw:
     """The control law in use: evaluates the reference ahead of time, and the law at the predicted state.
 
     preload: internal force of redundant motors. forces: the force reference of the hybrid law. most: largest
-    effort per motor (N m or N), as it is at the moment.
+    effort per motor (N m or N), as it is at the moment. rows: see `LawReport`.
     """
 
-    def __init__(self, machine: Machine, preload: Floats, forces: ForceReference, most: Floats) -> None:
-        self.report = LawReport()
+    def __init__(
+        self, machine: Machine, preload: Floats, forces: ForceReference, most: Floats, rows: Floats
+    ) -> None:
+        self.report = LawReport(rows=rows)
         """The law's diagnostics of this tick, beside the force."""
         self._laws = laws_of(machine, self.report, preload, most)
         self._kind, self._law = LawKind.NONE, self._laws[LawKind.NONE]
@@ -166,6 +168,12 @@ class ActiveLaw:
         """Choose the law again in the next tick: its gains have changed."""
         self._kind = _NO_LAW
 
+    def rest(self) -> None:
+        """Report no rows, and choose the law again in the next tick."""
+        if self._kind != _NO_LAW:
+            self.release()
+            self.report.rows[:] = 0.0
+
     def compute(self, kind: LawKind, motion: ReferenceMotion, ahead: Workspace, force: Floats) -> float:
         """Write the law's generalized force (nv, N m or N) to `force`; return the pivot ratio (`Law`).
 
@@ -181,6 +189,9 @@ class ActiveLaw:
         report.programs = report.binding = 0
         if not fits:
             self._kind, self._law = kind, self._laws[kind]
+            report.rows[:] = 0.0
+            report.rows[0] = len(reference.index) if kind.spec.follows != "nothing" else 0
+            report.rows[1] = 1.0
         ratio = self._law(ahead, reference, force)
         if not fits:
             self.lag = self._law.lag(self._period_s)
@@ -230,8 +241,9 @@ class Tick:
         self.supervisor.executor.recorded = self.record.floats
         self._force_control = self.supervisor.executor.pressing.control
         self._law = ActiveLaw(
-            machine, self.supervisor.preload.now, self._force_control.forces, self._efforts.most
-        )
+            machine, self.supervisor.preload.now, self._force_control.forces, self._efforts.most,
+            self._writer.rows,
+        )  # fmt: skip
         self._tuning = Tuning(machine, self._law.laws, loads)
         self._carries = bool(self._tuning.by_signal)
         self.supervisor.tune = self._tuning.ask
@@ -372,6 +384,7 @@ class Tick:
         executor, phase, bits = supervisor.executor, supervisor.brakes.phase, 0
         quality.constraint_force = quality.unknown
         if phase is BRAKED:
+            self._law.rest()
             return
         if self._presses:
             self._force_control.felt_by_joints(model.felt)

@@ -79,6 +79,9 @@ class TickRecord:
         self.record = record
         self.wanted_effort = record.view("law_effort")
         """Effort per motor (N m or N) that the law wants, before limits."""
+        at = offsets["task_rank"]
+        self.rows = record.floats[at : at + 2 + len(record.view("given_up"))]
+        """Rank, smallest singular value and residuals of the rows of goal coordinates (`LawReport`)."""
         self.disturbance = record.view("disturbance")
         self.forces = [record.view(name) for name in ("force", "force_reference", "force_push")]
         self.force_measured = record.view("force_measured")

@@ -259,7 +259,7 @@ def planned_lines(report: Mapping[str, Any]) -> Iterator[str]:
 
 
 def result_lines(result: PathReport) -> Iterator[str]:
-    """Return the largest errors, events, captured edges and condition of a result."""
+    """Return errors, rows that were not followed, events, captured edges and condition of a result."""
     worst: dict[str, Any] = {}
     for error in result.get("largest_errors") or ():
         if error["value"] >= worst.get(error["unit"], error)["value"]:
@@ -267,6 +267,8 @@ def result_lines(result: PathReport) -> Iterator[str]:
     if worst:
         errors = (f"{shown(each['value'], unit)} ({each['coordinate']})" for unit, each in worst.items())
         yield f"  largest error {', '.join(errors)}"
+    for row in result.get("given_up") or ():
+        yield f"  {row['coordinate']} was not followed by up to {row['value']:.3g} {row['unit']}"
     events = result.get("events") or []
     for told in events[:MOST_LINES]:
         when = "not reached" if told["tick"] is None else f"tick {told['tick']}, {told['time_s']:.3f} s"

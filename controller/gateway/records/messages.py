@@ -405,6 +405,8 @@ class Messages:
             "duration_s": duration_s,
             "fraction": min(1.0, max(0.0, path_s / duration_s)) if duration_s > 0.0 else 1.0,
             "status": status.name.lower(),
+            "task_rank": int(record["task_rank"]),
+            "given_up": float(np.abs(record["given_up"]).max(initial=0.0)),
         }
 
     def stream(self, record: np.void) -> StreamStatus | None:

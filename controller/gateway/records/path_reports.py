@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.arrays import Floats
+from linkwork.arrays import Flags, Floats
 from linkwork.controller.motion.references.reference import GoalStatus
 from linkwork.machine import Machine
 from linkwork.protocol.codes import ResultCode
@@ -20,6 +20,10 @@ from linkwork.protocol.results import CapturedEdge, EventReport, UntilReport
 MOST_EDGES = 200
 """Edges that the result of a goal lists; further ones are counted."""
 MOST_GOALS = 8
+GIVEN_UP = 0.01
+"""Acceleration, rad/s² or m/s², from which on a row counts as not followed; rows that agree as well as
+way-points tell are below it.
+"""
 _UNDER_WAY = (GoalStatus.RUNNING, GoalStatus.SETTLING, GoalStatus.PAUSED, GoalStatus.STOPPING)
 
 
@@ -130,7 +134,7 @@ class PathReports:
         self._coordinates = list(machine.mechanism.coordinate_names)
         self._angles = np.array(machine.mechanism.coordinate_is_angle, dtype=bool)
         self._tracked: dict[int, tuple[float, Floats]] = {}
-        """Of goals under way: when they began, and the largest error of each coordinate."""
+        """Of goals under way: when they began; largest errors and residuals of all coordinates (2 × n)."""
         self._reports: dict[int, GoalReport] = {}
         self._before: np.void | None = None
 
@@ -150,9 +154,9 @@ class PathReports:
             rows = table[active & (table["goal_id"] == goal)]
             error = np.abs(rows["reference"] - rows["coordinate"])
             error[:, self._angles] = np.minimum(error, 2.0 * np.pi - error)[:, self._angles]
-            nothing = np.full(error.shape[1], np.nan)
-            began_s, largest = self._tracked.get(goal, (float(rows["time_s"][0]), nothing))
-            self._tracked[goal] = (began_s, np.fmax(largest, np.fmax.reduce(error)))
+            found = np.array([np.fmax.reduce(error), np.abs(rows["given_up"]).max(axis=0)])
+            began_s, largest = self._tracked.get(goal, (float(rows["time_s"][0]), found))
+            self._tracked[goal] = (began_s, np.fmax(largest, found))
         while len(self._tracked) > MOST_GOALS:
             del self._tracked[next(iter(self._tracked))]
 
@@ -181,11 +185,19 @@ class PathReports:
         began_s, largest = self._tracked.pop(content["goal"], (None, None))
         if began_s is not None and largest is not None:
             content["took_s"] = content["time_s"] - began_s
-            content["largest_errors"] = [
-                {"coordinate": name, "value": value, "unit": "rad" if angle else "m"}
-                for name, angle, value in zip(self._coordinates, self._angles, largest.tolist(), strict=True)
-                if np.isfinite(value)
-            ]
+            errors, residuals = largest
+            content["largest_errors"] = self._told(errors, "", np.isfinite(errors))
+            if (lost := residuals > GIVEN_UP).any():
+                content["given_up"] = self._told(residuals, "/s²", lost)
         report = self._reports.pop(content["goal"], None)
         if report is not None:
             content |= report.as_map(content["code"])
+
+    def _told(self, values: Floats, per: str, chosen: Flags) -> list[dict[str, Any]]:
+        return [
+            {"coordinate": name, "value": value, "unit": ("rad" if angle else "m") + per}
+            for name, angle, value, told in zip(
+                self._coordinates, self._angles, values.tolist(), chosen, strict=True
+            )
+            if told
+        ]

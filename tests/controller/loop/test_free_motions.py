@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from linkwork.controller.exchange.orders import ChooseLaw
+from linkwork.controller.gateway.records.path_reports import PathReports
 from linkwork.controller.motion.references.reference import GoalStatus
 from linkwork.controller.planning.messages.planner_start import Start
 from linkwork.controller.planning.paths.path import Path
@@ -15,6 +17,7 @@ from linkwork.controller.planning.walk.walk import walk
 from linkwork.machine import load
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError
+from linkwork.protocol.laws import LawKind
 from tests.controller.loop.goals_in_process import Planned
 from tests.controller.loop.in_process import InProcess, Sample
 
@@ -97,11 +100,33 @@ def test_rows_that_contradict_are_refused_by_name_or_yield_by_priority():
     yields = {**five_bar_rows(by_left=0.05), "conflict": {"priority": [["x", "y"], ["left"]]}}
     rig, agreeing = followed(alone)
     _, contradicting = followed(yields)
+    assert given_up(rig, agreeing) == []
+    assert given_up(rig, contradicting) == ["left"]
+    assert {float(sample["task_rank"]) for sample in contradicting} == {2.0}
     for name in ("x", "y"):
         assert error_of(rig, contradicting, name) < error_of(rig, agreeing, name) + 1e-9
     assert error_of(rig, contradicting, "left") == pytest.approx(0.05, abs=1e-3)
     rig, shared = followed({**yields, "conflict": "least_squares"})
     assert all(1e-4 < error_of(rig, shared, name) < 0.05 for name in ("x", "left"))
+
+
+def given_up(rig: InProcess, samples: list[Sample]) -> list[str]:
+    """The coordinates that the result of a goal names as not followed."""
+    reports, result = PathReports(rig.machine), {"goal": 1, "code": 0, "time_s": 1.0}
+    reports.track(np.array([sample.record for sample in samples]))
+    reports.complete(result)
+    return [row["coordinate"] for row in result.get("given_up", ())]
+
+
+@pytest.mark.parametrize(("machine", "rank"), [("scara", 4), ("five_bar", 2)])
+def test_each_tick_says_how_many_rows_are_followed(machine, rank):
+    rig = InProcess(load(machine))
+    assert [float(rig.tick()[name]) for name in ("task_rank", "sigma_task")] == [0.0, 0.0]
+    rig.enable()
+    held = rig.run(0.05)[-1]
+    assert (float(held["task_rank"]), np.abs(held["given_up"]).max() < 1e-9) == (rank, True)
+    rig.order(ChooseLaw(int(LawKind.FLOAT)))
+    assert [float(rig.tick()[name]) for name in ("task_rank", "sigma_task")] == [0.0, 1.0]
 
 
 def test_levels_name_each_coordinate_once():
