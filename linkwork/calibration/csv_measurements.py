@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from linkwork.calibration.measurements import KINDS, GeometryMeasurements, MeasuredRow, ReadPose
-from linkwork.identification.csv_motion import QUANTITY_UNITS, CsvLines, csv_table, refuse_csv
+from linkwork.identification.csv_motion import QUANTITY_UNITS, CsvLines, csv_table, refuse_column, refuse_csv
 from linkwork.machine import Machine
 from linkwork.machine.nearest_name import meant
 
@@ -38,7 +38,7 @@ def read_measurements(path: Path, machine: Machine) -> GeometryMeasurements:
         cells = table.cells(line)
         if len(cells) != len(table.header):
             refuse_csv(path, number, 1, "wrong number of cells", str(len(cells)), f"{len(table.header)}")
-        texts, numbers = _sorted(path, number, cells, columns)
+        texts, numbers = _sorted(path, table, number, cells, columns)
         kind = texts["kind"]
         if kind not in KINDS:
             allowed = ", ".join(KINDS)
@@ -86,12 +86,7 @@ def _columns(path: Path, table: CsvLines, machine: Machine) -> tuple[list[_Colum
         what = known.get(cell)
         quantity = cell.partition("/" if "/" in cell else "_")[0]
         if what is None and ("/" in cell or any(name.startswith(f"{quantity}_") for name in known)):
-            why = "no joint has this name and unit" if "/" in cell else "no such unit"
-            refuse_csv(
-                path, table.header_line, place + 1, why, cell,
-                ", ".join(name for name in known if name.startswith(quantity)),
-                meant(cell, known),
-            )  # fmt: skip
+            refuse_column(path, table.header_line, place, cell, known)
         if what is None:
             ignored.append(cell)
         elif any(e and (e.quantity, e.name) == (what.quantity, what.name) for e in found):
@@ -109,7 +104,7 @@ def _columns(path: Path, table: CsvLines, machine: Machine) -> tuple[list[_Colum
 
 
 def _sorted(
-    path: Path, line: int, cells: list[str], columns: list[_Column | None]
+    path: Path, table: CsvLines, line: int, cells: list[str], columns: list[_Column | None]
 ) -> tuple[dict[str, str], dict[tuple[str, str], float]]:
     """Return texts by column, and numbers by quantity and name."""
     texts = dict.fromkeys(_TEXTS, "")
@@ -121,7 +116,7 @@ def _sorted(
             texts[column.quantity] = cell
         elif cell:
             try:
-                value = float(cell)
+                value = table.number(cell)
             except ValueError:
                 value = math.nan
             if not math.isfinite(value):

@@ -25,7 +25,7 @@ _LEAST_POWER = 1e-4
 """Least power of a motor's noise, as a share of the largest."""
 _ROUNDING = 1e-13
 """Share of the largest singular value below which a direction of the equations is round-off."""
-_EARLIEST, _LATEST = -3.0, 6.0
+EARLIEST, LATEST = -3.0, 6.0
 """Delays searched, in periods."""
 
 
@@ -164,14 +164,14 @@ def _slopes(equations: Equations, delays: Floats) -> Floats:
 def _moved(equations: Equations, delays: Floats, change: Floats) -> Floats:
     """Return delays after a change, of a period at most, within their bounds."""
     period = equations.period_s
-    return np.clip(delays + np.clip(change, -period, period), _EARLIEST * period, _LATEST * period)
+    return np.clip(delays + np.clip(change, -period, period), EARLIEST * period, LATEST * period)
 
 
 def _common_delay(equations: Equations, scaled: Floats) -> Floats:
     """Return the delay of all motors, of a grid, with which the least residual remains."""
     basis = np.linalg.qr(scaled)[0] if scaled.shape[1] else np.zeros((len(scaled), 0))
     best, least = 0.0, np.inf
-    for periods in np.arange(_EARLIEST, _LATEST + 0.1, 0.5):
+    for periods in np.arange(EARLIEST, LATEST + 0.1, 0.5):
         side = equations.efforts(np.full(len(equations.motors), periods * equations.period_s))
         rest = side - basis @ (basis.T @ side)
         left = float(rest @ rest) / float(side @ side)

@@ -3,15 +3,16 @@
     time_s, q/left_rad, q/right_deg, effort/left_N_m, effort/right_N_m
 
 Columns may stand in any order. What `linkwork export --csv` writes is understood too: q_measured.left and
-effort.left, in SI units.
+effort.left, in SI units. Spreadsheets write semicolons with decimal commas, or tabs in UTF-16.
 """
 
 from __future__ import annotations
 
+import codecs
 import csv
 import hashlib
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -34,21 +35,36 @@ QUANTITY_UNITS: dict[tuple[str, bool], dict[str, float]] = {
 }
 _EXPORTED = {"q_measured": "q", "effort": "effort"}
 _DELIMITERS = ",;\t"
+_JUMP = 1.0
+"""Difference from a turn, rad, of the steps of an encoder that counts one turn."""
+_UTF16 = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
 
 
 @dataclass(frozen=True)
 class CsvLines:
-    """The lines of a CSV file, the cells of its header and the number of that line, counted from 1."""
+    """The lines of a CSV file, the cells of its header and the number of that line, counted from 1.
+
+    decimal_commas: numbers have commas, which do not separate columns.
+    """
 
     lines: list[str]
     header: list[str]
     header_line: int
     delimiter: str
+    decimal_commas: bool
     digest: str
 
     def cells(self, line: str) -> list[str]:
         """Return the cells of a line."""
         return [cell.strip() for cell in next(csv.reader([line], delimiter=self.delimiter))]
+
+    def number(self, cell: str) -> float:
+        """Return the number in a cell, NaN for an empty one. Raises ValueError."""
+        return float(self.with_points(cell) or math.nan)
+
+    def with_points(self, text: str) -> str:
+        """Return a text with decimal points."""
+        return text.replace(",", ".") if self.decimal_commas else text
 
     def rows(self) -> Iterator[tuple[int, str]]:
         """Yield number and text of each row below the header; comments and empty lines are none."""
@@ -62,7 +78,7 @@ def csv_table(path: Path, example: str) -> CsvLines:
     try:
         check_regular(path)
         content = path.read_bytes()
-        text = content.decode("utf-8-sig")
+        text = content.decode("utf-16" if content.startswith(_UTF16) else "utf-8-sig")
     except OSError as error:
         refuse_csv(path, None, None, f"the file cannot be read: {error.strerror}")
     except UnicodeDecodeError:
@@ -75,7 +91,8 @@ def csv_table(path: Path, example: str) -> CsvLines:
         refuse_csv(path, None, None, "the file is empty", allowed=f"a header: {example}")
     delimiter = max(_DELIMITERS, key=lines[skipped].count)
     header = [cell.strip() for cell in next(csv.reader([lines[skipped]], delimiter=delimiter))]
-    return CsvLines(lines, header, skipped + 1, delimiter, hashlib.sha256(content).hexdigest())
+    commas = delimiter != "," and any("," in line for line in lines[skipped + 1 :])
+    return CsvLines(lines, header, skipped + 1, delimiter, commas, hashlib.sha256(content).hexdigest())
 
 
 def read_csv_motion(path: Path, machine: Machine) -> MeasuredMotion:
@@ -102,14 +119,44 @@ def read_csv_motion(path: Path, machine: Machine) -> MeasuredMotion:
             f"the time does not rise from data row {int(back[0]) + 1} to the next",
             f"{time_s[back[0] + 1]:.9g} s after {time_s[back[0]]:.9g} s", "times that rise",
         )  # fmt: skip
+    positions = {name: column((kind, name)) for kind, name in found if kind == "q"}
+    for name, values in positions.items():
+        positions[name], remark = _in_one_turn(machine, name, values)
+        remarks += remark
     return MeasuredMotion(
         path.name,
         table.digest,
         time_s,
-        {name: column((kind, name)) for kind, name in found if kind == "q"},
+        positions,
         {name: column((kind, name)) for kind, name in found if kind == "effort"},
         remarks=tuple(remarks),
     )
+
+
+def _in_one_turn(machine: Machine, name: str, values: Floats) -> tuple[Floats, list[str]]:
+    """Return readings of a joint without the jumps of an encoder that counts one turn, and remarks.
+
+    Readings that are one turn away from the joint's limits, or from its initial pose, are moved by it.
+    """
+    place = machine.mechanism.joint_index(name)
+    if not machine.mechanism.joint_is_angle[place] or not len(values):
+        return values, []
+    remarks = []
+    steps = np.abs(np.diff(values))
+    jumps = steps > math.pi
+    if jumps.any() and float(np.abs(steps[jumps] - math.tau).max()) < _JUMP:
+        values = np.unwrap(values)
+        remarks.append(f"{name} jumps by a turn {int(jumps.sum())} times: taken as one angle")
+    lowest, highest = machine.joints[place].position
+    if not math.isfinite(highest - lowest):
+        middle = float(machine.initial_q[place])
+        lowest, highest = middle - math.pi, middle + math.pi
+    first, last = float(values.min()), float(values.max())
+    for turn in (math.tau, -math.tau):
+        if (first < lowest or last > highest) and lowest <= first + turn and last + turn <= highest:
+            remarks.append(f"{name} is one turn away from its limits or its initial pose: taken as within")
+            return values + turn, remarks
+    return values, remarks
 
 
 def _columns(
@@ -122,11 +169,7 @@ def _columns(
     for place, cell in enumerate(header):
         if cell not in known:
             if cell.partition("/")[0] in ("q", "effort") and "/" in cell:
-                joints = ", ".join(name for name in known if name.startswith(cell.partition("/")[0]))
-                refuse_csv(
-                    path, line, place + 1, "no joint or motor has this name and unit", cell, joints,
-                    meant(cell, known),
-                )  # fmt: skip
+                refuse_column(path, line, place, cell, known)
             ignored.append(cell)
             continue
         kind, name, factor = known[cell]
@@ -168,7 +211,12 @@ def _numbers(path: Path, table: CsvLines) -> Floats:
     if not kept:
         refuse_csv(path, table.header_line, None, "there are no rows below the header")
     try:
-        found = np.loadtxt([line for _, line in kept], delimiter=table.delimiter, ndmin=2, dtype=np.float64)
+        found = np.loadtxt(
+            [table.with_points(line) for _, line in kept],
+            delimiter=table.delimiter,
+            ndmin=2,
+            dtype=np.float64,
+        )
         if found.shape[1] == width:
             return found
     except ValueError:
@@ -180,10 +228,22 @@ def _numbers(path: Path, table: CsvLines) -> Floats:
             refuse_csv(path, number, 1, "wrong number of cells", str(len(cells)), f"{width}, as the header")
         for place, cell in enumerate(cells):
             try:
-                row[place] = float(cell) if cell else math.nan
+                row[place] = table.number(cell)
             except ValueError:
                 refuse_csv(path, number, place + 1, "this is not a number", repr(cell), "a number")
     return rows
+
+
+def refuse_column(path: Path, line: int, place: int, cell: str, known: Iterable[str]) -> NoReturn:
+    """Raise MachineError for a column (counted from 0) whose name, or whose unit, is not known."""
+    endings = {f"{cell}_{unit}" for units in QUANTITY_UNITS.values() for unit in units}
+    with_unit = [name for name in known if name in endings]
+    if with_unit:
+        refuse_csv(path, line, place + 1, "this column names no unit", cell, ", ".join(with_unit))
+    quantity = cell.partition("/" if "/" in cell else "_")[0]
+    allowed = ", ".join(name for name in known if name.startswith(quantity))
+    what = "no joint or motor has this name and unit" if "/" in cell else "no such unit"
+    refuse_csv(path, line, place + 1, what, cell, allowed, meant(cell, known))
 
 
 def refuse_csv(

@@ -20,13 +20,13 @@ from linkwork.arrays import Floats
 from linkwork.controller.planning.messages.planner_start import Start
 from linkwork.controller.planning.process.planner import judge
 from linkwork.identification.base_estimate import estimate
-from linkwork.identification.base_parameters import BaseParameters, base_parameters_of
+from linkwork.identification.base_parameters import BaseParameters
 from linkwork.identification.consistent_samples import ClosedPoses, independent_joints
 from linkwork.identification.identification import (
     NOISE_MODEL,
     FoundParameter,
     equations_for,
-    identified_parameters,
+    identified_base,
     judged,
     usual_sizes,
 )
@@ -161,8 +161,7 @@ class _Design:
         self.middle = machine.initial_q[self.places]
         self.scale = mechanism.model.column_scale[self.places]
         self.start = Start.at_pose(machine, machine.initial_q)
-        self.columns = identified_parameters(machine)
-        self.base = base_parameters_of(machine, mechanism, self.columns)
+        self.columns, self.base = identified_base(machine)
         place = {each.name: k for k, each in enumerate(self.base.parameters)}
         self.kept = [place[each.first.name] for each in self.base.combinations]
         self.regressor = Regressor(mechanism)

@@ -1,8 +1,9 @@
 """The filtered equations of a recorded motion: W β = Σ filtered G'B τ, decimated.
 
 G'Y θ = G'B τ is linear: both sides pass the same zero-phase low-pass filter and are decimated to twice its
-cut-off. Positions are smoothed before by local polynomials of order 5 (Savitzky & Golay), which leave
-amplitudes and phases in the band of the motion alone, and give the derivatives too.
+cut-off. Positions are smoothed before by local polynomials (Savitzky & Golay, with a window); velocities and
+accelerations are derivatives of the smoothed positions. The efforts pass that smoothing, too, so that its
+error cancels as far as the equations are linear in accelerations.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.signal import firwin, savgol_coeffs
+from scipy.interpolate import CubicSpline
+from scipy.signal import firwin
 
 from linkwork.arrays import Floats, Integers
 from linkwork.identification.consistent_samples import ClosedPoses, chunks
@@ -19,8 +21,13 @@ from linkwork.identification.measured_motion import RefusedData, UniformMotion
 from linkwork.identification.regressor import Regressor
 from linkwork.machine import Machine
 
-_ORDER = 5
-"""Order of the polynomials through measured positions."""
+_SHARPNESS = 6.0
+"""Parameter of the Kaiser window of the polynomials through measured positions."""
+_HALVED = 1.16
+"""Half length of the smoothing (samples) × frequency that it halves ÷ rate, with that window."""
+_FIRST = np.array([-1.0, 9.0, -45.0, 0.0, 45.0, -9.0, 1.0]) / 60.0
+_SECOND = np.array([2.0, -27.0, 270.0, -490.0, 270.0, -27.0, 2.0]) / 180.0
+"""Central differences of order 6."""
 _ABOVE_MOTION = 30.0
 """Cut-off of the filter in units of the highest frequency of the motion: friction at reversals is fast."""
 _POWER = 0.99
@@ -34,17 +41,18 @@ _TAPS_PER_CUT = 3.0
 
 @dataclass(frozen=True, eq=False)
 class Filters:
-    """Half lengths and weights: of positions, velocities, accelerations; and the low-pass with its step."""
+    """Weights: of positions, velocities, accelerations (3 × ·); of the low-pass, and of that of efforts."""
 
     cutoff_hz: float
     smoothing: Floats
     low_pass: Floats
+    of_efforts: Floats
     step: int
 
     @property
     def half(self) -> int:
         """Samples on either side of a filtered equation that it depends on."""
-        return len(self.low_pass) // 2
+        return len(self.of_efforts) // 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,13 +108,27 @@ def filters_for(period_s: float, excited_hz: float, cutoff_hz: float | None) -> 
     """Return the filters for a motion up to a frequency; cutoff_hz: of the low-pass (None: by it)."""
     rate = 1.0 / period_s
     cutoff = cutoff_hz or min(max(_ABOVE_MOTION * excited_hz, 5.0), rate / 8.0)
-    half = max(4, round(((_ORDER + 1) * rate / (4.0 * cutoff) + 4.6) / 3.2))
-    width = 2 * half + 1
-    smoothing = np.array([savgol_coeffs(width, _ORDER, deriv=k, delta=period_s, use="dot") for k in range(3)])
+    half = max(4, round(_HALVED * rate / (2.0 * cutoff)))
+    smooth = _local_polynomial(half)
+    smoothing = np.array(
+        [
+            np.pad(smooth, len(_FIRST) // 2),
+            np.convolve(smooth, _FIRST) / period_s,
+            np.convolve(smooth, _SECOND) / period_s**2,
+        ]
+    )
     step = max(1, int(rate / (2.0 * cutoff)))
     taps = 2 * round(_TAPS_PER_CUT * rate / cutoff / 2.0) + 1
     low_pass = firwin(taps, cutoff, fs=rate, window=("kaiser", 5.0))
-    return Filters(cutoff, smoothing, low_pass, step)
+    return Filters(cutoff, smoothing, low_pass, np.convolve(low_pass, smooth), step)
+
+
+def _local_polynomial(half: int) -> Floats:
+    """Return weights (2 half + 1) that keep polynomials of order 5, with little outside of their band."""
+    place = np.linspace(-1.0, 1.0, 2 * half + 1)
+    window = np.kaiser(2 * half + 1, _SHARPNESS)
+    powers = np.vander(place**2, 3, increasing=True)
+    return np.asarray(window * (powers @ np.linalg.solve(powers.T * window @ powers, [1.0, 0.0, 0.0])))
 
 
 def smoothed(values: Floats, weights: Floats) -> Floats:
@@ -174,7 +196,8 @@ def equations_of(
         whole, lost = whole + count, lost + int((~ok).sum())
         good = np.array([bool(ok[c - reach : c + reach + 1].all()) for c in centres.tolist()], dtype=np.bool_)
         if good.any():
-            parts.append(_Piece(matrix[good], known[good], gains, centres[good], block, first + smoothing))
+            times = motion.time_s[first + smoothing : first + smoothing + count]
+            parts.append(_Piece(matrix[good], known[good], gains, times, centres[good], block))
     if not parts:
         raise RefusedData("nothing left", _nothing_left(motion, filters, lost, whole))
     return _whole(machine, motion, joints, filters, excited, parts, lost / max(1, whole), len(columns))
@@ -191,26 +214,24 @@ def _weights(low_pass: Floats, centres: Integers, part: slice) -> Floats:
 class _Piece:
     """Equations of a part without gaps: matrix (n × k × columns), known (n × k), gains (samples × k × m).
 
-    centres (n): places of the equations among its samples, the first of which is `first` of the motion.
+    time_s (samples). centres (n): places of the equations among the samples.
     """
 
     matrix: Floats
     known: Floats
     gains: Floats
+    time_s: Floats
     centres: Integers
     block: int
-    first: int
 
-    def efforts(self, motion: UniformMotion, low_pass: Floats, delays: Floats) -> Floats:
+    def efforts(
+        self, acting_at: Callable[[Floats, Floats], Floats], weights: Floats, delays: Floats
+    ) -> Floats:
         """Return the filtered right side (n k) for a delay of each motor."""
         n, k = self.matrix.shape[:2]
-        grid = motion.time_s[self.first : self.first + len(self.gains)] - motion.hold_s
-        shifted = [
-            np.interp(grid - delay, motion.time_s, motion.efforts[:, j]) for j, delay in enumerate(delays)
-        ]
-        acting = np.einsum("nkm,mn->nk", self.gains, np.array(shifted))
-        window = self.centres[:, None] + np.arange(len(low_pass)) - len(low_pass) // 2
-        filtered = np.stack([acting[:, i][window] @ low_pass for i in range(k)], axis=1)
+        acting = np.einsum("nkm,nm->nk", self.gains, acting_at(self.time_s, delays))
+        window = self.centres[:, None] + np.arange(len(weights)) - len(weights) // 2
+        filtered = np.stack([acting[:, i][window] @ weights for i in range(k)], axis=1)
         return np.asarray((filtered - self.known).reshape(n * k))
 
 
@@ -230,20 +251,40 @@ def _whole(
 ) -> Equations:  # fmt: skip
     """Put the pieces of a motion together; `width` columns are the model's, the others further terms."""
     matrix = np.vstack([each.matrix.reshape(-1, each.matrix.shape[2]) for each in pieces])
-    count = len(joints)
+    count, acting = len(joints), _acting(motion)
 
     def efforts(delays: Floats) -> Floats:
-        return np.concatenate([each.efforts(motion, filters.low_pass, delays) for each in pieces])
+        return np.concatenate([each.efforts(acting, filters.of_efforts, delays) for each in pieces])
 
     return Equations(
         matrix[:, :width], efforts,
         np.vstack([each.gains[each.centres].reshape(-1, each.gains.shape[2]) for each in pieces]),
         np.concatenate([np.full(count * len(each.centres), each.block) for each in pieces]),
         np.concatenate([np.tile(np.arange(count), len(each.centres)) for each in pieces]),
-        np.concatenate([np.repeat(motion.time_s[each.first + each.centres], count) for each in pieces]),
+        np.concatenate([np.repeat(each.time_s[each.centres], count) for each in pieces]),
         tuple(joints), tuple(motor.joint for motor in machine.motors), motion.period_s, filters.cutoff_hz,
         excited, left_out, matrix[:, width:], motion.remarks,
     )  # fmt: skip
+
+
+def _acting(motion: UniformMotion) -> Callable[[Floats, Floats], Floats]:
+    """Return the efforts (n × motors) that act at times (n) for delays (motors).
+
+    An effort that is held for a period acts as its mean over that period, here by Simpson's rule.
+    """
+    splines = [CubicSpline(motion.time_s, column) for column in motion.efforts.T]
+    first, last = motion.time_s[[0, -1]].tolist()
+    held = ((-0.5, 1.0), (0.0, 4.0), (0.5, 1.0)) if motion.hold_s else ((0.0, 6.0),)
+
+    def acting(time_s: Floats, delays: Floats) -> Floats:
+        found = np.zeros((len(time_s), len(splines)))
+        for k, (spline, delay) in enumerate(zip(splines, delays.tolist(), strict=True)):
+            for shift, weight in held:
+                at = time_s - motion.hold_s - delay + shift * motion.period_s
+                found[:, k] += weight / 6.0 * spline(np.clip(at, first, last))
+        return found
+
+    return acting
 
 
 def joined(found: Sequence[Equations]) -> Equations:

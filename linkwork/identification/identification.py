@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
 
 from linkwork.arrays import Floats
-from linkwork.identification.base_estimate import BaseEstimate, estimate, fitted_delays
+from linkwork.identification.base_estimate import EARLIEST, LATEST, BaseEstimate, estimate, fitted_delays
 from linkwork.identification.base_parameters import BaseParameter, BaseParameters, base_parameters_of
 from linkwork.identification.consistent_samples import ClosedPoses, independent_joints
 from linkwork.identification.filtered_equations import Equations, equations_of, joined
@@ -18,6 +19,12 @@ from linkwork.identification.missing_terms import CHANGING_LOAD, MissingTerm, ex
 from linkwork.identification.physical_bodies import PhysicalFit, physical_fit
 from linkwork.identification.regressor import DynamicParameter, Regressor
 from linkwork.identification.sensor_mixups import mixups, shortened
+from linkwork.identification.signal_checks import (
+    refuse_contradictions,
+    refuse_jumps,
+    refuse_saturated,
+    refuse_still,
+)
 from linkwork.identification.unit_checks import UNIT_RATIO, refuse_units
 from linkwork.machine import Machine
 from linkwork.multibody.coordinate_scales import reach_m
@@ -29,8 +36,8 @@ NOISE_MODEL = 1.1
 machines."""
 _KNOWN = 0.2
 """Deviation, as a share of the usual size of a parameter, below which it is known."""
-_LEAST_MOTION = 0.02
-"""Least motion of a joint, in scaled coordinates."""
+_SCALED = 1.6
+"""Efforts of the bodies over those of the file's from which on a remark is made."""
 _UNPHYSICAL = 10.0
 """Squared deviations per base parameter with which bodies may miss the estimate."""
 UNEXPLAINED = 0.03
@@ -182,6 +189,13 @@ def identified_parameters(machine: Machine) -> list[int]:
     return [k for k, each in enumerate(Regressor(machine.mechanism).parameters) if wanted(each)]
 
 
+@lru_cache(maxsize=8)
+def identified_base(machine: Machine) -> tuple[tuple[int, ...], BaseParameters]:
+    """Return the columns that are identified and their base parameters. Raises NoStates."""
+    columns = identified_parameters(machine)
+    return tuple(columns), base_parameters_of(machine, machine.mechanism, columns)
+
+
 def prepared(
     machine: Machine, motion: MeasuredMotion, *, all_move: bool = True
 ) -> tuple[UniformMotion, list[str], Floats]:
@@ -197,8 +211,9 @@ def prepared(
     uniform = on_a_grid(motion, joints, motors)
     refuse_units(machine, motion)
     if all_move:
-        _refuse_still(machine, motion, joints)
-    _refuse_saturated(machine, motion)
+        refuse_still(machine, motion, joints)
+        refuse_jumps(motion, joints)
+    refuse_saturated(machine, motion, clipped=all_move)
     first = uniform.positions[uniform.segments[0][0]]
     poses = ClosedPoses(
         machine.mechanism, machine.initial_q if motion.start is None else motion.start, joints
@@ -209,43 +224,9 @@ def prepared(
             f"the loops of {machine.name} cannot be closed on the way from the initial pose to the first row "
             f"of {motion.name}: check units, zeros and signs of the positions",
         )
-    return uniform, joints, poses.pose
-
-
-def _refuse_still(machine: Machine, motion: MeasuredMotion, joints: Sequence[str]) -> None:
-    sensors = {sensor.joint: sensor for sensor in machine.sensors}
-    mechanism = machine.mechanism
-    for name in joints:
-        place = mechanism.joint_index(name)
-        moved = float(np.ptp(motion.positions[name]))
-        counts = 50.0 * sensors[name].resolution if name in sensors else 0.0
-        least = max(_LEAST_MOTION * mechanism.model.column_scale[place], counts)
-        unit = "rad" if mechanism.joint_is_angle[place] else "m"
-        if moved == 0.0:
-            raise RefusedData(
-                "constant sensor",
-                f"in {motion.name} the position of {name} is constant: it or its sensor stood still",
-            )
-        if moved < least:
-            raise RefusedData(
-                "never moved",
-                f"in {motion.name} {name} moves by {moved:.3g} {unit}; {least:.3g} {unit} is the least",
-            )
-    for motor in machine.motors:
-        if float(np.ptp(motion.efforts[motor.joint])) == 0.0:
-            raise RefusedData("constant effort", f"in {motion.name} the effort of {motor.joint} is constant")
-
-
-def _refuse_saturated(machine: Machine, motion: MeasuredMotion) -> None:
-    for motor in machine.motors:
-        effort = np.abs(motion.efforts[motor.joint])
-        share = float((effort >= 0.999 * motor.max_effort).mean())
-        if share > 0.05:
-            raise RefusedData(
-                "saturated",
-                f"in {motion.name} the motor {motor.joint} is at its limit of {motor.max_effort:g} in "
-                f"{100.0 * share:.1f} % of the rows; 5 % is the most. Move more slowly",
-            )
+    start = poses.pose
+    refuse_contradictions(machine, motion, joints, poses)
+    return uniform, joints, start
 
 
 def equations_for(
@@ -276,8 +257,7 @@ def identify(
 
     Raises RefusedData for data that cannot answer, NoStates for a machine with too few poses.
     """
-    columns = identified_parameters(machine)
-    base = base_parameters_of(machine, machine.mechanism, columns)
+    columns, base = identified_base(machine)
     try:
         found = _identified(machine, motions, columns, base, cutoff_hz, progress)
     except RefusedData as refused:
@@ -287,12 +267,20 @@ def identify(
         raise
     if found.model_error == CHANGING_LOAD:
         raise RefusedData("load", f"{found.model_error}; give a recording with one load throughout")
+    scale = 1.0
     if max(each.unexplained for each in found.fits) ** 2 <= UNEXPLAINED:
-        _refuse_scale(found)
+        scale = _effort_scale(found)
     doubt = _doubt(found.physical, found.fits)
     if doubt > 1.0:
         _refuse_mixups(machine, motions, columns, base, doubt)
-    return found
+    if not found.model_error:
+        _refuse_nothing(found)
+    if 1.0 / _SCALED < scale < _SCALED:
+        return found
+    remark = (
+        f"the bodies need {scale:.3g} times the efforts of the file's: wrong torque constants look the same"
+    )
+    return replace(found, remarks=(*found.remarks, remark))
 
 
 def _identified(
@@ -329,8 +317,26 @@ def _identified(
     )  # fmt: skip
 
 
-def _refuse_scale(found: Identification) -> None:
-    """Raise RefusedData where the bodies' efforts are far larger or smaller than those of the file."""
+def _refuse_nothing(found: Identification) -> None:
+    """Raise RefusedData where nothing is known, or a delay is at the end of those searched."""
+    if all(each.status == "not excited" for each in found.found):
+        raise RefusedData(
+            "not excited",
+            f"these recordings make none of the {len(found.found)} numbers known: move faster, farther and "
+            "with more reversals (`linkwork excite`)",
+        )
+    for motor, delay, deviation in found.delays:
+        periods = delay / found.equations.period_s
+        if deviation < found.equations.period_s and not EARLIEST < periods < LATEST:
+            raise RefusedData(
+                "delay",
+                f"the delay of the effort of {motor} is at the end of those searched, {periods:.0f} periods: "
+                "shift its column in time",
+            )
+
+
+def _effort_scale(found: Identification) -> float:
+    """Return the bodies' efforts over those of the file. Raises RefusedData where they are far apart."""
     place = {each.name: k for k, each in enumerate(found.base.parameters)}
     bodies = [
         each for each in found.found if each.base.first.kind == "inertial" and each.status != "not excited"
@@ -344,6 +350,7 @@ def _refuse_scale(found: Identification) -> None:
             f"the bodies need {own / expected:.3g} times the efforts that the file's need: check the units "
             "of positions, times and efforts in the names of the columns",
         )
+    return own / expected if expected > 0.0 else 1.0
 
 
 def _doubt(physical: PhysicalFit, fits: Sequence[Fit]) -> float:

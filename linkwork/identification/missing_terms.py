@@ -101,14 +101,20 @@ def missing_terms(
     for kind, shapes in _KINDS.items():
         places = [_SHAPES.index(shape) * count + k for shape in shapes for k in range(count)]
         groups[kind] = found.whitening.of(equations.extra[:, places], found.series)
-    halves = equations.matrix[:, list(kept)] * (equations.time_s > np.median(equations.time_s))[:, None]
-    groups[CHANGING_LOAD] = found.whitening.of(halves, found.series)
+    groups[CHANGING_LOAD] = found.whitening.of(_later(equations, kept), found.series)
     basis = _range(found.matrix)
     rest = found.side - basis @ (basis.T @ found.side)
     left = len(rest) - basis.shape[1]
     terms = [_term(kind, columns, basis, rest, left, len(groups)) for kind, columns in groups.items()]
     terms.append(_play(equations, found, by_file))
     return sorted(terms, key=lambda each: -each.statistic)
+
+
+def _later(equations: Equations, kept: Sequence[int]) -> Floats:
+    """Return the model's columns in all parts of the recording but the first (rows × 3 columns)."""
+    part = np.searchsorted(np.quantile(equations.time_s, [0.25, 0.5, 0.75]), equations.time_s)
+    own = equations.matrix[:, list(kept)]
+    return np.hstack([own * (part == k)[:, None] for k in (1, 2, 3)])
 
 
 def _play(equations: Equations, found: BaseEstimate, by_file: Floats) -> MissingTerm:

@@ -15,14 +15,13 @@ import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.identification.base_estimate import estimate
-from linkwork.identification.base_parameters import base_parameters_of
 from linkwork.identification.filtered_equations import joined
 from linkwork.identification.identification import (
     NOISE_MODEL,
     UNEXPLAINED,
     equations_for,
     fits_of,
-    identified_parameters,
+    identified_base,
     prepared,
 )
 from linkwork.identification.measured_motion import MeasuredMotion, RefusedData
@@ -84,8 +83,7 @@ def weigh(
         raise RefusedData("fixed", f"{point} does not move with a body of {machine.name}")
     for motion in (before, after):
         prepared(machine, motion)
-    columns = identified_parameters(machine)
-    base = base_parameters_of(machine, mechanism, columns)
+    columns, base = identified_base(machine)
     places = {each.name: k for k, each in enumerate(base.parameters)}
     kept = [places[each.first.name] for each in base.combinations]
     own = [columns.index(PER_BODY * body + k) for k in range(PER_BODY)]

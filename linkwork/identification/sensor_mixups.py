@@ -37,13 +37,31 @@ def mixups(motion: MeasuredMotion, joints: Sequence[str]) -> Iterator[tuple[str,
             yield f"position and effort of {name} are reversed", both
     for name in efforts:
         yield f"the effort of {name} is reversed", replace(motion, efforts={**efforts, name: -efforts[name]})
-    for one, other in combinations(efforts, 2):
-        exchanged = {**efforts, one: efforts[other], other: efforts[one]}
-        yield f"the efforts of {one} and {other} are swapped", replace(motion, efforts=exchanged)
-    for one, other in combinations(joints, 2):
-        mended = {**positions, one: positions[other], other: positions[one]}
-        swapped = replace(motion, positions=mended, start=None)
-        yield f"the positions of {one} and {other} are swapped", swapped
-        if one in efforts and other in efforts:
-            exchanged = {**efforts, one: efforts[other], other: efforts[one]}
-            yield f"{one} and {other} are exchanged", replace(swapped, efforts=exchanged)
+    if len(efforts) > 1:
+        turned = {name: -values for name, values in efforts.items()}
+        turned_joints = replace(
+            motion, positions={name: -values for name, values in positions.items()}, start=None
+        )
+        yield "the efforts of all motors are reversed", replace(motion, efforts=turned)
+        yield "the positions of all joints are reversed", turned_joints
+        yield "positions and efforts of all motors are reversed", replace(turned_joints, efforts=turned)
+    for text, order in _orders(list(efforts)):
+        exchanged = {name: efforts[source] for name, source in order.items()}
+        yield f"the efforts of {text}", replace(motion, efforts={**efforts, **exchanged})
+    for text, order in _orders(list(joints)):
+        mended = {name: positions[source] for name, source in order.items()}
+        swapped = replace(motion, positions={**positions, **mended}, start=None)
+        yield f"the positions of {text}", swapped
+        if all(name in efforts for name in order):
+            exchanged = {name: efforts[source] for name, source in order.items()}
+            yield f"positions and efforts of {text}", replace(swapped, efforts={**efforts, **exchanged})
+
+
+def _orders(names: list[str]) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield pairs that are swapped, and the two other orders of three, as text and name by name."""
+    for one, other in combinations(names, 2):
+        yield f"{one} and {other} are swapped", {one: other, other: one}
+    if len(names) == 3:
+        for sources in (names[1:] + names[:1], names[2:] + names[:2]):
+            order = dict(zip(names, sources, strict=True))
+            yield f"{', '.join(names)} stand in the order {', '.join(order.values())}", order

@@ -44,10 +44,14 @@ def refuse_positions(
     lowest, highest = lowest - slack, highest + slack
     if is_angle:
         lowest, highest = max(lowest, -largest), min(highest, largest)
-    if ((values >= lowest) & (values <= highest)).all():
+
+    def within(these: Floats) -> bool:
+        return bool(((these >= lowest) & (these <= highest)).all())
+
+    if within(values):
         return
     text = f"{what} of {name} reach {values[np.argmax(np.abs(values))]:.4g}, beyond its limits: "
-    if ((values * factor >= lowest) & (values * factor <= highest)).all():
+    if within(factor * values) and not within(-values):  # a reversed sensor is no wrong unit
         column = f"q/{name}_{ending}"
         raise RefusedData(
             "units" if only_units else "limits",
