@@ -9,7 +9,7 @@ the motors' noise: each instant is multiplied by the inverse root of G'B S B'G b
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import solve_toeplitz
@@ -33,12 +33,21 @@ EARLIEST, LATEST = -3.0, 6.0
 class Whitening:
     """Autoregressive models (coefficients) of the residuals of each row; deviation: of their innovations.
 
-    mixing (instants × independent × independent): what makes the rows of an instant independent, if needed.
+    power (motors): of their noise, where rows share it. mixing (instants × independent × independent): what
+    makes the rows of an instant independent then.
     """
 
     coefficients: tuple[Floats, ...]
     deviation: Floats
+    power: Floats | None = None
     mixing: Floats | None = None
+
+    def of_equations(self, equations: Equations) -> Whitening:
+        """Return the same models for other equations."""
+        if self.power is None:
+            return self
+        count = len(equations.joints)
+        return replace(self, mixing=_mixing(equations.gains.reshape(-1, count, len(self.power)), self.power))
 
     def of(self, values: Floats, series: Sequence[Sequence[Integers]]) -> Floats:
         """Return whitened values (rows × k), without the first ones of each piece.
@@ -66,7 +75,8 @@ class BaseEstimate:
 
     residual (r): of the filtered equations; matrix, side: whitened equations, with a column for each delay
     after those of β. information (columns × columns): R with R'R the inverse of the covariance, also where
-    some directions are not excited.
+    some directions are not excited. inverse (all columns of `matrix`, not scaled): of the whitened equations'
+    normal matrix.
     """
 
     values: Floats
@@ -80,6 +90,22 @@ class BaseEstimate:
     whitening: Whitening
     series: tuple[tuple[Integers, ...], ...]
     information: Floats
+    inverse: Floats
+
+    def widened(self, factor: float, bias: Floats) -> BaseEstimate:
+        """Return the estimate with deviations times a factor, and a bias (columns + motors) beside them."""
+        count = len(self.values)
+        own = bias[:count]
+        information = self.information / factor
+        sight = information @ own
+        size = float(sight @ sight)
+        share = (1.0 - 1.0 / np.sqrt(1.0 + size)) / max(size, 1e-300)
+        return replace(
+            self,
+            covariance=factor**2 * self.covariance + np.outer(own, own),
+            delay_deviations=np.hypot(factor * self.delay_deviations, bias[count:]),
+            information=information - share * np.outer(sight, sight @ information),
+        )
 
     @property
     def deviations(self) -> Floats:
@@ -109,7 +135,7 @@ def estimate(equations: Equations, kept: Sequence[int]) -> BaseEstimate:
     redundant = len(equations.motors) > len(equations.joints) > 1
     for _ in range(_PASSES):
         side = equations.efforts(delays)
-        slopes = -_slopes(equations, delays)
+        slopes = -effort_slopes(equations, delays)
         slope_size = np.maximum(np.linalg.norm(slopes, axis=0), 1e-300)
         both = np.column_stack([scaled, slopes / slope_size])
         white, white_side = whitening.of(both, series), whitening.of(side[:, None], series)[:, 0]
@@ -117,8 +143,9 @@ def estimate(equations: Equations, kept: Sequence[int]) -> BaseEstimate:
         moved = solution[len(scale) :] / slope_size
         residual = side - both @ solution
         delays = _moved(equations, delays, moved)
-        mixing = _row_mixing(equations, residual) if redundant else None
-        whitening = _noise_model(_mixed(residual[:, None], mixing)[:, 0], series, mixing)
+        power, mixing = _row_mixing(equations, residual) if redundant else (None, None)
+        models, deviation = _noise_model(_mixed(residual[:, None], mixing)[:, 0], series)
+        whitening = Whitening(models, deviation, power, mixing)
     white, white_side = whitening.of(both, series), whitening.of(side[:, None], series)[:, 0]
     solution = np.linalg.lstsq(white, white_side, rcond=_ROUNDING)[0]
     rest = white_side - white @ solution
@@ -126,9 +153,9 @@ def estimate(equations: Equations, kept: Sequence[int]) -> BaseEstimate:
     variance = float(rest @ rest) / freedom
     _, values, right = np.linalg.svd(white, full_matrices=False)
     shape = right.T / np.maximum(values, _ROUNDING * values[0])
-    covariance = np.asarray(variance * shape @ shape.T, dtype=np.float64)
     unscale = 1.0 / np.concatenate([scale, slope_size])
-    covariance *= unscale[:, None] * unscale
+    inverse = np.asarray(shape @ shape.T * unscale[:, None] * unscale, dtype=np.float64)
+    covariance = variance * inverse
     count = len(scale)
     rolled = np.roll(white, len(delays), axis=1)  # the delays first
     triangle = np.linalg.qr(rolled)[1]
@@ -136,7 +163,7 @@ def estimate(equations: Equations, kept: Sequence[int]) -> BaseEstimate:
     return BaseEstimate(
         solution[:count] / scale, covariance[:count, :count], delays,
         np.asarray(np.sqrt(np.maximum(np.diag(covariance)[count:], 0.0))), side - both @ solution, side,
-        white, white_side, whitening, series, information,
+        white, white_side, whitening, series, information, inverse,
     )  # fmt: skip
 
 
@@ -145,12 +172,14 @@ def fitted_delays(equations: Equations, side: Floats) -> Floats:
     delays = _common_delay(equations, side[:, None] / max(1e-300, float(np.linalg.norm(side))))
     for _ in range(_PASSES):
         left = side - equations.efforts(delays)
-        moved = np.asarray(np.linalg.lstsq(_slopes(equations, delays), left, rcond=1e-9)[0], dtype=np.float64)
+        moved = np.asarray(
+            np.linalg.lstsq(effort_slopes(equations, delays), left, rcond=1e-9)[0], dtype=np.float64
+        )
         delays = _moved(equations, delays, moved)
     return delays
 
 
-def _slopes(equations: Equations, delays: Floats) -> Floats:
+def effort_slopes(equations: Equations, delays: Floats) -> Floats:
     """Return the derivatives (rows × motors) of the efforts by the delays."""
     step = 0.25 * equations.period_s
     return np.column_stack(
@@ -188,8 +217,13 @@ def _mixed(values: Floats, mixing: Floats | None) -> Floats:
     return np.asarray((mixing @ values.reshape(-1, count, values.shape[1])).reshape(values.shape))
 
 
-def _row_mixing(equations: Equations, residual: Floats) -> Floats:
-    """Return the inverse Cholesky factor of G'B S B'G at each instant.
+def _mixing(gains: Floats, power: Floats) -> Floats:
+    """Return the inverse Cholesky factor of G'B S B'G at each instant; gains (instants × rows × motors)."""
+    return np.asarray(np.linalg.inv(np.linalg.cholesky((gains * power) @ np.transpose(gains, (0, 2, 1)))))
+
+
+def _row_mixing(equations: Equations, residual: Floats) -> tuple[Floats, Floats]:
+    """Return the power S of each motor's noise, and what makes the rows of each instant independent.
 
     S: the power of each motor's noise, by least squares from the products of the rows' residuals, weighted in
     later passes by those of the pass before.
@@ -204,14 +238,12 @@ def _row_mixing(equations: Equations, residual: Floats) -> Floats:
         shares = (mixed[:, one] * mixed[:, other]).reshape(-1, len(equations.motors))
         power = nnls(shares, (own[:, one] * own[:, other]).ravel())[0]
         power = np.maximum(power, _LEAST_POWER * max(1e-300, float(power.max())))
-        mixing = np.linalg.inv(np.linalg.cholesky((gains * power) @ np.transpose(gains, (0, 2, 1))))
-    return np.asarray(mixing)
+        mixing = _mixing(gains, power)
+    return np.asarray(power), mixing
 
 
-def _noise_model(
-    residual: Floats, series: Sequence[Sequence[Integers]], mixing: Floats | None = None
-) -> Whitening:
-    """Return autoregressive models of the residuals, their orders by Akaike's criterion."""
+def _noise_model(residual: Floats, series: Sequence[Sequence[Integers]]) -> tuple[tuple[Floats, ...], Floats]:
+    """Return autoregressive models of the residuals, their orders by Akaike's criterion; and innovations."""
     models, deviations = [], []
     for pieces in series:
         parts = [residual[places] for places in pieces if len(places) > 2 * _LONGEST_ORDER]
@@ -234,4 +266,4 @@ def _noise_model(
         assert best is not None
         models.append(best[1])
         deviations.append(best[2])
-    return Whitening(tuple(models), np.array(deviations), mixing)
+    return tuple(models), np.array(deviations)

@@ -12,6 +12,7 @@ import numpy as np
 from linkwork.arrays import Floats
 from linkwork.identification.base_estimate import EARLIEST, LATEST, BaseEstimate, estimate, fitted_delays
 from linkwork.identification.base_parameters import BaseParameter, BaseParameters, base_parameters_of
+from linkwork.identification.bootstrap import BootstrapRecording, bias, zero_columns
 from linkwork.identification.consistent_samples import ClosedPoses, independent_joints
 from linkwork.identification.filtered_equations import Equations, equations_of, joined
 from linkwork.identification.measured_motion import MeasuredMotion, RefusedData, UniformMotion, on_a_grid
@@ -295,7 +296,13 @@ def _identified(
             "too short", f"{len(equations.row)} equations are too few for {len(kept)} parameters"
         )
     estimated = estimate(equations, kept)
-    estimated = replace(estimated, covariance=NOISE_MODEL**2 * estimated.covariance)
+    beside, zeros = np.zeros(len(estimated.inverse)), None
+    if tests:
+        recordings = [BootstrapRecording(*prepared(machine, motion)) for motion in motions]
+        used = [columns[k] for k in kept]
+        beside = bias(machine, recordings, used, equations, estimated)
+        zeros = zero_columns(machine, recordings, used, equations, estimated)
+    estimated = estimated.widened(NOISE_MODEL, beside)
     effort = float(np.sqrt(np.mean(equations.efforts(np.zeros(len(equations.motors))) ** 2)))
     scales = usual_sizes(machine, base, effort, np.sqrt(np.mean(equations.matrix**2, axis=0)))
     physical = physical_fit(
@@ -303,11 +310,11 @@ def _identified(
         base.parameters,
         base.matrix,
         estimated.values,
-        estimated.information / NOISE_MODEL,
+        estimated.information,
         scales,
     )
     file = np.array([each.value for each in base.parameters])
-    missing = missing_terms(equations, estimated, kept, equations.matrix @ file) if tests else []
+    missing = missing_terms(equations, estimated, kept, equations.matrix @ file, zeros) if tests else []
     fits = fits_of(equations, estimated.measured, estimated.residual)
     known = judged(base, estimated.values, estimated.deviations, scales)
     return Identification(

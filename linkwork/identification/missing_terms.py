@@ -7,7 +7,7 @@ whether the residuals contain that term (an F test), and how much of it the mode
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.stats import f as f_distribution
@@ -29,6 +29,8 @@ _RISE, _LARGE = 4.0, 0.02
 """Play: least power of the residual near reversals over that elsewhere, and least rms over the effort's."""
 _REVERSALS = 4
 """Fewest reversals of an effort that show play."""
+_ZERO = 5e-3
+"""Least error of an encoder's zero, in scaled coordinates."""
 _SHAPES = ("stribeck_slow", "stribeck_fast", "quadratic", "spring")
 _KINDS = {
     "Stribeck friction (more friction at low speed)": ("stribeck_slow", "stribeck_fast"),
@@ -36,6 +38,7 @@ _KINDS = {
     "a spring or another force that depends on the position": ("spring",),
 }
 PLAY = "play of a gear, coupling or joint"
+ZERO = "an encoder's zero, or a length, that is not the file's (`linkwork calibrate` finds them)"
 CHANGING_LOAD = "a load or friction that changed during the recording"
 
 
@@ -93,9 +96,17 @@ def extra_columns(
 
 
 def missing_terms(
-    equations: Equations, found: BaseEstimate, kept: Sequence[int], by_file: Floats
+    equations: Equations,
+    found: BaseEstimate,
+    kept: Sequence[int],
+    by_file: Floats,
+    zeros: tuple[Floats, Floats, Floats] | None = None,
 ) -> list[MissingTerm]:
-    """Return the kinds of missing terms, the most significant first. by_file (rows): efforts by the file."""
+    """Return the kinds of missing terms, the most significant first.
+
+    by_file (rows): efforts by the file. zeros: whitened equations in which encoders' zeros are tested, their
+    residual, and its change by each zero.
+    """
     count = len(equations.joints)
     groups: dict[str, Floats] = {}
     for kind, shapes in _KINDS.items():
@@ -107,7 +118,19 @@ def missing_terms(
     left = len(rest) - basis.shape[1]
     terms = [_term(kind, columns, basis, rest, left, len(groups)) for kind, columns in groups.items()]
     terms.append(_play(equations, found, by_file))
+    if zeros is not None:
+        terms.append(_zero(*zeros, len(groups)))
     return sorted(terms, key=lambda each: -each.statistic)
+
+
+def _zero(matrix: Floats, side: Floats, changes: Floats, tests: int) -> MissingTerm:
+    """Return whether residuals show that encoders' zeros are wrong, by more than small errors."""
+    basis = _range(matrix)
+    rest = side - basis @ (basis.T @ side)
+    found = _term(ZERO, changes, basis, rest, len(rest) - basis.shape[1], tests)
+    beside = changes - basis @ (basis.T @ changes)
+    size = float(np.abs(np.linalg.lstsq(beside, rest, rcond=1e-6)[0]).max(initial=0.0))
+    return found if size > _ZERO else replace(found, statistic=min(found.statistic, 1.0))
 
 
 def _later(equations: Equations, kept: Sequence[int]) -> Floats:

@@ -151,6 +151,25 @@ def test_a_spring_that_the_file_lacks_is_a_model_error(five_bar, truth):
 
 
 @pytest.mark.slow
+def test_a_wrong_zero_of_an_encoder_is_a_model_error(five_bar, run):
+    moved = {**run.positions, "right": run.positions["right"] + 0.1}
+    assert "zero" in identify(five_bar, [replace(run, positions=moved)]).model_error
+
+
+def test_deviations_hold_what_smoothing_does_without_noise(five_bar):
+    """Exact sensors, and a cut-off so low that smoothing changes what the motion shows."""
+    smooth = changed_truth(five_bar, np.random.default_rng(0), friction=0.0)
+    run = recorded(
+        five_bar, smooth, seed=1, seconds=8.0, rate_hz=100.0, base_hz=0.35, size=0.5, noise=0.0, counts=1e-12
+    )
+    found = identify(five_bar, [run], cutoff_hz=4.5)
+    apart = np.array([each.value for each in found.found]) - true_values(found, smooth)
+    sizes = np.abs(apart) / np.array([each.deviation for each in found.found])
+    assert sizes.max() < 3.0
+    assert np.median(sizes) > 0.05  # and not many times too large
+
+
+@pytest.mark.slow
 def test_the_recording_of_another_geometry_is_no_identification(five_bar, truth, tmp_path: Path):
     text = (CONFIGS / "five_bar.yaml").read_text("utf-8")
     assert text.count("at_m: [0.2, 0, 0]") == 2
