@@ -439,7 +439,7 @@ class MotionExecutor:
         elif before.touched or before.crossed:
             return OrderOutcome.REFUSED_SPLICE
         elif isinstance(begin, Splice) and begin.rate > 0.0:
-            late_s = (before.path.here()[0] - begin.s) / begin.rate
+            late_s = max(0.0, before.path.here()[0] - begin.s) / begin.rate  # no rounding before its begin
         goal = self._follow(order, block, self._time_s - late_s)
         if goal is None:
             return OrderOutcome.REFUSED_FRAME
