@@ -57,7 +57,7 @@ class RecordIntake:
         self.since, self._progress_at_s = since, -np.inf
         self.statistics = LoopStatistics(gateway.layout)
         self._story = EventDetector(gateway.layout, gateway.wording, known)
-        self.reports = PathReports(gateway.machine)
+        self.reports = PathReports(gateway.machine, known)
 
     def note(self, name: str, content: Mapping[str, Any]) -> None:
         """Keep an event that no record shows for the log."""

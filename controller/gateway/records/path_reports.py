@@ -126,7 +126,9 @@ class GoalReport:
 class PathReports:
     """The reports of the latest goals."""
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Machine, known: np.void | None = None) -> None:
+        self._unseen = 0 if known is None else int(known["goal_id"])
+        """Goal whose begin another gateway saw: its duration and errors are not known."""
         self._period_s = machine.period_s
         self._outputs = [signal.name for signal in machine.outputs]
         self._inputs = [(at, each.name) for at, each in enumerate(machine.inputs) if each.is_digital]
@@ -150,7 +152,7 @@ class PathReports:
         active = (status >= min(_UNDER_WAY)) & (status <= max(_UNDER_WAY))
         if not active.any():
             return
-        for goal in np.unique(table["goal_id"][active]).tolist():
+        for goal in sorted({*table["goal_id"][active].tolist()} - {self._unseen}):
             rows = table[active & (table["goal_id"] == goal)]
             error = np.abs(rows["reference"] - rows["coordinate"])
             error[:, self._angles] = np.minimum(error, 2.0 * np.pi - error)[:, self._angles]
