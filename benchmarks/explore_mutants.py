@@ -31,6 +31,8 @@ class Mutant:
     file: str
     text: str
     instead: str
+    machine: str = ""
+    """Machine whose sessions can show it, if not every one can."""
 
 
 GATEWAY, LOOP, PLANT = "controller/gateway", "controller/loop", "plant/device"
@@ -66,6 +68,23 @@ MUTANTS = (
     Mutant("requests are kept", f"{GATEWAY}/server.py", "            call.check_role()\n", "            call.check_role()\n            gateway.__dict__.setdefault('kept', []).append(call)\n"),
     Mutant("orders for a tick are one tick late", f"{SUPERVISION}/pending_orders.py", "self.timed[0].at_tick <= tick", "self.timed[0].at_tick < tick"),
     Mutant("streams and jogs twice as fast", "controller/motion/streams/stream_limits.py", "SPEED_MARGIN = ", "SPEED_MARGIN = 2.5 * "),
+    Mutant("brakes open one tick late", f"{SUPERVISION}/brakes.py", "time_s - self._since_s >= lasts:", "time_s - self._since_s >= lasts + 0.0005:"),
+    Mutant("telemetry of other joints", "controller/exchange/records.py", "numbers[at : at + len(names)], strict=True", "numbers[at : at + len(names)][::-1], strict=True"),
+    Mutant("velocities answered in degrees", f"{REQUESTS}/state_answers.py", '"v": table["v"],', '"v": {name: 57.3 * v for name, v in table["v"].items()},'),
+    Mutant("lost lease reported as cancelled", f"{SUPERVISION}/order_handlers.py", "AuthorityEnd.LEASE_LOST, ResultCode.LEASE_LOST", "AuthorityEnd.LEASE_LOST, ResultCode.CANCELLED"),
+    Mutant("keys do not separate owners", f"{REQUESTS}/lease.py", "return owner == self.owner and key == self.key", "return owner == self.owner"),
+    Mutant("speed applied twice", "controller/motion/references/reference.py", "return self.speed * self._easing.told / self.own", "return self.speed * self.speed * self._easing.told / self.own"),
+    Mutant("pause only slows", "controller/motion/references/reference.py", "self.paused = True\n        self._aim(0.0)", "self.paused = True\n        self._aim(0.02)"),
+    Mutant("result before the motion ends", "controller/motion/motion_executor.py", "if goal.resting and self._free_motions_rest(goal):", "if self._free_motions_rest(goal):"),
+    Mutant("path rate without its limits", "controller/motion/references/path_rate.py", "given.max_acceleration, given.max_jerk = [max(max_acceleration, abs(acceleration))], [max_jerk]", "given.max_acceleration, given.max_jerk = [max(10.0 * max_acceleration, abs(acceleration))], [100.0 * max_jerk]"),
+    Mutant("estimate of a sensor frozen", "controller/estimation/sensor_estimate.py", "missing[i] = wanted[i] - q[joint[i]]", "missing[i] = 0.0 if i == 1 else wanted[i] - q[joint[i]]"),
+    Mutant("stream needs no lease", f"{GATEWAY}/goals/stream_requests.py", "    gateway.borrow(call)\n    goal, interval_s", "    goal, interval_s"),
+    Mutant("log misses some orders", f"{GATEWAY}/records/intake.py", "for event in arrival_events(order, record, words)]", "for event in arrival_events(order, record, words) if order.id % 5]"),
+    Mutant("plant applies less effort", f"{PLANT}/plant_device.py", "machinery.latch(command.mode, command.effort)", "machinery.latch(command.mode, 0.99 * command.effort)"),
+    Mutant("fault without a cause", "controller/estimation/limit_monitor.py", "if inputs.loss_ratio > self._loss_ratio:", "if inputs.loss_ratio > 0.1 * self._loss_ratio:"),
+    Mutant("event of an estop lost", f"{GATEWAY}/records/event_detection.py", "if state != self._state:", "if state != self._state and state != State.ESTOP:"),
+    Mutant("flight record not written", f"{GATEWAY}/records/flight_record.py", "        self._work = self._write(tick, words, cause)", "        self._work = None"),
+    Mutant("switch reported closed while open", f"{GATEWAY}/requests/state_answers.py", "bool(on) for name, on in", "True for name, on in", "slot_arm"),
 )  # fmt: skip
 
 
@@ -86,7 +105,8 @@ def run(mutant: Mutant, copy: Path, machine: str, seeds: int, minutes: float) ->
     if sound.count(mutant.text) != 1:
         raise SystemExit(f"{mutant.name}: {mutant.file} has this text {sound.count(mutant.text)} times")
     path.write_text(sound.replace(mutant.text, mutant.instead), "utf-8")
-    words = [sys.executable, "-m", "linkwork", "explore", machine, "--json", "--until-failure"]
+    words = [sys.executable, "-m", "linkwork", "explore", mutant.machine or machine]
+    words += ["--json", "--until-failure"]
     words += ["--workers", "2", "--seeds", str(seeds), "--minutes", str(minutes)]
     begun = time.monotonic()
     try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -20,12 +20,13 @@ from numpy.typing import NDArray
 from linkwork.controller.exchange.shared_memory import Shared
 from linkwork.controller.gateway.records.messages import UNDER_WAY, in_motion
 from linkwork.controller.supervision.state_machine import State
-from linkwork.explore.promises import Promises
+from linkwork.explore.plant_checks import PlantChecks
+from linkwork.explore.promises import Promises, Question
 from linkwork.explore.record_checks import RecordChecks
 from linkwork.explore.simulated_links import CLIENTS
 from linkwork.explore.simulated_time import START_NS
 from linkwork.explore.world import World
-from linkwork.protocol.codes import Mode, RequestCode, Role
+from linkwork.protocol.codes import Mode, RequestCode, ResultCode, Role
 from linkwork.protocol.laws import MOTION_LAWS
 from linkwork.protocol.request_messages import Notification, Response, read_answer
 from linkwork.protocol.request_table import REQUESTS
@@ -33,14 +34,14 @@ from linkwork.protocol.request_table import REQUESTS
 RULES: Final[Mapping[str, str]] = {
     "process": "no process ends by an exception, and no request finds a defect (INTERNAL)",
     "answer": "each request has one answer while its gateway and its client live",
-    "result": "each accepted goal has one result",
+    "result": "each accepted goal has one result, which fits the record of its tick, at rest",
     "transition": "states change only as the table of transitions says",
     "asked": "a machine is enabled, recovered or reset only after such a request",
     "latched": "a fault stays the first cause until it is cleared",
-    "braked": "every tick outside of active and stopping sends `brake`",
+    "braked": "every tick outside of active and stopping sends `brake`; brakes open and close in their times",
     "effort": "no effort exceeds its motor's limit at its temperature, nor its rate while released",
     "position": "no joint of an enabled machine is beyond its limit, or the place where it was enabled",
-    "velocity": "no joint of an enabled machine is faster than its limit by more than the overspeed allowed",
+    "velocity": "no joint of an enabled machine exceeds the overspeed allowed, or undisturbed its limit",
     "finite": "estimates, efforts and temperatures are finite",
     "closure": "the residual of the closures stays small while the machine is enabled",
     "loss": "an enabled machine has lost fewer than `loss_limit` states in a row",
@@ -49,9 +50,11 @@ RULES: Final[Mapping[str, str]] = {
     "owner": "only the owner of the lease has a request carried out that needs it",
     "timed": "a request for a tick takes effect in that tick",
     "reference": "no reference moves faster than its limit, or jumps, also where motions begin and end",
-    "cause": "no plant, a device's fault, or a reading that is not finite brakes the machine in its tick",
+    "cause": "what must brake the machine does so in its tick, and each fault has its cause",
     "arrival": "a move that succeeded has reached its target",
-    "told": "`state` answers with a state that the machine had",
+    "told": "answers, events and telemetry say what the records have, each change once, and become true",
+    "plant": "estimates, constraints and signals are the plant's, and each command acts after one tick",
+    "speed": "a goal that nothing limits has the speed asked for, and none while it is paused",
     "jog": "a jog that is not repeated ends",
     "memory": "nothing that a process holds grows with time or with requests",
     "role": "no request is carried out whose client's key lacks the role",
@@ -78,6 +81,10 @@ JOG_NS: Final = 2_000_000_000
 KEPT_BATCHES: Final = 8
 """Batches of records in which that of an event is sought."""
 FAR_NS: Final = 10**18
+CALM_NS: Final = 50_000_000
+"""Time after which a process that was killed, suspended or started no longer disturbs the others."""
+CANCELS: Final = ("cancel", "stop", "disable", "estop", "switch")
+"""Requests that cancel goals."""
 _ENABLED: Final = (State.ACTIVE, State.STOPPING)
 
 
@@ -88,23 +95,6 @@ class BrokenRule:
     rule: str
     at_s: float
     text: str
-
-
-@dataclass
-class Question:
-    """A request under way. `state`: the machine's when it was sent."""
-
-    method: str
-    owner: str
-    client: bytes
-    at_ns: int
-    state: str
-    params: Mapping[str, Any]
-
-    @property
-    def timed(self) -> bool:
-        """Whether it is for a tick."""
-        return self.params.get("at_tick") is not None
 
 
 class Auditor:
@@ -124,20 +114,33 @@ class Auditor:
         self._since = 0
         self._questions: dict[tuple[bytes, int], Question] = {}
         self._answered: set[tuple[bytes, int]] = set()
-        self._spoke_ns: dict[str, int] = {}
-        self._owners: list[tuple[int, str | None]] = []
+        self._spoke_ns: dict[tuple[str | None, bytes], int] = {}
+        self._owners: list[tuple[int, str | None, bytes]] = []
+        """Owners of the lease, each with the instant and its key."""
         self._accepted: dict[int, int] = {}
-        self._promises = Promises(world.machine, self.checks, self.fail, self._record_of)
+        self._promises = Promises(world.machine, self.checks, self.fail)
+        self._plant = PlantChecks(world.machine, self.checks.speed_uncertainty, self.fail)
+        self._changes: set[tuple[bytes, int]] = set()
+        """Requests under way that change the speed of goals."""
+        self._happened: deque[tuple[str, int, int]] = deque()
+        """Transitions and faults of the records whose events have not been heard."""
+        self._heard: deque[tuple[str, int, int]] = deque()
+        """Events, each with its tick and state or fault, whose records have not been read."""
+        self._disordered = False
+        """Whether a gateway was killed, whose events are lost."""
         self._results: Counter[int] = Counter()
         self._reactions: list[tuple[int, str, int]] = []
         self._unleased_ns: int | None = None
         self._gateway_killed = False
+        self._holders: set[str] = set()
+        """Owners with holders, whose requests do not all renew the lease."""
         self._gateway_away_ns = self._moved_ns = self._forced_ns = 0
         self._trip: tuple[int, int] | None = None
         self.records: list[NDArray[Any]] = []
         """Records of each loop, by batches."""
         self.loops = 0
         world.loop_made, world.loop_gone, world.heard = self._loop_made, self._loop_gone, self._event
+        world.devices.sent = self._sent
 
     # What happens.
 
@@ -173,11 +176,16 @@ class Auditor:
         self.checks.asked_until_ns[method] = max(until_ns, self.checks.asked_until_ns.get(method, 0))
         if method == "jog":
             self._promises.jogged_ns = now
-        self._spoke_ns[owner] = now
+        if method == "speed":
+            self._changes.add((client, msgid))
+            self.checks.unsettled |= question.timed
+        self._spoke_ns[owner, question.key] = now
         if method in REQUESTS and REQUESTS[method].needs_lease:
             self._moved_ns = now
-        if isinstance(params, dict) and params.get("force") is True:
+        if given.get("force") is True:
             self._forced_ns = now
+        if given.get("holder"):
+            self._holders.add(owner)
 
     def answered(self, client: bytes, data: bytes) -> None:
         """A client has received a message."""
@@ -197,6 +205,7 @@ class Auditor:
         alike = any(one.method == question.method for one in self._questions.values())
         if not alike and self.checks.asked_until_ns.get(question.method, 0) < FAR_NS:
             self.checks.asked_until_ns[question.method] = self.world.simulation.now_ns + ANSWERED_NS
+        self._changes.discard(key)
         self._judge(question, message)
 
     def _judge(self, question: Question, message: Response) -> None:
@@ -205,11 +214,13 @@ class Auditor:
         if message.error is not None:
             if message.error.code == RequestCode.INTERNAL and "planner ended" not in message.error.message:
                 self.fail("process", f"`{question.method}`: {message.error.message}")
+            self._promises.refused(question, message.error, self._held(question))
             return
         if REQUESTS[question.method].needs_lease and not self._owned(question):
             self.fail("owner", f"`{question.method}` of {question.owner} was carried out without its lease")
-        self._promises.note(question.method, question.params, message.result)
-        held = CLIENTS.get(question.client.decode().partition("-")[0], Role.SERVICE)
+        self._promises.accepted(question, message.result)
+        self._check_owner(question, message.result)
+        held = CLIENTS.get(question.key.decode(), Role.SERVICE)
         if (held or 0) < REQUESTS[question.method].role:
             self.fail("role", f"`{question.method}` of {question.client.decode()} was carried out")
         if question.method in ("stop", "estop") and not question.timed:
@@ -220,7 +231,6 @@ class Auditor:
 
     def _record_of(self, tick: int) -> np.void | None:
         """Return the record of a tick of this loop, if it is among the newest."""
-        self.read()
         for table in self.records[: -KEPT_BATCHES - 1 : -1]:
             row = tick - int(table["tick"][0])
             if 0 <= row < len(table):
@@ -228,47 +238,89 @@ class Auditor:
                 return found
         return None
 
+    def _held(self, question: Question) -> list[str | None]:
+        """Return the owners of the lease while a request was under way."""
+        return [owner for owner, _ in self._keys(question)]
+
+    def _keys(self, question: Question) -> list[tuple[str | None, bytes]]:
+        """Return these owners with the keys that have taken the lease."""
+        before = [(owner, key) for at, owner, key in self._owners if at < question.at_ns]
+        return before[-1:] + [(owner, key) for at, owner, key in self._owners if at >= question.at_ns]
+
     def _owned(self, question: Question) -> bool:
-        held = [owner for at, owner in self._owners if at <= question.at_ns][-1:]
-        held += [owner for at, owner in self._owners if at >= question.at_ns]
-        return question.owner in held
+        return (question.owner, question.key) in self._keys(question)
+
+    def _check_owner(self, question: Question, result: Any) -> None:
+        """Check the owner of the lease that an answer names."""
+        told = result.get("lease", result) if isinstance(result, dict) else {}
+        if "owner" not in told or "lease_s" not in told:
+            return
+        owner = told["owner"]
+        if owner not in (self._held(question) or [None]) and self._owners:
+            self.fail("owner", f"`{question.method}` answered that {owner} has the lease")
+        if question.method == "acquire" and owner != question.owner:
+            self.fail("owner", f"{question.owner} has acquired the lease, and {owner} has it")
 
     def _event(self, topic: bytes, payload: bytes) -> None:
         self._note(topic, payload)
         name = topic.decode()
-        if name == "lease":
+        if name == "telemetry":
+            self._promises.telemetry(msgpack.unpackb(payload))
+        elif name in ("state", "fault"):
+            content = msgpack.unpackb(payload)
+            what = int(State[content["state"].upper()]) if name == "state" else content["code"]
+            self._heard.append((name, content["tick"], what))
+        elif name == "lease":
             content = msgpack.unpackb(payload)
             self._check_taken(content)
-            self._owners.append((self.world.simulation.now_ns, content["owner"]))
+            key = self.world.service.lease.key if self.world.service is not None else b""
+            self._owners.append((self.world.simulation.now_ns, content["owner"], key))
         elif name in ("goal.accepted", "goal.result"):
             number = msgpack.unpackb(payload)["goal"]
             if name == "goal.accepted":
                 self._accepted[number] = self.world.simulation.now_ns
                 self.goals.append(number)
+                self._promises.begun(msgpack.unpackb(payload))
             else:
                 self._results[number] += 1
-                self._promises.check_arrival(msgpack.unpackb(payload))
+                content = msgpack.unpackb(payload)
+                self._promises.ended(content)
+                if content["code"] == ResultCode.CANCELLED and not self._stopped(CANCELS):
+                    self.fail("result", f"goal {number} ended with CANCELLED, and no client has stopped it")
                 if self._results[number] > 1:
                     self.fail("result", f"goal {number} has {self._results[number]} results")
 
+    def _stopped(self, methods: tuple[str, ...]) -> bool:
+        """Whether a request of these methods may still have its effect, or the controller ends."""
+        now, until_ns = self.world.simulation.now_ns, self.checks.asked_until_ns
+        ends = self.world.interrupts.count > 0 or self._disordered
+        return ends or any(until_ns.get(method, 0) > now - CAUSE_NS for method in methods)
+
     def _check_taken(self, lease: Mapping[str, Any]) -> None:
-        """Check that a lease was taken over from a live owner by force only."""
-        now, before = self.world.simulation.now_ns, self._owners[-1][1] if self._owners else None
-        if lease["reason"] != "taken_over" or before is None:
+        """Check that a lease has not ended while its owner asked, unless it was taken by force."""
+        now, (before, key) = self.world.simulation.now_ns, (None, b"")
+        if self._owners:
+            _, before, key = self._owners[-1]
+        if lease["reason"] not in ("taken_over", "expired") or before is None or before in self._holders:
             return
         length_ns = round(1e9 * self.world.machine.controller.lease_s) - LEASE_MARGIN_NS
-        if now - self._spoke_ns.get(before, 0) < length_ns and now - self._forced_ns > LEASE_MARGIN_NS:
-            self.fail("owner", f"{lease['owner']} has taken the lease of {before}, who has not lost it")
+        if now - self._spoke_ns.get((before, key), 0) < length_ns and now - self._forced_ns > LEASE_MARGIN_NS:
+            self.fail("owner", f"the lease of {before}, who has not lost it, has {lease['reason']}")
 
     def _note(self, who: bytes, data: bytes) -> None:
         folder = str(self.world.folder).encode()
         self.digest.update(b"%d %s " % (self.world.simulation.now_ns, who) + data.replace(folder, b"."))
 
+    def _sent(self) -> None:
+        if self.world.device is not None:
+            calm = self.world.simulation.now_ns - self.world.disturbed_ns > CALM_NS
+            self._plant.observe(self.world.device, calm=calm)
+
     # Loops and their records.
 
     def _loop_made(self, shared: Shared) -> None:
         self._shared, self._since, self.latest = shared, 0, None
-        self._promises.targets.clear()
+        self._promises.begin()
         self.checks.begin()
         self.loops += 1
         if self._gateway_killed:  # one that has adopted no loop counts its goals from 1 again
@@ -298,7 +350,15 @@ class Auditor:
         self.records.append(table)
         self.latest = table[-1]
         self.checks.now_ns = self.world.simulation.now_ns
-        self.checks.check(words)
+        self.checks.changing = bool(self._changes)
+        whole = self.checks.check(words)
+        self._plant.check(whole)
+        self._promises.settle(int(self.latest["tick"]), self._record_of)
+        self._happened += self.checks.take_happened()
+        while self._happened and self._heard and not self._disordered:
+            happened, heard = self._happened.popleft(), self._heard.popleft()
+            if happened != heard:
+                self.fail("told", f"an event says {heard}, where the records have {happened}")
 
     def _peek(self) -> None:
         """Take the newest record."""
@@ -355,14 +415,14 @@ class Auditor:
             return
         service = world.service if world.alive("gateway") else None
         owner = None if service is None else service.lease.owner
-        if owner is None:
+        if service is None or owner is None:
             self._unleased_ns = now if self._unleased_ns is None else self._unleased_ns
             if now - self._unleased_ns > UNLEASED_NS:
                 self.fail("lease", f"motion continues without a lease at tick {int(latest['tick'])}")
             return
         self._unleased_ns = None
         length_ns = round(1e9 * world.machine.controller.lease_s) + LEASE_MARGIN_NS
-        silent_ns = now - max(self._spoke_ns.get(owner, 0), self._gateway_away_ns)
+        silent_ns = now - max(self._spoke_ns.get((owner, service.lease.key), 0), self._gateway_away_ns)
         if silent_ns > length_ns:
             self.fail("lease", f"{owner} moves the machine {1e-9 * silent_ns:.2f} s after its last request")
 
@@ -410,7 +470,7 @@ class Auditor:
         self._questions.clear()
         self._accepted.clear()
         self._owners.clear()
-        self._gateway_killed = True
+        self._gateway_killed = self._disordered = True
 
     def finish(self) -> None:
         """Check what must have come by the end of the session."""
@@ -420,3 +480,5 @@ class Auditor:
         for goal in self._accepted:
             if self._results[goal] == 0:
                 self.fail("result", f"goal {goal} has no result")
+        if self._happened and not self._disordered:
+            self.fail("told", f"no event says {self._happened[0]}")

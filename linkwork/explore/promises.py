@@ -1,58 +1,263 @@
-"""Answers compared with the records: ticks of orders, states, and targets of moves that have succeeded."""
+"""Answers, events and telemetry compared with the records: what they say was so, and becomes so.
+
+What a message says of a tick is compared when the record of that tick has been read.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
 
+from linkwork.controller.exchange.records import layout_for
+from linkwork.controller.gateway.records.messages import ENDED, UNDER_WAY
 from linkwork.controller.supervision.state_machine import State
-from linkwork.explore.record_checks import RecordChecks
+from linkwork.explore.record_checks import ENABLED, RecordChecks
 from linkwork.machine import Machine
+from linkwork.protocol.codes import Mode, RequestCode, ResultCode
+from linkwork.protocol.errors import RequestError
+from linkwork.protocol.laws import FREE_LAWS, LawKind
+from linkwork.protocol.request_table import REQUESTS
 
 ARRIVAL_SLACK: Final = 2e-3
 """Distance from a target (rad or m) beyond twice the goal tolerance at which a move has not arrived."""
+TUNED_S: Final = 0.25
+"""Time in which new gains are reached."""
+REST: Final = 1e-6
+"""Speed of a reference (rad/s or m/s) below which it rests."""
+AFTER: Final = {
+    "enable": "active", "disable": "inactive fault estop unconfigured", "estop": "estop", "jog": "active",
+    "reset": "inactive active stopping fault unconfigured", "law": "active", "stream": "active",
+    "recover": "inactive active stopping estop unconfigured",
+}  # fmt: skip
+"""States of the tick in which a request has taken effect, by method."""
+_CONNECTED: Final = "inactive active stopping fault estop"
+ALLOWED: Final = {
+    "enable": "inactive active", "disable": _CONNECTED, "stop": _CONNECTED, "reset": "estop",
+    "estop": f"unconfigured {_CONNECTED}", "recover": "fault",
+    **dict.fromkeys(("move", "send", "jog", "law", "stream"), "active"),
+}  # fmt: skip
+"""States in which a request is not refused for the state, by method."""
+_PLAIN_MOVE: Final = {"until_force", "conflict", "at_tick", "rows"}
+_PLAIN_PATH: Final = {
+    "conflict", "rows", "curve", "force", "guard", "until", "frame", "entry", "keep",
+}  # fmt: skip
+"""Fields with which a goal may end elsewhere than at the positions that it names."""
+
+
+@dataclass
+class Question:
+    """A request under way. `state`: the machine's when it was sent."""
+
+    method: str
+    owner: str
+    client: bytes
+    at_ns: int
+    state: str
+    params: Mapping[str, Any]
+
+    @property
+    def timed(self) -> bool:
+        """Whether it is for a tick."""
+        return self.params.get("at_tick") is not None
+
+    @property
+    def key(self) -> bytes:
+        """Key of the client: its name."""
+        return self.client.partition(b"-")[0]
 
 
 class Promises:
-    """Promises of the answers of a session. `targets`: of moves under way, by the goals' numbers.
+    """Promises of the answers of a session. `targets`: of goals under way, by their numbers.
 
     jogged_ns: instant of the latest request to jog. fail: called with the rule and what was seen.
-    record_of: gives the record of a tick, if it is recent.
     """
 
-    def __init__(
-        self,
-        machine: Machine,
-        checks: RecordChecks,
-        fail: Callable[[str, str], None],
-        record_of: Callable[[int], np.void | None],
-    ) -> None:
-        self._machine, self._checks, self._fail, self._record_of = machine, checks, fail, record_of
-        self.targets: dict[int, Mapping[str, Any]] = {}
+    def __init__(self, machine: Machine, checks: RecordChecks, fail: Callable[[str, str], None]) -> None:
+        self._machine, self._checks, self._fail = machine, checks, fail
+        self.targets: dict[int, Mapping[str, float]] = {}
         self.jogged_ns = 0
+        self._names = layout_for(machine).names
+        self._later: list[tuple[int, Callable[[np.void], None]]] = []
+        self._begun: dict[int, float] = {}
+        self._gained: Question | None = None
+        self._retuned = False
+        """Whether gains change at a tick that is not known."""
 
-    def note(self, method: str, params: Mapping[str, Any], result: Any) -> None:
-        """Note what an answer promises, or compare what it says with the records."""
+    def begin(self) -> None:
+        """The records of another loop come next."""
+        self.targets.clear()
+        self._later.clear()
+        self._begun.clear()
+
+    def settle(self, newest: int, record_of: Callable[[int], np.void | None]) -> None:
+        """Compare what was said of the ticks up to the newest one that has been read."""
+        due = [one for one in self._later if one[0] <= newest]
+        if not due:
+            return
+        self._later = [one for one in self._later if one[0] > newest]
+        for tick, compare in due:
+            record = record_of(tick)
+            if record is not None:
+                compare(record)
+
+    def accepted(self, question: Question, result: Any) -> None:
+        """Note what an answer promises, and what it says of the records."""
+        method, params = question.method, question.params
         if not isinstance(result, dict):
             return
-        if "order" in result and isinstance(params.get("at_tick"), int):
+        tick = result.get("tick")
+        if isinstance(result.get("goal"), int) and method in ("move", "send", "append"):
+            self._note_target(method, params, result["goal"])
+            if question.timed and tick != params["at_tick"] and method != "append":
+                self._fail("timed", f"`{method}` for tick {params['at_tick']} is to begin at tick {tick}")
+        if "order" in result and question.timed:
             self._checks.due[result["order"]] = params["at_tick"]
-        plain = not {"until_force", "conflict", "at_tick"} & set(params)
-        if method == "move" and plain and isinstance(result.get("goal"), int):
-            self.targets[result["goal"]] = params["target"]
-        if method == "state" and isinstance(result.get("tick"), int):
-            record = self._record_of(result["tick"])
-            if record is not None and State(int(record["state"])).name.lower() != result["state"]:
-                self._fail("told", f"`state` answered {result['state']} for tick {result['tick']}")
+            self._retuned |= method == "set_gain"
+        elif isinstance(tick, int) and not question.timed:
+            self._later.append((tick, partial(self._compare_answer, question, result)))
 
-    def check_arrival(self, content: Mapping[str, Any]) -> None:
-        """Check that a goal that has succeeded is at its target. content: of the event `goal.result`."""
-        target, record = self.targets.pop(content["goal"], None), self._record_of(content["tick"])
-        if target is None or record is None or content["code"] != 0:
+    def _note_target(self, method: str, params: Mapping[str, Any], goal: int) -> None:
+        if method == "move" and not _PLAIN_MOVE & set(params):
+            self.targets[goal] = params["target"]
+        path = params.get("trajectory")
+        if isinstance(path, dict) and path.get("points") and not _PLAIN_PATH & set(path):
+            last = path["points"][-1]
+            if "in" not in last and not any("in" in point for point in path["points"]):
+                self.targets[goal] = dict(zip(path["coordinates"], last["positions"], strict=False))
+
+    def _compare_answer(self, question: Question, result: Mapping[str, Any], record: np.void) -> None:
+        method, name = question.method, State(int(record["state"])).name.lower()
+        if "state" in result and result["state"] != name:
+            self._told(question, f"state {result['state']}", record, name)
+        elif name not in AFTER.get(method, name) and "handed to the loop" not in result.get("text", ""):
+            self._fail("told", f"`{method}` was carried out, and the machine is {name}")
+        if method == "state":
+            self._compare_state(question, result, record)
+        elif method == "speed":
+            fraction = result.get("fraction", question.params["fraction"])
+            self._checks.speeds[int(record["goal_id"])] = fraction if fraction <= 1.0 else None
+        elif method == "set_gain" and record["connected"]:
+            self._gained = question
+            after = int(record["tick"]) + math.ceil(TUNED_S / self._machine.period_s)
+            self._later.append((after, partial(self._compare_gains, question)))
+        elif method == "law" and ENABLED[record["state"]] and int(record["goal_status"]) not in UNDER_WAY:
+            law = LawKind(int(record["law"])).label
+            if law != question.params["name"]:
+                self._told(question, f"law {question.params['name']}", record, law)
+
+    def _told(self, question: Question, said: str, record: np.void, was: object) -> None:
+        self._fail("told", f"`{question.method}` answered {said} for tick {int(record['tick'])}: {was}")
+
+    def _compare_state(self, question: Question, result: Mapping[str, Any], record: np.void) -> None:
+        names = self._names
+        for key, per in (("q", "position"), ("v", "joint"), ("effort", "motor"), ("closed", "switch")):
+            if result[key] != dict(zip(names[per], record[key].tolist(), strict=True)):
+                self._told(question, f"{key} {result[key]}", record, record[key])
+        values = dict(zip(names["coordinate"], record["coordinate"].tolist(), strict=True))
+        for put in ("input", "output"):
+            values |= dict(zip(names[put], record[put].tolist(), strict=True))
+        for name, value in (*result["coordinates"].items(), *result["signals"].items()):
+            if value != values[name] and values[name] == values[name]:
+                self._told(question, f"{name} {value}", record, values[name])
+        goal = int(record["goal_id"]) if int(record["goal_status"]) in UNDER_WAY else None
+        fault, told = int(record["fault"]), result["fault"]
+        for said, was in (
+            (result["mode"], Mode(int(record["mode"])).name.lower()),
+            (result["device_tick"], int(record["device_tick"])),
+            (result["time_s"], float(record["time_s"])),
+            (result["goal"] and result["goal"]["goal"], goal),
+            (told["code"] if told else 0, fault),
+        ):
+            if said != was:
+                self._told(question, repr(said), record, was)
+
+    def _compare_gains(self, question: Question, record: np.void) -> None:
+        for key, channel in (("bandwidth_rad_s", "bandwidth"), ("damping_ratio", "damping_ratio")):
+            asked = question.params.get(key)
+            unlike = asked is not None and record[channel] != asked
+            known = question is self._gained and not self._retuned
+            if unlike and known and record["connected"]:
+                self._fail("told", f"{channel} is {record[channel]:g} {TUNED_S} s after {asked:g} was set")
+
+    def telemetry(self, content: Mapping[str, Any]) -> None:
+        """Compare a message of telemetry, when its tick has been read."""
+        self._later.append((content["tick"], partial(self._compare_telemetry, content)))
+
+    def _compare_telemetry(self, content: Mapping[str, Any], record: np.void) -> None:
+        for name in record.dtype.names or ():
+            said = content.get(name)
+            said = list(said.values()) if isinstance(said, dict) else said
+            if not np.array_equal(np.asarray(said, float), record[name].astype(float), equal_nan=True):
+                self._fail(
+                    "told", f"telemetry of tick {content['tick']} has {name} {said}, not {record[name]}"
+                )
+                return
+
+    def refused(self, question: Question, error: RequestError, held: list[str | None]) -> None:
+        """Check that a refusal has its reason. held: owners of the lease while it was under way."""
+        method, data = question.method, error.data or {}
+        if error.code == RequestCode.NOT_OWNER and data.get("owner") not in (None, *held):
+            self._fail("told", f"`{method}` was refused for {data['owner']}, who does not hold the lease")
+        known = error.message.startswith(f"`{method}` is not allowed in state")
+        if (
+            error.code == RequestCode.WRONG_STATE
+            and known
+            and data.get("state") in ALLOWED.get(method, "").split()
+        ):
+            self._fail("told", f"`{method}` was refused in state {data['state']}")
+        if error.code == RequestCode.UNKNOWN_METHOD and method in REQUESTS:
+            self._fail("told", f"`{method}` is unknown")
+
+    def begun(self, content: Mapping[str, Any]) -> None:
+        """Note when a goal began. content: of the event `goal.accepted`."""
+        self._begun[content["goal"]] = content["time_s"]
+
+    def ended(self, content: Mapping[str, Any]) -> None:
+        """Note how a goal ended. content: of the event `goal.result`."""
+        begun_s, took_s = self._begun.pop(content["goal"], None), content.get("took_s")
+        if begun_s is not None and took_s is not None:
+            passed_s = content["time_s"] - begun_s
+            if abs(passed_s - took_s) > 2.0 * self._machine.period_s:
+                self._fail("result", f"goal {content['goal']} took {took_s:g} s, not {passed_s:g}")
+        if content["name"] != ResultCode(content["code"]).name:
+            self._fail(
+                "result", f"goal {content['goal']} has code {content['code']} and name {content['name']}"
+            )
+        self._later.append((content["tick"], partial(self._compare_result, content)))
+
+    def _compare_result(self, content: Mapping[str, Any], record: np.void) -> None:
+        """Compare a result with the record of its tick. content: of the event `goal.result`."""
+        goal, code = content["goal"], content["code"]
+        target = self.targets.pop(goal, None)
+        if int(record["replaced_goal"]) == goal and int(record["goal_id"]) != goal:
+            if int(record["replaced_code"]) != code:
+                self._fail("result", f"goal {goal} ended with {code}, not {int(record['replaced_code'])}")
             return
+        if int(record["goal_id"]) != goal or int(record["goal_status"]) not in ENDED:
+            return  # it has never begun, or its loop has ended
+        if int(record["goal_code"]) != code:
+            self._fail("result", f"goal {goal} ended with {code}, not {int(record['goal_code'])}")
+        braked = int(record["state"]) in (State.FAULT, State.ESTOP)
+        if code == ResultCode.FAULT and not braked:
+            self._fail("result", f"goal {goal} ended with FAULT, and the machine is not braked")
+        speed = np.nan_to_num(np.abs(record["reference_velocity"])).max()
+        if ENABLED[record["state"]] and int(record["law"]) not in FREE_LAWS and speed > REST:
+            self._fail("result", f"goal {goal} ended while its reference moves at {speed:.3g}")
+        value, limit = content["value"], content["limit"]
+        if (
+            code in (ResultCode.PATH_TOLERANCE_VIOLATED, ResultCode.GOAL_TOLERANCE_VIOLATED)
+            and not value > limit
+        ):
+            self._fail("result", f"goal {goal} ended with {content['name']}: {value} of {limit}")
+        if code == ResultCode.SUCCESSFUL and not int(record["until_met"]):
+            self._compare_target(goal, target or {}, record)
+
+    def _compare_target(self, goal: int, target: Mapping[str, float], record: np.void) -> None:
         machine = self._machine
         names = machine.mechanism.coordinate_names
         for name, wanted in target.items():
@@ -63,4 +268,4 @@ class Promises:
             if machine.coordinates[at].is_angle:
                 off = abs(math.remainder(off, 2.0 * math.pi))
             if off > 2.0 * machine.tolerances[at].goal + ARRIVAL_SLACK:
-                self._fail("arrival", f"goal {content['goal']} ended {off:.3g} from the target of {name}")
+                self._fail("arrival", f"goal {goal} ended {off:.3g} from the target of {name}")

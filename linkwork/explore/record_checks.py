@@ -14,22 +14,42 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.controller.estimation.sensor_estimate import Estimator
+from linkwork.controller.exchange.faults import FaultCode
 from linkwork.controller.exchange.records import layout_for
+from linkwork.controller.motion.references.reference import GoalStatus
 from linkwork.controller.supervision.brakes import Phase
 from linkwork.controller.supervision.state_machine import State
 from linkwork.machine import Machine
 from linkwork.protocol.codes import DeviceStatus, Mode
+from linkwork.protocol.laws import FREE_LAWS
 
 MOST_RESIDUAL: Final = 1e-3
 """Largest residual of the closures of an enabled machine, in typical lengths or rad."""
 REFERENCE_SLACK: Final = 1.02
 """Largest share of a velocity limit at which a reference may move."""
+ACCELERATION_SLACK: Final = 1.5
+"""Largest share of an acceleration limit at which a reference may change its velocity, stops included."""
 OVERSPEED: Final = 1.25
 LIMIT_SLACK: Final = 1e-3
 """Share of a velocity limit, and distance beyond a position limit (rad or m), at which a fault is raised."""
 _TEMPERATURES: Final = ("winding_temperature", "body_temperature", "effort_limit")
 _ROUND_OFF: Final = 1e-9
-_ACTIVE, _STOPPING = int(State.ACTIVE), int(State.STOPPING)
+ENABLED: Final = np.array([state in (State.ACTIVE, State.STOPPING) for state in State])
+"""By state."""
+RAMP_S: Final = 0.05
+"""Time in which the holding effort rises and falls under the brakes."""
+_BRAKE_PHASES: Final = {
+    Phase.ENGAGING: Phase.RELEASING,
+    Phase.RELEASING: Phase.RELEASED,
+    Phase.SETTING: Phase.UNLOADING,
+    Phase.UNLOADING: Phase.BRAKED,
+}
+"""Phases of the brakes that last a given time, and the next ones."""
+_BRAKES_BEGIN: Final = {
+    (Phase.BRAKED, Phase.ENGAGING), (Phase.RELEASED, Phase.SETTING), (Phase.RELEASING, Phase.SETTING),
+}  # fmt: skip
+STEADY_TICKS: Final = 32
+"""Ticks of a steady rate after which a goal is not changing its speed."""
 TRANSITIONS: Final = {
     "unconfigured": "inactive fault estop",
     "inactive": "active fault estop",
@@ -58,6 +78,12 @@ class RecordChecks:
         self.asked: Counter[str] = Counter()
         self.seen: Counter[str] = Counter()
         self.now_ns = 0
+        self._was_free = False
+        self.unsettled = False
+        """Whether the speed of a goal may change at a tick that is not known."""
+        self.changing = False
+        """Whether a request to change it has no answer yet."""
+        self._happened: list[tuple[str, int, int]] = []
         self.asked_until_ns: dict[str, int] = {}
         """Latest instant at which a request of a method may still cause a transition."""
         self.due: dict[int, int] = {}
@@ -71,33 +97,53 @@ class RecordChecks:
         self._speed = OVERSPEED * np.array([joint.velocity for joint in joints])
         for motor in motors:
             self._speed[motor.index] = min(self._speed[motor.index], OVERSPEED * motor.max_speed)
+        self._slowest = self._speed / OVERSPEED
         self._range = np.array([joint.position for joint in joints])
         self._slack = np.full(len(joints), LIMIT_SLACK + _ROUND_OFF)
-        uncertain = Estimator(machine).speed_uncertainty
-        for sensor, speed in zip(machine.sensors, uncertain, strict=True):
+        self.speed_uncertainty = Estimator(machine).speed_uncertainty
+        for sensor, speed in zip(machine.sensors, self.speed_uncertainty, strict=True):
             self._slack[sensor.index] += sensor.uncertainty
             self._speed[sensor.index] += speed
         coordinates = machine.coordinates
         self._fastest = np.array([each.velocity for each in coordinates]) * REFERENCE_SLACK + _ROUND_OFF
+        self._hardest = ACCELERATION_SLACK * np.array([each.acceleration for each in coordinates])
         self._angles = np.array([each.is_angle for each in coordinates])
         self._period_s, self._dof = machine.period_s, machine.dof
         self._plain = machine.mechanism.nq == machine.mechanism.nv and not machine.is_constrained
         self._outside = self._range.copy()
+        release_s = max((motor.brake_release_s for motor in motors), default=0.0)
+        ramps = (Phase.ENGAGING, Phase.UNLOADING)
+        self._phase_s = {phase: RAMP_S if phase in ramps else release_s for phase in _BRAKE_PHASES}
+        self._phase_since_s: float | None = None
+        self._loss_ratio = machine.controller.loss_ratio_per_s
+        self.speeds: dict[int, float | None] = {}
+        """Fraction of its own speed that was asked for, by goal; None where it is not known."""
 
     def begin(self) -> None:
         """The records of another loop come next."""
-        self._last = None
+        self._last = self._phase_since_s = None
         self.due.clear()
+        self.speeds.clear()
 
-    def check(self, words: NDArray[np.float64]) -> None:
-        """Check a batch of records (n, words), which follow those of the last call."""
+    def take_happened(self) -> list[tuple[str, int, int]]:
+        """Return transitions and faults since the last call: ticks, and states or faults."""
+        happened, self._happened = sorted(self._happened, key=lambda one: (one[1], one[0] == "fault")), []
+        return happened
+
+    def check(self, words: NDArray[np.float64]) -> NDArray[Any]:
+        """Check a batch of records (n, words), which follow those of the last call; return both."""
+        if self._last is None and (state := int(words[:1].view(self._dtype)["state"][0, 0])):
+            first = int(words[:1].view(self._dtype)["tick"][0, 0])
+            self._happened.append(("state", first, state))
         both = words if self._last is None else np.concatenate([self._last, words])
         self._last = words[-1:]
         table, whole = (rows.view(self._dtype)[:, 0] for rows in (words, both))
         self._check_transitions(whole)
         self._check_faults(whole)
-        enabled = (table["state"] == _ACTIVE) | (table["state"] == _STOPPING)
-        self._first("braked", table, ~enabled & (table["mode"] != Mode.BRAKE), "mode")
+        enabled = ENABLED[table["state"]]
+        self._first("log", whole[1:], np.diff(whole["tick"]) != 1, "tick")
+        self._check_brakes(whole, table, enabled)
+        self._check_speed(table)
         self._first("loss", table, enabled & (table["lost_in_a_row"] >= self._loss_limit), "lost_in_a_row")
         for name in ("effort", "q", "v", "device_effort", *_TEMPERATURES):
             self._first("finite", table, ~np.isfinite(table[name]).all(axis=1), name)
@@ -118,6 +164,7 @@ class RecordChecks:
             self._check_positions(table, enabled)
         loose = enabled & (table["closure_residual"] > MOST_RESIDUAL)
         self._first("closure", table, loose, "closure_residual")
+        return whole
 
     def _first(self, rule: str, table: NDArray[Any], wrong: NDArray[np.bool_], name: str) -> None:
         """Report the first of the rows that break a rule, with the channel that shows it."""
@@ -133,6 +180,7 @@ class RecordChecks:
             name = f"{before.name.lower()} → {after.name.lower()}"
             text = f"{name} at tick {int(table['tick'][row + 1])}"
             self.seen[name] += 1
+            self._happened.append(("state", int(table["tick"][row + 1]), int(after)))
             if after.name.lower() not in TRANSITIONS[before.name.lower()].split():
                 self._fail("transition", text)
             cause = _CAUSES.get((before, after))
@@ -140,6 +188,48 @@ class RecordChecks:
                 self.asked[cause] -= 1
                 if self.asked[cause] < 0 or self.now_ns > self.asked_until_ns.get(cause, 0):
                     self._fail("asked", f"{text} without a request `{cause}`")
+
+    def _check_brakes(self, whole: NDArray[Any], table: NDArray[Any], enabled: NDArray[np.bool_]) -> None:
+        """Check what the brakes do in each phase, and that the phases last as long as they should."""
+        phase = table["phase"]
+        open_now = (phase == Phase.RELEASED) | (phase == Phase.RELEASING)
+        self._first("braked", table, ~enabled & (table["mode"] != Mode.BRAKE), "mode")
+        self._first("braked", table, open_now == (table["mode"] == Mode.BRAKE), "mode")
+        self._first("braked", table, open_now & ~enabled, "phase")
+        loaded = (np.abs(table["effort"]) > 0.0).any(axis=1)
+        self._first("braked", table, (phase == Phase.BRAKED) & loaded, "effort")
+        for row in np.flatnonzero(np.diff(whole["phase"])):
+            before, after = Phase(int(whole["phase"][row])), Phase(int(whole["phase"][row + 1]))
+            last_s, now_s = whole["time_s"][row : row + 2].tolist()
+            since_s, lasts_s = self._phase_since_s, self._phase_s.get(before)
+            braked = int(whole["state"][row + 1]) in (State.FAULT, State.ESTOP)
+            if braked:
+                self._phase_since_s = None
+            elif lasts_s is not None and since_s is not None and after is _BRAKE_PHASES[before]:
+                self._phase_since_s = since_s + lasts_s
+                if not last_s - since_s < lasts_s <= now_s - since_s:  # to the tick, so to the bit
+                    text = (
+                        f"{before.name.lower()} ended {now_s - since_s:.6f} s after it began, not {lasts_s:g}"
+                    )
+                    self._fail("braked", f"{text} (tick {int(whole['tick'][row + 1])})")
+            elif (before, after) in _BRAKES_BEGIN:
+                self._phase_since_s = now_s
+            else:
+                self._phase_since_s = None
+
+    def _check_speed(self, table: NDArray[Any]) -> None:
+        """Check the rate of a goal that nothing limits, where it is steady: it is the speed asked for."""
+        rate, goal, status = table["path_rate"], int(table["goal_id"][0]), int(table["goal_status"][0])
+        steady = len(table) > STEADY_TICKS and (rate == rate[0]).all() and not table["limited"].any()
+        if not steady or (table["goal_status"] != status).any() or (table["goal_id"] != goal).any():
+            return
+        asked = self.speeds.get(goal, 1.0)
+        if status == GoalStatus.PAUSED:
+            asked = 0.0
+        elif status != GoalStatus.RUNNING or asked is None or self.unsettled or self.changing:
+            return
+        if (table["stream_state"] == 0).all() and abs(rate[0] - asked) > _ROUND_OFF:
+            self._first("speed", table, rate != asked, "path_rate")
 
     def _check_causes(self, table: NDArray[Any], enabled: NDArray[np.bool_]) -> None:
         """Check that what must brake the machine has done so in the tick that has found it."""
@@ -155,9 +245,10 @@ class RecordChecks:
         """Check that no reference is faster than its limit, or jumps, also where motions begin and end.
 
         The coordinates of a goal that gives some of them up contradict each other: the reference that is held
-        after it is another one. An order may let the machine hold where it is.
+        after it is another one. An order may let the machine hold where it is. Under laws without a reference
+        the records show the last one, also in the tick that ends it.
         """
-        enabled = (whole["state"] == _ACTIVE) | (whole["state"] == _STOPPING)
+        enabled = ENABLED[whole["state"]]
         reference = whole["reference"]
         fast = (np.abs(whole["reference_velocity"]) > self._fastest).any(axis=1)
         self._first("reference", whole, enabled & fast, "reference_velocity")
@@ -169,7 +260,17 @@ class RecordChecks:
         others = (held[1:] != held[:-1]).any(axis=1) & (contradicts[1:] | contradicts[:-1])
         here = np.nan_to_num(np.abs(reference - whole["coordinate"])).max(axis=1) <= _ROUND_OFF
         others |= here[1:] & (whole["order_outcome"][1:] > 0)
+        free = np.isin(whole["law"], FREE_LAWS)
+        others |= free[:-1] | np.concatenate([[self._was_free], free[:-2]])[: len(others)]
+        self._was_free = bool(free[-2:][0])
         self._first("reference", whole[1:], far & ~others & enabled[1:] & enabled[:-1], "reference")
+        passed_s = np.diff(whole["time_s"])
+        even = np.abs(passed_s - self._period_s) < 0.5 * self._period_s
+        changes = np.abs(np.diff(whole["reference_velocity"], axis=0))
+        hard = (changes > self._hardest * self._period_s + _ROUND_OFF).any(axis=1)
+        unlike = (held[1:] != held[:-1]).any(axis=1) | (whole["law"][1:] != whole["law"][:-1])
+        hard &= even & ~unlike & ~others & enabled[1:] & enabled[:-1]
+        self._first("reference", whole[1:], hard, "reference_velocity")
 
     def _check_orders(self, table: NDArray[Any]) -> None:
         """Check that orders for a tick have taken effect in it."""
@@ -188,6 +289,37 @@ class RecordChecks:
         self._first("latched", table[1:], latched & changed, "fault")
         for row in np.flatnonzero((np.diff(faults) != 0) & (faults[1:] > 0)):
             self.seen[f"fault {int(faults[row + 1])}"] += 1
+            record = table[row + 1]
+            self._happened.append(("fault", int(record["tick"]), int(record["fault"])))
+            if int(record["fault_tick"]) == int(record["tick"]) and not self._has_cause(record):
+                name = FaultCode(int(record["fault"])).name
+                self._fail("cause", f"{name} at tick {int(record['tick'])} without its cause")
+
+    def _has_cause(self, record: np.void) -> bool:
+        """Whether the record of a fault shows what it is raised for."""
+        status, device_fault = int(record["device_status"]), int(record["device_fault"])
+        match FaultCode(int(record["fault"])):
+            case FaultCode.LINK_LOST:
+                return not record["connected"] or int(record["lost_in_a_row"]) == self._loss_limit
+            case FaultCode.LINK_LOSS_RATIO:
+                return bool(record["loss_ratio"] > self._loss_ratio)
+            case FaultCode.DEVICE_FAULT | FaultCode.DEVICE_WATCHDOG:
+                return device_fault != 0 and bool(status & DeviceStatus.FAULT)
+            case FaultCode.DEVICE_STO:
+                return bool(status & DeviceStatus.STO)
+            case FaultCode.NOT_HOMED:
+                return not status & DeviceStatus.HOMED
+            case FaultCode.MEASUREMENT_NOT_FINITE:
+                return not all(np.isfinite(record[name]).all() for name in ("q_measured", "v_measured"))
+            case FaultCode.POSITION_LIMIT:
+                q, at = record["q"], int(record["fault_index"])
+                return not self._plain or bool(not self._range[at, 0] <= q[at] <= self._range[at, 1])
+            case FaultCode.VELOCITY_LIMIT:
+                at = int(record["fault_index"])
+                return bool(abs(record["v"][at]) > OVERSPEED * self._slowest[at])
+            case FaultCode.FOLLOWING_ERROR | FaultCode.CLOSURE_RESIDUAL | FaultCode.MOTOR_TEMPERATURE:
+                return bool(record["fault_value"] >= record["fault_limit"])
+        return True
 
     def _check_positions(self, table: NDArray[Any], enabled: NDArray[np.bool_]) -> None:
         q, resting = table["q"], np.flatnonzero(~enabled)

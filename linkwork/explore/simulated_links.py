@@ -13,11 +13,14 @@ from typing import Any, Final
 
 from linkwork.explore.simulated_time import Inlet, SimulatedTime, wait_for
 from linkwork.protocol.codes import LATEST_DRAIN, Role
+from linkwork.protocol.telemetry import TELEMETRY_TOPIC
 
 LOOK_NS: Final = 1_000_000
 """Between two looks at a descriptor of the computer, while a controller's end waits."""
 LINK_NS: Final = 50_000
 """Time that a message of the device link takes."""
+LISTENS_NS: Final = 300_000_000
+"""Time between two messages of telemetry that a client receives."""
 FAR_NS: Final = 10**18
 CLIENTS: Final = {
     "anna": Role.SERVICE, "ben": Role.SERVICE, "carl": Role.OPERATE, "dora": Role.OBSERVE, "eve": None,
@@ -28,12 +31,13 @@ FIRST_DESCRIPTOR: Final = 1_000_000
 
 
 class DeviceNetwork:
-    """The plants and controllers that can reach each other. `sent` is called with each message."""
+    """The plants and controllers that can reach each other. `sent` is called for each message of a plant."""
 
     def __init__(self, simulation: SimulatedTime) -> None:
         self.simulation = simulation
         self.plant: SimulatedPlantEnd | None = None
         self.controllers: dict[bytes, SimulatedControllerEnd] = {}
+        self.sent: Callable[[], None] = lambda: None
         self._made = 0
 
     def new_peer(self) -> bytes:
@@ -61,6 +65,7 @@ class SimulatedPlantEnd:
 
     def send(self, peer: bytes, message: bytes) -> bool:
         """Send to a controller. False when it is gone."""
+        self._network.sent()
         end = self._network.controllers.get(peer)
         if end is None:
             return False
@@ -229,14 +234,18 @@ class SimulatedRequestEnd:
 class SimulatedTelemetry:
     """Telemetry and events of a gateway: `heard` receives each topic and payload."""
 
-    def __init__(self, heard: Callable[[bytes, bytes], None], wanted: bool) -> None:
+    def __init__(self, simulation: SimulatedTime, heard: Callable[[bytes, bytes], None]) -> None:
         self.endpoint = "simulated://telemetry"
         self.connections: Any = None
-        self._heard, self._wanted = heard, wanted
+        self._simulation, self._heard, self._next_ns = simulation, heard, 0
 
-    def wanted(self, topic: bytes) -> bool:  # noqa: ARG002 - all or none
-        """Whether a client subscribes to it."""
-        return self._wanted
+    def wanted(self, topic: bytes) -> bool:
+        """Whether a client subscribes to it: to telemetry from time to time, since it is expensive."""
+        now = self._simulation.now_ns
+        wanted = topic == TELEMETRY_TOPIC and now >= self._next_ns
+        if wanted:
+            self._next_ns = now + LISTENS_NS
+        return wanted
 
     def send(self, topic: bytes, payload: bytes) -> None:
         """Publish one message."""

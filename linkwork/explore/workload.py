@@ -113,10 +113,13 @@ class Workload:
     kills: bool = True
     _random: Random = field(init=False)
     _arguments: Arguments = field(init=False)
+    _at_limits: float = field(init=False, default=0.05)
+    """Share of the targets that are at a limit, or beyond."""
 
     def session(self, seed: int) -> ExploredSession:
         """Return the session of a seed: of an odd one a tour through states and requests."""
         self._random = Random(seed)
+        self._at_limits = 0.05
         self._arguments = Arguments(self._random, names_of(self.machine))
         if seed % 2:
             steps = self._tour(seed // 2 % TOURS) if (seed + 1) % FLOOD_EVERY else self._flood()
@@ -143,13 +146,15 @@ class Workload:
 
     def _shaken(self, seed: int) -> ExploredSession:
         """Return a session of a machine that is kept in motion, while pushes and sensor errors act on it."""
-        steps = self._operator(OWNERS[0], recovers=1.0)
+        self._at_limits = self._random.choice((0.05, 0.5))
+        loose = self._random.random() < 0.4  # without a reference it is not held where it is pushed from
+        steps = self._operator(OWNERS[0], 1.0, ("law", "float", "jog") if loose else MOTIONS)
         faults = (self._fault(steps, ("mechanism", "mechanism", "sensor")) for _ in range(SHAKES))
         return ExploredSession(
             seed, tuple(replace(step, at_s=round(step.at_s, 4)) for step in steps), tuple(faults)
         )
 
-    def _operator(self, owner: str, recovers: float = 0.3) -> list[Step]:
+    def _operator(self, owner: str, recovers: float = 0.3, motions: Sequence[str] = MOTIONS) -> list[Step]:
         """A client that enables the machine, moves it in several ways, and disables it or forgets to.
 
         recovers: how often it recovers and enables the machine before a motion, after a fault perhaps.
@@ -167,7 +172,7 @@ class Workload:
             ask("acquire", {}, 0.01)
         ask("enable", {}, random.uniform(0.05, 0.4))
         while now < DURATION_S - 0.6:
-            motion = random.choice(MOTIONS)
+            motion = random.choice(motions)
             if random.random() < recovers:
                 ask("recover", {}, 0.05)
                 ask("enable", {}, 0.2)
@@ -198,6 +203,10 @@ class Workload:
                 ask("move", self._params("move"), 0.05)
                 ticks = {"ticks": random.choice((0, 1, 30, 200))}
                 ask(random.choice(("stop", "cancel", "pause", "disable")), {"at_tick": ticks}, 0.3)
+            elif motion == "float":
+                ask("law", {"name": "float"})
+                for _ in range(random.randint(1, 6)):
+                    ask("acquire", {}, 0.2)
             elif motion == "law":
                 ask("law", self._params("law"), 0.2)
             else:
@@ -248,9 +257,11 @@ class Workload:
                 ask("estop", 0.02)
             if state is State.FAULT:
                 ask("enable", 0.25)
-                steps.append(Step(round(now, 4), "suspend", {"process": "loop"}))
-                now += 0.02 + self.machine.period_s * self.machine.plant.command_timeout_periods
-                steps.append(Step(round(now, 4), "resume", {"process": "loop"}))
+                process = {"process": random.choice(("loop", "plant"))}
+                steps.append(Step(round(now, 4), "suspend", process))
+                limits = self.machine.plant.command_timeout_periods, self.machine.controller.loss_limit
+                now += 0.02 + self.machine.period_s * max(limits)
+                steps.append(Step(round(now, 4), "resume", process))
                 now += 0.02
 
         if self.kills:
@@ -302,6 +313,8 @@ class Workload:
             params = self._arguments.spoilt(params)
         what: Params = {"client": owner, "method": method, "params": params}
         if random.random() < 0.1:
+            what["client"] = random.choice(sorted(CLIENTS))  # with the key of another client
+        if random.random() < 0.1:
             what["late_s"] = round(random.uniform(0.0, 0.4), 4)
         return Step(self._time(), "ask", what)
 
@@ -310,8 +323,10 @@ class Workload:
         random, machine = self._random, self.machine
         every = machine.mechanism.coordinate_names
         names = [every[index] for index in machine.home_coordinates]
-        if random.random() < 0.15:
-            names = list(every)
+        draw = random.random()
+        if draw < 0.3:  # coordinates of points, or any
+            joints = set(machine.mechanism.joint_names)
+            names = [name for name in every if name not in joints or draw < 0.1] or names
         return random.sample(names, random.randint(1, min(len(names), 3)))
 
     def _position(self, name: str) -> Any:
@@ -320,7 +335,7 @@ class Workload:
         limits = self.machine.coordinates[self.machine.mechanism.coordinate_names.index(name)]
         lowest, highest = limits.position
         draw = random.random()
-        if draw < 0.05 and math.isfinite(highest):
+        if draw < self._at_limits and math.isfinite(highest):
             return random.choice((lowest, highest, highest + 0.1))
         scale = 0.3 if limits.is_angle else 0.05
         return {"near": [name, round(random.uniform(-scale, scale), 6)]}

@@ -379,7 +379,7 @@ class World:
         held = claim(self.seat.folder, "gateway", "explored")
         host, planning = LoopHost(self.seat, machine.config_hash, children), Planning(children, self.clock)
         every = round(1.0 / (machine.controller.telemetry_hz * machine.period_s))
-        telemetry = SimulatedTelemetry(lambda topic, payload: self.heard(topic, payload), wanted=False)
+        telemetry = SimulatedTelemetry(self.simulation, lambda topic, payload: self.heard(topic, payload))
         broadcast = Broadcast([telemetry], self.layout, every, self.clock)
         source = LogSource.for_machine(machine, self.layout, pace)
         log = Log(logs, machine.name, STAMP, source, machine.controller.log_cap_bytes)

@@ -74,6 +74,11 @@ class Faults:
         return {fault.name for fault in self._all if not isinstance(fault.entry, Clear)}
 
     @property
+    def acting(self) -> bool:
+        """Whether any fault acts now."""
+        return bool(self._acting)
+
+    @property
     def mends(self) -> bool:
         """Whether the link is cut and time alone makes it whole: a fault's own end, or a `clear` to come."""
         if not self.site.wire.cuts:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -18,8 +19,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from linkwork.arrays import Floats
+from linkwork.controller.gateway.gateway import Gateway
+from linkwork.controller.gateway.requests import state_answers
 from linkwork.controller.gateway.requests.call import Call
+from linkwork.controller.gateway.requests.lease import Lease
+from linkwork.controller.motion.references.reference import Follow
 from linkwork.controller.motion.streams.jogging import Jog
+from linkwork.controller.supervision.brakes import BrakeSequence
 from linkwork.controller.supervision.pending_orders import PendingOrders
 from linkwork.controller.supervision.state_machine import State
 from linkwork.explore.arguments import Arguments, schema_of
@@ -32,6 +39,7 @@ from linkwork.explore.simulated_time import Inlet, SimulatedClock, SimulatedProc
 from linkwork.explore.workload import LEAVING, TOURS, ExploredSession, Step, Workload
 from linkwork.machine.yaml_document import Document
 from linkwork.plant.device.watchdog import Watchdog
+from linkwork.plant.faults.faulty_machinery import FaultyMachinery
 from linkwork.plant.faults.timeline import check_timeline
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.request_table import REQUESTS
@@ -281,6 +289,59 @@ def test_an_order_that_is_late_for_its_tick_breaks_a_rule(
     monkeypatch.setattr(PendingOrders, "due", lambda self, one, tick, to: due(self, one, tick - 1, to))
     braked = ask(0.5, "anna", "disable", at_tick={"ticks": 30})
     assert rules_broken(scara, braked, duration_s=0.9) == ["timed"]
+
+
+class Planted:
+    """Defects by name, each planted by one attribute."""
+
+    advance, latch, held_by, state = (
+        BrakeSequence.advance, FaultyMachinery.latch, Lease.held_by, state_answers.state
+    )  # fmt: skip
+
+    @staticmethod
+    def speed_twice(goal: Follow) -> float:
+        return goal.speed * goal.speed
+
+    @staticmethod
+    def late(brakes: BrakeSequence, time_s: float) -> None:
+        Planted.advance(brakes, time_s - 0.0005)
+
+    @staticmethod
+    def less(machinery: FaultyMachinery, mode: int, effort: Floats) -> None:
+        Planted.latch(machinery, mode, 0.99 * effort)
+
+    @staticmethod
+    def degrees(gateway: Gateway) -> dict[str, Any]:
+        told = Planted.state(gateway)
+        return told | {"q": {name: math.degrees(at) for name, at in told["q"].items()}}
+
+    @staticmethod
+    def by_name(lease: Lease, owner: str, _key: bytes = b"") -> bool:
+        return owner == lease.owner
+
+
+@pytest.mark.parametrize(
+    ("where", "name", "defect", "rule"),
+    [
+        (BrakeSequence, "advance", Planted.late, "braked"),
+        (FaultyMachinery, "latch", Planted.less, "plant"),
+        (Follow, "_wanted", property(Planted.speed_twice), "speed"),
+        (state_answers, "state", Planted.degrees, "told"),
+        (Lease, "held_by", Planted.by_name, "owner"),
+    ],
+)
+def test_defects_of_other_kinds_break_their_rules(
+    scara: Explored, monkeypatch: pytest.MonkeyPatch, where: Any, name: str, defect: Any, rule: str
+) -> None:
+    steps = (
+        ask(0.5, "anna", "move", target={"shoulder": {"near": ["shoulder", 0.2]}}, speed=0.2),
+        ask(0.6, "anna", "speed", fraction=0.5),
+        Step(0.7, "ask", {"client": "ben", "method": "disable", "params": {"as": "anna"}}),
+        ask(0.8, "carl", "state"),
+    )
+    assert rules_broken(scara, *steps, duration_s=1.1) == []
+    monkeypatch.setattr(where, name, defect)
+    assert rules_broken(scara, *steps, duration_s=1.1) == [rule]
 
 
 def test_containers_that_grow_are_found_and_bounded_ones_are_not() -> None:
