@@ -14,7 +14,7 @@ from linkwork.multibody.constraints import PointClosure
 from linkwork.multibody.kernels.layout import ORDINARY
 from linkwork.multibody.steps.integrate import rk4
 from linkwork.multibody.taylor import Connection, JointFrame, MaximalModel, Pose, TaylorStepper
-from linkwork.multibody.tree.orientations import about_z, hat
+from linkwork.multibody.tree.orientations import from_rotation_vector, hat
 
 TORQUE = 10.0
 
@@ -192,7 +192,7 @@ def crank(angle: float, speed: float, reactions_at: float) -> TaylorStepper:
         ),
     ]
     stepper = TaylorStepper(MaximalModel.build(bodies, joints, (0.0, 0.0, 0.0)), reactions_at)
-    up, omega = about_z(angle), np.array([0.0, 0.0, speed])
+    up, omega = from_rotation_vector([0.0, 0.0, angle]), np.array([0.0, 0.0, speed])
     tip = length * up[:, 0]
     stepper.place("upper", Pose(rest, up, rest, omega))
     stepper.place("lower", Pose(tip, up.T, np.cross(omega, tip), -omega))

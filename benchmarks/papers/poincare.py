@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from linkwork.arrays import Floats
-from linkwork.multibody.tree.orientations import about_x, about_y, about_z, hat
+from linkwork.multibody.tree.orientations import from_rotation_vector, hat
 
 _STEP = 1e-6
 
@@ -47,13 +47,17 @@ def chain_inertia(q: Floats, *, previous: bool = False) -> Floats:
         _at_hinge(1.0, 1.5, [bar, bar, 0.0]),
         _at_hinge(0.5, 0.35, [grip, grip, 0.5 * 0.35**2 / 12.0]),
     ]
-    turns = [about_z(q[1]) @ about_y(q[0]), about_y(q[2]), about_x(q[5]) @ about_z(q[4]) @ about_y(q[3])]
     y, z, x = np.eye(3)[[1, 2, 0]]
-    to_arm, to_grip = about_y(q[0]).T, about_y(q[3]).T
+    turns = [
+        _about(z, q[1]) @ _about(y, q[0]),
+        _about(y, q[2]),
+        _about(x, q[5]) @ _about(z, q[4]) @ _about(y, q[3]),
+    ]
+    to_arm, to_grip = _about(y, q[0]).T, _about(y, q[3]).T
     maps = [np.zeros((6, 6)) for _ in range(3)]
     maps[0][:3, :2] = np.column_stack([y, to_arm @ z])
     maps[1][:3, 2] = y
-    maps[2][:3, 3:] = np.column_stack([y, to_grip @ z, to_grip @ about_z(q[4]).T @ x])
+    maps[2][:3, 3:] = np.column_stack([y, to_grip @ z, to_grip @ _about(z, q[4]).T @ x])
     mass, velocity = np.zeros((6, 6)), np.zeros((6, 6))
     for k in range(3):
         turn = turns[k - 1 if previous and k > 0 else k].T
@@ -62,6 +66,10 @@ def chain_inertia(q: Floats, *, previous: bool = False) -> Floats:
         velocity = np.kron(np.eye(2), turn) @ ahead @ velocity + maps[k]
         mass += velocity.T @ inertias[k] @ velocity
     return mass
+
+
+def _about(axis: Floats, angle: float) -> Floats:
+    return from_rotation_vector(angle * axis)
 
 
 def _at_hinge(mass: float, along: float, moments: list[float]) -> Floats:

@@ -22,6 +22,7 @@ from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import Body, Joint, Point
 from linkwork.multibody.steps.integrate import rk4
 from linkwork.multibody.steps.step import RK4, step
+from linkwork.multibody.tree.orientations import hat
 from linkwork.multibody.tree.quaternions import from_matrix
 from linkwork.plant.scene.moving_planes import MovingPlane
 
@@ -227,6 +228,5 @@ class LoosePart:
 
 def _rotation(scalar: float, vector: Floats) -> Floats:
     """Return the rotation matrix (3 × 3) of a unit quaternion: scalar and vector part (3)."""
-    x, y, z = vector
-    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    cross = hat(vector)
     return np.asarray(np.eye(3) + 2.0 * (scalar * cross + cross @ cross))

@@ -10,6 +10,7 @@ import numpy as np
 from linkwork.arrays import Floats
 from linkwork.machine.sections.scene_section import ScenePlane
 from linkwork.multibody.expressions.conditions import parse_named
+from linkwork.multibody.tree.orientations import hat
 
 
 class MovingPlane:
@@ -28,8 +29,7 @@ class MovingPlane:
         self._rows: list[list[float]] = np.column_stack([axes, axes @ at]).tolist()
         self._change = 0.0
         self.turned: Floats | None = np.eye(3) if plane.turns else None
-        x, y, z = plane.normal
-        self._cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+        self._cross = hat(plane.normal)
 
     @property
     def spin(self) -> Floats:

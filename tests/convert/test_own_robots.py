@@ -8,9 +8,9 @@ import pytest
 from linkwork.convert.robots.importing import ImportOptions, import_robot
 from linkwork.convert.robots.mujoco_worker import compiled
 from linkwork.convert.robots.proof import prove
-from linkwork.convert.robots.robot_model import quaternion_matrix
 from linkwork.machine.checks.assembly_search import assembly_modes
 from linkwork.machine.description import Machine
+from linkwork.multibody.tree.quaternions import to_matrix
 
 OWN = Path(__file__).parent / "robots" / "own"
 
@@ -55,7 +55,7 @@ def test_the_initial_pose_closes_the_loops_of_mujoco() -> None:
             continue
         quat = value[-4:]
         if len(value) == 7:
-            data.qpos[at : at + 3] = zero[:3] + quaternion_matrix(zero[3:]) @ value[:3]
+            data.qpos[at : at + 3] = zero[:3] + to_matrix(zero[3:]) @ value[:3]
             mujoco.mju_mulQuat(data.qpos[at + 3 : at + 7], zero[3:].copy(), quat)
         else:
             data.qpos[at : at + 4] = quat

@@ -20,6 +20,7 @@ from linkwork.convert.robots.robot_model import (
     SourceJoint,
     SourceLink,
 )
+from linkwork.multibody.tree.orientations import hat
 
 LIGHT = 1e-6
 """Share of the robot's moving mass below which a link counts as massless."""
@@ -485,5 +486,5 @@ def _turning(a: Floats, b: Floats) -> Floats:
     if c < -1.0 + 1e-12:
         across = np.linalg.svd(a[None, :])[2][1]
         return np.asarray(2.0 * np.outer(across, across) - np.eye(3))
-    k = np.array([[0.0, -v[2], v[1]], [v[2], 0.0, -v[0]], [-v[1], v[0], 0.0]])
+    k = hat(v)
     return np.asarray(np.eye(3) + k + k @ k / (1.0 + c))

@@ -26,6 +26,7 @@ from linkwork.convert.robots.robot_model import (
     SourceSpring,
 )
 from linkwork.machine.sections.fields import ALIAS_PATTERN, LONGEST_ALIAS, NAME_PATTERN
+from linkwork.multibody.tree.orientations import to_angles_321
 
 LONGEST_NAME = 40
 _STANDARD_GRAVITY = (0.0, 0.0, -9.81)
@@ -353,19 +354,10 @@ def placed(pose: FramePose) -> list[str]:
     if np.any(np.abs(pose.at) > 1e-14):
         parts.append(f"at_m: {vector(pose.at)}")
     if np.abs(pose.rotation - np.eye(3)).max() > 1e-15:
-        angles = rpy_of(pose.rotation)
+        angles = to_angles_321(pose.rotation)[::-1]
         degrees = [round(math.degrees(angle), 6) for angle in angles]
         if max(abs(math.radians(d) - a) for d, a in zip(degrees, angles, strict=True)) < 1e-15:
             parts.append(f"rpy_deg: {vector(np.array(degrees))}")
         else:
             parts.append(f"rpy_rad: {vector(np.array(angles))}")
     return parts
-
-
-def rpy_of(rotation: Floats) -> tuple[float, float, float]:
-    """Return roll, pitch, yaw (rad) of R = Rz(yaw) Ry(pitch) Rx(roll), 3 × 3; yaw 0 where pitch is ±90°."""
-    across = math.hypot(rotation[0, 0], rotation[1, 0])
-    pitch = math.atan2(-rotation[2, 0], across)
-    if across < 1e-12:
-        return math.atan2(-rotation[1, 2], rotation[1, 1]), pitch, 0.0
-    return math.atan2(rotation[2, 1], rotation[2, 2]), pitch, math.atan2(rotation[1, 0], rotation[0, 0])

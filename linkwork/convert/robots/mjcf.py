@@ -26,10 +26,10 @@ from linkwork.convert.robots.robot_model import (
     SourceJoint,
     SourceLink,
     SourceSpring,
-    quaternion_matrix,
 )
 from linkwork.convert.robots.xml_reading import LARGEST, XmlElement, read_xml
 from linkwork.machine.problems import counted
+from linkwork.multibody.tree.quaternions import to_matrix
 
 _TYPES: dict[str, JointType] = {
     "hinge": "revolute", "slide": "prismatic", "ball": "spherical", "free": "floating",
@@ -182,7 +182,7 @@ class _Reader:
         robot, name = self.robot, self._name(body)
         anchor = np.array(body["joints"][-1]["at"]) if body["joints"] else np.zeros(3)
         self._anchor.append(anchor)
-        principal = quaternion_matrix(body["principal_quat"])
+        principal = to_matrix(body["principal_quat"])
         mass = body["mass"] if body["mass"] > _LIGHTEST_KG else 0.0
         inertia = principal @ np.diag(body["moments"]) @ principal.T if mass else np.zeros((3, 3))
         if mass == 0.0 or (not body["joints"] and name == "world"):
@@ -193,7 +193,7 @@ class _Reader:
         if len(robot.links) == 1:
             return
         parent, number = self._name(self._bodies[body["parent"]]), body["parent"]
-        pose = FramePose(np.array(body["at"]) - self._anchor[number], quaternion_matrix(body["quat"]))
+        pose = FramePose(np.array(body["at"]) - self._anchor[number], to_matrix(body["quat"]))
         if not body["joints"]:
             robot.joints[f"{name}_fixed"] = SourceJoint(
                 f"{name}_fixed", "fixed", parent, name, self._line("body", name), pose
@@ -276,8 +276,8 @@ class _Reader:
         a, b = (
             (self._name(self._bodies[body]), FramePose(np.array(at) - self._anchor[body], turn))
             for body, at, turn in (
-                (body_a, at_a, quaternion_matrix(quat_a)),
-                (body_b, at_b, quaternion_matrix(quat_b)),
+                (body_a, at_a, to_matrix(quat_a)),
+                (body_b, at_b, to_matrix(quat_b)),
             )
         )
         if a[0] == b[0]:

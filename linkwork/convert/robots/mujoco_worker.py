@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.convert.robots.limited_child import WorkerProblem
-from linkwork.convert.robots.robot_model import quaternion_matrix
+from linkwork.multibody.tree.quaternions import to_matrix
 
 _SOFT_S = 0.05
 """Response time of a constraint, beyond which it is soft; or its stiffness is below 1000 / s²."""
@@ -256,10 +256,10 @@ def _shapes(mujoco: Any, model: Any, meshes: dict[str, dict[str, Any]]) -> list[
         body, name = int(model.geom_bodyid[i]), model.geom(i).name
         if body == 0 or not _is_shown(int(model.geom_group[i]), model.geom_rgba[i]):
             continue
-        at, turn = model.geom_pos[i], quaternion_matrix(model.geom_quat[i])
+        at, turn = model.geom_pos[i], to_matrix(model.geom_quat[i])
         number = int(model.geom_dataid[i])
         if name in meshes and number >= 0:  # the compiler moved the mesh into its principal axes
-            turn = turn @ quaternion_matrix(model.mesh_quat[number]).T
+            turn = turn @ to_matrix(model.mesh_quat[number]).T
             at = at - turn @ model.mesh_pos[number]
         found.append(
             {
@@ -412,7 +412,7 @@ def states(request: dict[str, Any]) -> list[dict[str, Any]]:
     for k, kind in enumerate(kinds):
         if kind == "mjJNT_FREE":
             at, dof = int(model.jnt_qposadr[k]), int(model.jnt_dofadr[k])
-            turn[dof : dof + 3, dof : dof + 3] = quaternion_matrix(model.qpos0[at + 3 : at + 7])
+            turn[dof : dof + 3, dof : dof + 3] = to_matrix(model.qpos0[at + 3 : at + 7])
     found = []
     for state in request["states"]:
         for k, kind in enumerate(kinds):
@@ -420,7 +420,7 @@ def states(request: dict[str, Any]) -> list[dict[str, Any]]:
             q, v = (np.array(state[key][names.joint[k]]) for key in ("q", "v"))
             if kind == "mjJNT_FREE":
                 zero = model.qpos0[at : at + 7]
-                data.qpos[at : at + 3] = zero[:3] + quaternion_matrix(zero[3:]) @ q[:3]
+                data.qpos[at : at + 3] = zero[:3] + to_matrix(zero[3:]) @ q[:3]
                 mujoco.mju_mulQuat(data.qpos[at + 3 : at + 7], zero[3:].copy(), q[3:])
             else:
                 data.qpos[at : at + len(q)] = q if kind == "mjJNT_BALL" else q + model.qpos0[at]

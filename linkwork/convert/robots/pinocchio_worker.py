@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.convert.robots.limited_child import WorkerProblem
-from linkwork.convert.robots.robot_model import quaternion_matrix
+from linkwork.multibody.tree.quaternions import to_matrix
 
 _PLANAR = "JointModelPlanar"
 
@@ -79,7 +79,7 @@ class _Slot:
         """Pinocchio's velocity of a free joint is in the child's axes, the machine's in the parent's."""
         at, dof = self._at, self._dof
         q[at : at + 7] = [*own_q[:3], *own_q[4:], own_q[3]]
-        rotation = quaternion_matrix(own_q[3:])
+        rotation = to_matrix(own_q[3:])
         v[dof : dof + 3] = rotation.T @ own_v[:3]
         v[dof + 3 : dof + 6] = own_v[3:]
         turn[dof : dof + 3, dof : dof + 3] = rotation.T

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from linkwork.arrays import Floats
 
@@ -269,18 +268,6 @@ class RobotModel:
         """Return the links that no joint carries."""
         carried = {joint.child for joint in self.joints.values()}
         return [name for name in self.links if name not in carried]
-
-
-def quaternion_matrix(quat: npt.ArrayLike) -> Floats:
-    """Return the rotation (3 × 3) of a quaternion (4; w, x, y, z) of any length."""
-    w, x, y, z = np.asarray(quat, dtype=np.float64) / np.linalg.norm(np.asarray(quat))
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )
 
 
 def _about(mass: float, arm: Floats) -> Floats:

@@ -8,12 +8,10 @@ from pathlib import Path
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from linkwork.arrays import Floats
 from linkwork.convert.robots.examination import mended_moments
 from linkwork.convert.robots.exporting import CLOSED_BY_SDF_JOINTS, Exported, exported
-from linkwork.convert.robots.machine_writing import rpy_of
 from linkwork.convert.robots.robot_model import (
     FramePose,
     SourceClosure,
@@ -26,6 +24,8 @@ from linkwork.convert.robots.robot_model import (
 )
 from linkwork.machine import Machine
 from linkwork.multibody.model import WORLD
+from linkwork.multibody.tree.orientations import to_angles_321
+from linkwork.multibody.tree.quaternions import from_matrix, to_matrix
 
 _DRAKE = "drake.mit.edu"
 _LOOPS = {"point": "spherical", "weld": "fixed"}
@@ -69,7 +69,7 @@ def _text(root: Element, machine: str) -> str:
 
 
 def _origin(parent: Element, pose: FramePose) -> None:
-    SubElement(parent, "origin", xyz=_numbers(pose.at), rpy=_numbers(rpy_of(pose.rotation)))
+    SubElement(parent, "origin", xyz=_numbers(pose.at), rpy=_numbers(to_angles_321(pose.rotation)[::-1]))
 
 
 _ELEMENTS = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
@@ -185,7 +185,7 @@ def mjcf_text(found: Exported, folder: Path) -> str:
             "body",
             name=link.name,
             pos=_numbers(pose.at),
-            quat=_numbers(_quaternion(pose)),
+            quat=_numbers(from_matrix(pose.rotation)),
         )
         bodies[link.name] = body
         for each in chain:
@@ -214,16 +214,6 @@ def mjcf_text(found: Exported, folder: Path) -> str:
     return _text(root, robot.name)
 
 
-def _turn(pose: FramePose) -> Rotation:
-    return Rotation.from_matrix(
-        pose.rotation.copy()
-    )  # some versions of scipy refuse arrays that are read-only
-
-
-def _quaternion(pose: FramePose) -> Floats:
-    return np.asarray(np.roll(_turn(pose).as_quat(), 1))
-
-
 def _mjcf_joint(body: Element, joint: SourceJoint, start: Floats) -> list[float]:
     """Write a joint; return its positions in the key frame."""
     if joint.type == "fixed":
@@ -231,8 +221,7 @@ def _mjcf_joint(body: Element, joint: SourceJoint, start: Floats) -> list[float]
     if joint.type == "floating":
         SubElement(body, "freejoint", name=joint.name)
         at = joint.pose.at + joint.pose.rotation @ start[:3]
-        turn = _turn(joint.pose) * Rotation.from_quat(np.roll(start[3:], -1))
-        return [*at.tolist(), *np.roll(turn.as_quat(), 1).tolist()]
+        return [*at.tolist(), *from_matrix(joint.pose.rotation @ to_matrix(start[3:])).tolist()]
     kind = {"prismatic": "slide", "spherical": "ball"}.get(joint.type, "hinge")
     words = {"name": joint.name, "type": kind}
     if kind != "ball":
@@ -255,7 +244,7 @@ def _mjcf_joint(body: Element, joint: SourceJoint, start: Floats) -> list[float]
 def _mjcf_shape(body: Element, assets: Element, shape: SourceShape, folder: Path) -> None:
     """Write a geom without mass that touches nothing; sizes are halves of lengths."""
     words = {"type": shape.kind, "group": "2", "contype": "0", "conaffinity": "0", "mass": "0"}
-    words |= {"pos": _numbers(shape.pose.at), "quat": _numbers(_quaternion(shape.pose))}
+    words |= {"pos": _numbers(shape.pose.at), "quat": _numbers(from_matrix(shape.pose.rotation))}
     if shape.color is not None:
         words["rgba"] = _rgba(shape.color)
     if shape.kind == "mesh":
@@ -292,7 +281,7 @@ def _mjcf_closure(equality: Element, bodies: dict[str, Element], closure: Source
             name = f"{closure.name}{suffix}_{end}"
             words = {"name": name, "pos": _numbers(pose.at + pose.rotation @ along)}
             if closure.type == "weld":
-                words["quat"] = _numbers(_quaternion(pose))
+                words["quat"] = _numbers(from_matrix(pose.rotation))
             SubElement(bodies[body], "site", words)
             sites[f"site{end}"] = name
         tag = "weld" if closure.type == "weld" else "connect"
@@ -397,7 +386,7 @@ def _sdf_shape(link: Element, name: str, shape: SourceShape, folder: Path) -> No
 
 def _sdf_pose(parent: Element, pose: FramePose, relative_to: str) -> None:
     element = SubElement(parent, "pose", {"relative_to": relative_to} if relative_to else {})
-    element.text = _numbers([*pose.at, *rpy_of(pose.rotation)])
+    element.text = _numbers([*pose.at, *to_angles_321(pose.rotation)[::-1]])
 
 
 def _sdf_joint(model: Element, joint: SourceJoint, mimics: dict[str, SourceCoupling]) -> None:

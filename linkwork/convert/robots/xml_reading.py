@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from linkwork.arrays import Floats
-from linkwork.convert.robots.robot_model import FramePose, ImportProblem, quaternion_matrix
+from linkwork.convert.robots.robot_model import FramePose, ImportProblem
 from linkwork.machine.sections.orientation import rotation_of
+from linkwork.multibody.tree.quaternions import to_matrix
 
 LARGEST_BYTES = 50_000_000
 DEEPEST, MOST_ELEMENTS = 200, 200_000
@@ -276,7 +277,7 @@ def frame_pose(element: XmlElement | None) -> FramePose:
         x, y, z, *turn = element.own_numbers(7)
         if np.linalg.norm(turn) < 1e-6:
             raise element.problem("the quaternion of <pose> is zero")
-        return FramePose(np.array([x, y, z]), quaternion_matrix([turn[3], *turn[:3]]))
+        return FramePose(np.array([x, y, z]), to_matrix([turn[3], *turn[:3]]))
     values = element.own_numbers(6)
     angles = np.radians(values[3:]) if element.get("degrees") == "true" else values[3:]
     return FramePose(values[:3], rotation_of(*angles))

@@ -13,14 +13,10 @@ from linkwork.machine.nearest_name import listed
 from linkwork.machine.problems import Problem
 from linkwork.machine.sections.motors import Motor
 from linkwork.multibody.functions import bias
-from linkwork.multibody.mechanism import Mechanism
-from linkwork.multibody.model import WORLD, Joint
 
 _NOTHING = 1e-6
 _WEAK = 1e-6
 """Effort (N m or N) that a motor without a brake counts with when the load is shared."""
-
-Pose = tuple[Floats, Floats]  # axes (columns) and origin in the world
 
 
 def holding_warnings(machine: Machine) -> Iterator[Problem]:
@@ -88,11 +84,6 @@ def held_efforts(machine: Machine) -> list[tuple[Motor, float]]:
     of a brake.
     """
     mechanism, motors = machine.mechanism, machine.motors
-    one_each = len(mechanism.joints) == len(mechanism.joint_names) == mechanism.nq
-    if one_each and not mechanism.constraints and not mechanism.elements:
-        loads = gravity_load(mechanism, machine.initial_q)
-        return [(motor, abs(float(loads[motor.index]))) for motor in motors]
-
     loads = bias(mechanism, machine.initial_q, np.zeros(mechanism.nv))
     if not mechanism.constraints:
         return [(motor, abs(float(loads[motor.index]))) for motor in motors]
@@ -122,55 +113,3 @@ def _shares(ways: Floats, loads: Floats, places: list[int], strengths: Floats) -
         return np.zeros(n)
     share: Floats = np.abs(np.asarray(found.x)[:n] * scale)
     return share
-
-
-def gravity_load(mechanism: Mechanism, q: Floats) -> Floats:
-    """Return the effort (nv; N m or N) that holds each joint at rest at q: the gradient of the potential.
-
-    A file can so be checked without compiling any kernel.
-    """
-    values = dict(zip(mechanism.joint_names, q.tolist(), strict=True))
-    carriers = {joint.child: joint for joint in mechanism.joints}
-    poses: dict[str, Pose] = {WORLD: (np.eye(3), np.zeros(3))}
-    masses, moments = {WORLD: 0.0}, {WORLD: np.zeros(3)}  # of what each body carries, itself included
-    for body in mechanism.bodies:
-        axes, origin = _pose(body.name, carriers, values, poses)
-        masses[body.name] = body.mass_kg
-        moments[body.name] = body.mass_kg * (origin + axes @ np.asarray(body.com_m))
-    loads: dict[str, float] = {}
-    for name in list(poses)[:0:-1]:  # poses begin with the world; parents stand before children
-        joint, (axes, origin) = carriers[name], poses[name]
-        axis, mass, moment = axes @ np.asarray(joint.axis), masses[name], moments[name]
-        travel = 1.0 if joint.kind == "prismatic" else joint.pitch_m_per_rad
-        turn = 1.0 if joint.kind in ("revolute", "screw") else 0.0
-        force = travel * mass * axis + turn * np.cross(axis, moment - mass * origin)
-        loads[joint.name] = -float(mechanism.gravity_m_s2 @ force)
-        masses[joint.parent] += mass
-        moments[joint.parent] += moment
-    return np.array([loads[name] for name in mechanism.joint_names])
-
-
-def _pose(name: str, carriers: dict[str, Joint], values: dict[str, float], poses: dict[str, Pose]) -> Pose:
-    """Return a body's axes and origin in the world, noting all poses on the way."""
-    way = []
-    while name not in poses:
-        way.append(carriers[name])
-        name = carriers[name].parent
-    for joint in reversed(way):
-        axes, origin = poses[joint.parent]
-        origin = origin + axes @ np.asarray(joint.at_m)
-        axes = axes @ np.asarray(joint.rotation)
-        axis, value = np.asarray(joint.axis), values.get(joint.name, 0.0)
-        travel = value if joint.kind == "prismatic" else value * joint.pitch_m_per_rad
-        angle = value if joint.kind in ("revolute", "screw") else 0.0
-        poses[joint.child] = (axes @ _turn(axis, angle), origin + axes @ axis * travel)
-        name = joint.child
-    return poses[name]
-
-
-def _turn(axis: Floats, angle: float) -> Floats:
-    """Rodrigues' formula."""
-    x, y, z = axis
-    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    turn: Floats = np.eye(3) + np.sin(angle) * cross + (1.0 - np.cos(angle)) * (cross @ cross)
-    return turn

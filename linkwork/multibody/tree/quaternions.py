@@ -1,30 +1,12 @@
 """Unit quaternions q = (w, x, y, z), scalar first: the rotation about u by φ is (cos φ/2, u sin φ/2).
 
-They map as R does, from turned to fixed axes: q(R1 R2) = q(R1) q(R2); q and -q are the same rotation.
-
-    q̇ = ½ (0, ω) q = ½ q (0, ω')        ω in fixed axes, ω' = R'ω in turned axes
+They map as R does, from turned to fixed axes; q and -q are the same rotation.
 """
 
 import numpy as np
 import numpy.typing as npt
 
 from linkwork.arrays import Floats
-
-IDENTITY: Floats = np.array([1.0, 0.0, 0.0, 0.0])
-IDENTITY.flags.writeable = False
-
-
-def multiply(p: npt.ArrayLike, q: npt.ArrayLike) -> Floats:
-    """The product p q (4): first q, then p."""
-    a, b = np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64)
-    scalar = a[0] * b[0] - a[1:] @ b[1:]
-    return np.concatenate([[scalar], a[0] * b[1:] + b[0] * a[1:] + np.cross(a[1:], b[1:])])
-
-
-def inverse(q: npt.ArrayLike) -> Floats:
-    """The opposite rotation (4), for a quaternion of unit length."""
-    opposite: Floats = np.asarray(q, dtype=np.float64) * np.array([1.0, -1.0, -1.0, -1.0])
-    return opposite
 
 
 def normalised(q: npt.ArrayLike) -> Floats:
@@ -67,13 +49,3 @@ def from_matrix(rotation: npt.ArrayLike) -> Floats:
     )
     q = normalised(squares[int(np.argmax(np.diag(squares)))])
     return -q if q[0] < 0.0 else q
-
-
-def rate(q: npt.ArrayLike, omega: npt.ArrayLike) -> Floats:
-    """q̇ (4) for the angular velocity ω (3) in fixed axes."""
-    return 0.5 * multiply(np.concatenate([[0.0], np.asarray(omega, dtype=np.float64)]), q)
-
-
-def angular_velocity(q: npt.ArrayLike, qdot: npt.ArrayLike) -> Floats:
-    """ω (3) in fixed axes from a unit quaternion and its rate (4): the vector part of 2 q̇ q⁻¹."""
-    return 2.0 * multiply(qdot, inverse(q))[1:]
