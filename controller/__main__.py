@@ -1,7 +1,5 @@
 """`python -m linkwork.controller CONFIG …`; and, for the gateway alone, `loop …` and `planner …`."""
 
-from __future__ import annotations
-
 from linkwork.command_line import main
 from linkwork.timing.realtime import single_threaded_blas
 

@@ -2,8 +2,6 @@
 planner agree on it.
 """
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import replace
 

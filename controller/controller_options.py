@@ -1,7 +1,5 @@
 """Options of the gateway, and those that it passes to the processes that it starts."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -4,8 +4,6 @@ A reference that the controller planned keeps its limits up to rounding, so that
 allow for rounding alike. Measurements are compared in `controller.estimation.limit_monitor`.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from linkwork.multibody.kernels.compiling import part

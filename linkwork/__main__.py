@@ -1,7 +1,5 @@
 """`linkwork` and `python -m linkwork`: the only file of this room that reads the command line."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Sequence

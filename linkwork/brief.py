@@ -1,7 +1,5 @@
 """Short texts of large objects, for notebooks and messages."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Units in which people read quantities: degrees and millimetres, or SI units by the environment."""
 
-from __future__ import annotations
-
 import math
 import os
 import re

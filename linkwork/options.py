@@ -8,8 +8,6 @@ A field's type is str, int, float, bool, Path, a Literal, an Enum of str, or one
 an option with two values.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache

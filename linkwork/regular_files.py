@@ -1,7 +1,5 @@
 """Refusal of paths that are no regular files, before they are opened."""
 
-from __future__ import annotations
-
 import errno
 import stat
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`python -m linkwork.plant CONFIG …`; and, for a gateway alone, `twin …`."""
 
-from __future__ import annotations
-
 from linkwork.command_line import main
 from linkwork.timing.realtime import single_threaded_blas
 

@@ -1,7 +1,5 @@
 """The machine behind the device link: common interface of simulated and real machines."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Protocol
 

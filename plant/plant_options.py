@@ -1,7 +1,5 @@
 """Options of the plant daemon, and of the digital twin that a controller's gateway starts."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Literal
 

@@ -3,8 +3,6 @@
 Numbers are only ever added; a number keeps its meaning for good.
 """
 
-from __future__ import annotations
-
 from enum import IntEnum, IntFlag, StrEnum
 from typing import Final
 

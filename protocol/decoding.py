@@ -5,8 +5,6 @@ maps, and the range of numbers are limited here, so that code behind a decoder n
 cannot format, add or convert.
 """
 
-from __future__ import annotations
-
 import reprlib
 from typing import Any, Final
 

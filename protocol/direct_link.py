@@ -1,7 +1,5 @@
 """Device link within one process: interfaces of its two ends, and queues in place of sockets."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable
 from typing import Final, Protocol

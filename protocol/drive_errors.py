@@ -1,7 +1,5 @@
 """Faults of devices in words: those of the protocol, and the error codes of drives (CiA 402, 603Fh)."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from linkwork.protocol.codes import DeviceFault

@@ -4,8 +4,6 @@ The controller says hello, the plant answers with a welcome or a refuse; either 
 messages (`protocol.link`) each is one MessagePack map in one frame whose field `type` is its name.
 """
 
-from __future__ import annotations
-
 import secrets
 from typing import Annotated, Any, Literal, TypeVar
 

@@ -6,8 +6,6 @@ Faults travel as the maps of a time line (`docs/faults.md`); the plant checks th
 only, where a tick has to be reported even though its message was dropped.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from enum import IntEnum
 from typing import Annotated, Any, Literal

@@ -6,8 +6,6 @@ A file without a role counts as `operate`, so that folders made before roles exi
 several files has the least of their roles.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from dataclasses import dataclass, field

@@ -10,8 +10,6 @@ MessagePack leaves a writer the width of a number and the order of a map. Our wr
 one `struct` call, in half the time of a general encoder. A message of another shape is decoded in general.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

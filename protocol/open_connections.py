@@ -5,8 +5,6 @@ therefore closed as soon as they are accepted. It also keeps all frames of a mes
 arrived, and messages for clients that do not read: `HeldMemory` closes connections before that is too much.
 """
 
-from __future__ import annotations
-
 import fcntl
 import resource
 import socket

@@ -3,8 +3,6 @@
 For one thread at a time. It reconnects by itself when a daemon restarts.
 """
 
-from __future__ import annotations
-
 import time
 from collections import deque
 from collections.abc import Mapping

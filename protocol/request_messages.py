@@ -3,8 +3,6 @@
 The server's side, which validates parameters, is in `protocol.requests`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -3,8 +3,6 @@
 It imports no models, so that a command of one request starts at once; see `protocol.requests.params_of`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final

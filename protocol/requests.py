@@ -9,8 +9,6 @@ The server decodes a frame once (`read_request`). Of bulk parameters it reads on
 process that acts on it decodes it (`read_params`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal

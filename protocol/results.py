@@ -5,8 +5,6 @@ efforts N m or N, by the name of the joint, coordinate or motor. Ticks are the l
 started.
 """
 
-from __future__ import annotations
-
 from typing import Any, Literal, NotRequired, TypedDict
 
 

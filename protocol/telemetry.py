@@ -4,8 +4,6 @@ PlotJuggler's ZeroMQ subscriber opens this as it is: nested maps become a/b, lis
 plotted, text is skipped. There is never a third frame.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -4,8 +4,6 @@ This module checks syntax and consistency only; the controller's admission decid
 follow it. Units: rad or m per coordinate, s.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from types import UnionType

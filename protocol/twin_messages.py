@@ -6,8 +6,6 @@ sends one `Kind.READY` without rows, then for every `TICKS` one `ANSWER`, with a
 every row that it was sent, in their order. Before an answer there may be a `SUSPICION`, rows of `SUSPICION`.
 """
 
-from __future__ import annotations
-
 from enum import IntEnum
 from typing import Any
 

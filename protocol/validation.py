@@ -1,7 +1,5 @@
 """From plain data to models, with errors that lead to the field."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeVar
 

@@ -13,8 +13,6 @@ The second has the largest share α of the motion. They are solved by daqp (Arns
 2022, a dual active-set method).
 """
 
-from __future__ import annotations
-
 import daqp
 import numpy as np
 

@@ -18,8 +18,6 @@ acceleration of the goal's coordinates is asked for) the machine gets f₀ + α 
 Without constraints each motor moves its joint alone: Λ is diagonal, σ is 1, and τ is f.
 """
 
-from __future__ import annotations
-
 from linkwork.arrays import Floats, Integers, Matrix
 from linkwork.controller.actuation.motor_conditioning import FADING, directions, fade, leverage, scratch_words
 from linkwork.multibody.dynamics.tree_dynamics import mass_times

@@ -20,8 +20,6 @@ needed: near such poses, and where redundant motors are at their limits (redunda
 several machines on one base have few joints in common: products run over the columns that a motion has.
 """
 
-from __future__ import annotations
-
 import math
 
 from linkwork.arrays import Floats, Integers, Matrix

@@ -1,7 +1,5 @@
 """Redundant motors: build the program of `effort_program` from the scratch numbers that `drive` leaves."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from linkwork.arrays import Floats, Integers

@@ -15,8 +15,6 @@ test then does not respond. Λ₀ and B₀ are renewed in every tick in which B 
 The estimate also changes its assembly at a jump: between two ticks it leaves the tangent Λ₀ by far.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Quality of the estimate and loads of the closures: the figures that every tick publishes."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from linkwork.arrays import Floats

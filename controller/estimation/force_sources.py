@@ -3,8 +3,6 @@
 The model gives the force of a contact from efforts and motion.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """Monitors that the supervisor runs each tick: link, device, measurements, joint limits, path deviation."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -6,8 +6,6 @@ both need of the dynamics of a machine with constraints is evaluated once, in th
 constraints the sensors determine the whole state: it has no assembly mode, and no sensor is redundant.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

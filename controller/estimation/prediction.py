@@ -24,8 +24,6 @@ used: half a period into the present hold. There a₁ is found by one step of Ne
 + T/2 j and the multipliers of a₂, as exactly as with its own. So a tick factors the rows twice.
 """
 
-from __future__ import annotations
-
 from linkwork.arrays import Floats, Integers
 from linkwork.multibody.closure.elimination import rows_both_ways
 from linkwork.multibody.closure.rank import particular

@@ -8,8 +8,6 @@ is the error that sensor i would need, and ρ_i² / Π_ii the part of |ρ|² tha
 sensor all candidates explain it equally; with two, only one does.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -13,8 +13,6 @@ small, and for the velocities, with A v in the place of Φ. Where branches of th
 A is replaced by its next derivative, so that Λ is the tangent of the branch it is on.
 """
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import numpy as np

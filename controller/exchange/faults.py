@@ -1,7 +1,5 @@
 """Faults: one table with cause, meaning and remedy of each."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Literal

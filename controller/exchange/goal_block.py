@@ -18,8 +18,6 @@ parameter.
                       then the task part, if there is one (goal_task_part.py)
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import TypeVar
 

@@ -1,7 +1,5 @@
 """Names in requests: of signals, and of the quantities that conditions compare."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

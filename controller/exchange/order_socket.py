@@ -4,8 +4,6 @@ It is a Unix datagram socket owned by the loop: a gateway that replaces a dead o
 alone carries a file descriptor, the new gateway's lifeline.
 """
 
-from __future__ import annotations
-
 import os
 import select
 import socket

@@ -10,8 +10,6 @@ checksum. The loop accepts at most one order per tick, and writes the outcome to
 (`order_id`, `order_outcome`). The sockets are in `order_socket.py`.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, fields

@@ -10,8 +10,6 @@ the moment about the entry's place: of a joint the origin of its child's frame, 
 A constraint on a coordinate has its effort (N m or N) too.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import struct

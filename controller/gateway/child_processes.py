@@ -1,7 +1,5 @@
 """Starting the gateway's processes, and finding a loop that an earlier gateway has left."""
 
-from __future__ import annotations
-
 import os
 from contextlib import suppress
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The last goals' results, faults and changes of digital inputs, for later requests."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass

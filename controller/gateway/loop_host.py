@@ -1,7 +1,5 @@
 """Supervise the loop process: start it, adopt a running one, ask it to exit, and notice its end."""
 
-from __future__ import annotations
-
 import json
 import os
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Queue of orders to the loop, with callbacks for their effects."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace

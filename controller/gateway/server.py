@@ -1,7 +1,5 @@
 """The gateway's poll loop: requests, child processes, timers, and shutdown."""
 
-from __future__ import annotations
-
 import json
 import os
 import traceback

@@ -1,7 +1,5 @@
 """The controller's side of the device link: handshake, states in, commands out. It keeps no clock."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable

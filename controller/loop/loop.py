@@ -1,7 +1,5 @@
 """The loop: one tick object and what surrounds it, for the paces to drive."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

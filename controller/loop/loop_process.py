@@ -1,7 +1,5 @@
 """The loop process: sets itself up for real time, then runs ticks only. A tick is read → step → write."""
 
-from __future__ import annotations
-
 import sys
 
 from linkwork.controller.configuration import configured

@@ -6,8 +6,6 @@ the time beyond the period is compared with what each possible cause explains, a
 most is named. All of this happens after the command has been sent.
 """
 
-from __future__ import annotations
-
 import gc
 import os
 import resource

@@ -4,8 +4,6 @@ lockstep.
 In every pace the command computed from state k acts over [t_{k+1}, t_{k+2}).
 """
 
-from __future__ import annotations
-
 import select
 from collections.abc import Callable
 

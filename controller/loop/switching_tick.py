@@ -10,8 +10,6 @@ afresh from the measured joints, and holds the machine where it is. A goal that 
 switches a constraint is carried on in the same tick: estimate and reference go through the impulse.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The record of a tick: packs inputs and decisions into the words that the loop appends to its ring."""
 
-from __future__ import annotations
-
 import struct
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Constraint loads against their limits: from sensors, else from the model's multipliers."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from linkwork.arrays import Floats, Integers

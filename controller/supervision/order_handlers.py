@@ -1,7 +1,5 @@
 """Handlers of orders: each decides whether the machine may obey now, and returns the outcome."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

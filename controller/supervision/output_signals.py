@@ -1,7 +1,5 @@
 """Output signals: set by orders, by goals on their path, by reactions to a fault, a lost link, a disable."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from linkwork.arrays import Floats

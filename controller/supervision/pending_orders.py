@@ -4,8 +4,6 @@ An order is bound to the motion authority under which it was accepted. An event 
 a fault, the end of the lease) ends the authority, and with it every bound order that is pending.
 """
 
-from __future__ import annotations
-
 from linkwork.controller.exchange.orders import (
     NOW,
     After,

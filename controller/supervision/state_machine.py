@@ -7,8 +7,6 @@ The table lists every transition; any other is refused and leaves the state unch
 printed in docs/states.md, and a test goes through every pair.
 """
 
-from __future__ import annotations
-
 from enum import IntEnum
 
 

@@ -4,8 +4,6 @@ It owns the state machine, the brake sequence and the latched fault, and compute
 decides depends on its inputs alone, so that a lockstep run and a replayed run decide the same.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from linkwork.arrays import Floats

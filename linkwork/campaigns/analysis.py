@@ -1,7 +1,5 @@
 """Analysis of a campaign's table, column by column: spread, pass rates, worst cases, sensitivities."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter

@@ -1,7 +1,5 @@
 """The report of a campaign as one self-contained HTML file: no scripts, no external fonts or pictures."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice

@@ -1,7 +1,5 @@
 """A campaign ready to run: machines, motions, samples, and what each run number means."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Designs: the samples of a campaign's parameters."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence

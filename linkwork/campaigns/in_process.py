@@ -5,8 +5,6 @@ planner's answer to a request. Messages cross as the same bytes in the same orde
 of lockstep daemons, bit for bit.
 """
 
-from __future__ import annotations
-
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """Figures of merit of a run, from the records of its ticks, taken in one after another."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ A line that is complete is a recorded result, even if the process is killed righ
 short is removed at the next start, and its run is carried out again.
 """
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import json

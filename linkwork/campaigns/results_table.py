@@ -1,7 +1,5 @@
 """The table of a campaign: one Parquet file, a row for each run, ordered by run, without wall times."""
 
-from __future__ import annotations
-
 import errno
 import os
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Single runs of a campaign in a worker process: offline, or with whole daemons; their results and logs."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -12,8 +12,6 @@ law and the disturbance observer. Sensors are ideal and joints have no dry frict
 friction at rest would add damping that a moving machine does not have.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@ The search is SciPy's differential evolution (Storn and Price, Journal of Global
 is seeded and its evaluations are recorded, so that an interrupted search repeats none of them.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -1,7 +1,5 @@
 """One drive on the bus as the driver sees it: configuration, state, cyclic data, faults."""
 
-from __future__ import annotations
-
 import struct
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Objects, operation modes and error codes of the profile CiA 402 (IEC 61800-7-201) and of CiA 301."""
 
-from __future__ import annotations
-
 import struct
 from dataclasses import dataclass
 from enum import IntEnum

@@ -1,7 +1,5 @@
 """Signs of faults that a drive does not report itself: frozen values, jumps, a stuck brake."""
 
-from __future__ import annotations
-
 from collections import deque
 from typing import Final
 

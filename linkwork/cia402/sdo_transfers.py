@@ -1,7 +1,5 @@
 """SDO transfers of up to four bytes (expedited): their frames, and a master's queue of them for one drive."""
 
-from __future__ import annotations
-
 import struct
 import time
 from collections import deque

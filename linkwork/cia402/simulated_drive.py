@@ -3,8 +3,6 @@
 It has no clock and no bus: `time_s` is given, frames come by `hear` and leave by `send`.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable
 from typing import Final

@@ -1,7 +1,5 @@
 """The command `linkwork`: all commands by name, each imported when it is called."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from typing import Final, NamedTuple

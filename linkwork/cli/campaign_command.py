@@ -1,7 +1,5 @@
 """`linkwork campaign`: many simulated runs of a machine and its controller, and their figures of merit."""
 
-from __future__ import annotations
-
 import math
 import shlex
 import sys

@@ -1,7 +1,5 @@
 """The command `codegen`: a machine's model and law as C or Python, or the simulated machine as an FMU."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from linkwork.cli.options.files import CodegenOptions

@@ -1,7 +1,5 @@
 """Completion of commands and options by the shell."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Final

@@ -1,7 +1,5 @@
 """Options that commands share, and requests to the controller that the connection options name."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property

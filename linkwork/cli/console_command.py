@@ -1,7 +1,5 @@
 """The command `console`: a page in the browser that shows a machine and moves it, or plays a recording."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path

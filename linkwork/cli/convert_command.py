@@ -1,7 +1,5 @@
 """`linkwork convert`: a machine as URDF, MJCF or SDF."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`linkwork demo`: a machine in motion, its summary, and its trajectories as files for `linkwork send`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

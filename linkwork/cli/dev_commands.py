@@ -1,7 +1,5 @@
 """Commands that begin a new part of linkwork in a checkout: dev new-law, new-request, new-joint."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """`linkwork driver` and `linkwork conformance`: check that a driver or a controller keeps its contract."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from linkwork.cli.options.files import CheckControllerOptions, CheckDriverOptions

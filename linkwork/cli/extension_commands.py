@@ -1,7 +1,5 @@
 """Commands for those who write files and code for linkwork: schema, build-kernels."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

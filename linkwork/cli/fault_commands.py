@@ -1,7 +1,5 @@
 """`linkwork faults show`: the record before a fault, as text and curves for the terminal."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Commands about machine files: check, robots."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """The command `foxglove`: a running machine on Foxglove's websocket."""
 
-from __future__ import annotations
-
 import os
 import select
 from contextlib import closing

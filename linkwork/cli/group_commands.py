@@ -1,7 +1,5 @@
 """Commands on plant and controller of a machine as a group: up, service, down, logs."""
 
-from __future__ import annotations
-
 import getpass
 import os
 import signal

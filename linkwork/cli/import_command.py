@@ -1,7 +1,5 @@
 """`linkwork import`: a machine file from another description of the robot."""
 
-from __future__ import annotations
-
 import math
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """`linkwork inject`: fault injection into a running plant."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Jogging with the keyboard, dead-man: the machine moves only while a key repeats."""
 
-from __future__ import annotations
-
 import os
 import select
 import sys

@@ -1,7 +1,5 @@
 """`linkwork keys`: CURVE key pairs, and the roles of the clients that a daemon accepts."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from linkwork.cli.options.files import AllowKeyOptions, ListKeysOptions, MakeKeysOptions, RevokeKeyOptions

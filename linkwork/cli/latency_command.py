@@ -1,7 +1,5 @@
 """`linkwork latency`: the timing of this computer, as a table, two histograms and a verdict."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from math import log1p
 

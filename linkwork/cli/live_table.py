@@ -1,7 +1,5 @@
 """A live table of the machine, from telemetry."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Mapping

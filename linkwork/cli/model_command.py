@@ -1,7 +1,5 @@
 """The command that shows the model of a machine file."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby

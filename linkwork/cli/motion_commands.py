@@ -1,7 +1,5 @@
 """Commands that move the machine: move, send, jog; paths and results as text."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Files that commands write: columns as text (CSV) or as named arrays (npz), and pictures."""
 
-from __future__ import annotations
-
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path

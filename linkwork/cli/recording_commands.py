@@ -1,7 +1,5 @@
 """Commands on recordings: record, replay, plot, export, animate."""
 
-from __future__ import annotations
-
 import math
 import signal
 import time

@@ -4,8 +4,6 @@ Required parameters of a request become arguments of its command, others options
 Requests that show more than state and text, or accept units, have commands in other modules.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import make_dataclass
 from types import NoneType, UnionType

@@ -1,7 +1,5 @@
 """`linkwork rig`: rig tests on machines, their report, and the comparison of two reports."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 import time

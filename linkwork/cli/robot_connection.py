@@ -1,7 +1,5 @@
 """The client object that connection options name."""
 
-from __future__ import annotations
-
 from linkwork.cli.connected import ConnectionOptions
 from linkwork.client.robot import Robot
 from linkwork.terminal.output import remark

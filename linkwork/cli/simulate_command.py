@@ -1,7 +1,5 @@
 """The command `simulate`: the plant alone, offline."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Commands of one request each that the table of requests does not give: see `request_commands`."""
 
-from __future__ import annotations
-
 from linkwork.cli.assignments import read_entries, read_values
 from linkwork.cli.options.operate import (
     AdvanceOptions,

@@ -1,7 +1,5 @@
 """Commands that only observe: status, state, describe, faults."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`linkwork stream`: set-points from a file, a pipe or another machine."""
 
-from __future__ import annotations
-
 import csv
 import sys
 import time

@@ -1,7 +1,5 @@
 """The command `symbolic`: a machine's equations in symbols, or made linear."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

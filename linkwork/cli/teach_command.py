@@ -1,7 +1,5 @@
 """The command that captures way-points: teach."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """`linkwork tune`: settings of the controller that minimise a figure of merit over a campaign."""
 
-from __future__ import annotations
-
 import math
 import shlex
 import sys

@@ -8,8 +8,6 @@ async with AsyncRobot() as robot:
     print((await robot.state)["q"])
 """
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 from collections.abc import AsyncIterator, Callable

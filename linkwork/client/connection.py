@@ -3,8 +3,6 @@
 The user gets a message. In a checkout that has changed, daemons build their kernels first.
 """
 
-from __future__ import annotations
-
 import getpass
 import os
 import time

@@ -1,7 +1,5 @@
 """A connection to a running controller: the lease, requests in one name, events of goals, telemetry."""
 
-from __future__ import annotations
-
 import secrets
 import threading
 import time

@@ -1,7 +1,5 @@
 """Faults put into a running plant: `Injector(endpoint).inject({"sensor": "bias", …})`."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping
 from types import TracebackType

@@ -10,8 +10,6 @@
 It imports third-party libraries and, of linkwork, only the protocol.
 """
 
-from __future__ import annotations
-
 import inspect
 import os
 import time

@@ -1,7 +1,5 @@
 """Confirm the assembly mode: the poses that the sensors fit, as ghosts to choose from."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import math

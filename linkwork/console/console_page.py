@@ -1,7 +1,5 @@
 """The page: header with STOP, the machine in 3-D, and the views beside it."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from nicegui import ui

@@ -1,7 +1,5 @@
 """Serve the console: on loopback with a token, elsewhere only with a password and TLS."""
 
-from __future__ import annotations
-
 import ipaddress
 import signal
 import socket

@@ -1,7 +1,5 @@
 """The service behind all pages of a console: the machine's feed, the jog, the seat, and requests."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 import threading

@@ -5,8 +5,6 @@ The check of the host defeats DNS rebinding, that of the origin requests of othe
 10.2: a browser does not keep pages from opening sockets to other hosts).
 """
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 from collections.abc import Mapping

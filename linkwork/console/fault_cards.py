@@ -4,8 +4,6 @@
 delays neither pictures nor jogs.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys

@@ -6,8 +6,6 @@ asks for velocity zero. Without a repeated request for 0.2 s the real-time loop 
 rest, even if console and gateway have ended.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """The view that moves the machine: enable, jog, move to numbers, trajectory files, speed, signals."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final

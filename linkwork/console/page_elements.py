@@ -1,7 +1,5 @@
 """The page's own elements: scene, jog and plot. Each is a Vue component beside this file, in `page`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final

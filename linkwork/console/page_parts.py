@@ -1,7 +1,5 @@
 """Small parts that several views of the page share."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence

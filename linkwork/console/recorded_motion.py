@@ -1,7 +1,5 @@
 """A recording as the console plays it: poses and values at any tick, and curves."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path

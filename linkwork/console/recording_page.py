@@ -1,7 +1,5 @@
 """The page that plays a recording: machine in 3-D, player, plots in step, state, events, comparison."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 from nicegui import ui

@@ -1,7 +1,5 @@
 """The player of one page: its position in a recording, and its speed."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Each is `linkwork console FILE` in a process: reading a recording delays neither STOP nor jogs.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys

@@ -1,7 +1,5 @@
 """The service behind pages that play a recording, alone or with a second one beside it."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """The cards with the machine in 3-D and with the plots, of live pages and of recordings."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 

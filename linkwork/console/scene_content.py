@@ -1,7 +1,5 @@
 """Content of the 3-D view of a machine: one group for each body, all places in the body's own frame."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

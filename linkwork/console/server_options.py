@@ -1,7 +1,5 @@
 """Options of the console's server: its address and protection."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from linkwork.options import command_options, flag, option, several

@@ -1,7 +1,5 @@
 """The view of the state: faults, values, goal, timing, lease, link, log and recordings."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial

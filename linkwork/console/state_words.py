@@ -1,7 +1,5 @@
 """The state of a machine in words: what it does, what limits it, what clears a fault."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """The view that teaches points and plays them."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from functools import partial

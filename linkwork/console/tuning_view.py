@@ -1,7 +1,5 @@
 """The view of settings that change how the machine is controlled: law at rest, gains, payload."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Final
 

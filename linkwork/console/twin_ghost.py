@@ -8,8 +8,6 @@ a time T ago, under the same commands and with this difference all along, the mo
 with the mass matrix M, the motors' columns B, and a basis Λ of the velocities that the closures admit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

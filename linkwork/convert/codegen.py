@@ -1,7 +1,5 @@
 """The files that `linkwork codegen` writes: a machine's model and control law as a program, and its test."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import Literal

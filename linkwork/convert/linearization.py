@@ -1,7 +1,5 @@
 """`linkwork symbolic --linearize`: the pose that is meant, the linear model there, and its files."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Report of a machine's model, as plain data."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Any
 

@@ -8,8 +8,6 @@ wrist, their models are congruent and efforts do the same work:
 Each arm is controlled by its own model, along the same motion; so their efforts must agree in this way.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any

@@ -5,8 +5,6 @@ goal meets the part there, grips it by an event on the path, lifts it, leaves th
 the tray (docs/moving_frames.md).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import ceil
 from typing import Any

@@ -8,8 +8,6 @@ height moves with them. Of the slot: while it holds the pin, the machine has one
 two; the controller goes over to that model and back (docs/switching.md).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 from math import acos, ceil, cos, pi, radians, sin, sqrt

@@ -1,7 +1,5 @@
 """Options of all demos."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from linkwork.options import JsonOptions, command_options, flag, option, several

@@ -1,7 +1,5 @@
 """Runs a demo: both daemons started, every step done, everything ended; then the figures."""
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress

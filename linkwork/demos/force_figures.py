@@ -1,7 +1,5 @@
 """Force figures from the log of a demo, and their panel."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@ The five-bar floats: its law compensates gravity, the hand is a force that only 
 follows by a stream. Both have their own plant and controller.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from functools import lru_cache

@@ -3,8 +3,6 @@
 u runs with time, and is entered from rest by the ramp of curves (`controller/planning/paths/curves.py`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from math import ceil, cos, pi, sin
 from typing import Any

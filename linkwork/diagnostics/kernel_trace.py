@@ -4,8 +4,6 @@ The trace uses a separate instance of tracefs, which is removed at the end, so t
 is disturbed. Its clock is CLOCK_MONOTONIC, like ours. See Documentation/trace/ftrace.rst of the kernel.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable, Iterator

@@ -6,8 +6,6 @@ Each runs at normal priority, works while the gate is open, and ends with its pa
 The file that is written has no name, so none is left behind.
 """
 
-from __future__ import annotations
-
 import contextlib
 import mmap
 import os

@@ -1,7 +1,5 @@
 """A machine as body frames, lines and surfaces at any pose, the same in pictures and in the console."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ The exchange is explicit: at the start of each step of the machine the inputs of
 state, the FMUs make the step, and their outputs act on the machine during the same step.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

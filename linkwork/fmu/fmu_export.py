@@ -1,7 +1,5 @@
 """Write a machine as an FMU: model description, C sources and a binary for this platform, in one archive."""
 
-from __future__ import annotations
-
 import platform
 import subprocess
 import tempfile

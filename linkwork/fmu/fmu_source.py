@@ -1,7 +1,5 @@
 """The C sources of an FMU: the kernels as they are compiled for linkwork, and the numbers of the machine."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

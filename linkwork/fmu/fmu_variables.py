@@ -1,7 +1,5 @@
 """The variables of a machine's FMU: name, unit, meaning, and the place of each in an instance's memory."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal

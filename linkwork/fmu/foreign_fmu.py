@@ -1,7 +1,5 @@
 """An FMU from outside, run by fmpy: variables by name, in SI units."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from ctypes import byref

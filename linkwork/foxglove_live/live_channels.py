@@ -3,8 +3,6 @@
 The numbers of `tick` have the same paths as in a log (`tick.effort.left`), so that one layout serves both.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """A machine in Foxglove's 3-D panel: a frame for each body, and its lines and shapes in that frame."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A server of Foxglove's websocket beside a running machine: it follows the controller as a client does."""
 
-from __future__ import annotations
-
 import hmac
 import json
 import logging

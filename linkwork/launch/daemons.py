@@ -3,8 +3,6 @@
 They use a private runtime folder, so that any number of rigs run side by side. A console may run beside them.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import select

@@ -5,8 +5,6 @@ requested. A restarted controller is inactive: the real-time loop that a crashed
 stopped and ended first. The supervisor never enables a machine.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import selectors

@@ -4,8 +4,6 @@ The files are NAME.log in the folder `output` of the state folder, and NAME.log.
 behind it. A line is: time in UTC, the daemon or `group`, the text.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import sys

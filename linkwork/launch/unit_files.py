@@ -4,8 +4,6 @@ Both daemons are services of Type=notify: they report when they are ready and pi
 loop makes progress (`linkwork.timing.notify`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Aliases in expressions and conditions: as words where they are legal names, in single quotes otherwise."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The machines that ship with linkwork."""
 
-from __future__ import annotations
-
 from importlib.resources import files
 from pathlib import Path
 

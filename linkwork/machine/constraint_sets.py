@@ -6,8 +6,6 @@ from which other poses are searched, and in the coordinates that are controlled 
 jogs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Moving frames, such as conveyor belts and rotary tables: a signal measures their displacement."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """`load` and `check`: from the name of a machine or of its file to the machine."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Changed machine files: parts merged into their data, single keys replaced."""
 
-from __future__ import annotations
-
 import copy
 import io
 import re

@@ -11,8 +11,6 @@ own; the shares add up to 1. Losses that depend on speed, and the growth of the 
 are those of the datasheet's continuous effort. A constant effort is stepped exactly, over any time.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Annotated

@@ -1,7 +1,5 @@
 """The nearest known name to a misspelt one."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterable
 

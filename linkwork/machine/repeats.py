@@ -3,8 +3,6 @@
 Each value of a copy keeps its place in the template, so that problems point there.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Monitored differences between a machine and its digital twin."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Literal

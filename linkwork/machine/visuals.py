@@ -1,7 +1,5 @@
 """Shapes of bodies for drawings, and the files of meshes."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Reading YAML 1.2 with the place of every key and value, for machine files and trajectory files alike."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field

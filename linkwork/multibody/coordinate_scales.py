@@ -1,7 +1,5 @@
 """Scales that make the Jacobian of a set of coordinates free of units."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

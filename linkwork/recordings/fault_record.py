@@ -1,7 +1,5 @@
 """Analysis of a fault from a flight record: the ticks around it, the events, and the signals concerned."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final

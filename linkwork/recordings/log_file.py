@@ -4,8 +4,6 @@ The log's own schema says which fields a record has, so a log is readable withou
 it. A log that was cut off by a crash is read as far as it goes.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from contextlib import closing

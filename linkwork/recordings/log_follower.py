@@ -3,8 +3,6 @@
 Every checksum is verified. Reading stops at the first record that is damaged.
 """
 
-from __future__ import annotations
-
 import re
 import struct
 import zlib

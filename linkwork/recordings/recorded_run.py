@@ -1,7 +1,5 @@
 """A recording together with its machine: records under the machine's own names, states, and events."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass

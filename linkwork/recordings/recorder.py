@@ -3,8 +3,6 @@
 It needs no additional work of loop or gateway.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -3,8 +3,6 @@
 For plots, curves are thinned so that no peak is lost.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from contextlib import closing

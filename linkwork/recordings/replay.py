@@ -4,8 +4,6 @@ The controller's tick is a pure function of its inputs so far: measured values, 
 orders. The recording has all inputs and outputs.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Tracking figures of a goal: errors and efforts over the ticks of its measured part."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """HTML pages of reports from Jinja2 templates: self-contained files of one style, all text escaped."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Provenance of a report: everything in it that may differ between two equal lockstep runs."""
 
-from __future__ import annotations
-
 import hashlib
 import platform
 import sys

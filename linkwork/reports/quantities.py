@@ -1,7 +1,5 @@
 """Numbers with units as people read them: three digits and a prefix, "278 nm"."""
 
-from __future__ import annotations
-
 import math
 from typing import Final
 

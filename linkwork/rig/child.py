@@ -3,8 +3,6 @@
 `python -m linkwork.rig.child WORD…` takes pytest's words; standard input is the lifeline.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

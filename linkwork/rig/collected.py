@@ -3,8 +3,6 @@
 Plain data, filled by the plug-in. `rig.collecting` writes it line by line and reads it back.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal

@@ -9,8 +9,6 @@ Only a test's `seconds` and a rig's `real_time` depend on the wall clock: two lo
 the same seed collect the same otherwise.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -1,7 +1,5 @@
 """Detection of an injected fault: code, delay, and reaction of the machine."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from linkwork.controller.exchange.faults import FAULTS, FaultCode

@@ -1,7 +1,5 @@
 """Events of a run: its ticks, and quantities derived from them alone."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

@@ -4,8 +4,6 @@ Each goes out from home and back, at rest at both ends, in quintics. The control
 motion that is not feasible is tried slower, in the opposite direction, or smaller.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property

@@ -6,8 +6,6 @@ record.effort("shoulder").never_exceeds(40.0)
 record.no_fault()
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property

@@ -1,7 +1,5 @@
 """The daemons behind a rig under test, started here or running already, and the connections to them."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Run rig tests on machines one after another, with progress; then write the report."""
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Rig tests of one machine in a separate process: start, progress, interrupt, and result."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

@@ -1,7 +1,5 @@
 """State and status of a machine as the entries of diagnostic_msgs/DiagnosticArray."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 

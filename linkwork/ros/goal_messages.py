@@ -3,8 +3,6 @@
 The functions read messages by the names of their fields and import no ROS.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """A machine as a robot of ROS: the URDF of `robot_description`, and the transforms between its links."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Convert any error to one message and an exit status; never a traceback for a user's mistake."""
 
-from __future__ import annotations
-
 import signal
 import sys
 from collections.abc import Callable, Mapping

@@ -8,8 +8,6 @@ median, but it turns the deadline into a duration first: being preempted in betw
 which shows as a longer tail.
 """
 
-from __future__ import annotations
-
 import ctypes
 import time
 from typing import Protocol

@@ -1,7 +1,5 @@
 """Keeping a process in memory, so that no tick waits for a page."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import resource

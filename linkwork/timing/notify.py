@@ -4,8 +4,6 @@ The protocol is that of sd_notify(3): one datagram of NAME=VALUE lines to the Un
 systemd sets that variable for services of Type=notify, and $WATCHDOG_USEC where the unit has WatchdogSec.
 """
 
-from __future__ import annotations
-
 import os
 import socket
 import time

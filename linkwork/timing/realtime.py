@@ -17,8 +17,6 @@ settings. A lockstep process requests none (`fifo_priority=None, lock_memory=Fal
 clock, and at a real-time priority it would starve its neighbours.
 """
 
-from __future__ import annotations
-
 import gc
 import os
 import sys

@@ -1,7 +1,5 @@
 """The C library, for the few real-time calls that Python does not offer."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 from typing import NoReturn

@@ -5,8 +5,6 @@ and sleeps until that thread wakes it. On one processor that is a switch; across
 sleeping processor, which costs more than the work it is woken for.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 from pathlib import Path

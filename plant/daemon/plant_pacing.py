@@ -6,8 +6,6 @@ command, in all paces alike. A pace ends when its session is replaced or no long
 the time without a session.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Protocol
 

@@ -1,7 +1,5 @@
 """Events of the plant for people and programs: one line for each, never waiting for the reader."""
 
-from __future__ import annotations
-
 import json
 import os
 import select

@@ -5,8 +5,6 @@ counts), `sense` (the command is applied, the sensors are read), `send_state` (t
 period of motion with the latched command). The paces (plant_pacing.py) decide when.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, Final

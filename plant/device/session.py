@@ -8,8 +8,6 @@ States count the session's device ticks from 0 (`seq`); `tick` in the welcome, a
 continue over all sessions: state `seq` is the plant at tick `welcome.tick + seq`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any

@@ -5,8 +5,6 @@ configured action takes over and stays (latched) until a new handshake. It knows
 machine.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal

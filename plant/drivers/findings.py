@@ -1,7 +1,5 @@
 """Exercises with verdicts: what conformance checks are made of."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """A real machine behind a driver: scaled, limited, watched (`plant.machinery.Machinery`). It has no clock."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 

@@ -1,7 +1,5 @@
 """From a device's own numbers to those of the joint, and back: counts, gears, constants, signs, zeros."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The plant behind a link with faults in it, to which clients may send more while it runs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from linkwork.machine import Machine

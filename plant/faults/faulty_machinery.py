@@ -1,7 +1,5 @@
 """A machine with faults in its sensors and motors, simulated or real: a wrapper around its machinery."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias

@@ -6,8 +6,6 @@ are taken at a tick, and the thread writes the answer. Further messages wait mea
 between two. In lockstep, and while no controller is connected, all is done immediately.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import threading

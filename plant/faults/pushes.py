@@ -1,7 +1,5 @@
 """Pushes on bodies: each moving body of a plant with faults has a force and a torque of 0 that faults set."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Final
 

@@ -1,7 +1,5 @@
 """Every kind of fault, and time lines of them: read and checked, against themselves and the machine."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path

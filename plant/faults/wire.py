@@ -6,8 +6,6 @@ counts and the others are old, in lockstep and in real time alike. Random number
 both directions, whether or not there is a message.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias

@@ -1,7 +1,5 @@
 """Many motions of one machine at once: other initial states, parameters and efforts, on all processors."""
 
-from __future__ import annotations
-
 import math
 import operator
 import os

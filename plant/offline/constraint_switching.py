@@ -1,7 +1,5 @@
 """Constraints that are switched on and off during an offline simulation."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Efforts of motors in an offline simulation, numbers or functions of time, and forces beside the file's."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace

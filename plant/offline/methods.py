@@ -1,7 +1,5 @@
 """Offline stepping methods: the steps of a formulation and an integrator, and their restrictions."""
 
-from __future__ import annotations
-
 import math
 from typing import Final, Protocol
 

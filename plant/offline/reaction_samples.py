@@ -5,8 +5,6 @@ that hold in that piece. At an instant at which these change there are two value
 leads there, and at the beginning of the step that starts there.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Final
 

@@ -13,8 +13,6 @@ step.py. The methods assume a smooth right side: friction that changes sign with
 pose where branches meet, costs them many steps. They stop where they hardly advance.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Many steps of the machine alone as one compiled call, with what its constraints did on the way."""
 
-from __future__ import annotations
-
 import math
 
 from linkwork.arrays import Floats, Matrix

@@ -1,7 +1,5 @@
 """Start of an offline simulation: the file's initial state, assembled or exactly as given."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

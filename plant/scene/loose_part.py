@@ -6,8 +6,6 @@ At rest on the plane it costs nothing: below `REST_SPEED` for `REST_S` it stays 
 plane, until that ends or accelerates by more than friction can.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from itertools import product

@@ -1,7 +1,5 @@
 """Planes of the scene that move along themselves: conveyor belts and rotary tables."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 

@@ -1,7 +1,5 @@
 """Force sensors of the simulated plant: contact forces and constraint loads."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

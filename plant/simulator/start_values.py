@@ -1,7 +1,5 @@
 """Start of the plant: the file's initial state, assembled under the plant's own constraints."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from linkwork.machine import Machine

@@ -7,8 +7,6 @@ sums since the motors have the machine:
     s = 1 + Σ u r / Σ u²,        explained = (Σ u r)² / (Σ u² Σ r²).
 """
 
-from __future__ import annotations
-
 import math
 from typing import Final
 

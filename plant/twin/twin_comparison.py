@@ -24,8 +24,6 @@ Its work is that of f over the way, with v₀ the velocity at the period's begin
     E = Σ T f' (v₀ + v) / 2.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Process of the digital twin: the gateway starts it, sends it ticks, and reads its answers."""
 
-from __future__ import annotations
-
 import select
 import socket
 from contextlib import suppress

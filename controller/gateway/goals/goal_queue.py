@@ -1,7 +1,5 @@
 """The goals and the stream that the loop has or is to have: what another one that takes over must know."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """Jobs for the planner: one at a time, a short queue, each answered once even if the planner dies."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Public telemetry at its rate, and events as they happen."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

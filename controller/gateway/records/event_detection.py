@@ -3,8 +3,6 @@
 Events depend on the records alone, so that a lockstep run gives the same events each time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@ A record is taken a little after its fault, so that it shows how the machine cam
 slices, so that requests are answered meanwhile.
 """
 
-from __future__ import annotations
-
 import re
 from collections import deque
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 Only the times per phase of the loop's period are left out, in real time: they become NaN.
 """
 
-from __future__ import annotations
-
 import struct
 from typing import Final
 

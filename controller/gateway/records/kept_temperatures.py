@@ -5,8 +5,6 @@ when it ends, and gives it to a loop that it starts, cooled down by the time tha
 where time is simulated, there is no file: equal sessions give equal logs.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ Writing may fail (a full disk), and files may be removed. Then logging stops, `p
 the machine continues. Logging continues in another segment as soon as there is room for it.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import re

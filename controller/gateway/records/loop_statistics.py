@@ -1,7 +1,5 @@
 """Statistics of the loop's timing and of the link, from the loop's records."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

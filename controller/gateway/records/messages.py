@@ -1,7 +1,5 @@
 """Texts from records: messages about faults, results and the device."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any

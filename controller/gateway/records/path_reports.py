@@ -3,8 +3,6 @@
 From the records and the plan of each goal alone, so that a lockstep run gives the same reports each time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

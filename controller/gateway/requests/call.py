@@ -3,8 +3,6 @@
 Handlers that wait are generators: they yield what they wait for, and return the answer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar, cast

@@ -1,7 +1,5 @@
 """The answer to `describe`: the machine's names, units, limits."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final, Literal
 

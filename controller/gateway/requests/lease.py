@@ -9,8 +9,6 @@ alone renew it. If the
 lease ends while something moves, it counts as lost and the machine is stopped on its path.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

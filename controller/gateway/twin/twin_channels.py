@@ -1,7 +1,5 @@
 """Channels of the digital twin in telemetry and log: names, units, and the text of the message."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

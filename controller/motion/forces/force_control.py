@@ -5,8 +5,6 @@ The correction is bounded, and its integral rests while the motors are at their 
 force become ramps. Time is counted in ticks.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 

@@ -1,7 +1,5 @@
 """Goals that press: their start, the check of their forces, and the release of forces."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from linkwork.controller.exchange.goal_force_part import ForcePart

@@ -4,8 +4,6 @@ Before that the law's effort is reduced by the estimated disturbance (disturbanc
 its own effect (laws/feedback.py), and compensated for drive lag (motor_lag.py).
 """
 
-from __future__ import annotations
-
 from enum import IntEnum, IntFlag
 from typing import Annotated
 

@@ -8,8 +8,6 @@ with d the frame's displacement, d₀ that for which the path is, and c the chan
 In a frame that turns, the point's place is turned about the frame's line by w(s) (d - d₀).
 """
 
-from __future__ import annotations
-
 import ruckig
 
 from linkwork.arrays import Floats

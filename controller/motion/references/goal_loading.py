@@ -2,8 +2,6 @@
 for a period.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Callable
 from dataclasses import replace

@@ -6,8 +6,6 @@ may have been stopped or have changed its speed meanwhile; so the loop looks aga
 goal, and refuses it otherwise.
 """
 
-from __future__ import annotations
-
 from linkwork.controller.exchange.orders import After, OrderOutcome, Splice, StartGoal
 from linkwork.controller.motion.references.reference import Follow, GoalStatus
 

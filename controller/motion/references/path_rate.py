@@ -1,7 +1,5 @@
 """The path parameter over time: how fast a goal goes along its path, and how that changes."""
 
-from __future__ import annotations
-
 import ruckig
 
 

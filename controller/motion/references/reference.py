@@ -6,8 +6,6 @@ its parameter s; time enters only through the rate ds/dt, so every stop, pause a
 machine on its path.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Protocol

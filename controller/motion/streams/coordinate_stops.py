@@ -8,8 +8,6 @@ The tracking law moves relative to the target, in a cascade: position error → 
 stage is linear for small errors, and for large ones the speed from which half of A and J suffice to stop.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from linkwork.arrays import Floats

@@ -3,8 +3,6 @@
 The section `workspace` of the machine file also limits the speeds of points.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -4,8 +4,6 @@ The limited state (stream_limiter.py) is two periods ahead, because the law need
 of the hold of its command.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The limiter of a streamed reference: `stream_step` for one machine, and what held it back."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -4,8 +4,6 @@ The step is that of stream_steps.py; its arrays are here. A limit is coded as He
 what it belongs to, 0 for none.
 """
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import numpy as np

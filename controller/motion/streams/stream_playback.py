@@ -11,8 +11,6 @@ A parabola through it and its neighbours would make the acceleration jump at eac
 with h the interval, which shows as ripple of the efforts.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from linkwork.arrays import Floats, Matrix

@@ -19,8 +19,6 @@ A singular pose that lies between two of these poses shows in the sign of a dete
 the equations).
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -7,8 +7,6 @@ Without set-points, at the end, and when it is stopped, the target leaves the pl
 the straight line along which the reference, or at the end the last set-point, was going.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Options of the commands on files and this computer."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """Options of the commands that observe, move and disturb a running machine."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Final, Literal
 

@@ -1,7 +1,5 @@
 """Options of the commands that start and end machines, and show them in the browser."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """Options of the commands that record and replay, test a rig, and run many simulations."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Literal
 

@@ -11,8 +11,6 @@ A name in `closed_loop`, and a text for `a` or `b`, is a link or a joint; a join
 onshape-to-robot writes links closing_NAME_1 and closing_NAME_2, whose z axes are that of a hinge.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

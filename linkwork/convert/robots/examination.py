@@ -1,7 +1,5 @@
 """Values of a description that no machine has, or that look wrong: inertias, masses, limits, units."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 

@@ -3,8 +3,6 @@
 What the formats have no words for is listed: `losses` change the motion, `notes` do not.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

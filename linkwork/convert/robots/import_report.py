@@ -1,7 +1,5 @@
 """The report of an import, as plain rows for the terminal and for a page."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Literal
 

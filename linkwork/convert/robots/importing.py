@@ -1,7 +1,5 @@
 """`linkwork import`: from a robot's description to a machine file that loads, with changes and remarks."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@
 as JSON, and writes the worker's answer, or what was wrong.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import json

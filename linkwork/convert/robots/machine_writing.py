@@ -1,7 +1,5 @@
 """The text of a machine file for a robot, as a person would write it, with the source in comments."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -5,8 +5,6 @@ those of MuJoCo less their values in the reference pose (`ref`). Bodies with sev
 links without mass.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, cast
 

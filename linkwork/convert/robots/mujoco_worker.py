@@ -3,8 +3,6 @@
 Lengths in m, angles in rad, quaternions (w, x, y, z) and frames of bodies, as MuJoCo has them.
 """
 
-from __future__ import annotations
-
 import copy
 import re
 from collections.abc import Callable

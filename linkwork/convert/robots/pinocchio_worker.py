@@ -1,7 +1,5 @@
 """Mass matrix, bias and poses by Pinocchio; runs in a child process (limited_child.py)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

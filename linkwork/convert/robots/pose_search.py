@@ -4,8 +4,6 @@ The number of starts is bounded, not the time, and the poses come from a seed: e
 pose.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from contextlib import suppress

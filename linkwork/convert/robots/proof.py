@@ -4,8 +4,6 @@ Compared are mass matrix, bias, poses of the links, and the residuals of closure
 poses. A simplified machine is not compared; tests compare the motion of simplified and literal machines.
 """
 
-from __future__ import annotations
-
 import math
 from copy import deepcopy
 from dataclasses import dataclass

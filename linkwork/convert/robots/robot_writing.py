@@ -1,7 +1,5 @@
 """Text of URDF, MJCF and SDF for a robot, in the dialects that the importer reads."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 from pathlib import Path

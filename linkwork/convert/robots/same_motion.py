@@ -4,8 +4,6 @@ Random closed poses of the one and velocities of the other are passed on by the 
 are driven by the same motors and springs.
 """
 
-from __future__ import annotations
-
 import math
 from contextlib import suppress
 

@@ -4,8 +4,6 @@ SDF describes a graph: a link may have several joints. A spanning tree of it car
 joints become closures. A link's frame lies at the joint that carries it, as in URDF.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field

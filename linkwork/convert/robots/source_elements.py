@@ -6,8 +6,6 @@ that no table has is counted by its name. A name that sounds like a closure is a
 one of its closures is another robot.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence

@@ -3,8 +3,6 @@
 <loop_joint> is that of Isaac Sim and of old versions of Drake. Joints in <gazebo> are those of SDF.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from pathlib import Path

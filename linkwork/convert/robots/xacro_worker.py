@@ -3,8 +3,6 @@
 xacro evaluates Python expressions: a .xacro file is a program, and is read only from trusted people.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The exercises for a controller: handshake, sequence, encodings, silence, faults, refusal, bye."""
 
-from __future__ import annotations
-
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """The plant's end of the device link under the control of a test: sends any message, and reads all."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace

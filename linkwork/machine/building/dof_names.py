@@ -1,7 +1,5 @@
 """The degrees of freedom of a file's joints and its coordinates, by name and in order."""
 
-from __future__ import annotations
-
 from linkwork.machine.sections.file import MachineFile
 from linkwork.machine.sections.force_elements import AppliedForceSpec
 from linkwork.machine.sections.limits import Limits

@@ -6,8 +6,6 @@ damped. The controller's model holds each of them by one row across the joint th
 law, planner and checks need not know of them. In the plant's model the same rows are switched off.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 

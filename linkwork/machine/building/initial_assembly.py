@@ -5,8 +5,6 @@ named: coordinates of joints, and roll, pitch and yaw of quaternion joints (kept
 are the start of the search, which selects the assembly mode.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress

@@ -10,8 +10,6 @@ to the child. With a_i the axes of that frame and b_i those of the child, one an
 and all three together by the orientation itself, which stays regular where pitch is ±90°.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """From checked sections to the mechanism and the frozen values that the daemons use."""
 
-from __future__ import annotations
-
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import asdict, replace
 from typing import Any, TypeVar, cast

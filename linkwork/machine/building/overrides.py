@@ -5,8 +5,6 @@ unit of the key, or a percentage of the model's value: "+20%". Only physics can 
 geometry and friction, the motors' rotors and friction, contacts, gravity.
 """
 
-from __future__ import annotations
-
 import copy
 import math
 import re

@@ -1,7 +1,5 @@
 """From the section `force_sensors` to the sensors of a machine: what each of them measures."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from linkwork.machine.checks.unknown_names import unknown

@@ -1,7 +1,5 @@
 """Aliases: foreign names of parts of a machine, which requests and commands accept beside its own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from linkwork.machine.alias_text import ALIASED

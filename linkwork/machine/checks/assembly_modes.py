@@ -1,8 +1,6 @@
 """Other assembly modes of a closed machine: poses that its sensors cannot distinguish from the initial
 one."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress

@@ -8,8 +8,6 @@ so that each start finds another mode or none.
 Poses are compared by places (mode_places.py), so that flips of a universal joint count once.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Mapping

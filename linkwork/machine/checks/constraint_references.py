@@ -1,7 +1,5 @@
 """Whether the names in `constraints` point at something, and whether a constraint constrains anything."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Conditions under which the controller runs a machine: the list that all who show them ask."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

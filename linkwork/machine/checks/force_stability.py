@@ -11,8 +11,6 @@ T / 2 is the bound. A force sensor measures the period before, e_j = -u_{j-2}. S
 eigenvalues of the map from one tick to the next lie within a circle of radius 1.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

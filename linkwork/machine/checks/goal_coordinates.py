@@ -1,7 +1,5 @@
 """Coordinates in which motion is controlled, one per degree of freedom, and warnings about a machine."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path

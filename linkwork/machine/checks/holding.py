@@ -1,7 +1,5 @@
 """Whether the brakes hold the machine against gravity where it starts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -3,8 +3,6 @@
 Flips of a universal joint and turns of a rod about itself move none of these, so that they make no mode.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from linkwork.arrays import Floats

@@ -1,7 +1,5 @@
 """Whether the rank of the constraints is plain in the initial pose, or a matter of the tolerance."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

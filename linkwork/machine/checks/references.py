@@ -1,7 +1,5 @@
 """Whether a file's names point at something, its joints form a tree, and its values fit each other."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Convert pydantic's errors about a document to Problems: place, key, value found and values allowed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import UnionType

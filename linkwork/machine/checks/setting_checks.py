@@ -1,7 +1,5 @@
 """Problems of the settings of controller, driver, workspace and twin: names, ranges, channels."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 
 from linkwork.machine.building.dof_names import coordinates, degrees_of_freedom

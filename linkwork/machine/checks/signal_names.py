@@ -1,7 +1,5 @@
 """Checks of signals: unique names, so that conditions are unambiguous, and simulated inputs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from linkwork.machine.building.dof_names import coordinates, degrees_of_freedom

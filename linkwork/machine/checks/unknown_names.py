@@ -1,7 +1,5 @@
 """The problems of undefined names."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from linkwork.machine.nearest_name import MOST_LISTED, listed, nearest

@@ -1,7 +1,5 @@
 """Base class of all constraints in the machine file, and the names of their coordinates."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from typing import Annotated, Any, Literal
 

@@ -1,7 +1,5 @@
 """The machine file as a whole. A new section is a new file in this folder and one more line here."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator

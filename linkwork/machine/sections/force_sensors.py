@@ -1,7 +1,5 @@
 """The section `force_sensors`: sensors of contact forces and constraint loads."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Literal, Self
 

@@ -1,7 +1,5 @@
 """The section `controller.force`: settings of force control, and the forces that can be controlled."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

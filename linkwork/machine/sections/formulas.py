@@ -1,7 +1,5 @@
 """Values that are a number or an expression of coordinates and time, and where in the file one goes wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType

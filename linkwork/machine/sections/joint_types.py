@@ -4,8 +4,6 @@ A motor or sensor stands under a joint's name, so the joint decides whether it i
 a task coordinate says it itself. `mark_kinds` marks their data, and pydantic picks the section by the mark.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, get_args
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """Joints of one degree of freedom and none, of the section `joints`: one class for each `type`."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, ClassVar, Literal, Self
 

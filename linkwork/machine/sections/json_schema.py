@@ -1,7 +1,5 @@
 """The JSON schema of the machine file, by which editors complete and check it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from linkwork.machine.sections.fields import ARITHMETIC_PATTERN

@@ -1,7 +1,5 @@
 """The section `sensors`: one entry under the name of the joint it measures."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, Self
 

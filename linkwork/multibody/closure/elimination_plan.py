@@ -14,8 +14,6 @@ velocities (reduced_mass.py) has a narrow envelope. A velocity in no row is a cl
 Small machines, and those whose rows are dense, are factored in one piece (rank.py): their plan is one front.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any

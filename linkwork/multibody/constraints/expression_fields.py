@@ -1,7 +1,5 @@
 """The programs of all constraints as fields of p and tables of t, and the size of their rows."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 

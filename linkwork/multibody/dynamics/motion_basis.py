@@ -5,8 +5,6 @@ acceleration that obeys A v̇ = b is v̇ = x + Λ z with some x, A x = b. Withou
 diagonal and x is zero.
 """
 
-from __future__ import annotations
-
 from linkwork.multibody.closure.rank import admitted, particular
 from linkwork.multibody.dynamics.constrained_dynamics import constrained_terms, motion_terms
 from linkwork.multibody.dynamics.reduced_mass import motion_in_basis

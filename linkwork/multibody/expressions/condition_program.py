@@ -4,8 +4,6 @@ Row (operation, operand), in the order of execution on a stack. Where an express
 number, and every comparison with it is false, as in `Condition.met`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 

@@ -4,8 +4,6 @@ Instruction k writes entry k of a tape, from entries before it: (operation, a, b
 subexpressions are folded here; repeated ones are evaluated once.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

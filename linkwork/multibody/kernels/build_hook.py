@@ -1,7 +1,5 @@
 """Build the kernels while linkwork is installed (hatchling calls this hook)."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 import sysconfig

@@ -14,8 +14,6 @@ with two dimensions) and structs (structs.py). A kernel with an argument `Vector
 package are compiled by `linkwork build-kernels PACKAGE`; until then they run as Python, without these checks.
 """
 
-from __future__ import annotations
-
 import functools
 import os
 from collections.abc import Callable

@@ -6,8 +6,6 @@ again before its first use, so that a changed kernel never runs old code. A libr
 sources is that of an installed package. Nothing is compiled after that.
 """
 
-from __future__ import annotations
-
 import ctypes
 import fcntl
 import hashlib

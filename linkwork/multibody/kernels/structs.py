@@ -18,8 +18,6 @@ A shape is a list of lengths: names, numbers, and sums and products of them. A f
 vector of any length. A field may also be another struct.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache

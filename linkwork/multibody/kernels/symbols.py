@@ -1,7 +1,5 @@
 """Names and numbers by which Python and the compiled library know kernels and structs."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 

@@ -8,8 +8,6 @@ round-off.
 As `pivoted_qr` leaves the factors: `factored` (m × n), `reflected` (k) and `exchanges` (k), k = min(m, n).
 """
 
-from __future__ import annotations
-
 import math
 
 from linkwork.arrays import Floats, Matrix

@@ -21,8 +21,6 @@ distribute it, and the reactions of the joints within the loop follow from these
 finds the same reactions from its own unknowns, where no row is redundant.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

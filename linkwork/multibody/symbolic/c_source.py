@@ -1,8 +1,6 @@
 """A program in C99: one header, one source file, <math.h> as the only dependency, no allocation, no
 recursion."""
 
-from __future__ import annotations
-
 import re
 import textwrap
 from collections.abc import Sequence

@@ -17,8 +17,6 @@ with the columns v_j of V and the bracket [f, g] = (∂g/∂q) f - (∂f/∂q) g
 The printed (53b) has the opposite sign; (53c) and (41) have inverses of V where V' and Q'V belong.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property

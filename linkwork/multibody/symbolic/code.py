@@ -3,8 +3,6 @@
 `numeric` makes numbers from symbols: a Python function of q and v that is carried out name by name.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -7,8 +7,6 @@ machine file are differentiated as they are. Prescribed values count as the cons
 and stabilisation is left out.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -6,8 +6,6 @@ joint on the way to the world, of the wrench that the formula's gradient is:
     force = ∂θ/∂p,   moment = Σ a × ∂θ/∂a over the axes a (the rate of a is ω × a).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -8,8 +8,6 @@ With q̇ = V(q) p and D = (∂(M p)/∂q) V (Kwatny & Blankenship 1995; the prin
 Both give the same C p. Of a joint with three rotations V⁻¹ [v_j, v_i] is constant, whatever its parameters.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import sympy as sp

@@ -8,8 +8,6 @@ with g the loads of gravity, springs and applied forces at rest, and λ the mult
 Motions that the motors do not hold are brought to balance by Newton's method, with symbolic derivatives.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

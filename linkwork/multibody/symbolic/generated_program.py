@@ -3,8 +3,6 @@
 The specification is the same for every language; c_source.py and python_source.py write it down.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import sympy as sp

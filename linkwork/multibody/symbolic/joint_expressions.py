@@ -9,8 +9,6 @@ Columns come one after the other, the first next to the carried body. Everything
 the arguments are numbers or symbols; `numpy.array(…, float)` makes numbers of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

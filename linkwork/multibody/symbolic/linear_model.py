@@ -8,8 +8,6 @@ with the stiffness K of equilibrium.py. The states are δθ and δθ̇ of the in
 δθ = J Λ z.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -6,8 +6,6 @@ sequence is directly the program for a compiler. `expanded` puts names back wher
 enough to mean something.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias

@@ -1,7 +1,5 @@
 """A program as a Python module: functions that write their results into given arrays."""
 
-from __future__ import annotations
-
 import textwrap
 
 from linkwork.multibody.symbolic.code import CodeLanguage, input_names, python

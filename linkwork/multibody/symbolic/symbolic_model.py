@@ -3,8 +3,6 @@
 The generalized forces of springs and applied forces follow multibody/forces/elements.py.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property

@@ -12,8 +12,6 @@ with E and r fixed. A ball is three links; the first takes its pose from a unit 
 the others only turn the axes. Everything that is asked for is named on one tape.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import sympy as sp

@@ -4,8 +4,6 @@ A formula is one SymPy expression in placeholders, from which SymPy makes the gr
 with given first and second derivatives of the placeholders, the rate and the second derivative.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType

@@ -9,8 +9,6 @@ These are the chain inertia and the quasi-velocity equations of Kwatny & Blanken
 over products of Jacobians comes to the same with many more operations.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -4,8 +4,6 @@ A result is written out in inputs alone where that takes few operations; it is t
 keep the names of common subexpressions, in their order of computation.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 It has tracking of goals, energy, closures, timing, and the time around injected faults.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The logs behind the spans of rig tests: each read once, ticks picked out by number."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path

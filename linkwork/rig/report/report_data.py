@@ -1,7 +1,5 @@
 """A report as data: tests and log evidence of each machine, and provenance."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final

@@ -3,8 +3,6 @@
 `differences` puts the numbers of two reports side by side, apart from where and when they were made.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The page of a report: requirements with numbers, faults with detection and reaction, charts of evidence."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final

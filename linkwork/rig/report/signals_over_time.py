@@ -1,7 +1,5 @@
 """Signals of tests over time, and their changes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
