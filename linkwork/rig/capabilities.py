@@ -29,110 +29,74 @@ class Capabilities:
         return not self.why
 
 
-def _motors(rig: RigUnderTest) -> str:
-    return "" if rig.machine.motors else f"{rig.name} has no motors"
+_MOTORS = "{rig} has no motors"
+_CONTROLLER = "the controller under test is not linkwork's (--controller none)"
+_OWN_PLANT, _OWN_CONTROLLER = (
+    f"the {role} was not started by these tests and is not stopped by them"
+    for role in ("plant", "controller")
+)
 
 
-def _controller(rig: RigUnderTest) -> str:
-    if rig.options.controller == NONE:
-        return "the controller under test is not linkwork's (--controller none)"
-    return _motors(rig)
+def _limited(rig: RigUnderTest) -> bool:
+    goals = [each for each in rig.machine.coordinates if each.name in rig.machine.goal_coordinates]
+    return any(abs(bound) < float("inf") for each in goals for bound in each.position)
 
 
-def _closures(rig: RigUnderTest) -> str:
-    return "" if rig.machine.is_constrained else f"{rig.name} has no closures: its joints form a tree"
-
-
-def _redundant(rig: RigUnderTest) -> str:
-    motors, dof = len(rig.machine.motors), rig.machine.dof
-    return "" if motors > dof else f"{rig.name} has {motors} motors for {dof} degrees of freedom"
-
-
-def _extra_sensors(rig: RigUnderTest) -> str:
-    sensors, dof = len(rig.machine.sensors), rig.machine.dof
-    return "" if sensors > dof else f"{rig.name} has {sensors} sensors for {dof} degrees of freedom"
-
-
-def _passive(rig: RigUnderTest) -> str:
-    driven = {motor.index for motor in rig.machine.motors}
-    return "" if len(driven) < rig.machine.mechanism.nv else f"every joint of {rig.name} has a motor"
-
-
-def _gravity(rig: RigUnderTest) -> str:
-    return "" if rig.holds_effort else f"{rig.name} needs no holding effort at home"
-
-
-def _brakes(rig: RigUnderTest) -> str:
-    braked = all(motor.brake_effort > 0.0 for motor in rig.machine.motors)
-    return _motors(rig) or ("" if braked else f"not every motor of {rig.name} has a brake")
-
-
-def _contacts(rig: RigUnderTest) -> str:
-    return "" if rig.machine.mechanism.contacts else f"{rig.name} has no contacts"
-
-
-def _force_sensors(rig: RigUnderTest) -> str:
-    return "" if rig.machine.force_sensors else f"{rig.name} has no force sensor"
-
-
-def _signals(rig: RigUnderTest) -> str:
-    return "" if rig.machine.signals else f"{rig.name} has no signals"
-
-
-def _limits(rig: RigUnderTest) -> str:
-    goals = rig.machine.goal_coordinates
-    limited = [each for each in rig.machine.coordinates if each.name in goals]
-    finite = any(abs(bound) < float("inf") for each in limited for bound in each.position)
-    return "" if finite else f"no goal coordinate of {rig.name} has limits of position"
-
-
-def _task(rig: RigUnderTest) -> str:
-    return _controller(rig) or ("" if rig.motions.task else f"no set of task coordinates moves {rig.name}")
-
-
-def _lockstep(rig: RigUnderTest) -> str:
-    return "" if rig.pace == "lockstep" else f"the rig runs at pace {rig.pace}, not in lockstep"
-
-
-def _real_time(rig: RigUnderTest) -> str:
-    return "" if rig.pace != "lockstep" else "lockstep has no clock"
-
-
-def _truth(rig: RigUnderTest) -> str:
-    return "" if rig.daemons.owns_plant else "the true state is known only for linkwork's simulator"
-
-
-def _own(role: str) -> Callable[[RigUnderTest], str]:
-    def why(rig: RigUnderTest) -> str:
-        ours = rig.daemons.owns_plant if role == "plant" else rig.daemons.owns_controller
-        return "" if ours else f"the {role} was not started by these tests and is not stopped by them"
-
-    return why
-
-
-CAPABILITIES: dict[str, Callable[[RigUnderTest], str]] = {
-    "motors": _motors,
-    "controller": _controller,
-    "closures": _closures,
-    "redundant_motors": _redundant,
-    "extra_sensors": _extra_sensors,
-    "passive_joints": _passive,
-    "brakes": _brakes,
-    "gravity": _gravity,
-    "contacts": _contacts,
-    "force_sensors": _force_sensors,
-    "signals": _signals,
-    "position_limits": _limits,
-    "task_coordinates": _task,
-    "lockstep": _lockstep,
-    "real_time": _real_time,
-    "truth": _truth,
-    "kill:plant": _own("plant"),
-    "kill:controller": _own("controller"),
-    "kill:gateway": _own("controller"),
-    "kill:loop": _own("controller"),
+CAPABILITIES: dict[str, tuple[Callable[[RigUnderTest], object], str]] = {
+    "motors": (lambda rig: rig.machine.motors, _MOTORS),
+    "controller": (lambda rig: rig.options.controller != NONE, _CONTROLLER),
+    "closures": (lambda rig: rig.machine.is_constrained, "{rig} has no closures: its joints form a tree"),
+    "redundant_motors": (
+        lambda rig: len(rig.machine.motors) > rig.machine.dof,
+        "{rig} has {motors} motors for {dof} degrees of freedom",
+    ),
+    "extra_sensors": (
+        lambda rig: len(rig.machine.sensors) > rig.machine.dof,
+        "{rig} has {sensors} sensors for {dof} degrees of freedom",
+    ),
+    "passive_joints": (
+        lambda rig: len({motor.index for motor in rig.machine.motors}) < rig.machine.mechanism.nv,
+        "every joint of {rig} has a motor",
+    ),
+    "brakes": (
+        lambda rig: all(motor.brake_effort > 0.0 for motor in rig.machine.motors),
+        "not every motor of {rig} has a brake",
+    ),
+    "gravity": (lambda rig: rig.holds_effort, "{rig} needs no holding effort at home"),
+    "contacts": (lambda rig: rig.machine.mechanism.contacts, "{rig} has no contacts"),
+    "force_sensors": (lambda rig: rig.machine.force_sensors, "{rig} has no force sensor"),
+    "signals": (lambda rig: rig.machine.signals, "{rig} has no signals"),
+    "position_limits": (_limited, "no goal coordinate of {rig} has limits of position"),
+    "task_coordinates": (lambda rig: rig.motions.task, "no set of task coordinates moves {rig}"),
+    "lockstep": (lambda rig: rig.pace == "lockstep", "the rig runs at pace {pace}, not in lockstep"),
+    "real_time": (lambda rig: rig.pace != "lockstep", "lockstep has no clock"),
+    "truth": (
+        lambda rig: rig.daemons.owns_plant,
+        "the true state is known only for linkwork's simulator",
+    ),
+    "kill:plant": (lambda rig: rig.daemons.owns_plant, _OWN_PLANT),
+    "kill:controller": (lambda rig: rig.daemons.owns_controller, _OWN_CONTROLLER),
+    "kill:gateway": (lambda rig: rig.daemons.owns_controller, _OWN_CONTROLLER),
+    "kill:loop": (lambda rig: rig.daemons.owns_controller, _OWN_CONTROLLER),
 }
-"""Name → why a rig cannot, "" when it can. Beside these: "inject", and "inject:KIND" of faults."""
+"""Name → whether a rig can, and why not. Beside these: "inject", and "inject:KIND" of faults."""
+_BEFORE = {
+    "controller": ("controller", "motors"),
+    "brakes": ("motors", "brakes"),
+    "task_coordinates": ("controller", "motors", "task_coordinates"),
+}
+"""Capabilities that need others, in the order in which they are looked at."""
+
+
+def _why_not(rig: RigUnderTest, name: str) -> str:
+    """Return why a rig lacks a capability; "" where it has it."""
+    machine = rig.machine
+    for each in _BEFORE.get(name, (name,)):
+        has, text = CAPABILITIES[each]
+        if not has(rig):
+            counts = {"motors": len(machine.motors), "sensors": len(machine.sensors), "dof": machine.dof}
+            return text.format(rig=rig.name, pace=rig.pace, **counts)
+    return ""
 
 
 def can(rig: RigUnderTest, name: str) -> Capabilities:
@@ -144,7 +108,7 @@ def can(rig: RigUnderTest, name: str) -> Capabilities:
         meant = nearest(name, names)
         hint = f", did you mean {meant!r}?" if meant else ""
         raise KeyError(f"unknown capability {name!r}{hint}; there are {', '.join(names)}")
-    return Capabilities(name, CAPABILITIES[name](rig))
+    return Capabilities(name, _why_not(rig, name))
 
 
 def unmet(rig: RigUnderTest, markers: Iterable[pytest.Mark]) -> str:
@@ -154,7 +118,7 @@ def unmet(rig: RigUnderTest, markers: Iterable[pytest.Mark]) -> str:
     machines, only this pace, with these capabilities; False: only without.
     """
     if rig.options.controller != NONE and not rig.machine.motors:
-        return _motors(rig)
+        return _why_not(rig, "motors")
     for marker in markers:
         if marker.args and rig.name not in marker.args:
             return f"the test is for {', '.join(marker.args)}"
