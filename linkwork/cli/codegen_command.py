@@ -4,7 +4,7 @@ from pathlib import Path
 
 from linkwork.cli.options.files import CodegenOptions
 from linkwork.command_line import imported
-from linkwork.fmu.fmu_export import FmuNotBuilt, write_fmu
+from linkwork.fmu.fmu_export import write_fmu
 from linkwork.machine import Machine, load
 from linkwork.multibody.kernels.library import NoCompiler
 from linkwork.terminal.failures import Misuse, require, write_texts
@@ -60,8 +60,6 @@ def _write_fmu(machine: Machine, options: CodegenOptions, path: Path) -> None:
     except NoCompiler:
         remedy = "install gcc or clang, or run `pip install ziglang`"
         raise Misuse(f"an FMU has a binary, and there is no C compiler to build it: {remedy}") from None
-    except FmuNotBuilt as error:
-        raise Misuse(str(error)) from None
     except OSError as error:
         raise Misuse(f"{path} cannot be written: {error.strerror}") from None
     if options.as_json:

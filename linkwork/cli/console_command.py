@@ -14,7 +14,6 @@ from linkwork.console.recorded_motion import RecordedMotion
 from linkwork.console.recording_page import build_recording_page
 from linkwork.console.recording_service import RecordingService
 from linkwork.machine.problems import MachineError
-from linkwork.recordings.recording import NoRecording
 from linkwork.terminal.failures import DONE, Misuse
 from linkwork.terminal.output import emit, say
 
@@ -49,13 +48,11 @@ def _of_machine(options: ConsoleOptions) -> tuple[Served, Callable[[], None]]:
 
 
 def _of_recordings(file: Path, beside: Path | None) -> tuple[Served, Callable[[], None]]:
-    """Raises Misuse for files that cannot be played."""
+    """Raises Misuse and NoRecording for files that cannot be played."""
 
     def read(path: Path) -> RecordedMotion:
         try:
             return RecordedMotion(path)
-        except NoRecording as error:
-            raise Misuse(str(error)) from None
         except MachineError as error:
             raise Misuse(f"the machine file in {path} does not suit this linkwork: {error}") from None
         except OSError as error:

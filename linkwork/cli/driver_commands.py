@@ -6,7 +6,7 @@ from linkwork.cli.options.files import CheckControllerOptions, CheckDriverOption
 from linkwork.diagnostics.conformance.exercises import ControllerExercises
 from linkwork.machine import load
 from linkwork.plant.drivers.checking import DriverCheck, MovingExamination
-from linkwork.plant.drivers.driver import NoDriver, Setup, find_driver, read_options
+from linkwork.plant.drivers.driver import Setup, find_driver, read_options
 from linkwork.plant.drivers.findings import ExerciseVerdict, Finding
 from linkwork.protocol.endpoints import MachineEndpoints, claim
 from linkwork.terminal.failures import DONE, GOAL_FAILED, Misuse
@@ -17,10 +17,7 @@ def check(options: CheckDriverOptions) -> int:
     """Run `linkwork driver check`."""
     if options.move and options.config is None:
         raise Misuse("--move needs --config: the machine file defines safe efforts")
-    try:
-        kind, settings = find_driver(options.name), read_options(list(options.driver_set))
-    except NoDriver as error:
-        raise Misuse(str(error)) from None
+    kind, settings = find_driver(options.name), read_options(list(options.driver_set))
     machine = None if options.config is None else load(options.config)
     setup = Setup(settings, period_s=0.002)
     if machine is not None:

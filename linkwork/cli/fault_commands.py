@@ -13,11 +13,12 @@ from linkwork.arrays import Floats
 from linkwork.cli.connected import ConnectionOptions
 from linkwork.cli.motion_files import written
 from linkwork.cli.options.operate import MOST_FAULTS, ShowFaultOptions
-from linkwork.cli.recording_commands import read_file, recorded_machine
+from linkwork.cli.recording_commands import read_file
 from linkwork.display_units import in_display_units
 from linkwork.protocol.endpoints import state_dir
 from linkwork.protocol.errors import NobodyThere
 from linkwork.recordings.fault_record import FaultRecord, fault_record
+from linkwork.recordings.recorded_run import recorded_machine
 from linkwork.recordings.recording import thinned
 from linkwork.recordings.signal_plot import draw_panels
 from linkwork.terminal.failures import Misuse

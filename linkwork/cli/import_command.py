@@ -23,7 +23,6 @@ from linkwork.convert.robots.import_report import (
 from linkwork.convert.robots.importing import Imported, ImportOptions
 from linkwork.convert.robots.importing import import_robot as imported
 from linkwork.convert.robots.proof import prove
-from linkwork.convert.robots.robot_model import ImportProblem
 from linkwork.convert.robots.same_motion import motion_difference
 from linkwork.reports.pages import render
 from linkwork.reports.provenance import origin, provenance
@@ -47,10 +46,7 @@ def import_robot(options: ImportCommandOptions) -> int:
         folder=Path() if options.out is None else options.out.parent,
         no_closures=options.no_closures,
     )
-    try:
-        found = imported(options.file, how)
-    except ImportProblem as problem:
-        raise Misuse(str(problem)) from None
+    found = imported(options.file, how)
     to_output = options.out is not None and str(options.out) == "-"
     target = options.out or Path(f"{found.machine.name}.yaml")
     if to_output:

@@ -4,8 +4,7 @@ from bisect import bisect_right
 from math import log1p
 
 from linkwork.cli.options.files import LatencyOptions
-from linkwork.diagnostics.latency import LOAD, LatencyError, LatencyReport, run_latency
-from linkwork.terminal.failures import Misuse
+from linkwork.diagnostics.latency import LOAD, LatencyReport, run_latency
 from linkwork.terminal.output import console, emit, goal_bar, say
 from linkwork.timing.statistics import Histogram
 
@@ -14,17 +13,14 @@ def latency(options: LatencyOptions) -> None:
     """Run `linkwork latency`."""
     if not options.as_json and not options.load:
         console.print(LOAD, style="dim")
-    try:
-        with goal_bar(console, "measuring") as progress:
-            report = run_latency(
-                options.for_seconds or options.seconds,
-                period_s=options.period,
-                under_load=options.load,
-                blame=options.blame,
-                progress=progress,
-            )
-    except LatencyError as error:
-        raise Misuse(str(error)) from None
+    with goal_bar(console, "measuring") as progress:
+        report = run_latency(
+            options.for_seconds or options.seconds,
+            period_s=options.period,
+            under_load=options.load,
+            blame=options.blame,
+            progress=progress,
+        )
     if options.as_json:
         emit(report.as_dict())
     else:

@@ -11,10 +11,9 @@ from linkwork.cli.assignments import read_values
 from linkwork.cli.options.files import ModelOptions
 from linkwork.convert.model_report import report
 from linkwork.drawing.model_drawing import draw as write
-from linkwork.identification.admissible_states import NoStates
 from linkwork.identification.base_parameters import BaseParameter, BaseParameters, structural_base_parameters
 from linkwork.machine import Machine, load
-from linkwork.machine.checks.assembly_search import FRUITLESS, ValuesDepend, assembly_modes, initial_values
+from linkwork.machine.checks.assembly_search import FRUITLESS, assembly_modes, initial_values
 from linkwork.machine.problems import REFUSES, counted
 from linkwork.terminal.failures import Misuse
 from linkwork.terminal.output import MOST_SHOWN, emit, left_out, number, passive_joints, say, show, table
@@ -63,14 +62,11 @@ def _list_assemblies(
         name: is_angle for name, is_angle in angles.items() if name in machine.mechanism.coordinate_names
     }
     given = read_values(texts, machine.name, known, machine.aliases)
-    try:
-        if starts is None:
-            fruitless = FRUITLESS if seconds is None else _ENDLESS
-            found = assembly_modes(machine, given, fruitless, seconds=seconds, estimate=True)
-        else:
-            found = assembly_modes(machine, given, starts, starts, seconds=seconds, estimate=True)
-    except ValuesDepend as error:
-        raise Misuse(str(error)) from None
+    if starts is None:
+        fruitless = FRUITLESS if seconds is None else _ENDLESS
+        found = assembly_modes(machine, given, fruitless, seconds=seconds, estimate=True)
+    else:
+        found = assembly_modes(machine, given, starts, starts, seconds=seconds, estimate=True)
     listed: list[dict[str, Any]] = [
         {
             "conditioning": mode.conditioning,
@@ -244,10 +240,7 @@ def _say_closures(closures: list[dict[str, Any]], *, show_all: bool) -> None:
 
 def list_base_parameters(machine: Machine, *, as_json: bool, show_all: bool) -> None:
     """Print which combinations of the bodies' parameters the motion of a machine can show."""
-    try:
-        found = structural_base_parameters(machine)
-    except NoStates as error:
-        raise Misuse(str(error)) from None
+    found = structural_base_parameters(machine)
     if as_json:
         emit({"name": machine.name, **found.plain()})
         return

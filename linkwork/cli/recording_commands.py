@@ -18,12 +18,11 @@ from linkwork.cli.options.study import (
     RecordOptions,
     ReplayOptions,
 )
-from linkwork.machine import Machine
-from linkwork.recordings import recorded_run
 from linkwork.recordings.animation import animate as write
+from linkwork.recordings.recorded_run import recorded_machine
 from linkwork.recordings.recorder import Recorded
 from linkwork.recordings.recorder import record as follow
-from linkwork.recordings.recording import NoRecording, Recording, read_recording, read_truth, signals
+from linkwork.recordings.recording import Recording, read_recording, read_truth, signals
 from linkwork.recordings.replay import replay as run
 from linkwork.recordings.signal_plot import chosen, draw_panels, panel_columns, recorded_panels
 from linkwork.terminal.failures import DONE, GOAL_FAILED, Misuse
@@ -109,11 +108,9 @@ def _centres(file: Path, time_s: Floats) -> dict[str, Floats]:
 
 
 def read_file(file: Path) -> Recording:
-    """Return the recording in a file, with a warning where it is damaged. Raises Misuse."""
+    """Return the recording in a file, with a warning where it is damaged. Raises Misuse, NoRecording."""
     try:
         found = read_recording(file)
-    except NoRecording as error:
-        raise Misuse(str(error)) from None
     except OSError as error:
         raise Misuse(f"{file} cannot be read: {error.strerror}") from None
     if found.damage:
@@ -130,17 +127,6 @@ def _part(options: PartOptions) -> Recording:
     if not inside.any():
         raise Misuse(f"no ticks are left: the recording lasts from {times[0]:g} to {times[-1]:g} s")
     return replace(recording, ticks=replace(recording.ticks, table=recording.table[inside]))
-
-
-def recorded_machine(recording: Recording, against: str | None = None, law: str | None = None) -> Machine:
-    """Return the machine of a configuration, or the recorded one, with the law that it ran by.
-
-    Raises Misuse, MachineError.
-    """
-    try:
-        return recorded_run.recorded_machine(recording, against, law)
-    except NoRecording as error:
-        raise Misuse(str(error)) from None
 
 
 def record(options: RecordOptions) -> int:
@@ -193,11 +179,8 @@ def replay(options: ReplayOptions) -> int:
     """Run `linkwork replay`."""
     recording = read_file(options.file)
     machine = recorded_machine(recording, options.against, options.law)
-    try:
-        with goal_bar(console, "replaying") as bar:
-            found = run(recording, machine, options.tolerance, lambda done, of: bar(done / of))
-    except NoRecording as error:
-        raise Misuse(str(error)) from None
+    with goal_bar(console, "replaying") as bar:
+        found = run(recording, machine, options.tolerance, lambda done, of: bar(done / of))
     same = found.difference is None and not found.ended
     if options.as_json:
         difference = None if found.difference is None else asdict(found.difference)

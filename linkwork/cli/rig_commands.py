@@ -14,7 +14,7 @@ from linkwork.machine import Machine, MachineError, shipped
 from linkwork.protocol.errors import EndpointError
 from linkwork.protocol.sockets import DeviceClient
 from linkwork.rig.report.report_data import BAD, VERDICTS, RigReport
-from linkwork.rig.report.report_files import NoReport, ReportFiles, differences, read_report, write_index
+from linkwork.rig.report.report_files import ReportFiles, differences, read_report, write_index
 from linkwork.rig.rig_tests import RigTests, run_all
 from linkwork.rig.running import RigRun, suites
 from linkwork.terminal.failures import DONE, GOAL_FAILED, Misuse
@@ -62,10 +62,7 @@ def index(options: RigIndexOptions) -> None:
 
 def compare(options: RigCompareOptions) -> int:
     """Run `linkwork rig compare`."""
-    try:
-        found = differences(read_report(options.one), read_report(options.other), options.tolerance)
-    except NoReport as error:
-        raise Misuse(str(error)) from None
+    found = differences(read_report(options.one), read_report(options.other), options.tolerance)
     if options.as_json:
         emit({"same": not found, "differences": [str(each) for each in found]})
     else:

@@ -1,6 +1,5 @@
 """Runs a demo: both daemons started, every step done, everything ended; then the figures."""
 
-import signal
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
@@ -31,6 +30,7 @@ from linkwork.recordings.recording import Truth, read_truth
 from linkwork.recordings.tracking import Tracking
 from linkwork.terminal.failures import Misuse
 from linkwork.terminal.output import goal_bar
+from linkwork.timing.signals import terminate_as_interrupt
 
 Reached = list[tuple[DemoStep, Goal]]
 """Measured steps that were begun, each with its goal."""
@@ -74,7 +74,7 @@ def _run(demo: Demo, options: DemoOptions, console: Console) -> tuple[dict[str, 
     seconds = demo.seconds if options.seconds is None else options.seconds
     summary: dict[str, Any] = {"result": "CANCELLED", "text": "interrupted", "law": options.law}
     summary["mode"] = "lockstep" if options.lockstep else "real time"
-    with _interruptible(), suppress(KeyboardInterrupt):
+    with terminate_as_interrupt(), suppress(KeyboardInterrupt):
         steps, reached, recording = demo.steps(seconds, options.speed), Reached(), None
         with _rig(name, plant, controller, console) as rig, _leader(demo, options, console) as leader:
             page = (
@@ -169,16 +169,6 @@ def _ticks(summary: dict[str, Any], machine: Machine) -> Ticks:
     """Return the log with the machine's own names: it has them as ROS 2 field names, wrist.1 as wrist_1."""
     names, log = layout_for(machine).names, _log(summary["log"])
     return Ticks(log.table, {one.name: names[one.per] for one in CHANNELS if one.name in log.names})
-
-
-@contextmanager
-def _interruptible() -> Iterator[None]:
-    """SIGTERM is an interrupt too."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def with_truth(recording: DemoRun, truth: Truth, machine: Machine) -> DemoRun:

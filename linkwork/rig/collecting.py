@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from linkwork.rig.collected import FaultSeen, Number, Span, TestFindings, Tolerated
+from linkwork.terminal.output import finite
 
 
 class Collecting:
@@ -127,14 +128,3 @@ def _test(found: dict[str, Any]) -> TestFindings:
 
 def _number(found: dict[str, Any]) -> Number:
     return Number(**{**found, **{key: math.nan for key in ("value", "limit") if found[key] is None}})
-
-
-def finite(value: Any) -> Any:
-    """Return data as plain lists and maps, with null for numbers that JSON does not have."""
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {str(key): finite(each) for key, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [finite(each) for each in value]
-    return value

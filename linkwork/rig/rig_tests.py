@@ -18,6 +18,7 @@ from linkwork.rig.report.report_data import MachineReport, RigReport, machine_re
 from linkwork.rig.report.report_files import ReportFiles, write_report
 from linkwork.rig.report.rig_page import MARKS
 from linkwork.rig.running import Done, RigRun, run_tests
+from linkwork.timing.signals import terminate_as_interrupt
 
 INTERRUPTED = 128 + signal.SIGINT
 _FAILED = 1
@@ -49,7 +50,7 @@ def run_all(tests: RigTests, console: Console, words: Sequence[str], seconds: Ca
     tests.folder.mkdir(parents=True, exist_ok=True)
     reports: list[MachineReport] = []
     statuses: list[int] = []
-    with _interruptible():
+    with terminate_as_interrupt():
         try:
             for (config, machine), label in zip(tests.machines, _labels(tests.machines), strict=True):
                 folder = tests.folder / label
@@ -109,13 +110,3 @@ def _progress(console: Console, label: str) -> Iterator[Callable[[Collected], No
             told = len(collected.tests)
 
         yield show
-
-
-@contextmanager
-def _interruptible() -> Iterator[None]:
-    """SIGTERM is an interrupt too."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

@@ -4,7 +4,7 @@ import signal
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from linkwork.display_units import in_display_units, refusal
 from linkwork.terminal.output import complain, emit
@@ -16,6 +16,13 @@ DONE, GOAL_FAILED, USAGE, REFUSED, NOBODY_THERE = range(5)
 
 class Misuse(Exception):
     """The command line makes no sense; the text says what would."""
+
+
+_MISTAKES: Final = (
+    *("FmuNotBuilt", "ImportProblem", "LatencyError", "NoDriver", "NoRecording", "NoReport", "NoStates"),
+    "ValuesDepend",
+)
+"""Errors whose text says all that a user needs, as that of `Misuse`; their modules take long to load."""
 
 
 def require(user: str, extra: str, *modules: str) -> None:
@@ -98,6 +105,8 @@ def explain(error: Exception) -> tuple[int, dict[str, Any]]:
             return REFUSED, {"name": "TAKEN", "message": str(error)}
         case EndpointError():
             return USAGE, {"name": "ENDPOINT", "message": str(error)}
+    if type(error).__name__ in _MISTAKES:
+        return USAGE, {"name": "USAGE", "message": str(error)}
     return _explain_rare(error)
 
 

@@ -36,7 +36,7 @@ def _console() -> Console:
 
 def emit(content: Mapping[str, Any]) -> None:
     """Print the one JSON object of a command with --json. Numbers that JSON does not have become null."""
-    sys.stdout.write(json.dumps(_finite(content), ensure_ascii=False) + "\n")
+    sys.stdout.write(json.dumps(finite(content), ensure_ascii=False) + "\n")
     sys.stdout.flush()
 
 
@@ -85,13 +85,14 @@ def number(value: float | None) -> str:
     return f"{rounded(value):.6g}"
 
 
-def _finite(value: Any) -> Any:
+def finite(value: Any) -> Any:
+    """Return data as plain lists and maps, with null for numbers that JSON does not have."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return {str(key): _finite(each) for key, each in value.items()}
+        return {str(key): finite(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_finite(each) for each in value]
+        return [finite(each) for each in value]
     return value
 
 

@@ -21,7 +21,7 @@ from linkwork.machine import load
 from linkwork.recordings.animation import animate, draw_scene, frames_of
 from linkwork.recordings.log_follower import first_segment
 from linkwork.recordings.recorder import Recorded, record
-from linkwork.recordings.recording import Recording, read_recording, signals
+from linkwork.recordings.recording import NoRecording, Recording, read_recording, signals
 from linkwork.terminal.failures import Misuse
 from tests.recordings.recorded import InProcessRecorder
 
@@ -196,7 +196,7 @@ def test_replay_by_command(log: Path, tmp_path: Path, capsys: pytest.CaptureFixt
     found = json.loads(capsys.readouterr().out)
     assert found["difference"]["field"].startswith("law_effort.")
     assert found["ticks"] == found["difference"]["tick"]
-    with pytest.raises(Misuse, match="of another machine"):
+    with pytest.raises(NoRecording, match="of another machine"):
         replay(ReplayOptions(file=log, against="five_bar"))
 
 

@@ -34,7 +34,6 @@ from linkwork.rig.report.report_files import (
     write_report,
 )
 from linkwork.rig.report.rig_page import page
-from linkwork.terminal.failures import Misuse
 from tests.rig.rig_results import clocked_log, findings, reported, short_log
 
 SCARA = load("scara")
@@ -245,7 +244,7 @@ def test_what_is_no_report_is_refused(tmp_path: Path) -> None:
     for name, says in (("a.json", "format"), ("b.json", "not JSON"), ("c.json", "cannot be read")):
         with pytest.raises(NoReport, match=says):
             read_report(tmp_path / name)
-    with pytest.raises(Misuse, match="cannot be read"):
+    with pytest.raises(NoReport, match="cannot be read"):
         compare(RigCompareOptions(one=tmp_path / "c.json", other=tmp_path / "c.json"))
 
 

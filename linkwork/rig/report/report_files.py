@@ -14,9 +14,9 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from linkwork.regular_files import check_regular
 from linkwork.reports.pages import render, write_whole, xml_text
 from linkwork.rig.collected import TestFindings
-from linkwork.rig.collecting import finite
 from linkwork.rig.report.report_data import FORMAT, VERDICTS, MachineReport, RigReport, as_data
 from linkwork.rig.report.rig_page import page
+from linkwork.terminal.output import finite
 
 LEFT_OUT: Final = frozenset({"provenance", "timing", "text"})
 """Keys that are not compared: where and when; times of a clock; the words of failures."""
