@@ -1,9 +1,7 @@
 """The errors of this room, split by who must act."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 from linkwork.protocol.codes import RequestCode, ResultCode, Role
 from linkwork.protocol.decoding import MOST_DEPTH, MOST_PATH, MOST_TEXT, cut, excerpt
@@ -57,7 +55,7 @@ class RequestError(Exception):
         }
 
     @classmethod
-    def from_map(cls, content: object) -> RequestError:
+    def from_map(cls, content: object) -> Self:
         """The error in a response; unreadable fields become plain text."""
         if not isinstance(content, Mapping):
             return cls(RequestCode.INTERNAL, _text(content))

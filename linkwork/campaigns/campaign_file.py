@@ -1,9 +1,7 @@
 """The campaign file: schema, and reading with the place of every error."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -33,7 +31,7 @@ class SamplingSection(Section):
     )
 
     @model_validator(mode="after")
-    def _fits(self) -> SamplingSection:
+    def _fits(self) -> Self:
         if (self.samples is None) != (self.method == "grid"):
             if self.samples is None:
                 raise wrong("samples is missing", found="nothing", remedy="add samples: 256")
@@ -73,7 +71,7 @@ class ParameterSection(Section):
     )
 
     @model_validator(mode="after")
-    def _one_distribution(self) -> ParameterSection:
+    def _one_distribution(self) -> Self:
         one_of(self, *DISTRIBUTIONS, needed=True)
         if self.factor and (self.plant is None or self.machine is not None):
             remedy = "remove factor, and write the values themselves"
@@ -101,7 +99,7 @@ class MotionSection(Section):
     speed: Share = entry("Speed of `move`, as a fraction of the limits", default=1.0)
 
     @model_validator(mode="after")
-    def _one_motion(self) -> MotionSection:
+    def _one_motion(self) -> Self:
         one_of(self, "send", "move", needed=True)
         given = self.model_fields_set
         if "speed" in given and self.move is None:
@@ -133,7 +131,7 @@ class TuneSection(Section):
     generations: Count = entry("Generations after the first", default=20, ge=1, le=10_000)
 
     @model_validator(mode="after")
-    def _ordered(self) -> TuneSection:
+    def _ordered(self) -> Self:
         for key, ends in self.settings.items():
             if not ends[0] < ends[1]:
                 raise wrong("the first value must be below the second", str(ends), at=("settings", key))

@@ -1,11 +1,9 @@
 """Definition of a demo: a machine, its steps, figures and picture."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from linkwork.client.goal import Goal
 from linkwork.client.robot import Robot
@@ -126,7 +124,7 @@ class Demo:
     leader: str = ""
 
     @property
-    def second(self) -> Demo:
+    def second(self) -> Self:
         """The demo as its second machine does it."""
         return replace(self, machine=self.beside, steps=self.beside_steps or self.steps, beside_steps=None)
 

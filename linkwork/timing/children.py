@@ -7,15 +7,13 @@ makes a new pipe with `lifeline_pipe`, sends the reading end over a unix socket 
 calls `Lifeline.replace`.
 """
 
-from __future__ import annotations
-
 import os
 import select
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import IO
+from typing import IO, Self
 
 
 def ignore_interrupts() -> None:
@@ -43,7 +41,7 @@ class Lifeline:
         self._poll.register(fd, 0)  # no event is asked for: the end is reported without
 
     @classmethod
-    def from_stdin(cls) -> Lifeline:
+    def from_stdin(cls) -> Self:
         """Take over standard input, which becomes /dev/null, so that no other code reads from it."""
         fd = os.dup(0)
         null = os.open(os.devnull, os.O_RDONLY)
@@ -131,7 +129,7 @@ class Child(Process):
         stdout: int | IO[bytes] | None = None,
         stderr: int | IO[bytes] | None = None,
         pass_fds: Sequence[int] = (),
-    ) -> Child:
+    ) -> Self:
         """Execute a command in a separate session.
 
         argv: the command and its arguments. env: variables set on top of this process's. lifeline: give it

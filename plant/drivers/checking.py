@@ -4,13 +4,11 @@ In the exercises of `DriverCheck` the machine does not move: only commands to br
 In those of `MovingExamination` each motor moves a little, there and back. Keep people away from the machine.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -266,7 +264,7 @@ class MovingExamination(DriverCheck):
 
     machine: Machine
 
-    def for_machine(self, machine: Machine) -> MovingExamination:
+    def for_machine(self, machine: Machine) -> Self:
         """For this machine."""
         self.machine = machine
         return self

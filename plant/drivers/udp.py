@@ -5,8 +5,6 @@ older command is dropped, and a missing answer is a lost sample. A reference dev
 `docs/examples/c/udp_device.c`.
 """
 
-from __future__ import annotations
-
 import math
 import secrets
 import select
@@ -16,7 +14,7 @@ import time
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from linkwork.machine.nearest_name import meant
 from linkwork.machine.problems import shown
@@ -243,7 +241,7 @@ class Options:
     lockstep: bool = False
 
     @classmethod
-    def read(cls, setup: Setup) -> Options:
+    def read(cls, setup: Setup) -> Self:
         """Check the options. Raises OptionError."""
         channels = ("motors", "sensors", "forces", "inputs", "outputs")
         values: dict[str, Any] = {name: getattr(setup, name) for name in channels}

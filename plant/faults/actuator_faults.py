@@ -1,9 +1,7 @@
 """Faults of motors. Efforts are at the joint (N m or N)."""
 
-from __future__ import annotations
-
 import math
-from typing import Annotated, Any, ClassVar, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal, Self
 
 import numpy as np
 from pydantic import model_validator
@@ -163,7 +161,7 @@ class Friction(EffortFault):
     viscous = Quantity("viscous", DAMPING, "Viscous friction", 0.0, ge=0)
 
     @model_validator(mode="after")
-    def _some(self) -> Friction:
+    def _some(self) -> Self:
         if not (self.coulomb or self.viscous):
             raise wrong("the friction is missing", remedy="give coulomb_N_m or viscous_N_m_s")
         return self

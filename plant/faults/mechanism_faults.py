@@ -4,11 +4,9 @@ New parameters take over between two periods; then the state is brought back ont
 are now, by the shortest correction in the mass metric (`multibody.dynamics.projection`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -153,7 +151,7 @@ class OtherForce(MechanismFault):
     torque_N_m: Number | None = entry("The torque", "N m", None)
 
     @model_validator(mode="after")
-    def _one_value(self) -> OtherForce:
+    def _one_value(self) -> Self:
         one_of(self, "force_N", "torque_N_m", needed=True)
         return self
 
@@ -184,7 +182,7 @@ class Push(MechanismFault):
     at_m: Vector3 = entry("Place of the force, in the body's frame", "m", default=[0.0, 0.0, 0.0])
 
     @model_validator(mode="after")
-    def _loaded(self) -> Push:
+    def _loaded(self) -> Self:
         if self.force_N is None and self.torque_N_m is None:
             raise wrong("force_N or torque_N_m is missing", "nothing", remedy="add force_N: [0, 0, 10]")
         return self

@@ -4,9 +4,7 @@ An output with a fault is reported as it was set: its state in the machine diffe
 of a valve that sticks.
 """
 
-from __future__ import annotations
-
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import model_validator
 
@@ -77,7 +75,7 @@ class DelayedSignal(SignalFault):
     by_s: Number | None = entry("Delay", "s", None, gt=0, le=100)
 
     @model_validator(mode="after")
-    def _one_delay(self) -> DelayedSignal:
+    def _one_delay(self) -> Self:
         one_of(self, "by_ticks", "by_s", needed=True)
         return self
 

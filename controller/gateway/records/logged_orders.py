@@ -2,12 +2,10 @@
 be replayed.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +44,7 @@ class GoalWords:
         return _HEAD.pack(_CDR_LITTLE_ENDIAN, self.order, self.goal, len(self.words)) + self.words.tobytes()
 
     @classmethod
-    def unpack(cls, data: bytes) -> GoalWords:
+    def unpack(cls, data: bytes) -> Self:
         """The block in these bytes. Raises ValueError when they are none."""
         if len(data) < _HEAD.size:
             raise ValueError(f"a goal has at least {_HEAD.size} bytes, these are {len(data)}")
@@ -68,7 +66,7 @@ class TakenSetPoint:
         return struct.pack(f"<4sI{len(words)}d", _CDR_LITTLE_ENDIAN, len(words), *words)
 
     @classmethod
-    def unpack(cls, data: bytes) -> TakenSetPoint:
+    def unpack(cls, data: bytes) -> Self:
         """The set-point in these bytes. Raises ValueError when they are none."""
         if len(data) < 8 or (len(data) - 8) % 8:
             raise ValueError(f"a set-point does not have {len(data)} bytes")

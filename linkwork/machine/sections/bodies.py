@@ -1,8 +1,6 @@
 """The sections `bodies` and `points`."""
 
-from __future__ import annotations
-
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +49,7 @@ class InertiaSpec(Section):
         )
 
     @model_validator(mode="after")
-    def _is_an_inertia(self) -> InertiaSpec:
+    def _is_an_inertia(self) -> Self:
         small, middle, large = np.linalg.eigvalsh(self.matrix())
         if self.unphysical:
             return self
@@ -108,7 +106,7 @@ class BodySpec(Section):
     visual: list[Visual] = entry("Shapes that show the body in drawings", default=[])
 
     @model_validator(mode="after")
-    def _inertia_needs_mass(self) -> BodySpec:
+    def _inertia_needs_mass(self) -> Self:
         if 0 < self.mass_kg < _LIGHTEST_KG:
             allowed = f"0, or {_LIGHTEST_KG:g} or more"
             raise wrong(

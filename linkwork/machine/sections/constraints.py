@@ -1,11 +1,9 @@
 """The section `constraints`: one class for each `type`, which also makes what `multibody` calls it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -187,7 +185,7 @@ class CoordinateSpec(ConstraintSpec):
     equals_deg: Formula | None = entry("The value of an angle, a number or an expression", "deg", None)
 
     @model_validator(mode="after")
-    def _one_value(self) -> CoordinateSpec:
+    def _one_value(self) -> Self:
         one_of(self, "equals_m", "equals_rad", "equals_deg", needed=True)
         return self
 
@@ -233,7 +231,7 @@ class CouplingSpec(ConstraintSpec):
     )
 
     @model_validator(mode="after")
-    def _no_zero(self) -> CouplingSpec:
+    def _no_zero(self) -> Self:
         for name, factor in self.factors.items():
             if factor == 0.0:
                 raise wrong(

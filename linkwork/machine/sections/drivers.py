@@ -1,11 +1,9 @@
 """The section `driver`: scaling and signs of a device's channels, for hardware in place of the simulated
 plant."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import model_validator
 
@@ -36,7 +34,7 @@ class DriverSensor(Section):
     at_zero = Quantity("at_zero", POSITION, "The joint's {position} at device reading 0. Default: 0", 0.0)
 
     @model_validator(mode="after")
-    def _one_of_each(self) -> DriverSensor:
+    def _one_of_each(self) -> Self:
         one_of(self, "counts_per_turn", "counts_per_m")
         return self
 

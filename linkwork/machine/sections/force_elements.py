@@ -1,8 +1,6 @@
 """The sections `springs` and `forces`: springs with dampers, applied forces and torques."""
 
-from __future__ import annotations
-
-from typing import Literal
+from typing import Literal, Self
 
 from pydantic import model_validator
 
@@ -49,7 +47,7 @@ class SpringSpec(Section):
     progressive = Quantity("progressive", _PROGRESSIVE, "Factor of the stretch cubed. Default: 0", 0.0, ge=0)
 
     @model_validator(mode="after")
-    def _one_line(self) -> SpringSpec:
+    def _one_line(self) -> Self:
         one_of(self, "joint", "between", needed=True)
         angles, lengths = given_keys(self, True), given_keys(self, False)
         if self.between is not None and angles:
@@ -108,7 +106,7 @@ class AppliedForceSpec(Section):
     )
 
     @model_validator(mode="after")
-    def _one_line(self) -> AppliedForceSpec:
+    def _one_line(self) -> Self:
         one_of(self, "joint", "point", "body", needed=True)
         one_of(self, "force_N", "torque_N_m", needed=True)
         for owner, key, quantity, other in (

@@ -1,7 +1,5 @@
 """The section `frames`: frames that move along a line of the world, or turn about one."""
 
-from __future__ import annotations
-
 import math
 from typing import Annotated, Any, Self
 
@@ -104,7 +102,7 @@ class TurningFrameSpec(_FrameSpec):
     )
 
     @model_validator(mode="after")
-    def _fits(self) -> TurningFrameSpec:
+    def _fits(self) -> Self:
         low, high = self.window
         given = type(self).window.given(self)
         if given and high - low > math.tau + 1e-9:

@@ -1,9 +1,7 @@
 """The section `motors`: one entry under the name of the joint it drives; efforts are those at the joint."""
 
-from __future__ import annotations
-
 import math
-from typing import Literal
+from typing import Literal, Self
 
 from pydantic import model_validator
 
@@ -110,7 +108,7 @@ class Motor(DofSection, common=True):
     )
 
     @model_validator(mode="after")
-    def _heat_needs_its_keys(self) -> Motor:
+    def _heat_needs_its_keys(self) -> Self:
         (effort,) = type(self).continuous_effort.keys(self.is_angle)
         asks = [key for key in _HEAT_KEYS if getattr(self, key) != type(self).model_fields[key].default]
         for needed in (effort, "thermal_time_s"):
@@ -150,7 +148,7 @@ class LengthMotor(Motor):
     )
 
     @model_validator(mode="after")
-    def _rotor_needs_a_gear(self) -> LengthMotor:
+    def _rotor_needs_a_gear(self) -> Self:
         if self.rotor_inertia > 0 and type(self).gear_ratio.given(self) is None:
             allowed = "the angle of the rotor for each metre"
             raise wrong("a rotor on a slide needs gear_rad_m", "nothing", allowed, "add gear_rad_m")

@@ -3,9 +3,7 @@
 Each has the joint's name, a dot, and its own: "ankle.turn", "ankle.slide".
 """
 
-from __future__ import annotations
-
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -28,7 +26,7 @@ class _SeveralSpec(JointSpec):
     stop: dict[str, DofStop] = entry(f"{ABOUT}; by the names of the degrees of freedom", default={})
 
     @model_validator(mode="after")
-    def _limits_fit(self) -> _SeveralSpec:
+    def _limits_fit(self) -> Self:
         ball = self.of_quaternion()
         own = {name: angle for name, angle in self.degrees_of_freedom().items() if name not in ball}
         for name, limits in self.limits.items():
@@ -61,7 +59,7 @@ class UniversalSpec(_SeveralSpec, AxisSpec, FrictionSpec):
     second_axis: Direction = entry("Axis that is fixed in the parent, in the child's frame at zero")
 
     @model_validator(mode="after")
-    def _two_axes(self) -> UniversalSpec:
+    def _two_axes(self) -> Self:
         if np.linalg.norm(np.cross(unit(self.axis), unit(self.second_axis))) < _PARALLEL:
             remedy = "use two axes that are not parallel"
             raise wrong("the two axes are parallel", f"{self.second_axis}", "", remedy, ("second_axis",))
@@ -124,7 +122,7 @@ class ColumnsSpec(_SeveralSpec):
     )
 
     @model_validator(mode="after")
-    def _independent(self) -> ColumnsSpec:
+    def _independent(self) -> Self:
         rank = int(np.linalg.matrix_rank(np.array(self.columns), tol=1e-9))
         if rank < len(self.columns):
             found, allowed = f"{len(self.columns)} columns of rank {rank}", "independent columns, none zero"

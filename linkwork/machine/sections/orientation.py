@@ -1,10 +1,8 @@
 """Orientation of a frame: three angles, a unit quaternion, or a rotation matrix."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +30,7 @@ class Orientation(Section):
     )
 
     @model_validator(mode="after")
-    def _one_orientation(self) -> Orientation:
+    def _one_orientation(self) -> Self:
         one_of(self, "rpy_rad", "rpy_deg", "quaternion_wxyz", "rotation_matrix")
         if self.quaternion_wxyz is not None:
             length = math.hypot(*self.quaternion_wxyz)

@@ -1,8 +1,6 @@
 """Constraints that are written as formulas: equations, motion prescribed in time, and sums of velocities."""
 
-from __future__ import annotations
-
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -87,7 +85,7 @@ class CurveSpec(Section):
     )
 
     @model_validator(mode="after")
-    def _one_curve(self) -> CurveSpec:
+    def _one_curve(self) -> Self:
         one_of(self, "line", "circle", "helix", needed=True)
         for index, name in enumerate(self.of):
             if name in self.of[:index]:
@@ -113,7 +111,7 @@ class MotionSpec(ConstraintSpec):
     curve: CurveSpec | None = entry("A named curve that three coordinates follow", default=None)
 
     @model_validator(mode="after")
-    def _something(self) -> MotionSpec:
+    def _something(self) -> Self:
         if not self.coordinates and self.curve is None:
             raise wrong("coordinates or curve is missing", "nothing", "", "add coordinates")
         for name in self.curve.of if self.curve else ():

@@ -1,10 +1,8 @@
 """Section `repeat`: templates of which a machine has several copies."""
 
-from __future__ import annotations
-
 import math
 import re
-from typing import Annotated, Any, get_origin
+from typing import Annotated, Any, Self, get_origin
 
 from pydantic import BeforeValidator, WithJsonSchema, create_model, model_validator
 
@@ -59,7 +57,7 @@ class TurnSpec(Section):
     )
 
     @model_validator(mode="after")
-    def _has_direction(self) -> TurnSpec:
+    def _has_direction(self) -> Self:
         if not any(self.about):
             raise wrong("an axis needs a direction", "a zero vector", remedy="write [0, 0, 1]", at=("about",))
         return self

@@ -1,10 +1,8 @@
 """The section `scene`: loose parts, planes, feeders, grippers and light barriers; simulated only."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import numpy as np
 from pydantic import Field, PlainValidator, WithJsonSchema, model_validator
@@ -198,7 +196,7 @@ class ScenePlaneSpec(PlaneSpec):
     )
 
     @model_validator(mode="after")
-    def _has_axes(self) -> ScenePlaneSpec:
+    def _has_axes(self) -> Self:
         for key in ("speed_m_s", "size_m"):
             if self.turn_rad_s and getattr(self, key):
                 remedy = f"remove {key} or turn_rad_s"
@@ -247,7 +245,7 @@ class PartSpec(Orientation):
     at_m: Vector3 = entry("Initial position of its centre, in the world", "m")
 
     @model_validator(mode="after")
-    def _has_volume(self) -> PartSpec:
+    def _has_volume(self) -> Self:
         for index, length in enumerate(self.size_m):
             if length <= 0.0:
                 raise wrong("an edge has a length", f"{length:g}", "above 0", at=("size_m", index))
@@ -271,7 +269,7 @@ class FeederSpec(Section):
     every_s: Range = entry("Smallest and largest time from a part to the next one", "s")
 
     @model_validator(mode="after")
-    def _fits(self) -> FeederSpec:
+    def _fits(self) -> Self:
         for key in ("across_m", "turn_deg", "every_s"):
             low, high = getattr(self, key)
             if low > high:
@@ -314,7 +312,7 @@ class SceneSpec(Section):
     )
 
     @model_validator(mode="after")
-    def _lies_on_something(self) -> SceneSpec:
+    def _lies_on_something(self) -> Self:
         if self.parts and not self.planes:
             raise wrong("the parts would fall without end", "no planes", "", "add planes", ("parts",))
         for name, feeder in self.feeders.items():

@@ -1,9 +1,7 @@
 """The sections `plant`, `controller` and `twin`."""
 
-from __future__ import annotations
-
 import math
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -125,7 +123,7 @@ class PlantSettings(Section):
     )
 
     @model_validator(mode="after")
-    def _formulation_takes_the_integrator(self) -> PlantSettings:
+    def _formulation_takes_the_integrator(self) -> Self:
         if self.formulation == "minimal" and self.integrator == "gauss":
             raise wrong(
                 "the method of Gauss cannot integrate minimal coordinates",

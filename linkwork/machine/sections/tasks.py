@@ -1,8 +1,6 @@
 """The section `task`: scalar coordinates of named points that goals may name beside the joints."""
 
-from __future__ import annotations
-
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, Self, cast
 
 from pydantic import Field, model_validator
 
@@ -72,7 +70,7 @@ class LengthTask(Task):
     limits: LengthLimits = entry("Limits of the coordinate and its rates", default=LengthLimits())
 
     @model_validator(mode="after")
-    def _has_place(self) -> LengthTask:
+    def _has_place(self) -> Self:
         axis = self.axis()
         if axis == "along" and self.direction is None:
             raise wrong("the direction is missing", "nothing", "three numbers", "add direction: [0, 0, 1]")

@@ -1,9 +1,7 @@
 """Shapes that show a body in drawings and consoles: the key `visual` of a body."""
 
-from __future__ import annotations
-
 from pathlib import PurePosixPath, PureWindowsPath
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -81,7 +79,7 @@ class MeshVisual(_VisualSpec):
     outside: Switch = entry("Whether the file may be outside the machine file's folder", default=False)
 
     @model_validator(mode="after")
-    def _known_file(self) -> MeshVisual:
+    def _known_file(self) -> Self:
         path = PurePosixPath(self.file)
         if path.suffix.lower() not in MESH_FORMATS:
             raise wrong(
