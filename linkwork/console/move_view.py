@@ -21,10 +21,6 @@ from linkwork.console.page_parts import (
 from linkwork.display_units import decimals, shown, shown_in
 
 
-def _always(_: Mapping[str, Any]) -> bool:
-    return True
-
-
 def _active(state: Mapping[str, Any]) -> bool:
     return bool(state["state"] == "active")
 
@@ -107,7 +103,7 @@ class MoveView:
             self._build(content.described)
         mode = "" if state is None else str(state["state"])
         for element in self._guarded:
-            possible = _POSSIBLE.get(getattr(element, "text", ""), _always)
+            possible = _POSSIBLE.get(getattr(element, "text", ""), lambda _: True)
             element.set_enabled(operates and state is not None and possible(state))
         self._estop.set_enabled(mode not in ("", "estop"))
         self.jog.allow(mode, enabled=operates and mode in ("active", "stopping"))

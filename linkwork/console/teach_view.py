@@ -27,7 +27,7 @@ class TeachView:
         with card("Teach"):
             with ui.element("div").classes("bar"):
                 self._name = ui.input("name of the point").props("dense").on("keydown.enter", self._teach)
-                self._guard(ui.button("teach", on_click=self._teach).props("no-caps outline"))
+                self._guarded.append(ui.button("teach", on_click=self._teach).props("no-caps outline"))
             ui.label(
                 "The present coordinates become a point. Jog, or choose the law float and lead by hand."
             ).classes("quiet")
@@ -46,9 +46,6 @@ class TeachView:
                 self._save = ui.button("save", on_click=self._download).props("no-caps outline")
             ui.label("The file is one for `linkwork send`.").classes("quiet")
             chosen_file("load points from a file", self._load)
-
-    def _guard(self, element: DisableableElement) -> None:
-        self._guarded.append(element)
 
     def refresh(self, known: Known, *, operates: bool) -> None:
         """Follow the list, which other pages change too."""

@@ -76,7 +76,9 @@ class FmuEfforts(MotorEfforts):
                 self._fmus[name] = ForeignFmu(name, path)
             for text in connections:
                 self._connect(text, given)
-            self._refuse_unused()
+            if not self._motors:
+                motors = ", ".join(motor.joint for motor in machine.motors) or "none"
+                raise FmuFailed(f"no motor is connected: give --connect MOTOR=NAME.output; motors: {motors}")
             for fmu in self._fmus.values():
                 fmu.begin()
             for each in (*self._fixed, *self._inputs):
@@ -176,11 +178,6 @@ class FmuEfforts(MotorEfforts):
         found = fmu.variable(variable, "output")
         factor, offset = fmu.scale(found, unit)
         return _Source(lambda *_: factor * fmu.get(found) + offset, "")
-
-    def _refuse_unused(self) -> None:
-        if not self._motors:
-            motors = ", ".join(motor.joint for motor in self._machine.motors) or "none"
-            raise FmuFailed(f"no motor is connected: give --connect MOTOR=NAME.output; motors: {motors}")
 
 
 def _evaluated(program: Program, text: str, time_s: float) -> float:

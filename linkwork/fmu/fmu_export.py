@@ -54,17 +54,14 @@ def write_fmu(machine: Machine, path: Path, version: FmiVersion = "3") -> list[s
         build = _build_description(name)
         ET.indent(build)
         files["sources/buildDescription.xml"] = ET.tostring(build, encoding="UTF-8", xml_declaration=True)
-    files[f"binaries/{_platform(version)}/{name}.so"] = _binary(source)
+    folder = f"{platform.machine()}-linux" if version == "3" else "linux64"
+    files[f"binaries/{folder}/{name}.so"] = _binary(source)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for each, data in files.items():
             entry = zipfile.ZipInfo(each, _ARCHIVED)
             entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
             archive.writestr(entry, data)
     return list(files)
-
-
-def _platform(version: FmiVersion) -> str:
-    return f"{platform.machine()}-linux" if version == "3" else "linux64"
 
 
 def _binary(source: FmuSource) -> bytes:

@@ -56,7 +56,8 @@ class LiveChannels:
         if channel is None or known != names:
             if channel is not None:
                 channel.close()
-            channel = Channel(topic, schema=_schema(content, f"linkwork {topic}"), context=self._context)
+            schema = {"title": f"linkwork {topic}", **_kind(content)}
+            channel = Channel(topic, schema=schema, context=self._context)
             self._samples[topic] = names, channel
         if channel.has_sinks():
             channel.log(_text(content), log_time=stamp_ns)
@@ -106,10 +107,6 @@ def _paths(content: Mapping[str, Any], before: str = "") -> list[str]:
         path = f"{before}{name}"
         found += _paths(value, f"{path}.") if isinstance(value, Mapping) else [path]
     return found
-
-
-def _schema(content: Mapping[str, Any], title: str) -> dict[str, Any]:
-    return {"title": title, **_kind(content)}
 
 
 def _kind(value: Any) -> dict[str, Any]:

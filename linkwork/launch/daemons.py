@@ -120,16 +120,13 @@ class Rig:
                 for event in events[told:]:
                     on_event(str(event.get("text", "")))
                 told = len(events)
-                self._check_alive()
+                for role, child in self.children.items():
+                    if not child.alive:
+                        raise RigFailed(f"the {role} ended before it was ready\n{self._last_words()}")
                 if client.connected(_LOOK_S) and is_ready(status_of(client)):
                     return
                 time.sleep(_LOOK_S)
         raise RigFailed(f"the controller had no plant after {timeout_s:g} s\n{self._last_words()}")
-
-    def _check_alive(self) -> None:
-        for role, child in self.children.items():
-            if not child.alive:
-                raise RigFailed(f"the {role} ended before it was ready\n{self._last_words()}")
 
     def _last_words(self) -> str:
         lines = []

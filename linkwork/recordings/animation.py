@@ -14,7 +14,7 @@ from linkwork.arrays import Floats
 from linkwork.drawing.model_drawing import draw_lines, draw_shapes, frame
 from linkwork.drawing.skeleton import Skeleton, plane_normal
 from linkwork.machine import Machine
-from linkwork.machine.sections.scene_section import Scene, ScenePart
+from linkwork.machine.sections.scene_section import Scene
 
 if TYPE_CHECKING:
     from mpl_toolkits.mplot3d.axes3d import Axes3D  # type: ignore[import-untyped]
@@ -110,14 +110,10 @@ def draw_scene(axes: Axes3D, scene: Scene, centres: Mapping[str, Floats]) -> Non
             corners = plane.at_m + np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) @ ways
             shown = np.clip(corners, low, high)
             axes.add_collection3d(Poly3DCollection([shown], facecolor=_PLANE, alpha=0.35))
-    for part in _parts(scene):
+    for part in (*scene.parts, *(part for feeder in scene.feeders for part in feeder.parts)):
         at = centres.get(part.name)
         if at is not None and np.all((at >= low) & (at <= high)):  # NaN: it is not there
             box = at + np.array(list(product((-0.5, 0.5), repeat=3))) * part.size_m @ part.rotation.T
             axes.add_collection3d(
                 Poly3DCollection(box[list(_FACES)], facecolor=_PART, edgecolor="white", linewidth=0.3)
             )
-
-
-def _parts(scene: Scene) -> list[ScenePart]:
-    return [*scene.parts, *(part for feeder in scene.feeders for part in feeder.parts)]

@@ -17,7 +17,7 @@ from linkwork.rig.report.logs import Logs
 from linkwork.rig.report.report_data import MachineReport, RigReport, machine_report
 from linkwork.rig.report.report_files import ReportFiles, write_report
 from linkwork.rig.report.rig_page import MARKS
-from linkwork.rig.running import Done, RigRun, run_tests
+from linkwork.rig.running import RigRun, run_tests
 from linkwork.timing.signals import terminate_as_interrupt
 
 INTERRUPTED = 128 + signal.SIGINT
@@ -58,7 +58,8 @@ def run_all(tests: RigTests, console: Console, words: Sequence[str], seconds: Ca
                     done = run_tests(tests.run, config, folder, show)
                 made = machine_report(machine, label, done.collected, done.problem)
                 reports.append(made)
-                statuses.append(_status(done, made))
+                # tests that were not run count as failed
+                statuses.append(done.status or (0 if made.passed else _FAILED))
                 with console.status("reading the logs"):
                     made.evidence = evidence(machine, made.tests, Logs(folder))
                 if statuses[-1] == INTERRUPTED:
@@ -68,11 +69,6 @@ def run_all(tests: RigTests, console: Console, words: Sequence[str], seconds: Ca
         report = RigReport(reports, provenance(words, seconds()))
         written = write_report(report, tests.folder)
     return AllDone(report, written, max(statuses) if any(statuses) or report.passed else _FAILED)
-
-
-def _status(done: Done, made: MachineReport) -> int:
-    """Return the session's exit status; tests that were not run count as failed."""
-    return done.status or (0 if made.passed else _FAILED)
 
 
 def _labels(machines: Sequence[tuple[str, Machine]]) -> list[str]:

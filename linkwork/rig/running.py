@@ -88,7 +88,8 @@ def run_tests(run: RigRun, config: str, folder: Path, show: Callable[[Collected]
         try:
             look = _Following(file, show).read_new_lines
             try:
-                _until_done(child, look)
+                while not child.wait(_LOOK_S):
+                    look()
             except KeyboardInterrupt:
                 interrupted = True
                 _end(child)
@@ -123,11 +124,6 @@ class _Following:
         for line in whole.decode().split("\n"):
             self._collected.read_line(line)
             self._show(self._collected)
-
-
-def _until_done(child: Child, look: Callable[[], None]) -> None:
-    while not child.wait(_LOOK_S):
-        look()
 
 
 def _end(child: Child) -> None:

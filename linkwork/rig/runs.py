@@ -82,7 +82,8 @@ def _once(
         begin = now["tick"] + 1 + len(during) + bool(during)
         if inject:
             rig.daemons.faults.give(listed(inject), now["device_tick"] + begin - now["tick"])
-        _let_time_run(rig, during, begin)
+        if during:  # lockstep time stops while a goal is paused: it runs until the last of these requests
+            rig.robot.request("advance", at_tick=begin + 1, ticks=round(max(during) / rig.period_s) + 1)
         _order(rig, during, begin)
         accepted = _begin(rig, wanted)
     else:
@@ -118,13 +119,6 @@ def _order(rig: RigUnderTest, during: During, begin: int) -> None:
     for after_s, what in sorted(during.items()):
         method, params = (what, {}) if isinstance(what, str) else what
         rig.robot.request(method, at_tick=begin + round(after_s / rig.period_s), **params)
-
-
-def _let_time_run(rig: RigUnderTest, during: During, begin: int) -> None:
-    """Keep lockstep time, which stops while a goal is paused, running until the last of these requests."""
-    if during:
-        ticks = round(max(during) / rig.period_s) + 1
-        rig.robot.request("advance", at_tick=begin + 1, ticks=ticks)
 
 
 def _end(goal: Goal) -> GoalResult:

@@ -117,7 +117,8 @@ class PlantDevice:
             command, before = self._newest, machinery.mode
             machinery.latch(command.mode, command.effort)
             if command.closed >= 0:
-                self._switch(command.closed)
+                # before the state is sampled, which says what became of it
+                self._say_switched(machinery.switch(command.closed))
             if command.outputs_told:
                 machinery.set_outputs(command.outputs)
             watchdog.fresh(machinery.tick)
@@ -127,10 +128,6 @@ class PlantDevice:
         elif watchdog.due(machinery.tick) and self.seat.taken:
             periods = machinery.tick - watchdog.last_fresh_tick
             self.trip(f"no fresh command for {periods} periods")
-
-    def _switch(self, closed: int) -> None:
-        """Switch constraints at this tick, before the state is sampled; the state says what became of it."""
-        self._say_switched(self.machinery.switch(closed))
 
     def _report(self, reported: Sequence[dict[str, Any]]) -> None:
         """Say what signals have switched, and what grippers did."""

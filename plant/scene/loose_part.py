@@ -175,7 +175,7 @@ class LoosePart:
             if carrier is not None:
                 self._move_with(carrier)
             self.still = True
-        elif self._fallen():
+        elif all(each.height(self.centre) < -LOST_M for each in self._planes):
             self.remove()
         else:
             self._settle_on_planes()
@@ -219,9 +219,6 @@ class LoosePart:
         self._carrier = min(
             (planes[n] for n in touched), key=lambda each: abs(each.height(self.centre)), default=None
         )
-
-    def _fallen(self) -> bool:
-        return all(each.height(self.centre) < -LOST_M for each in self._planes)
 
 
 def _rotation(scalar: float, vector: Floats) -> Floats:

@@ -3,6 +3,7 @@
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import msgpack
 import numpy as np
@@ -50,7 +51,7 @@ class ControllerExercises:
             ("an unreadable message changes nothing", self._unreadable, False),
             ("tolerates a gap in the sequence numbers", self._gap, False),
             ("repeats its last message, byte for byte, after a second", self._repeats, False),
-            ("brakes at safe torque off", self._sto, False),
+            ("brakes at safe torque off", partial(self._brakes, READY | int(DeviceStatus.STO), 0), False),
             ("brakes when the plant's watchdog has tripped", self._tripped, False),
             ("after a refusal it gives no command", self._refused, False),
             ("after the plant's bye it gives no command of that session", self._left, False),
@@ -273,9 +274,6 @@ class ControllerExercises:
                 require(not new, f"it answered with command {heard.content.seq}")
 
     # -- faults, ends --------------------------------------------------------------------------------------
-
-    def _sto(self) -> str:
-        return self._brakes(READY | int(DeviceStatus.STO), 0)
 
     def _tripped(self) -> str:
         status = int(DeviceStatus.FAULT | DeviceStatus.HOMED | DeviceStatus.BRAKE)

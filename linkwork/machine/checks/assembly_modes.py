@@ -224,7 +224,8 @@ def _independent_parts(
     move_by(work.model, work.q, beside, 1.0)
     kinematics(*work.arguments)
     constraint_rows(*work.arguments)
-    coupled = work.A[~np.isin(_constraint_of_rows(mechanism), list(idle))][:, list(free)] != 0.0
+    of_rows = [constraint.name for constraint in mechanism.constraints for _ in constraint.rows]
+    coupled = work.A[~np.isin(of_rows, list(idle))][:, list(free)] != 0.0
     count, part_of = connected_components(coupled.T.astype(float) @ coupled, directed=False)
     held = coupled.any(axis=0)
     parts = (
@@ -232,11 +233,6 @@ def _independent_parts(
         for k in range(count)
     )
     return [part for part in parts if part]
-
-
-def _constraint_of_rows(mechanism: Mechanism) -> list[str]:
-    """Return the name of each row's constraint."""
-    return [constraint.name for constraint in mechanism.constraints for _ in constraint.rows]
 
 
 def assembly_warnings(machine: Machine) -> Iterator[Problem]:

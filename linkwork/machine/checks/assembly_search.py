@@ -116,7 +116,7 @@ def assembly_modes(
         search.start_from(start)
         starts += 1
         idle = 0 if len(search.poses) > found else idle + 1
-    modes = tuple(sorted(search.modes(), key=_order))
+    modes = tuple(sorted(search.modes(), key=lambda mode: (not mode.initial, -mode.conditioning)))
     missing, least, most_missing = search.missing()
     return FoundModes(search.held, modes, starts, idle < fruitless, missing, (least, most_missing))
 
@@ -150,10 +150,6 @@ def initial_values(
         exact = math.degrees(value) if is_angle else value
         sections[section][f"{name}_{'deg' if is_angle else 'm'}"] = round(exact if name in held else shown, 7)
     return sections
-
-
-def _order(mode: AssemblyMode) -> tuple[bool, float]:
-    return not mode.initial, -mode.conditioning
 
 
 class _Search:

@@ -79,7 +79,7 @@ def switch(
     or has no value to hold.
     """
     k = mechanism.constraint_index(name)
-    first, count = _span(work, k)
+    first, count = int(work.model.first_row[k]), int(work.model.row_count[k])
     if not on or work.on[k]:
         work.on[k] = float(on)
         return Switched(name, on, 0.0, 0.0, np.zeros(count), 0.0)
@@ -131,10 +131,6 @@ def fixed_coordinates(work: Workspace) -> NDArray[np.bool_]:
     basis = work.basis[: len(work.v) - int(work.ranking[RANK])]
     sizes = np.abs(work.J) @ np.abs(basis).T
     return np.asarray(np.all(np.abs(work.J @ basis.T) <= _FIXED * sizes, axis=1))
-
-
-def _span(work: Workspace, k: int) -> tuple[int, int]:
-    return int(work.model.first_row[k]), int(work.model.row_count[k])
 
 
 def _hold(work: Workspace, name: str, own: slice) -> None:

@@ -35,7 +35,8 @@ def pseudo_inverse(a: Floats, rank: int, by: Way = "svd") -> Floats:
     if by == "svd":
         left, values, right = np.linalg.svd(a, full_matrices=False)
         return np.asarray((right[:rank].T / values[:rank]) @ left[:, :rank].T)
-    _check(by)
+    if by not in WAYS:
+        raise ValueError(f"unknown pseudo-inverse method {by!r}; known: {', '.join(WAYS)}")
     m, n = a.shape
     size = min(m, n)
     exchanges, left_factors, right_factors = np.zeros(size), np.zeros(size), np.zeros(size)
@@ -75,11 +76,6 @@ def projector_rate(a: Floats, a_rate: Floats, rank: int, by: Way = "svd") -> Flo
         return np.asarray(-half - half.T)
     half = pseudo_inverse(a, rank, by) @ a_rate @ projector(a, rank, by)
     return np.asarray(-half - half.T)
-
-
-def _check(by: str) -> None:
-    if by not in WAYS:
-        raise ValueError(f"unknown pseudo-inverse method {by!r}; known: {', '.join(WAYS)}")
 
 
 @dataclass(frozen=True)

@@ -352,7 +352,8 @@ def evidence(machine: Machine, tests: Sequence[TestFindings], logs: Logs) -> Evi
             if motion is not None:
                 found.motions.append(motion)
                 found.energies.append(balance(machine, motion.ticks))
-    runs = [run for log in _logs_of(tests) if (run := logs.whole(log)) is not None]
+    named = dict.fromkeys(span.log for test in tests for span in test.spans)
+    runs = [run for log in named if (run := logs.whole(log)) is not None]
     if not runs:
         return found
     if machine.is_constrained:
@@ -360,10 +361,6 @@ def evidence(machine: Machine, tests: Sequence[TestFindings], logs: Logs) -> Evi
     if all(has_clock(run) for run in runs):
         found.timing = _timing(runs)
     return found
-
-
-def _logs_of(tests: Sequence[TestFindings]) -> list[str]:
-    return list(dict.fromkeys(span.log for test in tests for span in test.spans))
 
 
 def _closures(machine: Machine, tests: Sequence[TestFindings], logs: Logs, runs: Sequence[Ticks]) -> Closures:

@@ -68,17 +68,13 @@ def page(report: RigReport) -> str:
         facts=_facts,
         origin=origin,
         most_rows=MOST_ROWS,
-        fault_charts=_fault_charts,
+        fault_charts=lambda windows: [fault_chart(injection(each.injected)[0], each) for each in windows],
         motion_charts=motion_charts,
         signal_charts=signal_charts,
         closure_chart=closure_chart,
         timing_charts=timing_charts,
         timing_rows=_timing_rows,
     )
-
-
-def _fault_charts(windows: list[FaultWindow]) -> list[Chart]:
-    return [fault_chart(injection(each.injected)[0], each) for each in windows]
 
 
 def _settings(facts: Mapping[str, Any]) -> str:
