@@ -9,9 +9,7 @@ from tests.test_names import PRODUCT, ROOT, files_of
 
 MOST_INSIDE_FUNCTIONS = 60
 LAZY = {
-    "controller/exchange/records.py": "columns of reactions, which few machines publish",
     "controller/gateway/gateway_process.py": "the digital twin, where it is asked for",
-    "controller/gateway/records/messages.py": "reactions, which few machines publish",
     "linkwork/cli/identify_command.py": "the report, which needs an extra",
     "linkwork/cli/request_commands.py": "models of parameters, which most commands of a request do not need",
     "linkwork/demos/__init__.py": "names of demos are read without their motions",

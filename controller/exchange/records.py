@@ -75,16 +75,17 @@ class ReactionWording:
             name: {
                 "on_body": on,
                 "from_body": by,
-                "force_N": [_finite(told[f"{name}.{part}"]) for part in FORCE],
-                "moment_N_m": [_finite(told[f"{name}.{part}"]) for part in MOMENT],
-                **({f"effort_{unit}": _finite(told[f"{name}.{EFFORT}"])} if unit else {}),
+                "force_N": [finite(told[f"{name}.{part}"]) for part in FORCE],
+                "moment_N_m": [finite(told[f"{name}.{part}"]) for part in MOMENT],
+                **({f"effort_{unit}": finite(told[f"{name}.{EFFORT}"])} if unit else {}),
             }
             for name, on, by, unit in self._entries
         }
 
 
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+def finite(value: float) -> float | None:
+    """The number, or None where it is none."""
+    return float(value) if math.isfinite(value) else None
 
 
 @dataclass(frozen=True)
@@ -381,11 +382,7 @@ class Record:
 
 def layout_for(machine: Any) -> RecordLayout:
     """The layout of a `machine.Machine`."""
-    published: Sequence[str] = ()
-    if "reactions" in machine.controller.publish:
-        from linkwork.controller.exchange.records import reaction_columns  # loads the compiler
-
-        published = reaction_columns(machine.mechanism)
+    published = reaction_columns(machine.mechanism) if "reactions" in machine.controller.publish else ()
     return RecordLayout(
         machine.mechanism.joint_names,
         machine.mechanism.coordinate_names,

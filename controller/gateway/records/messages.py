@@ -1,13 +1,12 @@
 """Texts from records: messages about faults, results and the device."""
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from linkwork.controller.exchange.faults import FAULTS, FaultCode
-from linkwork.controller.exchange.records import RecordLayout
+from linkwork.controller.exchange.records import ReactionWording, RecordLayout, finite
 from linkwork.controller.exchange.set_points import StreamState
 from linkwork.controller.motion.limits.effort_limits import HeldBack, Limited
 from linkwork.controller.motion.references.reference import GoalStatus
@@ -56,11 +55,6 @@ def limits_told(bits: int) -> str:
     return "; ".join(text for flag, text in _LIMITED.items() if bits & flag)
 
 
-def finite(value: float) -> float | None:
-    """The number, or None where it is none."""
-    return float(value) if math.isfinite(value) else None
-
-
 _HEAT = ("winding_temperature", "body_temperature", "effort_limit")
 _ENERGY = "the energy"
 
@@ -102,11 +96,8 @@ class Messages:
         }
         self._law, self._period_s = machine.controller.law, machine.period_s
         self._switchable = machine.switchable
-        self._reactions = None
-        if "reactions" in machine.controller.publish:
-            from linkwork.controller.exchange.records import ReactionWording  # loads the compiler
-
-            self._reactions = ReactionWording(machine.mechanism)
+        published = "reactions" in machine.controller.publish
+        self._reactions = ReactionWording(machine.mechanism) if published else None
 
     def reactions(self, table: dict[str, Any]) -> dict[str, Any]:
         """The reactions of a record (its map) by joint and constraint; empty where none are published."""

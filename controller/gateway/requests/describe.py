@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final, Literal
 
 from linkwork.controller.estimation.redundant_sensors import told
-from linkwork.controller.gateway.records.messages import finite
+from linkwork.controller.exchange.records import finite
 from linkwork.machine import Limits, Machine
 from linkwork.machine.constraint_sets import names_of
 from linkwork.machine.sections.signal_section import Signal

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linkwork.controller.exchange.records import RecordLayout
-from linkwork.controller.gateway.records.messages import Messages, finite, limits_named, state_name
+from linkwork.controller.exchange.records import RecordLayout, finite
+from linkwork.controller.gateway.records.messages import Messages, limits_named, state_name
 from linkwork.machine.checks.rank_gap import rank_decision
 from linkwork.protocol.codes import PROTOCOL_VERSION, Feature
 from linkwork.protocol.results import DeviceState
