@@ -6,25 +6,18 @@ that is feasible. Otherwise the goal stops on its path, and ends with INFEASIBLE
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import numpy as np
-
-from linkwork.controller.planning.messages.planner_messages import MachineState
-
-if TYPE_CHECKING:
-    from linkwork.controller.gateway.gateway import Gateway
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from linkwork.controller.exchange.orders import NOW, CancelGoal, Order, Retime, StartGoal
 from linkwork.controller.gateway.goals.goal_queue import Handed, junction
 from linkwork.controller.gateway.order_queue import Asked, OrderEffect
 from linkwork.controller.gateway.requests.call import PendingResult, Steps
 from linkwork.controller.motion.references.reference import GoalStatus
-from linkwork.controller.planning.messages.planner_messages import PlannedGoal, PlanResult
+from linkwork.controller.planning.messages.planner_messages import MachineState, PlannedGoal, PlanResult
 from linkwork.controller.planning.messages.planner_start import REWALK
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linkwork.controller.exchange.orders import OrderOutcome, SwitchConstraint
+from linkwork.arrays import Floats
+from linkwork.controller.exchange.orders import (
+    MOST_PAIRS,
+    ConfirmBranch,
+    OrderOutcome,
+    SuggestPose,
+    SwitchConstraint,
+)
 from linkwork.controller.gateway.order_queue import OrderEffect
 from linkwork.controller.gateway.requests.call import Answering, Call
 from linkwork.controller.gateway.requests.order_outcomes import (
@@ -17,21 +25,12 @@ from linkwork.controller.gateway.requests.order_outcomes import (
     until,
 )
 from linkwork.controller.supervision.state_machine import State
+from linkwork.machine import Machine
+from linkwork.machine.checks import assembly_modes
 from linkwork.machine.constraint_sets import names_of
 from linkwork.machine.nearest_name import nearest
 from linkwork.protocol.codes import RequestCode
 from linkwork.protocol.errors import RequestError
-
-if TYPE_CHECKING:
-    from linkwork.controller.gateway.gateway import Gateway
-
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
-
-from linkwork.arrays import Floats
-from linkwork.controller.exchange.orders import MOST_PAIRS, ConfirmBranch, SuggestPose
-from linkwork.machine import Machine
-from linkwork.machine.checks import assembly_modes
 
 if TYPE_CHECKING:
     from linkwork.controller.gateway.gateway import Gateway

@@ -4,28 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
-
-from linkwork.controller.exchange.orders import NOW, Order
-from linkwork.controller.gateway.order_queue import Asked, Condition, OrderEffect
-from linkwork.controller.gateway.requests.call import Answering, Call, PendingResult
-from linkwork.protocol.errors import RequestError
-from linkwork.protocol.request_table import REQUESTS
-
-if TYPE_CHECKING:
-    from linkwork.controller.gateway.gateway import Gateway
-
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linkwork.controller.exchange.orders import AuthorityEnd, OrderOutcome
+from linkwork.controller.exchange.orders import NOW, AuthorityEnd, Order, OrderOutcome
+from linkwork.controller.gateway.order_queue import Asked, Condition, OrderEffect
 from linkwork.controller.gateway.records.messages import UNDER_WAY, Messages, state_name
+from linkwork.controller.gateway.requests.call import Answering, Call, PendingResult
 from linkwork.controller.supervision.brakes import Phase
 from linkwork.controller.supervision.state_machine import Event, State, allowed
 from linkwork.machine import Machine
 from linkwork.protocol.codes import ORDER_HORIZON_S, RequestCode, ResultCode
+from linkwork.protocol.errors import RequestError
 from linkwork.protocol.laws import REST_LAW_NAMES
+from linkwork.protocol.request_table import REQUESTS
+
+if TYPE_CHECKING:
+    from linkwork.controller.gateway.gateway import Gateway
 
 
 def effect_map(method: str, effect: OrderEffect, text: str = "") -> dict[str, Any]:

@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from linkwork.controller.exchange.orders import SetPreload
-from linkwork.controller.gateway.requests.call import Call
-from linkwork.machine.nearest_name import nearest
-from linkwork.protocol.codes import RequestCode
-from linkwork.protocol.errors import RequestError
-
-if TYPE_CHECKING:
-    from linkwork.controller.gateway.gateway import Gateway
-
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from linkwork.controller.exchange.orders import MOST_COUPLED, SetGainMatrices, SetGains, SetPayload
+from linkwork.controller.exchange.orders import (
+    MOST_COUPLED,
+    SetGainMatrices,
+    SetGains,
+    SetPayload,
+    SetPreload,
+)
 from linkwork.controller.gateway.goals.payload_change import rewalk
 from linkwork.controller.gateway.order_queue import OrderEffect
-from linkwork.controller.gateway.requests.call import Answering, run_steps
+from linkwork.controller.gateway.requests.call import Answering, Call, run_steps
 from linkwork.controller.gateway.requests.order_outcomes import effect_map, place
 from linkwork.controller.planning.goals.goal_set import index_of
 from linkwork.machine import Machine
 from linkwork.machine.gains import NO_BOUNDS, Rows, asymmetry, not_definite, out_of_bounds, write_rows
+from linkwork.machine.nearest_name import nearest
 from linkwork.machine.sections.bounds import PayloadBounds
+from linkwork.protocol.codes import RequestCode
+from linkwork.protocol.errors import RequestError
 
 if TYPE_CHECKING:
     from linkwork.controller.gateway.gateway import Gateway
