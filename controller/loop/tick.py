@@ -6,7 +6,6 @@ The very object that the loop process runs is what tests and the offline simulat
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -38,9 +37,6 @@ from linkwork.multibody.assembly.switching import fixed_coordinates
 from linkwork.multibody.dynamics.kept_rows import DISPLACES
 from linkwork.protocol.laws import LawKind
 from linkwork.protocol.trajectory import MOST_COMBINATIONS
-
-if TYPE_CHECKING:
-    from linkwork.controller.supervision.closure_loads import BearingLoads
 
 AHEAD = 1.5
 """Periods from a state to the middle of the hold of the command computed from it, which acts over [t_{k+1},

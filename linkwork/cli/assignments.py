@@ -1,19 +1,13 @@
 """NAME=VALUE on the command line: coordinates of the connected machine, with or without a unit."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from linkwork.machine.nearest_name import MOST_LISTED, listed
 from linkwork.machine.units import choices, keys_of, with_aliases
+from linkwork.protocol.results import DescribeResult
 from linkwork.terminal.failures import Misuse
-
-if TYPE_CHECKING:
-    from linkwork.protocol.results import DescribeResult
-
 
 Rows = Mapping[str, Mapping[str, float | str]]
 """Coefficients of combinations of coordinates, and their `unit`."""

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -21,17 +21,12 @@ from linkwork.console.state_words import channel_units
 from linkwork.console.twin_ghost import TwinGhost
 from linkwork.display_units import CHOICE, UNITS
 from linkwork.drawing.skeleton import BodyFrames
-from linkwork.machine.loading import drawable
+from linkwork.machine.loading import Drawable, drawable
 from linkwork.protocol.errors import EndpointError, NobodyThere, ProtocolError, RequestError
 from linkwork.protocol.keys import ClientKeys
 from linkwork.protocol.request_client import RequestClient
 from linkwork.protocol.sockets import Subscriber
 from linkwork.protocol.telemetry import TELEMETRY_TOPIC, TWIN_TOPIC, read_telemetry
-
-if TYPE_CHECKING:
-    from linkwork.console.twin_ghost import TwinGhost
-    from linkwork.drawing.skeleton import BodyFrames
-    from linkwork.machine.loading import Drawable
 
 FRAME_S: Final = 0.025
 """Between two pictures."""

@@ -103,8 +103,9 @@ class MoveView:
             self._build(content.described)
         mode = "" if state is None else str(state["state"])
         for element in self._guarded:
-            possible = _POSSIBLE.get(getattr(element, "text", ""), lambda _: True)
-            element.set_enabled(operates and state is not None and possible(state))
+            possible = _POSSIBLE.get(getattr(element, "text", ""))
+            able = state is not None and (possible is None or possible(state))
+            element.set_enabled(operates and able)
         self._estop.set_enabled(mode not in ("", "estop"))
         self.jog.allow(mode, enabled=operates and mode in ("active", "stopping"))
         self._check_button.set_enabled(self._trajectory is not None and state is not None)

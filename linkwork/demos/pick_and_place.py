@@ -4,13 +4,11 @@ The gripper of the simulated plant holds what lies in it; the model carries the 
 `gripper` and `part_present` are on (docs/signals.md).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from math import atan2
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,11 +17,9 @@ from linkwork.demos.demo import Demo, DemoStep, MeasuredPart, home, move, reques
 from linkwork.demos.demo_figures import DemoRun, grip_figures, handling_text, tracking_figures
 from linkwork.demos.demo_picture import DemoPicture, draw_part
 from linkwork.machine import load
+from linkwork.machine.sections.scene_section import ScenePart
 from linkwork.recordings.path_plot import ACCENT, HUES, INK, dress
 from linkwork.reports.quantities import amount
-
-if TYPE_CHECKING:
-    from linkwork.machine.sections.scene_section import ScenePart
 
 MACHINE = "scara_gripper"
 PLACES_M = ((-0.19, 0.29), (-0.12, 0.33), (-0.05, 0.36))

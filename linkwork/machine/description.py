@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,9 +31,7 @@ from linkwork.machine.yaml_document import Document
 from linkwork.multibody.constraints import Constraint
 from linkwork.multibody.kernels.layout import ORDINARY, ROUNDING
 from linkwork.multibody.mechanism import Mechanism
-
-if TYPE_CHECKING:
-    from linkwork.multibody.workspace import Workspace
+from linkwork.multibody.workspace import Workspace
 
 
 def fingerprint(data: Any) -> str:

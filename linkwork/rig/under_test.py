@@ -34,10 +34,10 @@ class RigUnderTest:
     """
 
     def __init__(self, options: RigOptions, introduce: Callable[[RigUnderTest], None]) -> None:
-        self.options = options
+        self.options: RigOptions = options
         self.machine: Machine = load(options.config)
         self.name, self.period_s = self.machine.name, self.machine.period_s
-        self.daemons = Daemons(self.machine, options, lambda: introduce(self))
+        self.daemons: Daemons = Daemons(self.machine, options, lambda: introduce(self))
         self.findings: TestFindings | None = None
         self.record: RigRecord | None = None
         self.renewals: list[str] = []

@@ -1,18 +1,14 @@
 """The plant's own numbers: what acts on the motors, brakes, sensors, and the memory of a period."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import numpy as np
 
 from linkwork.arrays import Floats, Integers
+from linkwork.machine import Machine
 from linkwork.multibody.kernels.layout import RANKING_SIZE, SEARCH_SIZE
 from linkwork.multibody.kernels.structs import Struct
 from linkwork.multibody.steps.step import METHODS
-
-if TYPE_CHECKING:
-    from linkwork.machine import Machine
 
 BRAKE, ZERO, EFFORTS, DAMP = range(4)
 """What acts on the motors: a command's modes (protocol.codes.Mode), and damping, the watchdog's alone."""

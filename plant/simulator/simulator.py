@@ -1,13 +1,11 @@
 """The simulated machine: state, latched command, one period of motion at a time. No clock, no socket."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -21,6 +19,7 @@ from linkwork.multibody.steps.step import MINIMAL
 from linkwork.multibody.workspace import Model
 from linkwork.plant.machinery import MachineryFailed
 from linkwork.plant.scene.handling import Handling
+from linkwork.plant.scene.loose_part import LoosePart
 from linkwork.plant.simulator.plant_state import BRAKE, DAMP, ZERO, PlantState
 from linkwork.plant.simulator.simulated_force_sensors import ForceSensing
 from linkwork.plant.simulator.simulated_inputs import SimulatedInputs
@@ -28,13 +27,6 @@ from linkwork.plant.simulator.start_values import put_together
 from linkwork.plant.simulator.stepping import advance, latch, measure
 from linkwork.protocol.codes import DeviceStatus
 from linkwork.protocol.link import Measurements
-
-if TYPE_CHECKING:
-    from linkwork.plant.scene.handling import Handling
-    from linkwork.plant.scene.loose_part import LoosePart
-    from linkwork.plant.simulator.simulated_force_sensors import ForceSensing
-    from linkwork.plant.simulator.simulated_inputs import SimulatedInputs
-
 
 _READY: Final = int(DeviceStatus.ENABLED | DeviceStatus.HOMED)
 ACTIONS: Final = {"brake": BRAKE, "damp": DAMP, "zero": ZERO}

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import numpy as np
 from mcap.writer import CompressionType, Writer
@@ -27,14 +27,11 @@ from linkwork.controller.gateway.records.logged_orders import (
     GoalWords,
     TakenSetPoint,
 )
-from linkwork.controller.gateway.twin.twin_channels import nanoseconds
+from linkwork.controller.gateway.twin.twin_channels import TwinChannels, nanoseconds
 from linkwork.machine import Machine
 from linkwork.machine.visuals import mesh_hashes
 from linkwork.protocol.codes import Pace
 from linkwork.version import __version__
-
-if TYPE_CHECKING:
-    from linkwork.controller.gateway.twin.twin_channels import TwinChannels
 
 CHUNK_BYTES = 64 * 1024
 """Closing a chunk of this size takes well under a millisecond; a chunk is also what a crash may lose."""

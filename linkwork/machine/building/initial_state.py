@@ -1,11 +1,8 @@
 """Initial state of a machine: the file's values, projected onto the constraint manifold."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,9 +18,6 @@ from linkwork.machine.units import UnitKey
 from linkwork.machine.yaml_document import Document
 from linkwork.multibody.assembly.assembly import AssemblyError
 from linkwork.multibody.mechanism import Mechanism
-
-if TYPE_CHECKING:
-    from linkwork.machine.building.initial_assembly import SpeedsOfNoBranch, ValueNotKept
 
 _AGREES = 0.005
 """Largest error of a given value that others determine, rad or typical lengths: rounded to half a degree."""
