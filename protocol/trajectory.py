@@ -250,8 +250,10 @@ class TaskParams(TimingParams):
         "mass"
     )
     """Of `least` and `damp`: the mass matrix; the motors' efforts; or a symmetric matrix by joint."""
-    prefer: Preference | None = None
-    """Of `damp`: what free motions tend to."""
+    prefer: Literal["far_from_singular"] | Preference | None = None
+    """Of `damp`: what free motions tend to: a posture, or poses far from singular ones of the goal's
+    coordinates, the closures and the motors.
+    """
     keep: Annotated[dict[Name, Bounds], Field(max_length=MOST_KEPT)] = Field(default_factory=dict)
     """Coordinates that stay between bounds; free motions give way to them first, then lower levels."""
 

@@ -10,6 +10,7 @@ word 7            number of joint velocities p of the posture, 0 without one
 word 8            number of constraint sets s along the path, 0 where one holds all along
 word 9            coordinates b that are kept between bounds
 word 10           number of rows, the last ones, that only hold as far as the others allow
+word 11           1 where free motions lead away from singular poses, else 0
 k                 level of each row, from 0 on and not decreasing; lower levels go first
 n × n             the full metric
 r × c             coefficients of the combinations, the coordinates behind the machine's c
@@ -34,8 +35,8 @@ MASS, MOTORS, FULL = range(3)
 """The metric of least constraint: of the kinetic energy, of the efforts, or a full matrix."""
 DAMPING_PER_S = 10.0
 """Rate at which speeds of free motions decay where the goal does not say another."""
-VERSION = 5
-_HEADER = 11
+VERSION = 6
+_HEADER = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +49,8 @@ class TaskPart:
     that free motions prefer, and largest speeds toward them, 0 where a joint has no such position.
     `switches` (s × 2; 0 × 2 without): the constraint sets that the goal's events switch to. `keep` (5 × b):
     coordinates that stay between bounds: index, lower and upper bound, rate, braking. `held`: how many rows,
-    the last ones, hold what the others leave free.
+    the last ones, hold what the others leave free. `avoids`: the posture follows from the pose, away from
+    singular ones.
     """
 
     rest: int = HOLD
@@ -61,12 +63,13 @@ class TaskPart:
     switches: Floats = field(default_factory=lambda: np.zeros((0, 2)))
     keep: Floats = field(default_factory=lambda: np.zeros((5, 0)))
     held: int = 0
+    avoids: bool = False
 
     def words(self) -> Floats:
         """Return the part as a flat array, to be read by `from_words`."""
         head = (VERSION, self.rest, self.metric, self.damping_per_s, len(self.full))
         sizes = [*self.combinations.shape, self.posture.shape[1], len(self.switches)]
-        sizes += [self.keep.shape[1], self.held]
+        sizes += [self.keep.shape[1], self.held, self.avoids]
         tables = (self.full, self.combinations, self.posture, self.switches, self.keep)
         matrices = [table.ravel() for table in tables]
         return np.concatenate([head, sizes, self.levels, *matrices])
@@ -95,7 +98,8 @@ class TaskPart:
             words[first:last].reshape(shape).copy()
             for first, last, shape in zip(ends[:-1], ends[1:], shapes, strict=True)
         )
-        return cls(rest, metric, float(words[3]), levels, full, combinations, posture, switches, keep, held)
+        avoids, damping = bool(words[11]), float(words[3])
+        return cls(rest, metric, damping, levels, full, combinations, posture, switches, keep, held, avoids)
 
 
 ONE_LEVEL = TaskPart()

@@ -21,6 +21,7 @@ import numpy as np
 from linkwork.arrays import Floats, Integers
 from linkwork.controller.actuation.motor_allocation import SHARE, drive
 from linkwork.controller.exchange.goal_task_part import DAMP, HOLD, TaskPart
+from linkwork.controller.laws.away_from_singular import AwayFromSingular, away_for, lead_away
 from linkwork.controller.laws.feedback import Feedback, PositionFeedback, wanted_acceleration
 from linkwork.controller.laws.free_motion import free_reference
 from linkwork.controller.laws.law import Reference
@@ -119,6 +120,7 @@ class MotionDrive(Struct):
     room: Floats
     binding: Annotated[Integers, "1"]
     followed: Floats
+    away: AwayFromSingular
 
 
 @kernel
@@ -155,7 +157,7 @@ def inverse_dynamics(
     if left > 0:
         if rest == HOLD:
             return 0.0
-        _reference(given, free, rest, metric, damping)
+        _reference(given, free, left, rest, metric, damping)
         settle(t, free, left)
     smallest = smallest_of(t)
     if given.kept.c > 0:
@@ -195,10 +197,12 @@ def _report_rows(given: MotionDrive, smallest: float) -> None:
 
 
 @part
-def _reference(given: MotionDrive, free: int, rest: int, metric: int, damping: float) -> None:
-    """Metric and reference of the motions that the task leaves free."""
+def _reference(given: MotionDrive, free: int, left: int, rest: int, metric: int, damping: float) -> None:
+    """Metric and reference of the motions, `left` of which the task leaves free."""
     rows, nv = given.rows, given.rows.m.nv
     scratch = block(given.room, 2 * nv + len(rows.index), 1, 2 * nv * nv + nv)[0]
+    if given.away.on > 0:
+        lead_away(rows.m, rows.w, given.away, rows.task, free, left, damping, given.posture)
     free_reference(
         rows.m, rows.w, rows.task, free, rest, metric, damping, given.motor, given.weight, given.full,
         given.posture, scratch,
@@ -210,7 +214,7 @@ def _keep(given: MotionDrive, free: int, left: int, metric: int, damping: float)
     """Bring the task's motion between the bounds; `left` directions of it were free."""
     t, kept = given.rows.task, given.kept
     if left == 0 and farthest_passed(t, kept, free) >= 0:
-        _reference(given, free, DAMP, metric, damping)
+        _reference(given, free, 0, DAMP, metric, damping)
     given.binding[0] = keep_between(t, kept, free)
 
 
@@ -220,7 +224,7 @@ class ProjectedInverseDynamics(PositionFeedback):
     def __init__(self, machine: Machine, motors: Motors) -> None:
         super().__init__(machine)
         self._motors, self._none = motors, np.zeros((machine.mechanism.nv,) * 2)
-        self._mechanism = machine.mechanism
+        self._mechanism, self._trial = machine.mechanism, machine.workspace()
         self._given: MotionDrive | None = None
         self._for: tuple[Workspace | None, Integers | None, TaskPart | None] = (None, None, None)
         """The workspace, the coordinates and the task that `_given` is for."""
@@ -254,8 +258,9 @@ class ProjectedInverseDynamics(PositionFeedback):
         return MotionDrive(
             rows=rows, kept=kept_for(nv, part.keep, scale), binding=np.zeros(1, np.int64),
             followed=motors.report.rows,
+            away=away_for(self._trial, index, scale, motors.index, on=part.avoids),
             motor=motors.index, most=motors.most, weight=motors.weight, preload=motors.preload,
             scratch=motors.scratch, told=motors.told, full=part.full if part.full.size else self._none,
-            posture=part.posture if part.posture.size else np.zeros((2, nv)),
+            posture=part.posture.copy() if part.posture.size else np.zeros((2, nv)),
             room=np.zeros(3 * nv + len(index) + 2 * nv * nv),
         )  # fmt: skip

@@ -26,6 +26,7 @@ _AFTER_CANCEL_S = 30.0
 _STANDS_WITHIN_S = 10.0
 
 
+_FAR_FROM_SINGULAR = "far_from_singular"
 _NEAR = 0.5
 """Share of a limit from which on it is worth a line."""
 
@@ -37,7 +38,8 @@ def move(options: MoveOptions) -> int:
         guard = read_guard(options.until_force, described)
         rows = read_rows(options.row, described)
         targets = read_target(options.target, described, rows)
-        posture = read_assignments(options.prefer, described)
+        away = options.prefer == (_FAR_FROM_SINGULAR,)
+        posture = read_assignments(() if away else options.prefer, described)
         goal = robot.move(
             targets,
             speed=options.speed,
@@ -48,7 +50,7 @@ def move(options: MoveOptions) -> int:
             metric=options.metric,
             rows=rows or None,
             timing=options.timing,
-            prefer={"posture": posture} if posture else None,
+            prefer=_FAR_FROM_SINGULAR if away else {"posture": posture} if posture else None,
             keep=read_bounds(options.keep, described, rows) or None,
             replace=options.replace,
             at_tick=options.at_tick,

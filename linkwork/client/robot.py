@@ -121,7 +121,7 @@ class Robot(ControllerClient):
         rest: str = "hold",
         metric: str | Mapping[str, Mapping[str, float]] = "mass",
         rows: Mapping[str, Mapping[str, float | str]] | None = None,
-        prefer: Mapping[str, Mapping[str, float]] | None = None,
+        prefer: str | Mapping[str, Mapping[str, float]] | None = None,
         timing: str = "given",
         margin: float = 1.0,
         keep: Mapping[str, Sequence[float] | str] | None = None,
@@ -138,11 +138,11 @@ class Robot(ControllerClient):
         coordinates leave free: `hold`, `least` (the motors do not drive them) or `damp`; metric of `least`:
         `mass`, `motors`, or a symmetric matrix by joint. rows: further coordinates of this goal, linear
         combinations of the machine's: `{"diagonal": {"x": 1, "y": -2}}`. prefer: what damped
-        free motions tend to, `{"posture": {"wrist": 0.0}}`. keep: bounds between which coordinates stay,
-        `{"elbow": [-1.2, 1.2], "z": "> 0.02"}`. timing: `fastest` moves as fast as every limit
-        of the machine admits, with `margin`, the share of each that is used. replace: take over from the goal
-        under way, without stopping. Raises RequestError when refused, GoalFailed when it was waited for and
-        failed.
+        free motions tend to, `{"posture": {"wrist": 0.0}}` or `far_from_singular`. keep: bounds between which
+        coordinates stay, `{"elbow": [-1.2, 1.2], "z": "> 0.02"}`. timing: `fastest` moves as fast as
+        every limit of the machine admits, with `margin`, the share of each that is used. replace: take over
+        from the goal under way, without stopping. Raises RequestError when refused, GoalFailed when it was
+        waited for and failed.
         """
         targets = {**(target or {}), **coordinates}
         asked = {"target": targets, "speed": float(speed), "at_tick": at_tick, "replace": replace or None}
@@ -195,7 +195,7 @@ class Robot(ControllerClient):
         rest: str = "hold",
         metric: str | Mapping[str, Mapping[str, float]] = "mass",
         rows: Mapping[str, Mapping[str, float | str]] | None = None,
-        prefer: Mapping[str, Mapping[str, float]] | None = None,
+        prefer: str | Mapping[str, Mapping[str, float]] | None = None,
         timing: str = "given",
         margin: float = 1.0,
         keep: Mapping[str, Sequence[float] | str] | None = None,

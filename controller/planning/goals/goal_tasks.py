@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -114,13 +115,17 @@ def rows_of(
     keep = bounds_of(given.keep, machine, start, (*part_of, "keep"))
     task = replace(task, combinations=combinations, keep=keep, held=len(held))
     if given.prefer is not None:
-        posture = _posture(machine, given.prefer.posture, task.damping_per_s, (*part_of, "prefer", "posture"))
-        names = list(mechanism.joint_names)
+        names, avoids = list(mechanism.joint_names), isinstance(given.prefer, str)
+        if isinstance(given.prefer, str):
+            posture = np.zeros((2, len(names)))
+            posture[1] = [_speed_to_posture(machine, task, name) for name in names]
+        else:
+            posture = _posture(machine, given.prefer.posture, task, (*part_of, "prefer", "posture"))
         for index, low, high in keep[:3].T:  # free motions come to a bound as they come to a posture
             if (name := mechanism.coordinate_names[int(index)]) in names:
                 joint = names.index(name)
                 posture[0, joint] = min(max(posture[0, joint], low), high)
-        task = replace(task, posture=posture)
+        task = replace(task, posture=posture, avoids=avoids)
     return GoalTask((*chosen, *held), task, len(held), given.conflict != "refuse")
 
 
@@ -183,11 +188,22 @@ def missed_by(path: Path, walked: Walk) -> Floats:
     return most
 
 
-def _posture(machine: Machine, given: Mapping[str, float], damping_per_s: float, where: Where) -> Floats:
+def _speed_to_posture(machine: Machine, task: TaskPart, joint: str) -> float:
+    """Return the speed of a joint toward a posture (rad/s or m/s).
+
+    It is half of its own, and so low that changes of it keep the joint's acceleration and jerk.
+    """
+    index = machine.coordinate_index(joint)
+    d = task.damping_per_s
+    velocity, acceleration, jerk = (
+        limits_of(machine, index) if index is not None else (1.0, math.inf, math.inf)
+    )
+    return 0.5 * min(velocity, acceleration / d, jerk / d**2)
+
+
+def _posture(machine: Machine, given: Mapping[str, float], task: TaskPart, where: Where) -> Floats:
     """Return positions and largest speeds (2 × nv). Raises RequestError: INVALID_COORDINATES for a name that
     is no joint, INVALID_GOAL for a position beyond a joint's limits.
-
-    The speeds are half of the joints', and so low that their change keeps the joints' accelerations.
     """
     names = list(machine.mechanism.joint_names)
     posture = np.zeros((2, len(names)))
@@ -201,8 +217,7 @@ def _posture(machine: Machine, given: Mapping[str, float], damping_per_s: float,
         if not low <= value <= high:
             text = f"{name}: {value:g} {limits.unit} is beyond its limits, {low:g} to {high:g} {limits.unit}"
             raise RequestError(ResultCode.INVALID_GOAL, text, (*where, name))
-        velocity, acceleration, _ = limits_of(machine, index)
-        posture[:, joint] = value, 0.5 * min(velocity, acceleration / damping_per_s)
+        posture[:, joint] = value, _speed_to_posture(machine, task, names[joint])
     return posture
 
 

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from linkwork.arrays import Floats, Integers
 from linkwork.controller.exchange.goal_force_part import ForcePart
+from linkwork.controller.laws.away_from_singular import away_for
 from linkwork.controller.laws.hybrid import opened_basis
 from linkwork.controller.motion.references.reference import newly_fixed
 from linkwork.controller.planning.paths.path import Path
@@ -231,7 +232,8 @@ def _walk(machine: Machine, path: Path, piece: Integers, offset: Floats, q: Floa
         displaced=np.zeros(1, np.int64), chosen=chosen, rows=rows, columns=columns,
         wraps=np.array(mechanism.coordinate_wraps)[chosen], motor=motor, weight=machine.effort_weights,
         full=task.full if task.full.size else np.zeros((nv, nv)),
-        posture=task.posture if task.posture.size else none, none=none,
+        posture=task.posture.copy() if task.posture.size else none, none=none,
+        away=away_for(machine.workspace(), chosen, whole, motor, on=task.avoids),
         room=np.zeros(room_for(dof, k, len(motor))),
     )  # fmt: skip
     joints, goal = np.zeros((count, 5 * nv)), np.zeros((count, 5 * k + 4))

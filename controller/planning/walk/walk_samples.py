@@ -18,6 +18,7 @@ from linkwork.controller.actuation.motor_allocation import motor_map
 from linkwork.controller.actuation.motor_conditioning import leverage
 from linkwork.controller.exchange.goal_block import hermite, places
 from linkwork.controller.exchange.goal_task_part import DAMP, HOLD, MASS
+from linkwork.controller.laws.away_from_singular import AwayFromSingular, lead_away
 from linkwork.controller.laws.free_motion import free_reference
 from linkwork.multibody.closure.rank import admitted, factor, particular, scaled_right_side
 from linkwork.multibody.constraints.rows import constraint_rows
@@ -84,6 +85,7 @@ class WalkedTask(Struct):
     full: Annotated[Floats, "nv, nv"]
     posture: Annotated[Floats, "2, nv"]
     none: Annotated[Floats, "2, nv"]
+    away: AwayFromSingular
     room: Floats
 
 
@@ -251,6 +253,8 @@ def _sample(
     if rest == HOLD and free > 0:
         return SINGULAR
     if free > 0 or given.kept.c > 0:
+        if given.away.on > 0:
+            lead_away(m, w, given.away, t, f, free, damping, given.posture)
         free_reference(
             m, w, t, f, DAMP if rest == HOLD else rest, metric, damping,
             given.motor, given.weight, given.full, given.posture, given.room,

@@ -87,7 +87,8 @@ class MoveOptions(ConnectionOptions):
         "fastest: as fast as every limit of the machine admits.", default="given"
     )
     prefer: tuple[str, ...] = several(
-        "With --rest damp: position that free motions bring a joint to; repeatable.", "JOINT=VALUE"
+        "With --rest damp: position that free motions bring a joint to, repeatable; or far_from_singular.",
+        "JOINT=VALUE",
     )
     keep: tuple[str, ...] = several(
         "Bounds between which a coordinate stays, z_m=0.02: for one; repeatable.", "NAME=LOW:HIGH"

@@ -10,6 +10,7 @@ import pytest
 from linkwork.controller.exchange.orders import ChooseLaw
 from linkwork.controller.gateway.records.path_reports import PathReports
 from linkwork.controller.motion.references.reference import GoalStatus
+from linkwork.controller.planning.checks.singularity import scaled_jacobian
 from linkwork.controller.planning.messages.planner_start import Start
 from linkwork.controller.planning.paths.path import Path
 from linkwork.controller.planning.process.planner import plan
@@ -164,6 +165,28 @@ def test_free_motions_come_to_the_preferred_posture():
 
 
 @pytest.mark.parametrize(
+    ("machine", "by"),
+    [
+        ("five_bar", {"x": 0.02}),
+        pytest.param("scara", {"x": 0.05}, marks=pytest.mark.slow),
+        pytest.param("arm_6dof", {"y": -0.05}, marks=pytest.mark.slow),
+    ],
+)
+def test_free_motions_lead_away_from_singular_poses(machine, by):
+    """The goal's row becomes longer, without the preference it hardly does; it is followed alike."""
+    ends, errors = [], []
+    for prefer in ({}, {"prefer": "far_from_singular"}):
+        rig, samples = moved(machine, by=by, rest="damp", speed=0.5, **prefer)
+        assert samples[-1]["goal_code"] == ResultCode.SUCCESSFUL
+        mechanism, (name,) = rig.machine.mechanism, by
+        rows = [scaled_jacobian(mechanism, [mechanism.coordinate_index(name)], s["q"]) for s in samples]
+        ends.append(np.linalg.norm(rows[-1]) / np.linalg.norm(rows[0]))
+        errors.append(error_of(rig, samples, name))
+    assert ends[1] > 1.01 * ends[0]
+    assert errors[1] < errors[0] + 1e-5
+
+
+@pytest.mark.parametrize(
     ("prefer", "rest", "said"),
     [
         ({"posture": {"wrist": 0.0}}, "hold", "give `rest: damp`"),
@@ -172,6 +195,8 @@ def test_free_motions_come_to_the_preferred_posture():
         ({"posture": {"x": 0.0}}, "damp", "x is no joint"),
         ({"posture": {"wrist": 90.0}}, "damp", "beyond its limits"),
         ({"posture": {}}, "damp", "at least 1"),
+        ("far_from_singular", "least", "give `rest: damp`"),
+        ("far", "damp", "far_from_singular"),
     ],
 )
 def test_preferences_that_are_none_are_refused(prefer, rest, said):
