@@ -489,6 +489,7 @@ _HELD_BACK = {
     HeldBack.POINT_SPEED: "largest speed",
     HeldBack.SINGULAR: "singular pose of the streamed coordinates",
     HeldBack.LEVERAGE: "pose in which the motors cannot control one motion",
+    HeldBack.INERTIA: "pose in which joints move against each other with hardly any inertia",
     HeldBack.EFFORT: "largest effort",
 }
 _LIMITED = {

@@ -131,3 +131,5 @@ class HeldBack(IntEnum):
     """A pose in which the motors cannot control one motion."""
     EFFORT = 11
     """A motor would need more than its largest effort."""
+    INERTIA = 12
+    """A pose in which joints move against each other with hardly any inertia."""

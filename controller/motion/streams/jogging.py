@@ -24,6 +24,7 @@ _LIMITED = {
     HeldBack.SINGULAR: int(Limited.JOG_POSE),
     HeldBack.LEVERAGE: int(Limited.JOG_POSE),
     HeldBack.EFFORT: int(Limited.JOG_POSE),
+    HeldBack.INERTIA: int(Limited.JOG_POSE),
 }
 
 

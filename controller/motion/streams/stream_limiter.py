@@ -136,6 +136,6 @@ class StreamLimiter:
             index = int(self.index[index])
         elif limit in (HeldBack.REGION, HeldBack.POINT_SPEED):
             index = int(arrays.points[index])
-        elif limit in (HeldBack.SINGULAR, HeldBack.LEVERAGE):
+        elif limit in (HeldBack.SINGULAR, HeldBack.LEVERAGE, HeldBack.INERTIA):
             index = -1
         self.held_back, self.held_index = limit, index

@@ -4,12 +4,14 @@ The step is that of stream_steps.py; its arrays are here. A limit is coded as He
 what it belongs to, 0 for none.
 """
 
+import math
 from typing import Annotated
 
 import numpy as np
 
 from linkwork.arrays import Floats, Integers, Matrix
 from linkwork.controller.estimation.assembly_mode import determinant
+from linkwork.multibody.dynamics.reduced_mass import LEAST_INERTIA, free_inertia, least_nearby
 from linkwork.multibody.kernels.compiling import part
 from linkwork.multibody.kernels.structs import Struct
 from linkwork.multibody.kernels.views import copy
@@ -29,11 +31,12 @@ between two poses that are checked."""
 SPEED_MARGIN, STOP_SPEED_MARGIN = 0.97, 0.85
 """Shares of the speeds of other joints and of points that a step, and a stop, may reach. Between the poses
 that are checked along a stop, a joint may be faster than at these."""
-HOLD, LEVER, TURN, DRIVE, NEXT_LEVER, TRIED = range(2, 8)
+HOLD, LEVER, TURN, DRIVE, NEXT_LEVER, TRIED, SHARE, NEXT_SHARE, LAST_SHARE = range(2, 11)
 """Of `told`, at the reference's pose: least distance from singular poses of the coordinates, of the motors;
 signs of the determinants of the coordinates' Jacobian and of the motors' map (0: not square); the least
-distance of the motors at the next pose; and the coordinate to stop first where a limit of the pose forbids a
-step."""
+distance of the motors at the next pose; the coordinate to stop first where a limit of the pose forbids a
+step; and the root of the least share of inertia (`free_inertia`) there, at the next pose, at the last one
+checked."""
 
 
 class StreamStep(Struct):
@@ -86,7 +89,7 @@ class StreamStep(Struct):
     tried: Annotated[Floats, "k, 3"]
     caps: Annotated[Floats, "k"]
     stopped: Annotated[Integers, "k"]
-    told: Annotated[Floats, "8"]
+    told: Annotated[Floats, "11"]
     goal: Annotated[Floats, "k"]
     z: Annotated[Floats, "k"]
     held: Annotated[Floats, "k, k"]
@@ -143,6 +146,22 @@ def singularity_limit(g: StreamStep, hold: float, least_hold: float) -> int:
     if hold < min(least_hold, g.told[HOLD] - 1e-9) or turn != g.told[TURN]:
         return 9
     return 0 if drive == g.told[DRIVE] else 10
+
+
+@part
+def inertia_limit(g: StreamStep, first: bool) -> int:
+    """After `evaluate_motion`: 12 where joints move against each other with hardly any inertia, or
+    did so between the pose in w and the one before; 0 where not.
+
+    The rule of admission (reduced_mass.py). What is below it already may come back, but not get worse.
+    """
+    share: float = free_inertia(g.m, g.w, len(g.chosen))
+    root: float = math.sqrt(share)
+    least = least_nearby(share, root - (g.told[SHARE] if first else g.told[LAST_SHARE]))
+    g.told[LAST_SHARE] = root
+    if first:
+        g.told[NEXT_SHARE] = root
+    return 12 if least < LEAST_INERTIA and root < g.told[SHARE] - 1e-9 else 0
 
 
 @part

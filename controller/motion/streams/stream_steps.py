@@ -32,9 +32,12 @@ from linkwork.controller.motion.streams.stream_limits import (
     HOLD,
     LEVER,
     NEXT_LEVER,
+    NEXT_SHARE,
+    SHARE,
     TRIED,
     TURN,
     StreamStep,
+    inertia_limit,
     joint_limit,
     overshoots,
     region_limit,
@@ -47,6 +50,7 @@ from linkwork.multibody.closure.rank import admitted, factor, particular, scaled
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.dynamics.motion_basis import evaluate_motion
 from linkwork.multibody.dynamics.projection import position_residual
+from linkwork.multibody.dynamics.reduced_mass import free_inertia
 from linkwork.multibody.dynamics.tree_dynamics import mass_times
 from linkwork.multibody.kernels.compiling import kernel, part
 from linkwork.multibody.kernels.layout import LOST, RANK
@@ -375,6 +379,9 @@ def _effort_limit(g: StreamStep, states: Matrix, first: bool, last: bool) -> int
     """
     if not _motor_efforts(g, states):
         return 9
+    why: int = inertia_limit(g, first)
+    if why != 0:
+        return why
     for m in range(len(g.motor)):
         needed, kept = max(abs(g.force[g.motor[m]]), EFFORT_SHARE * abs(g.push[m])), g.kept[m]
         if first:
@@ -441,7 +448,7 @@ def _blocked(g: StreamStep, period: float, least_hold: float, least_lever: float
             why = _effort_limit(g, g.wanted, False, n + 1 == count)
         if why != 0:
             return int(why)
-    g.told[HOLD] = hold
+    g.told[HOLD], g.told[SHARE] = hold, g.told[NEXT_SHARE]
     copy(g.next_effort, g.effort)
     copy(g.next_reserve, g.reserve)
     copy(g.next_rest, g.rest)
@@ -488,6 +495,8 @@ def stream_step(
     if hold < 0.0:
         copy(g.pose, g.next_pose)
         copy(g.rates, g.next_rates)
+    elif _motion(g.m, g.w, len(g.chosen)):
+        g.told[SHARE] = math.sqrt(free_inertia(g.m, g.w, len(g.chosen)))
     _accept(g, g.stop)
 
 
@@ -505,6 +514,7 @@ def begin_stream(g: StreamStep) -> int:
     g.told[TURN], g.told[DRIVE] = signs(g)
     if not _motor_efforts(g, g.state):
         return 0
+    g.told[SHARE] = math.sqrt(free_inertia(g.m, g.w, len(g.chosen)))
     _limit_by_motors(g)
     _accelerations(g, g.state, g.w.basis[: len(g.chosen)] if g.m.n_rows > 0 else g.basis)
     for i in range(len(g.motor)):

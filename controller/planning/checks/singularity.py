@@ -25,8 +25,6 @@ from linkwork.multibody.tree.kinematics import kinematics
 
 DEPENDENT_BELOW = 1e-6
 """Smallest singular value below which coordinates count as dependent."""
-LEAST_INERTIA = 1e-4
-"""Share of their inertia with which joints must move against each other, see `free_inertia`."""
 _HARDLY = 0.1
 """Share of the Jacobian's size below which a load is carried by the chain alone."""
 

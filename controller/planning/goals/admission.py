@@ -23,7 +23,6 @@ from linkwork.controller.planning.checks.heat_check import Heat, heat_of
 from linkwork.controller.planning.checks.kinematic_check import SLOWEST, LimitCheck, demands, rate
 from linkwork.controller.planning.checks.load_check import bearing_demands, touched
 from linkwork.controller.planning.checks.singularity import (
-    LEAST_INERTIA,
     Closest,
     light_joints,
     singularities,
@@ -42,6 +41,7 @@ from linkwork.machine import Machine
 from linkwork.machine.checks.controllability import LEAST_LEVERAGE
 from linkwork.multibody.constraints import ExpressionConstraint
 from linkwork.multibody.coordinate_scales import SINGULAR_BELOW
+from linkwork.multibody.dynamics.reduced_mass import LEAST_INERTIA
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError
 

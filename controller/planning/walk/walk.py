@@ -36,6 +36,7 @@ from linkwork.multibody.closure.rank import admitted, factor
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.coordinate_scales import scales
 from linkwork.multibody.dynamics.kept_rows import kept_for
+from linkwork.multibody.dynamics.reduced_mass import NEARLY_LOST
 from linkwork.multibody.dynamics.task_motion import task_for
 from linkwork.multibody.dynamics.tree_dynamics import dynamics
 from linkwork.multibody.kernels.layout import LOST, RANK, SMALLEST
@@ -48,8 +49,6 @@ FEWEST_SAMPLES = 200
 """Also of the shortest path: a peak of its jerk is met within a thousandth, slowed down or not."""
 NEAR_A_BRANCH = 5e-3
 """Distance (scaled, about radians) to a pose where branches meet, below which a path may not end."""
-NEARLY_LOST = 0.1
-"""Root of the share of a joint's inertia below which it may be lost between two samples."""
 PROBE = 1e-3
 """Length of the steps (scaled) by which the slope of the smallest singular value is found."""
 

@@ -43,6 +43,23 @@ def reduce_mass(m: Model, w: Workspace, free: int) -> None:
     envelope_cholesky(reduced, w.coupled[BEGIN])
 
 
+LEAST_INERTIA = 1e-4
+"""Share of their inertia with which joints must move against each other, see `free_inertia`."""
+NEARLY_LOST = 0.1
+"""Root of a share below which a pose nearby may have none."""
+
+
+@part
+def least_nearby(share: float, change: float) -> float:
+    """Return the least share of inertia near a pose; change: of the share's root to the next pose.
+
+    Near a pose where it is 0, the share grows as the square of the distance: roots lie on straight lines.
+    """
+    root: float = math.sqrt(share)
+    least = max(root - abs(change), 0.0) if root < NEARLY_LOST else root
+    return least * least
+
+
 @kernel
 def free_inertia(m: Model, w: Workspace, free: int) -> float:
     """Return the least share of its inertia that a joint has while all others yield to it.

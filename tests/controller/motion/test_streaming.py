@@ -12,12 +12,13 @@ from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
 from linkwork.arrays import Floats
-from linkwork.controller.exchange.orders import Finish, OrderOutcome, StartStream, Stop
+from linkwork.controller.exchange.orders import Finish, JogCoordinates, OrderOutcome, StartStream, Stop
 from linkwork.controller.exchange.set_points import SetPoint, StreamState
 from linkwork.controller.motion.limits.effort_limits import HeldBack
 from linkwork.machine import Machine, load, shipped_path
+from linkwork.multibody.functions import mass_matrix
 from linkwork.protocol.codes import ResultCode
-from tests.controller.loop.in_process import InProcess, Sample
+from tests.controller.loop.in_process import InProcess, Sample, enabled
 
 STREAMED = {
     "scara": ("shoulder", "elbow", "wrist", "lift"),
@@ -280,3 +281,39 @@ def test_dependent_coordinates_are_refused() -> None:
     assert rig.order(order)["order_outcome"] == OrderOutcome.REFUSED_SINGULAR
     order = StartStream(1, (0, 1, 2), 3, 1, INTERVAL_S, DELAY_S)
     assert rig.order(order)["order_outcome"] == OrderOutcome.REFUSED_VALUE
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_stream_waits_at_a_pose_without_inertia_and_comes_back(at_once: bool) -> None:
+    """First and third axis of the wrist are in line where the second one is at a right angle."""
+    arm = machine("arm_6dof")
+    rig = StreamRig("arm_6dof", arm.mechanism.joint_names)
+    way = np.zeros(6)
+    for number in range(150):
+        way[4] = 2.0 if at_once and number else min(2.0, 0.02 * number)
+        rig.put(INTERVAL_S * number, rig.start + way)
+        rig.run((TICKS - 1) * rig.period_s)
+    wrist = rig.series("reference")[:, 4]
+    assert {HeldBack(int(sample["stream_held_back"])) for sample in rig.samples} >= {HeldBack.INERTIA}
+    assert 1.2 < wrist.max() < np.pi / 2
+    for sample in rig.samples[:: 10 * TICKS]:
+        mass = mass_matrix(arm.mechanism, sample["q"])
+        assert 1.0 / (np.diag(np.linalg.inv(mass)) * np.diag(mass)).max() > 1e-4
+    for number in range(150, 230):
+        rig.put(INTERVAL_S * number, rig.start)
+        rig.run((TICKS - 1) * rig.period_s)
+    assert rig.series("reference")[-1, 4] < 0.8 * wrist.max()
+    assert not any(sample["fault"] for sample in rig.samples)
+
+
+@pytest.mark.slow
+def test_a_jog_waits_at_a_pose_without_inertia_and_comes_back() -> None:
+    rig, ends = enabled(machine("arm_6dof")), []
+    for speed in (1.0, -1.0):
+        for _ in range(50):
+            rig.order(JogCoordinates(((4, speed),)))
+            rig.run(0.049)
+        ends.append(float(rig.record["reference"][4]))
+        assert not rig.record["fault"]
+    assert 1.4 < ends[0] < np.pi / 2
+    assert ends[1] < 0.5
