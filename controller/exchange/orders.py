@@ -513,10 +513,6 @@ class SetTemperatures(_PairsOrder):
     kind, name, needs_no_lease, overtakes = 44, "temperatures", True, True
 
 
-MOST_STREAMED = ARGUMENTS - 3
-"""Coordinates of a stream: those with set-points and those that hold."""
-
-
 @dataclass(frozen=True, slots=True)
 class StartStream(Order):
     """Follow set-points that come in while the machine moves (set_points.py).

@@ -45,7 +45,7 @@ Per = Literal[
 PHASES = ("record", "wait", "receive", "order", "estimate", "supervise", "law", "limit", "send")
 """Phases of the loop's period (linkwork.controller.loop.overruns.Phase)."""
 OTHERS: tuple[Per, ...] = ("heat", "reaction", "switch", "input", "output")
-"""What only some machines have, without an argument of its own in `RecordLayout`."""
+"""Groups of channels that only some machines have; `RecordLayout` takes their names in `others`."""
 FORCE, MOMENT = ("fx", "fy", "fz"), ("mx", "my", "mz")
 EFFORT = "effort"
 

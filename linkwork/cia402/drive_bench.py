@@ -114,7 +114,7 @@ class DriveBench:
             drive.counts = counts
 
     def command(self, line: str) -> str:
-        """Begin or end faults: `FAULT DRIVE`, `clear`. Return what was done, or what is wrong."""
+        """Begin a fault (`FAULT DRIVE`) or end all (`clear`). Return a line about it, or the error."""
         words = line.split()
         by_name = {drive.name: drive for drive in self.drives}
         if words == ["clear"]:

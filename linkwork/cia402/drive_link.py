@@ -50,7 +50,7 @@ _NODE_STATES: Final = {BOOTED: "booting", STOPPED: "stopped", PRE_OPERATIONAL: "
 
 
 class DriveLink:
-    """A drive: `axis` its state machine, `fault` what is wrong with it as a number of the device link."""
+    """A drive. `axis`: its state machine; `fault`: its fault, a number of the device link; 0: none."""
 
     def __init__(self, own: DriveSettings, settings: Cia402Settings) -> None:
         self.own, self.settings = own, settings
@@ -273,7 +273,7 @@ class DriveLink:
             self._fail(DeviceFault.LINK, f"its NMT state is {named}, not operational")
 
     def judge(self) -> None:
-        """End a cycle: name what is wrong."""
+        """End a cycle: set and log the faults that it has shown."""
         self._judged = self._tick
         for before, after in self.axis.transitions:
             words = ["unknown" if each is None else each.words for each in (before, after)]

@@ -23,7 +23,6 @@ from linkwork.regular_files import check_regular
 from linkwork.timing.children import Lifeline
 
 PORT: Final = 8720
-LOOPBACK: Final = "127.0.0.1"
 _PAGE_FILES: Final = Path(__file__).parent / "page"
 _SHORTEST_PASSWORD: Final = 8
 

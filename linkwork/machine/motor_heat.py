@@ -157,7 +157,7 @@ class HeatCycle:
             self._begin.append(float(model.part[i, k]))
 
     def temperatures(self, cycles: float) -> Floats:
-        """Temperatures of the winding (samples, °C) in the cycle after so many, infinitely many too."""
+        """Temperatures of the winding (samples, °C) in the cycle after `cycles` (infinite: at last)."""
         total = np.full(len(self._end), self._ambient)
         for (response, time, decay), begin in zip(self._parts, self._begin, strict=True):
             left = math.exp(-cycles * self.period_s / time)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from linkwork.plant.simulator.simulator import Simulator
 from linkwork.protocol.codes import DeviceFault, DeviceStatus, Mode
 from linkwork.protocol.drive_errors import DRIVE_ERROR
 from linkwork.protocol.link import MOTOR_FAULT
+from linkwork.timing.clock import Ticker
 from tests.cia402.bench import Line, bench, line, setup
 
 
@@ -100,13 +100,12 @@ def test_a_fault_is_named_with_its_motor_in_time_and_ends_without_a_restart(faul
 def test_late_tpdos_are_named_with_their_motor_after_as_many_cycles_as_the_page_states() -> None:
     period_s = 0.1
     with line(period_s=period_s, lockstep=False, watchdog_s=1.0) as drives:
-        due_s = time.monotonic()
+        ticker = Ticker(round(1e9 * period_s))  # lateness is a share of the period, in real time
+        ticker.start()
 
         def tick(mode: Mode) -> None:
-            nonlocal due_s
             drives.tick(mode)
-            due_s += period_s
-            time.sleep(max(0.0, due_s - time.monotonic()))  # real time: lateness is a share of the period
+            ticker.wait()
 
         for mode in (*[Mode.BRAKE] * 4, *[Mode.EFFORT] * 2):
             tick(mode)

@@ -179,7 +179,6 @@ def test_a_ball_joint_moves_as_three_hinges():
         stepper.stand_as(tree, q, v)
         stepper.step(DURATION / steps, steps)
         other.stand_as(tree, w.q, w.v)
-        assert stepper.relative_axes("ball") == pytest.approx(stepper.pose("top").axes)
         ends.append(stepper.pose("top").axes - other.pose("top").axes)
     assert np.abs(ends[0]).max() < 0.02
     assert np.abs(2 * ends[1] - ends[0]).max() < 0.02 * np.abs(ends[0]).max()

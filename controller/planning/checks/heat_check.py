@@ -67,7 +67,7 @@ class Heat:
         return HeatCycle(self._model, place, self._squares(motor, slower), slower * self._dt)
 
     def _cool(self, motor: Motor, cycles: float, share: float = 1.0, slower: float = 1.0) -> bool:
-        """Whether the rise in the cycle after so many stays within this share of the allowed one."""
+        """Whether the winding stays within this share of its allowed rise in the cycle after `cycles`."""
         cycle = self._cycle(motor, slower)
         if cycle is None:
             return cycles == 0.0 or not exceeds(self._share(motor, slower) ** 2, share)

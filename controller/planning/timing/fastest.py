@@ -1,8 +1,8 @@
 """The fastest time law of a path, within every limit of the machine, and what limits it where.
 
 Reachability gives the fastest profile of second order; where jerks or rates of efforts have limits, a profile
-of third order replaces it. The timed path is walked at the samples of its own stations; where it exceeds a
-limit, the limit is lowered there, and the profile found again.
+of third order replaces it. The timed path is then walked at samples of its own stations. Where it exceeds a
+limit, that limit is lowered, and the profile is computed again.
 """
 
 from __future__ import annotations

@@ -78,8 +78,8 @@ class Motor(DofSection, common=True):
         absent=math.inf, gt=0,
     )  # fmt: skip
     thermal_time_s: Number | None = entry(
-        "Thermal time constant of the motor, of its body where the winding has one of its own. Default: no "
-        "estimate of the temperature", "s", None, gt=0,
+        "Thermal time constant of the motor; with a winding's, that of its body. Default: no estimate of the "
+        "temperature", "s", None, gt=0,
     )  # fmt: skip
     winding_time_s: Number | None = entry(
         "Thermal time constant of the winding against the motor's body. Default: both are one",

@@ -244,14 +244,6 @@ class TaylorStepper:
             for c, row in zip(joined, self._reaction, strict=True)
         )
 
-    def relative_axes(self, joint: str) -> Floats:
-        """Rotation (3 × 3) of frame b against frame a: b's axes, as columns, in a's."""
-        name = self.model.joint_names[self.model.joint_index(joint)]
-        c = next(c for c in self.model.connections if c.name == name)
-        axes_a, axes_b = self.pose(c.a.body).axes, self.pose(c.b.body).axes
-        turned: Floats = (axes_a @ np.asarray(c.a.rotation)).T @ axes_b @ np.asarray(c.b.rotation)
-        return turned
-
 
 def _check_time(dt: float) -> None:
     if not 0.0 < dt < np.inf:
