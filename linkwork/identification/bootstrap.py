@@ -54,7 +54,10 @@ def bias(
     rng, rows = np.random.default_rng(0), 0
     score = np.zeros(len(columns) + len(equations.motors))
     for recording in recordings:
-        true, noise = _true_motion(machine, recording, columns, equations.cutoff_hz, found.values)
+        made = _true_motion(machine, recording, columns, equations.cutoff_hz, found.values)
+        if made is None:
+            continue
+        true, noise = made
         disturbance = noise * rng.normal(size=true.positions.shape)
         for sign in (1.0, -1.0):
             seen = replace(true, positions=true.positions + sign * disturbance)
@@ -75,8 +78,11 @@ def bias(
 
 def _true_motion(
     machine: Machine, recording: BootstrapRecording, columns: Sequence[int], cutoff_hz: float, values: Floats
-) -> tuple[UniformMotion, Floats]:
-    """Return a motion along the smoothed positions with the efforts for it, and the noise of each joint."""
+) -> tuple[UniformMotion, Floats] | None:
+    """Return a motion along the smoothed positions with the efforts for it, and the noise of each joint.
+
+    None where all parts without gaps are too short.
+    """
     motion = recording.motion
     filters = filters_for(motion.period_s, 0.0, cutoff_hz)
     half = filters.smoothing.shape[1] // 2
@@ -98,6 +104,8 @@ def _true_motion(
         efforts.append(own)
         left.append(raw[half : len(raw) - half] - y)
         ends.append(ends[-1] + len(y))
+    if not times:
+        return None
     kept = -filters.smoothing[0]  # what smoothing leaves of white noise
     kept[half] += 1.0
     noise = np.vstack(left).std(axis=0) / np.sqrt(float(kept @ kept))
@@ -113,15 +121,20 @@ def _true_motion(
 
 
 def _windows(motion: UniformMotion, least: int) -> Iterator[tuple[int, int]]:
-    """Yield windows (first, end) of the parts without gaps, evenly chosen where there are many."""
+    """Yield windows (first, end) of the parts without gaps, evenly chosen where there are many.
+
+    least: least length of a window of a divided part; windows that the filters fill are left out.
+    """
     length = max(_SAMPLES // _WINDOWS, least)
     found = []
     for first, end in motion.segments:
+        if end - first < 2 * least // _LEAST_WINDOW:
+            continue
         count = max(1, (end - first) // length)
         edges = np.linspace(first, end, count + 1).astype(int).tolist()
         found += list(pairwise(edges))
-    chosen = np.unique(np.linspace(0, len(found) - 1, min(_WINDOWS, len(found))).astype(int))
-    yield from (found[k] for k in chosen.tolist())
+    chosen = np.unique(np.linspace(0, len(found) - 1, min(_WINDOWS, len(found))).astype(int)).tolist()
+    yield from (found[k] for k in chosen)
 
 
 def zero_columns(

@@ -374,15 +374,19 @@ def _refuse_mixups(
     doubt: float,
 ) -> None:
     """Raise RefusedData where a recording fits once a signal is swapped or reversed."""
+
+    def doubt_of(motion: MeasuredMotion) -> float:
+        try:
+            tried = _identified(machine, [motion], columns, base, None, lambda _: None, tests=False)
+        except RefusedData:
+            return np.inf
+        return _doubt(tried.physical, tried.fits)
+
     for motion in map(shortened, motions):
         joints = independent_joints(machine, list(motion.positions))
-        best, least = "", min(1.0, 0.3 * doubt)
+        best, least = "", min(1.0, 0.3 * doubt, 0.3 * doubt_of(motion))
         for text, mended in mixups(motion, joints):
-            try:
-                tried = _identified(machine, [mended], columns, base, None, lambda _: None, tests=False)
-            except RefusedData:
-                continue
-            if (left := _doubt(tried.physical, tried.fits)) < least:
+            if (left := doubt_of(mended)) < least:
                 best, least = text, left
         if best:
             raise RefusedData(

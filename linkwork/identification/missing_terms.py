@@ -31,6 +31,10 @@ _REVERSALS = 4
 """Fewest reversals of an effort that show play."""
 _ZERO = 5e-3
 """Least error of an encoder's zero, in scaled coordinates."""
+_PARTS, _LEAST_PART = 20, 20
+"""Parts of a recording whose residuals are compared, and their least number of equations."""
+_BURST, _LARGE_BURST = 3.0, 0.05
+"""A part with another load: least rms over the usual part's, and over the effort's."""
 _SHAPES = ("stribeck_slow", "stribeck_fast", "quadratic", "spring")
 _KINDS = {
     "Stribeck friction (more friction at low speed)": ("stribeck_slow", "stribeck_fast"),
@@ -120,7 +124,29 @@ def missing_terms(
     terms.append(_play(equations, found, by_file))
     if zeros is not None:
         terms.append(_zero(*zeros, len(groups)))
-    return sorted(terms, key=lambda each: -each.statistic)
+    burst = _burst(equations, found)
+    terms = [max(each, burst, key=_strength) if each.kind == burst.kind else each for each in terms]
+    return sorted(terms, key=_strength, reverse=True)
+
+
+def _strength(term: MissingTerm) -> float:
+    return term.statistic
+
+
+def _burst(equations: Equations, found: BaseEstimate) -> MissingTerm:
+    """Return whether the residuals of a part of the recording are many times those of its usual parts."""
+    statistic = share = 0.0
+    for row in range(len(equations.joints)):
+        rest = found.residual[equations.row == row]
+        size = float(np.sqrt(np.mean(found.measured[equations.row == row] ** 2)))
+        count = min(_PARTS, len(rest) // _LEAST_PART)
+        if count < 4:
+            continue
+        power = np.array([np.mean(part**2) for part in np.array_split(rest, count)])
+        rise = float(np.sqrt(power.max() / max(float(np.median(power)), 1e-300))) / _BURST
+        if np.sqrt(power.max()) > _LARGE_BURST * size and rise > statistic:
+            statistic, share = rise, float(power.max() / power.sum())
+    return MissingTerm(CHANGING_LOAD, statistic, share, 1.0)
 
 
 def _zero(matrix: Floats, side: Floats, changes: Floats, tests: int) -> MissingTerm:

@@ -8,7 +8,7 @@ import pytest
 
 from linkwork.identification.csv_motion import read_csv_motion
 from linkwork.identification.filtered_equations import Equations
-from linkwork.identification.identification import equations_for, prepared
+from linkwork.identification.identification import equations_for, identify, prepared
 from linkwork.identification.measured_motion import MeasuredMotion, RefusedData
 from linkwork.identification.regressor import Regressor
 from linkwork.identification.sensor_mixups import mixups
@@ -143,6 +143,24 @@ def test_mixed_up_columns_of_three_motors_are_among_those_tried():
     assert any("positions and efforts of" in text for text in mended(shifted, shifted))
     assert mended(right, turned) == ["the efforts of all motors are reversed"]
     assert mended(turned, turned) == ["positions and efforts of all motors are reversed"]
+
+
+@pytest.mark.slow
+def test_a_recording_with_many_gaps_and_a_load_in_between(five_bar):
+    run = recorded(five_bar, five_bar.mechanism, seed=1, seconds=10.0, rate_hz=250.0, base_hz=0.3, size=0.5)
+    gone = np.random.default_rng(0).uniform(size=len(run.time_s)) < 0.06
+    efforts = {name: np.where(gone, np.nan, values) for name, values in run.efforts.items()}
+    kept = np.isfinite(efforts["left"])
+    thinned = MeasuredMotion(
+        "thinned", "", run.time_s[kept], {name: values[kept] for name, values in run.positions.items()},
+        {name: values[kept] for name, values in efforts.items()},
+    )  # fmt: skip
+    found = identify(five_bar, [thinned])
+    assert not found.model_error
+    pushed = run.efforts["right"].copy()
+    pushed[1000:1500] += 0.3 * pushed.std()
+    with pytest.raises(RefusedData, match="changed during the recording"):
+        identify(five_bar, [replace(run, efforts={**run.efforts, "right": pushed})])
 
 
 def _left_over(machine: Machine, run: MeasuredMotion) -> float:
