@@ -25,6 +25,8 @@ from linkwork.multibody.tree.kinematics import kinematics
 
 DEPENDENT_BELOW = 1e-6
 """Smallest singular value below which coordinates count as dependent."""
+LARGEST_KEPT_ROW = 20.0
+"""Largest change of a coordinate that is kept, relative to the motion of the joints, without units."""
 _HARDLY = 0.1
 """Share of the Jacobian's size below which a load is carried by the chain alone."""
 

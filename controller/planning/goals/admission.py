@@ -23,6 +23,7 @@ from linkwork.controller.planning.checks.heat_check import Heat, heat_of
 from linkwork.controller.planning.checks.kinematic_check import SLOWEST, LimitCheck, demands, rate
 from linkwork.controller.planning.checks.load_check import bearing_demands, touched
 from linkwork.controller.planning.checks.singularity import (
+    LARGEST_KEPT_ROW,
     Closest,
     light_joints,
     singularities,
@@ -32,7 +33,7 @@ from linkwork.controller.planning.checks.singularity import (
 from linkwork.controller.planning.checks.workspace_check import region_demands
 from linkwork.controller.planning.goals.force_goals import approach_limit
 from linkwork.controller.planning.goals.goal_tasks import check_agreement
-from linkwork.controller.planning.goals.kept_bounds import kept_demands
+from linkwork.controller.planning.goals.kept_bounds import kept_demands, kept_row_lengths
 from linkwork.controller.planning.goals.path_switches import check_crossings
 from linkwork.controller.planning.messages.planner_start import Start
 from linkwork.controller.planning.paths.path import Path
@@ -240,6 +241,7 @@ def _check_poses(machine: Machine, path: Path, walked: Walk) -> Closest:
     check_agreement(machine, path, walked)
     _check_leverage(machine, path, walked)
     _check_inertia(machine, path, walked)
+    _check_kept(machine, path, walked)
     own = machine.joint_coordinates
     if own == machine.mechanism.nv and set(path.coordinates) == set(range(own)):
         return None
@@ -254,14 +256,7 @@ def _check_poses(machine: Machine, path: Path, walked: Walk) -> Closest:
             f" smallest singular value {value:.3g}, at least {SINGULAR_BELOW:g} is needed. Avoid that pose,"
             " or move in joint coordinates"
         )
-        lost: dict[str, Any] = {
-            "quantity": "singularity",
-            "value": value,
-            "limit": SINGULAR_BELOW,
-            "unit": "1",
-            "coordinate": names,
-        }
-        _refuse(text, walked, sample, {**lost, "position": _position(machine, path, walked, sample)})
+        _refuse_pose(machine, path, walked, sample, text, ("singularity", value, SINGULAR_BELOW, names))
     return {
         "smallest": value,
         "sample": sample,
@@ -281,10 +276,8 @@ def _check_leverage(machine: Machine, path: Path, walked: Walk) -> None:
         f" smallest singular value {value:.3g}, at least {LEAST_LEVERAGE:g} is needed."
         " Avoid that pose"
     )
-    found = {"quantity": "leverage", "value": value, "limit": LEAST_LEVERAGE, "unit": "1"}
-    where = _position(machine, path, walked, sample)
     names = ", ".join(motor.joint for motor in machine.motors)
-    _refuse(text, walked, sample, {**found, "coordinate": names, "position": where})
+    _refuse_pose(machine, path, walked, sample, text, ("leverage", value, LEAST_LEVERAGE, names))
 
 
 def _check_inertia(machine: Machine, path: Path, walked: Walk) -> None:
@@ -295,12 +288,34 @@ def _check_inertia(machine: Machine, path: Path, walked: Walk) -> None:
     value, names = float(walked.shares[sample]), ", ".join(light_joints(machine, walked, sample))
     text = (
         f"{names} move against each other with hardly any inertia at {walked.s[sample]:.3f} s (sample"
-        f" {sample}): {value:.2g} of their own, at least {LEAST_INERTIA:g} is needed, as no effort can"
-        " control such a motion. Avoid that pose, or give these joints an armature"
+        f" {sample}): {value:.2g} of their own, and at least {LEAST_INERTIA:g} is required. No effort"
+        " controls such a motion. Avoid that pose, or give these joints an armature"
     )
-    found = {"quantity": "inertia", "value": value, "limit": LEAST_INERTIA, "unit": "1"}
-    where = _position(machine, path, walked, sample)
-    _refuse(text, walked, sample, {**found, "coordinate": names, "position": where})
+    _refuse_pose(machine, path, walked, sample, text, ("inertia", value, LEAST_INERTIA, names))
+
+
+def _check_kept(machine: Machine, path: Path, walked: Walk) -> None:
+    """Refuse a path on which a kept coordinate is hardly determined, as yaw is near a pitch of 90°."""
+    lengths = np.nan_to_num(kept_row_lengths(machine, path, walked), nan=np.inf)
+    if lengths.max(initial=0.0) <= LARGEST_KEPT_ROW:
+        return
+    sample, column = map(int, np.unravel_index(np.argmax(lengths), lengths.shape))
+    value, name = float(lengths[sample, column]), machine.coordinates[int(path.task.keep[0, column])].name
+    text = (
+        f"{name} cannot be kept at {walked.s[sample]:.3f} s (sample {sample}): small motions change it"
+        f" {value:.3g} times as much, {LARGEST_KEPT_ROW:g} is allowed. Avoid that pose (for yaw and roll a"
+        " pitch of 90°), or keep another coordinate"
+    )
+    _refuse_pose(machine, path, walked, sample, text, ("keep", value, LARGEST_KEPT_ROW, name))
+
+
+def _refuse_pose(
+    machine: Machine, path: Path, walked: Walk, sample: int, text: str, found: tuple[str, float, float, str]
+) -> NoReturn:
+    """Refuse a path for the pose at a sample. found: quantity, value, limit, and whose they are."""
+    quantity, value, limit, names = found
+    data = {"quantity": quantity, "value": value, "limit": limit, "unit": "1", "coordinate": names}
+    _refuse(text, walked, sample, {**data, "position": _position(machine, path, walked, sample)})
 
 
 def _position(machine: Machine, path: Path, walked: Walk, sample: int) -> dict[str, float]:

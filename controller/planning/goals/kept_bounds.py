@@ -19,6 +19,8 @@ from linkwork.controller.planning.walk.walk import STEP_S, Walk
 from linkwork.machine import Machine
 from linkwork.multibody.coordinate_scales import scales
 from linkwork.multibody.functions import coordinate_history
+from linkwork.multibody.tree.coordinates import coordinates
+from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError
 
@@ -95,6 +97,25 @@ def kept_demands(machine: Machine, path: Path, walked: Walk) -> Iterator[LimitCh
     """Demands of a walk on the coordinates that are kept between bounds."""
     for name, unit, low, high, values in _kept(machine, path, walked):
         yield from within("keep", name, unit, values, low, high)
+
+
+def kept_row_lengths(machine: Machine, path: Path, walked: Walk) -> Floats:
+    """Return how far a motion of unit length changes each kept coordinate (samples × kept), without units.
+
+    Not a number where the coordinate is not defined.
+    """
+    indices = path.task.keep[0].astype(np.int64)
+    found = np.zeros((len(walked.q), len(indices)))
+    if not indices.size:
+        return found
+    rows, columns = scales(machine.mechanism, indices)
+    work = machine.workspace()
+    for lengths, q in zip(found, walked.q, strict=True):
+        work.q[:] = q
+        kinematics(*work.arguments)
+        coordinates(*work.arguments)
+        lengths[:] = np.linalg.norm(work.J[indices] * rows[:, None] * columns, axis=1)
+    return found
 
 
 def binding_at(machine: Machine, path: Path, walked: Walk, sample: int) -> list[str]:

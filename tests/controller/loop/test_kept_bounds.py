@@ -145,6 +145,15 @@ def test_a_bound_that_leads_free_motions_to_a_pose_without_inertia_is_refused():
     assert samples[-1]["goal_code"] == ResultCode.SUCCESSFUL
 
 
+def test_a_kept_angle_that_jumps_on_the_way_is_refused():
+    """Free motions pass a pitch of 90°, where roll and yaw jump by half a turn."""
+    rig = Kept("arm_6dof")
+    with pytest.raises(RequestError, match=r"yaw cannot be kept .*, 20 is allowed") as refused:
+        rig.plan({"shoulder.1": -0.2494}, {"yaw": (-0.00277, 0.0696)}, rest="damp", speed=0.94)
+    assert refused.value.data["coordinate"] == "yaw"
+    rig.plan({"shoulder.1": -0.02}, {"yaw": (-0.00277, 0.0696)}, rest="damp", speed=0.94)
+
+
 def test_a_path_across_a_bound_is_refused_with_its_name():
     rig = Kept("scara")
     with pytest.raises(RequestError, match="x, y cannot be followed while `keep` holds elbow"):
