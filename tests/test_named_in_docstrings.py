@@ -7,8 +7,7 @@ import re
 import sys
 from collections.abc import Iterator
 from functools import cache
-
-import pytest
+from pathlib import Path
 
 from tests.test_names import PRODUCT, ROOT, files_of
 
@@ -51,12 +50,19 @@ def words_of(tree: ast.AST) -> Iterator[str]:
 
 
 @cache
+def read(path: Path) -> tuple[frozenset[str], tuple[tuple[int, str], ...]]:
+    """Return the words of a file's code, and its docstrings with their lines."""
+    tree = ast.parse(path.read_text("utf-8"))
+    return frozenset(words_of(tree)), tuple(texts(tree))
+
+
+@cache
 def known() -> tuple[frozenset[str], frozenset[str]]:
     """Return the words of the product's code and data, and the paths and dotted names of its files."""
     words = {*dir(builtins), *keyword.kwlist, *sys.stdlib_module_names, *HEADERS}
     places: set[str] = set()
     for path in files_of(PRODUCT):
-        words.update(words_of(ast.parse(path.read_text("utf-8"))))
+        words.update(read(path)[0])
         dotted = ".".join(path.relative_to(ROOT).with_suffix("").parts)
         places.add(dotted.removesuffix(".__init__"))
         words.update(dotted.split("."))
@@ -111,17 +117,16 @@ def exists(dotted: str, places: frozenset[str]) -> bool:
             return True
         path = ROOT / at.replace(".", "/")
         path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-        if path.exists() and left[0] in set(words_of(ast.parse(path.read_text("utf-8")))):
+        if path.exists() and left[0] in read(path)[0]:
             return True
     return False
 
 
-@pytest.mark.parametrize("package", PRODUCT)
-def test_names_in_docstrings_exist(package: str) -> None:
+def test_names_in_docstrings_exist() -> None:
     wrong = [
         f"{path.relative_to(ROOT)}:{line}: {name}"
-        for path in files_of((package,))
-        for line, text in texts(ast.parse(path.read_text("utf-8")))
+        for path in files_of(PRODUCT)
+        for line, text in read(path)[1]
         for name in unknown_in(text)
     ]
     assert wrong == []

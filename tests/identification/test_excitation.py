@@ -57,6 +57,7 @@ def test_it_is_admitted_from_the_file_and_rests_at_both_ends(five_bar, tmp_path:
     assert verdict["feasible"], verdict["violations"]
 
 
+@pytest.mark.slow
 def test_the_deviations_are_those_that_were_promised(five_bar, designed):
     rate_hz = 1.0 / five_bar.period_s
     motion = followed(five_bar, designed, rate_hz)
@@ -97,6 +98,7 @@ def test_an_interrupted_search_keeps_the_best_motion(five_bar, designed):
     assert sizes[0] <= sizes[1] + 1e-9
 
 
+@pytest.mark.slow
 def test_what_was_recorded_before_counts(five_bar, designed, tmp_path: Path):
     motion = followed(five_bar, designed, 250.0)
     efforts = needed_efforts(five_bar, five_bar.mechanism, motion)
@@ -111,7 +113,10 @@ def test_what_was_recorded_before_counts(five_bar, designed, tmp_path: Path):
     assert all(after[each.base.first.name] < each.deviation for each in designed.expected)
 
 
-@pytest.mark.parametrize("name", ["scara", "delta", "five_bar_redundant"])
+@pytest.mark.parametrize(
+    "name",
+    ["scara", *(pytest.param(name, marks=pytest.mark.slow) for name in ("delta", "five_bar_redundant"))],
+)
 def test_other_machines_get_an_admitted_motion(name: str):
     machine = load(name)
     found = excite(machine, seconds=6.0, search_s=0.0)

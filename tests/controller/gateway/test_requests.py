@@ -218,7 +218,7 @@ def test_stop_is_answered_while_the_planner_plans_and_the_plan_moves_nothing(rig
     rig.ask("move", target={"lift": 0.0})
     assert rig.result()["code"] == 0
     rig.ask("release")
-    frame = pack_request(1, "send", {"as": "me@test", "trajectory": long_trajectory(20_000)})
+    frame = pack_request(1, "send", {"as": "me@test", "trajectory": long_trajectory(4_000)})
     while not sender.transport.send(frame):
         sender.transport.writable(100)
     deadline = time.monotonic() + 30.0

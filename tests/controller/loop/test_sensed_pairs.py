@@ -90,7 +90,7 @@ def number_at(machine: Machine, branch: AssemblyModeMemory, q: Floats) -> int:
     return branch.number
 
 
-def once_around(machine: Machine, step: float = 0.01) -> Floats:
+def once_around(machine: Machine, step: float = 0.03) -> Floats:
     """Poses along the whole closed curve of this assembly mode, from the initial pose back to it."""
     mechanism, q = machine.mechanism, machine.initial_q.copy()
     way, poses = admitted_velocities(mechanism, q)[:, 0], [q]
@@ -102,7 +102,7 @@ def once_around(machine: Machine, step: float = 0.01) -> Floats:
         q = assemble(mechanism, q).q
         poses.append(q)
         off = np.angle(np.exp(1j * (q - machine.initial_q)))
-        if count > 50 and float(np.linalg.norm(off)) < step:
+        if count > 20 and float(np.linalg.norm(off)) < step:
             return np.array(poses)
     raise AssertionError("the curve did not close")
 
@@ -125,7 +125,7 @@ def test_two_sensed_joints_keep_the_branch_all_around_and_one_finds_each_fold(
         branch = AssemblyModeMemory(sensed)
         seen = [number_at(sensed, branch, q) for q in poses[1:]]
         rate = np.diff(np.unwrap(poses[:, index]))
-        clear = np.abs(rate) > 1e-3
+        clear = np.abs(rate) > 3e-3
         np.testing.assert_array_equal(
             np.array(seen)[clear], np.sign(rate[clear] * rate[0]), err_msg=f"{name}, {joint} alone"
         )
@@ -182,6 +182,6 @@ def test_a_second_sensor_on_a_gear_of_the_first_joint_does_not_hide_its_folds(tm
     poses, branch = once_around(machine), AssemblyModeMemory(machine)
     seen = [number_at(machine, branch, q) for q in poses[1:]]
     rate = np.diff(poses[:, machine.mechanism.joint_index("a1")])
-    clear = np.abs(rate) > 1e-3
+    clear = np.abs(rate) > 3e-3
     np.testing.assert_array_equal(np.array(seen)[clear], np.sign(rate[clear] * rate[0]))
     assert set(seen) == {-1, 1}
