@@ -93,6 +93,10 @@ class _Unserved:
         self._count, self.bytes = self._count + 1, self.bytes + len(message)
         return True
 
+    def has(self, server: RequestEnd | TelemetryEnd, peer: bytes) -> bool:
+        """Return whether a request of this connection is not served yet."""
+        return (server, peer) in self._urgent or (server, peer) in self._others
+
     def next(self) -> tuple[RequestEnd, bytes, bytes, bytes]:
         """Remove and return the next one: server, peer, message, key of the sender."""
         waiting = self._urgent or self._others
@@ -138,6 +142,8 @@ class Server:
         """Why no client can connect any longer, or empty."""
         self._pressed = 0
         self._unserved = _Unserved()
+        self._left: list[tuple[RequestEnd | TelemetryEnd, bytes]] = []
+        """Connections that have ended, some of whose requests are not served yet."""
         self._held_memory = HeldMemory(allocated_bytes, MOST_HELD_BYTES, 2.0)
         self._watched: tuple[int | None, ...] = ()
         self._poller = waiting()
@@ -198,10 +204,12 @@ class Server:
         for server in bound:
             if server.connections is not None:
                 server.connections.mind()
-                for peer in server.connections.take_ended():
-                    client_left(self._gateway, server, peer)
+                self._left += [(server, peer) for peer in server.connections.take_ended()]
                 for text in server.connections.take_notices():
                     self._say("connections", f"{server.endpoint}: {text}")
+        for server, peer in self._left:
+            client_left(self._gateway, server, peer)
+        self._left = [one for one in self._left if self._unserved.has(*one)]
 
     def _refuse_another(self, server: RequestEnd, peer: bytes, message: bytes) -> None:
         try:

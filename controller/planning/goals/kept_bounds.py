@@ -100,7 +100,7 @@ def kept_demands(machine: Machine, path: Path, walked: Walk) -> Iterator[LimitCh
 
 
 def kept_row_lengths(machine: Machine, path: Path, walked: Walk) -> Floats:
-    """Return how far a motion of unit length changes each kept coordinate (samples × kept), without units.
+    """Return how far a motion of unit length changes each kept coordinate, (samples, kept), without units.
 
     Not a number where the coordinate is not defined.
     """
