@@ -64,6 +64,7 @@ def test_mixed_units_in_any_order_give_a_file_with_the_true_numbers(tmp_path: Pa
     )
 
 
+@pytest.mark.slow
 def test_the_table_names_what_is_not_seen(tmp_path: Path, lines: list[str]) -> None:
     file = _file(tmp_path, lines)
     ran = linkwork(

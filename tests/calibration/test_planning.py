@@ -20,7 +20,8 @@ from linkwork.machine import load
 from tests.command import linkwork
 
 
-@pytest.mark.parametrize(("count", "least"), [pytest.param(10, 2.0, marks=pytest.mark.slow), (20, 1.6)])
+@pytest.mark.slow
+@pytest.mark.parametrize(("count", "least"), [(10, 2.0), (20, 1.6)])
 def test_the_worst_deviation_of_random_poses_is_larger(count: int, least: float) -> None:
     machine = load("five_bar")
     plan = planned(machine, count, "position", 2e-5)

@@ -94,6 +94,7 @@ def test_the_search_finds_quicker_settings_rejects_violations_and_continues(tmp_
     assert compared(tuning, best, tmp_path / "link").machine.name == "flywheel"
 
 
+@pytest.mark.slow
 def test_the_search_goes_on_while_no_candidate_is_allowed(tmp_path: Path) -> None:
     """The costs of rejected candidates are nearly equal, which is no sign that the search has ended."""
     text = TEXT.replace("error_max.turn: 0.004", "error_max.turn: 1e-9").replace("tions: 1", "tions: 3")

@@ -35,6 +35,7 @@ def test_both_wrists_make_the_motion_with_the_same_efforts(recording: DemoRun) -
     assert same["angle_difference_max_rad"] < 1e-5
 
 
+@pytest.mark.slow
 def test_without_the_second_arm_the_first_is_reported(recording: DemoRun, tmp_path: Path) -> None:
     alone = replace(recording, beside=None)
     assert "congruence" not in DEMO.report(alone)

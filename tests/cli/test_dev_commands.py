@@ -96,6 +96,7 @@ def test_the_new_request_is_a_command(copy: Copy) -> None:
     assert re.search(f"greet-everybody-in-range +Describe the request {NAMES['request']} here", shown)
 
 
+@pytest.mark.slow
 def test_the_tests_of_law_and_joint_fail_until_they_are_filled_in(copy: Copy) -> None:
     ran = python(
         copy.folder,

@@ -66,6 +66,7 @@ def test_idle_motions_count_as_degrees_of_freedom() -> None:
     assert found["rows"] == sum(each["rows"] for each in found["closures"])
 
 
+@pytest.mark.slow
 def test_many_loops_on_one_crank_close_within_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Four-bars on one crank, each with two branches, of which limits allow the one far from zero."""
     monkeypatch.setattr(pose_search, "_HELD_TRIALS", 0)  # no joint is moved inside its limits

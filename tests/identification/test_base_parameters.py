@@ -22,7 +22,10 @@ COUNTS = {  # with gravity, without, with one constant offset a motor
 }
 
 
-@pytest.mark.parametrize("name", COUNTS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow if count[0] > 30 else ()) for name, count in COUNTS.items()],
+)
 def test_their_number_is_that_of_the_machine(name: str) -> None:
     machine = load(name)
     found = [

@@ -149,6 +149,7 @@ print(type(scaled).__name__, scaled(gains, work.model, np.ones(4)).hex())
 """
 
 
+@pytest.mark.slow
 def test_a_package_with_structs_parts_and_relative_imports(tmp_path: Path) -> None:
     package = tmp_path / "other"
     package.mkdir()

@@ -308,11 +308,13 @@ def test_the_search_lists_all_eight_modes_of_a_six_legged_machine(spatial):
     assert min(mode.conditioning for mode in listed.modes) > 0.005
 
 
+@pytest.mark.slow
 def test_no_mode_where_rows_are_short_is_listed_twice(forty):
     """A residual of 1e-9 left one of them in two places, 4e-5 apart."""
     assert len(assembly_modes(forty, {}, fruitless=60, seed=15, estimate=True).modes) <= 40
 
 
+@pytest.mark.slow
 def test_short_directions_of_the_rows_hide_no_modes(forty):
     """Six of the modes have singular values below 1e-4 of the largest, and are not found without these."""
     listed = assembly_modes(forty, {}, fruitless=60, estimate=True)

@@ -119,6 +119,7 @@ def test_a_stop_stays_within_the_joints_own_accelerations(scara):
     assert done.report["stop"]["slowest_s"] < 2.0
 
 
+@pytest.mark.slow
 def test_in_task_coordinates_too(vertical):
     machine = hurried(vertical)
     start = Start.at_pose(machine, machine.initial_q)

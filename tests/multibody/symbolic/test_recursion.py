@@ -102,7 +102,7 @@ def _constraints(rng: np.random.Generator, names: list[str], seed: int) -> list[
     return made
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 def test_every_kind_of_constraint_and_joint(seed):
     rng = np.random.default_rng(seed)
     bodies = ["world", "body0", "body1", "body2"]
