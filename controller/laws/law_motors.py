@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from linkwork.arrays import Floats
+from linkwork.controller.actuation.load_relief import choice_for, relieve_loads
 from linkwork.controller.actuation.motor_allocation import BEYOND, drive, words
 from linkwork.controller.actuation.redundant_motors import RedundantMotors
 from linkwork.controller.laws.law import LawReport
@@ -35,8 +36,13 @@ class Motors:
         self.report = LawReport() if report is None else report
         self.scratch, self.told = np.zeros(words(nv, len(motors))), np.ones(3)
         self._allocation = None
+        self.bears = bool(len(motors) > machine.dof and machine.load_limits)
+        """Whether motors have a choice that load limits bound."""
         if len(motors) > machine.dof:
             self._allocation = RedundantMotors(machine.mechanism, self.index, self.most, self.weight)
+        if self.bears:
+            rows = len(machine.mechanism.row_names)
+            self._loads = choice_for(machine.load_limits, len(motors), rows, nv)
 
     def drive(self, ahead: Workspace, u: Floats, coast: Floats, force: Floats) -> None:
         """Write the force (nv; N m or N) for the acceleration u (nv), or for as much of its direction as
@@ -50,6 +56,8 @@ class Motors:
             u, coast, scratch, force, told,
         )  # fmt: skip
         self.report_allocation(force)
+        if self.bears:
+            self.relieve(ahead, u, force)
 
     def report_allocation(self, force: Floats) -> None:
         """Report the result of `drive`; where motors are at their limits, allocate the force (nv) again."""
@@ -58,3 +66,8 @@ class Motors:
         if report.share == BEYOND and self._allocation is not None:
             report.programs = 1
             report.share = self._allocation(self.scratch, int(free), self.preload, force)
+
+    def relieve(self, ahead: Workspace, u: Floats, force: Floats) -> None:
+        """Change the force (nv) for the acceleration u (nv) where closures would be beyond their limits."""
+        if self.report.share == 1.0:
+            relieve_loads(*ahead.arguments, u, self.index, self.weight, self.most, self._loads, force)

@@ -244,6 +244,8 @@ class ProjectedInverseDynamics(PositionFeedback):
         )  # fmt: skip
         if least > 0.0:
             motors.report_allocation(force)
+            if motors.bears:
+                motors.relieve(ahead, given.room[: len(ahead.v)], force)
             motors.report.binding = int(given.binding[0])
         return least
 

@@ -14,6 +14,7 @@ DEMOS = {
     "scara": "A SCARA arm follows a helix",
     "scara_free_wrist": "A SCARA follows x and y, its wrist free and kept far from a limit",
     "five_bar": "A planar parallel robot follows circles with its tool",
+    "five_bar_one_side": "The same with a third motor, which keeps the bearing at its tip on one side",
     "delta": "A delta robot picks and places",
     "platform_3rrs": "A platform on three legs tilts, yaws and heaves",
     "slider_crank": "A slider-crank follows a sine through its branch poses",

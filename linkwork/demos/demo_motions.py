@@ -16,7 +16,14 @@ from typing import Any
 from linkwork.demos.demo import GENTLY, Demo, DemoStep, MeasuredPart, follow, home, move, request
 from linkwork.demos.demo_figures import tool_figures, tracking_figures
 from linkwork.demos.demo_picture import DemoPicture, errors, tool_caption
-from linkwork.demos.force_figures import effort_figures, force, force_figures, polish_caption, press_caption
+from linkwork.demos.force_figures import (
+    bearing_figures,
+    effort_figures,
+    force,
+    force_figures,
+    polish_caption,
+    press_caption,
+)
 from linkwork.demos.waypoints import QUARTER, along, begin, circle, waves
 
 Trajectory = dict[str, Any]
@@ -24,6 +31,8 @@ HELIX_RAMP_S, HELIX_RATE_RAD_S = 1.0, 0.4 * pi
 """One turn in five seconds."""
 TABLE, TABLE_N, CLEAR_M = "table", 20.0, 0.01
 """Contact and force of `scara_polish`, and height off the table where the approach begins."""
+PRELOAD_N_M = 1.5
+"""Effort of the third motor of `five_bar_one_side` that is preferred where the motion leaves a choice."""
 PRESS, TOUCH_N, PRESS_N, OPEN_M = "workpiece", 50.0, 400.0, 0.005
 """Contact and forces of `press`, and height above the workpiece where the approach begins."""
 
@@ -61,6 +70,14 @@ def _scara_free_wrist(seconds: float, speed: float) -> list[DemoStep]:
 def _five_bar(seconds: float, speed: float) -> list[DemoStep]:
     path = circle((0.0, 0.33, 0.0), 0.06, 2.0 * pi * 1.5 * speed, seconds, 0.5, of="xy")
     return _tour("circles", path, _measured("x y", seconds))
+
+
+def _five_bar_one_side(seconds: float, speed: float) -> list[DemoStep]:
+    """Pre-loaded by its third motor; without, the force across the forearm changes its side."""
+    path = circle((0.0, 0.33, 0.0), 0.06, 2.0 * pi * 0.5 * speed, seconds, 0.5, of="xy")
+    command = f"preload left_elbow={PRELOAD_N_M}"
+    strained = request("pre-load", "preload", left_elbow=PRELOAD_N_M, command=command)
+    return [strained, *_tour("circles", path, _measured("x y", seconds))]
 
 
 def _four_bar(seconds: float, speed: float) -> list[DemoStep]:
@@ -238,6 +255,10 @@ MOTIONS = {
     ),
     "five_bar": Demo(
         "five_bar", "A five-bar draws circles, driven and measured at two joints", 4.0, _five_bar, truth=True
+    ),
+    "five_bar_one_side": Demo(
+        "five_bar_redundant", "A five-bar keeps the bearing at its tip on one side", 4.0, _five_bar_one_side,
+        (tracking_figures, partial(bearing_figures, row="tip.y")),
     ),
     "delta": Demo("delta", "A delta robot picks and places", 7.2, _delta, truth=True),
     "platform_3rrs": Demo(

@@ -85,6 +85,13 @@ def force_figures(recording: DemoRun, contact: str) -> dict[str, Any]:
     }
 
 
+def bearing_figures(recording: DemoRun, row: str) -> dict[str, Any]:
+    """Least and largest force of a constraint's row (N) while measured. With one sign, play has no effect."""
+    table, part = recording.ticks.table, recording.parts[0]
+    load = recording.ticks.column("constraint_force", row)[table["goal_id"] == part.goal]
+    return {"bearing": row, "bearing_least_N": float(load.min()), "bearing_most_N": float(load.max())}
+
+
 def effort_figures(recording: DemoRun) -> dict[str, Any]:
     """Largest effort and number of measured ticks of a goal that moves no coordinate."""
     tracking = recording.parts[0].tracking

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from linkwork.arrays import Floats
-from linkwork.controller.exchange.orders import Order, SetOutputs, StartGoal
+from linkwork.controller.exchange.orders import Order, SetOutputs, SetPreload, StartGoal
 from linkwork.controller.exchange.records import CHANNELS
 from linkwork.controller.gateway.history import Memory
 from linkwork.controller.gateway.records.messages import Messages
@@ -123,6 +123,10 @@ class RobotInProcess:
         names = [signal.name for signal in self.machine.outputs]
         self._tick(SetOutputs(tuple((names.index(name), float(value)) for name, value in outputs.items())))
         self._tick()
+
+    def preload(self, **efforts: float) -> None:
+        joints = [motor.joint for motor in self.machine.motors]
+        self._tick(SetPreload(tuple((joints.index(name), effort) for name, effort in efforts.items())))
 
     def send(self, trajectory: Mapping[str, Any]) -> GoalInProcess:
         return self._goal("send", {"trajectory": dict(trajectory)})

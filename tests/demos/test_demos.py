@@ -17,6 +17,7 @@ from linkwork.controller.planning.messages.planner_start import Start
 from linkwork.controller.planning.process.planner import judge, plan
 from linkwork.demos import DEMOS, demo_named
 from linkwork.demos.demo_figures import DemoRun, tracking_figures
+from linkwork.demos.force_figures import bearing_figures
 from linkwork.demos.waypoints import along, begin
 from linkwork.machine import load
 from linkwork.plant.simulator.simulator import RecordedSimulator
@@ -91,6 +92,19 @@ def test_a_free_wrist_leaves_its_limit_while_x_and_y_are_followed() -> None:
     assert tracking_figures(recording)["tracking_error_max"] < 1e-7
 
 
+@pytest.mark.slow
+def test_a_pre_load_keeps_a_bearing_on_one_side() -> None:
+    demo = demo_named("five_bar_one_side")
+    recording = perform(demo, load("five_bar_redundant"), 2.0)
+    found = bearing_figures(recording, "tip.y")
+    assert found["bearing_least_N"] > 3.0
+    assert tracking_figures(recording)["tracking_error_max"] < 1e-6
+    plain = replace(demo, steps=lambda *asked: demo.steps(*asked)[1:])
+    without = perform(plain, load("five_bar_redundant"), 2.0)
+    found = bearing_figures(without, "tip.y")
+    assert found["bearing_least_N"] < 0.0 < found["bearing_most_N"]
+
+
 def test_an_arm_catches_a_moving_carriage_and_travels_on_with_it() -> None:
     machine, demo = load("catch"), demo_named("catch")
     recording = perform(demo, machine, 1.6)
@@ -129,6 +143,9 @@ def test_every_demo_says_what_it_does_in_trajectories_that_files_may_hold(name: 
 
         def set(self, **outputs: bool) -> None:
             assert set(outputs) == {"gripper"}
+
+        def preload(self, **efforts: float) -> None:
+            assert set(efforts) == {"left_elbow"}
 
         def send(self, trajectory: Any) -> None:
             sent.append(read_trajectory(json.loads(json.dumps(trajectory))))

@@ -13,7 +13,8 @@ from functools import partial
 
 import numpy as np
 
-from linkwork.arrays import Floats, Matrix
+from linkwork.arrays import Flags, Floats, Matrix
+from linkwork.controller.actuation.load_relief import KEPT, choice_for, relieve
 from linkwork.controller.exchange.goal_force_part import ForcePart
 from linkwork.controller.laws.contact_forces import contact_effort
 from linkwork.controller.limit_tolerance import exceeds
@@ -56,17 +57,38 @@ def _of(machine: Machine, walked: Walk, efforts: Efforts) -> Bears:
 
 
 def _of_redundant(machine: Machine, walked: Walk, efforts: Efforts) -> Bears:
-    """With the efforts that the loop gives: the motors may strain the closures against each other."""
-    nv = machine.mechanism.nv
+    """With the efforts that the loop gives: the motors may strain the closures against each other, and they
+    relieve them where a limit would be exceeded.
+    """
+    nv, motors = machine.mechanism.nv, machine.motors
+    index = [motor.index for motor in motors]
+    most, weight = np.array([motor.max_effort for motor in motors]), machine.effort_weights
+    choice = choice_for(machine.load_limits, len(motors), len(machine.mechanism.row_names), nv)
     units = [np.tile(row, (len(walked.q), 1)) for row in np.eye(nv)]
     through = np.stack(multipliers_along(machine, walked.q, units, walked.crossings), axis=2)
 
     def bears(rows: Sequence[int], slower: float) -> Floats:
         forces = walked.rest + efforts.least.joint_friction(slower) + walked.motion / slower**2
-        borne = forces - efforts.given(slower)
-        return np.asarray(np.einsum("nij,nj->ni", through[:, list(rows)], borne))
+        given = efforts.given(slower)
+        loads = np.einsum("nij,nj->ni", through, forces - given)
+        if walked.motors is None:
+            return np.asarray(loads[:, list(rows)])
+        for n in np.flatnonzero(_exceeded(machine, loads)):
+            choice.load[:], choice.effort[:] = loads[n], given[n, index]
+            choice.through[:], choice.free[:] = -through[n][:, index].T, np.eye(len(index))
+            choice.free[:] -= walked.motors[n][:, index]
+            relieve(choice, weight, most)
+            loads[n] = choice.load
+        return np.asarray(loads[:, list(rows)])
 
     return bears
+
+
+def _exceeded(machine: Machine, loads: Floats) -> Flags:
+    """Return at which of n samples multipliers (n × rows) are beyond what `relieve` leaves them."""
+    limits = machine.load_limits
+    over = [np.linalg.norm(loads[:, list(limit.rows)], axis=1) > KEPT * limit.most for limit in limits]
+    return np.asarray(np.any(over, axis=0))
 
 
 def _demand(limit: LoadLimit, bears: Callable[[float], Floats]) -> LimitCheck:

@@ -1,10 +1,12 @@
 """Redundant motors in the loop: the pre-load, motors too weak for the path, motors on every joint."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from linkwork.controller.actuation.load_relief import KEPT, choice_for, relieve
 from linkwork.controller.exchange.orders import OrderOutcome, SetPreload
 from linkwork.controller.laws import Reference, laws_of
 from linkwork.controller.motion.limits.effort_limits import Limited
@@ -13,6 +15,7 @@ from linkwork.controller.planning.messages.planner_start import Start
 from linkwork.controller.planning.process.planner import plan
 from linkwork.machine import Machine, MachineError, load
 from linkwork.machine.catalogue import shipped_path
+from linkwork.machine.description import LoadLimit
 from linkwork.multibody.dynamics.constrained_dynamics import projected
 from linkwork.multibody.dynamics.motion_basis import evaluate_shortest
 from linkwork.protocol.codes import ResultCode
@@ -158,3 +161,56 @@ def test_near_a_pose_without_leverage_the_law_says_so_and_stays_finite() -> None
     weak = [sample for sample in samples if float(sample["sigma_motors"]) < 0.05]
     assert weak
     assert all(int(sample["limited"]) & Limited.LEVERAGE for sample in weak[1:])
+
+
+def strained(folder: Path, limit: str) -> Machine:
+    """The five-bar with a pre-load that loads its tip by up to 8.3 N while it moves, and a limit of that."""
+    text = shipped_path("five_bar_redundant").read_text()
+    text = text.replace("{effort: 0, most: 2}", "{effort: 2, most: 2}")
+    (folder / "strained.yaml").write_text(
+        text.replace("    type: revolute\n    a:", f"    type: revolute\n{limit}    a:")
+    )
+    return load(folder / "strained.yaml")
+
+
+@pytest.mark.parametrize("most", [8.0, 5.0])
+def test_a_load_limit_bounds_the_choice_of_the_motors(tmp_path: Path, most: float) -> None:
+    """The pre-load alone is beyond 5 N. A path that 8 N allow is as fast as without a limit."""
+    free = strained(tmp_path, "")
+    bound = strained(tmp_path, f"    max_force_N: {most:g}\n    on_exceed: limited\n")
+    ticks = []
+    for machine in (free, bound):
+        rig = InProcess(machine)
+        rig.enable()
+        rig.run(0.3)
+        samples = motion(rig)
+        loads = [float(np.linalg.norm(sample["constraint_force"][:3])) for sample in samples]
+        assert samples[-1]["goal_code"] == ResultCode.SUCCESSFUL
+        assert {int(sample["limited"]) for sample in samples} == {0}
+        assert (max(loads) > 8.2) if machine is free else (max(loads) <= most)
+        assert (
+            max(np.abs(sample["reference"] - sample["coordinate"])[:2].max() for sample in samples[:-1])
+            < 1e-4
+        )
+        ticks.append(len(samples))
+    assert (ticks[1] == ticks[0]) == (most == 8.0)
+
+
+def test_loads_are_taken_back_by_the_least_change_of_efforts() -> None:
+    """Against a search along the one direction of efforts that does not move the machine."""
+    rng, limit = np.random.default_rng(0), LoadLimit("tip", (0, 1), is_force=True, most=1.0, faults=False)
+    for _ in range(50):
+        choice, weight, most = choice_for([limit], 3, 2, 4), rng.uniform(0.5, 2.0, 3), np.full(3, 50.0)
+        G, through = rng.normal(size=(2, 3)), rng.normal(size=(3, 2))
+        choice.free[:] = np.eye(3) - np.diag(weight) @ G.T @ np.linalg.solve(G * weight @ G.T, G)
+        way = np.linalg.svd(G)[2][2]
+        across = np.array([-(way @ through)[1], (way @ through)[0]])
+        load = 0.9 * rng.uniform(-1.0, 1.0) * across / np.linalg.norm(across) + 3.0 * way @ through
+        choice.load[:], choice.effort[:], choice.through[:] = load, 0.0, through
+        relieve(choice, weight, most)
+        steps = np.linspace(-10.0, 10.0, 400_001)
+        kept = np.linalg.norm(load[:, None] + np.outer(way @ through, steps), axis=0) <= KEPT
+        least = np.abs(steps[kept]).min(initial=np.inf) if np.linalg.norm(load) > KEPT else 0.0
+        np.testing.assert_allclose(G @ choice.effort, 0.0, atol=1e-9)
+        assert np.linalg.norm(choice.effort) == pytest.approx(least, abs=2e-3)
+        assert np.linalg.norm(choice.load) <= KEPT * (1.0 + 1e-6)
