@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from linkwork.controller.exchange.shared_memory import Shared
 from linkwork.controller.gateway.records.messages import UNDER_WAY, in_motion
+from linkwork.controller.motion.references.reference import GoalStatus
 from linkwork.controller.supervision.state_machine import State
 from linkwork.explore.plant_checks import PlantChecks
 from linkwork.explore.promises import Promises, Question
@@ -60,7 +61,7 @@ RULES: Final[Mapping[str, str]] = {
     "role": "no request is carried out whose client's key lacks the role",
     "reaction": "`estop` brakes, and `stop` ends motion, within 25 ms",
     "end": "a controller that is asked to end brakes, and ends with status 0",
-    "log": "the log has every tick, once and in order",
+    "log": "the log has every tick and event, once and in order; each fault has its flight record",
     "replay": "the session's records, replayed, are equal to the last bit",
 }
 """Invariants by name."""
@@ -83,6 +84,10 @@ KEPT_BATCHES: Final = 8
 FAR_NS: Final = 10**18
 CALM_NS: Final = 50_000_000
 """Time after which a process that was killed, suspended or started no longer disturbs the others."""
+STOPS_NS: Final = 500_000_000
+"""Longest time from a request, or from the end of a lease, to the begin of the stop that it causes."""
+LOGGED: Final = ("state", "fault", "goal.accepted")
+"""Events that a log has, each once."""
 CANCELS: Final = ("cancel", "stop", "disable", "estop", "switch")
 """Requests that cancel goals."""
 _ENABLED: Final = (State.ACTIVE, State.STOPPING)
@@ -109,6 +114,8 @@ class Auditor:
         self.latest: np.void | None = None
         self.goals: list[int] = []
         """Numbers of goals, newest last."""
+        self.told: list[tuple[str, int]] = []
+        """Events of `LOGGED`, each with its tick."""
         self.digest = hashlib.sha256()
         self._shared: Shared | None = None
         self._since = 0
@@ -132,6 +139,11 @@ class Auditor:
         self._reactions: list[tuple[int, str, int]] = []
         self._unleased_ns: int | None = None
         self._gateway_killed = False
+        self._cancels_ns: list[int] = []
+        self._losses_ns: list[int] = []
+        """Instants of requests that cancel goals, and at which leases ended."""
+        self._stopping_ns: dict[int, int] = {}
+        """Instants at which goals began to stop."""
         self._holders: set[str] = set()
         """Owners with holders, whose requests do not all renew the lease."""
         self._gateway_away_ns = self._moved_ns = self._forced_ns = 0
@@ -176,6 +188,8 @@ class Auditor:
         self.checks.asked_until_ns[method] = max(until_ns, self.checks.asked_until_ns.get(method, 0))
         if method == "jog":
             self._promises.jogged_ns = now
+        if method in CANCELS:
+            self._cancels_ns.append(FAR_NS if question.timed else now)
         if method == "speed":
             self._changes.add((client, msgid))
             self.checks.unsettled |= question.timed
@@ -264,6 +278,8 @@ class Auditor:
     def _event(self, topic: bytes, payload: bytes) -> None:
         self._note(topic, payload)
         name = topic.decode()
+        if name in LOGGED:
+            self.told.append((name, msgpack.unpackb(payload)["tick"]))
         if name == "telemetry":
             self._promises.telemetry(msgpack.unpackb(payload))
         elif name in ("state", "fault"):
@@ -273,6 +289,7 @@ class Auditor:
         elif name == "lease":
             content = msgpack.unpackb(payload)
             self._check_taken(content)
+            self._losses_ns.append(self.world.simulation.now_ns)
             key = self.world.service.lease.key if self.world.service is not None else b""
             self._owners.append((self.world.simulation.now_ns, content["owner"], key))
         elif name in ("goal.accepted", "goal.result"):
@@ -285,16 +302,20 @@ class Auditor:
                 self._results[number] += 1
                 content = msgpack.unpackb(payload)
                 self._promises.ended(content)
-                if content["code"] == ResultCode.CANCELLED and not self._stopped(CANCELS):
-                    self.fail("result", f"goal {number} ended with CANCELLED, and no client has stopped it")
+                if content["code"] in (ResultCode.CANCELLED, ResultCode.LEASE_LOST):
+                    self._check_stopped(number, content["code"])
                 if self._results[number] > 1:
                     self.fail("result", f"goal {number} has {self._results[number]} results")
 
-    def _stopped(self, methods: tuple[str, ...]) -> bool:
-        """Whether a request of these methods may still have its effect, or the controller ends."""
-        now, until_ns = self.world.simulation.now_ns, self.checks.asked_until_ns
-        ends = self.world.interrupts.count > 0 or self._disordered
-        return ends or any(until_ns.get(method, 0) > now - CAUSE_NS for method in methods)
+    def _check_stopped(self, goal: int, code: int) -> None:
+        """Check that a goal was cancelled by a request, or lost its lease, just before it began to stop."""
+        at_ns = self._stopping_ns.pop(goal, self.world.simulation.now_ns)
+        begun_ns, cancelled = at_ns - STOPS_NS, code == ResultCode.CANCELLED
+        causes = self._cancels_ns if cancelled else self._losses_ns
+        ends = self.world.interrupts.count > 0 or self._disordered or self._gateway_away_ns > begun_ns
+        if not ends and not any(each >= begun_ns for each in causes):
+            why = "no client has stopped it" if cancelled else "its lease has not ended"
+            self.fail("result", f"goal {goal} ended with {ResultCode(code).name}, and {why}")
 
     def _check_taken(self, lease: Mapping[str, Any]) -> None:
         """Check that a lease has not ended while its owner asked, unless it was taken by force."""
@@ -352,6 +373,10 @@ class Auditor:
         self.checks.now_ns = self.world.simulation.now_ns
         self.checks.changing = bool(self._changes)
         whole = self.checks.check(words)
+        begins = (whole["goal_status"][1:] == GoalStatus.STOPPING) & (np.diff(whole["goal_status"]) != 0)
+        for row in np.flatnonzero(begins).tolist():
+            ago_s = (len(whole) - 2 - row) * self.world.machine.period_s
+            self._stopping_ns[int(whole["goal_id"][row + 1])] = self.checks.now_ns - round(1e9 * ago_s)
         self._plant.check(whole)
         self._promises.settle(int(self.latest["tick"]), self._record_of)
         self._happened += self.checks.take_happened()

@@ -179,7 +179,7 @@ class Promises:
     def _compare_gains(self, question: Question, record: np.void) -> None:
         for key, channel in (("bandwidth_rad_s", "bandwidth"), ("damping_ratio", "damping_ratio")):
             asked = question.params.get(key)
-            unlike = asked is not None and record[channel] != asked
+            unlike = asked is not None and not math.isclose(record[channel], asked)
             known = question is self._gained and not self._retuned
             if unlike and known and record["connected"]:
                 self._fail("told", f"{channel} is {record[channel]:g} {TUNED_S} s after {asked:g} was set")

@@ -15,7 +15,8 @@ from typing import Any, Final
 import numpy as np
 
 from linkwork.controller.configuration import configured
-from linkwork.explore.auditor import WATCH_NS, Auditor, BrokenRule
+from linkwork.controller.gateway.records.flight_record import MOST_PENDING
+from linkwork.explore.auditor import LOGGED, WATCH_NS, Auditor, BrokenRule
 from linkwork.explore.held_memory import grown, held_containers
 from linkwork.explore.simulated_time import START_NS
 from linkwork.explore.workload import ExploredSession, Step
@@ -172,10 +173,14 @@ class _Run:
         return not auditor.violations
 
     def _replay(self) -> None:
-        """Read the log and replay it."""
+        """Read the log and replay it; look for the other files that a controller keeps."""
         world, auditor = self._world, self._auditor
-        logs = sorted((world.folder / "logs").glob("*-0000.mcap"))
-        if self._killed or not logs or not auditor.ticks:
+        if self._killed or not auditor.ticks:
+            return
+        kept, logs = world.folder / "temperatures.json", sorted((world.folder / "logs").glob("*-0000.mcap"))
+        heated = any(motor.thermal_time_s is not None for motor in world.machine.motors)
+        if not logs or (heated and not kept.exists()):
+            auditor.fail("log", "no log was written" if not logs else f"{kept.name} was not written")
             return
         try:
             recording = read_recording(logs[0])
@@ -186,6 +191,14 @@ class _Run:
         if not np.array_equal(recording.table["tick"], written):
             auditor.fail("log", f"{len(recording.table)} ticks were logged of {len(written)}")
             return
+        logged = [(e["event"], e["tick"]) for e in recording.events if e["event"] in LOGGED]
+        if sorted(logged) != sorted(auditor.told):
+            unlike = set(logged) ^ set(auditor.told)
+            auditor.fail("log", f"of events and the log one alone has {sorted(unlike)[:1]}")
+        faults = {tick for name, tick in auditor.told if name == "fault"}
+        missing = [tick for tick in faults if not list(logs[0].parent.glob(f"*-flight-{tick}.mcap"))]
+        if missing and len(faults) <= MOST_PENDING:
+            auditor.fail("log", f"the fault at tick {missing[0]} has no flight record")
         found = replay(recording, world.machine)
         if found.difference is not None or found.ended:
             auditor.fail("replay", str(found.difference or found.ended))

@@ -24,6 +24,8 @@ from linkwork.protocol.request_table import REQUESTS
 
 DURATION_S: Final = 5.0
 """Time of a session's steps."""
+WATCHES_S: Final = 0.17
+"""Time between two requests of a client that watches the machine."""
 READY_S: Final = 0.15
 """The processes have started by then."""
 OWNERS: Final = ("anna", "ben", "carl")
@@ -131,6 +133,7 @@ class Workload:
             steps += self._operator(self._random.choice(OWNERS))
         for _ in range(self._random.randint(0, 25)):
             steps.append(self._anything(self._random.choice(sorted(CLIENTS))))
+        steps += self._watcher()
         for _ in range(self._random.choice(BLOWS) if self.kills else 0):
             steps += self._blow(steps)
         if self._random.random() < 0.1:
@@ -144,15 +147,27 @@ class Workload:
     def _time(self) -> float:
         return self._random.uniform(READY_S, DURATION_S)
 
+    def _watcher(self) -> list[Step]:
+        """A client that shows the state of the machine."""
+        times = [READY_S + WATCHES_S * count for count in range(int((DURATION_S - READY_S) / WATCHES_S))]
+        return [Step(at_s, "ask", {"client": "dora", "method": "state", "params": {}}) for at_s in times]
+
     def _shaken(self, seed: int) -> ExploredSession:
         """Return a session of a machine that is kept in motion, while pushes and sensor errors act on it."""
         self._at_limits = self._random.choice((0.05, 0.5))
         loose = self._random.random() < 0.4  # without a reference it is not held where it is pushed from
         steps = self._operator(OWNERS[0], 1.0, ("law", "float", "jog") if loose else MOTIONS)
-        faults = (self._fault(steps, ("mechanism", "mechanism", "sensor")) for _ in range(SHAKES))
-        return ExploredSession(
-            seed, tuple(replace(step, at_s=round(step.at_s, 4)) for step in steps), tuple(faults)
-        )
+        steps += self._watcher()
+        if self._random.random() < 0.5:
+            stiffest = self.machine.controller.bounds_of("bandwidth_rad_s")[1]
+            stiff = {"as": OWNERS[0], "bandwidth_rad_s": stiffest}
+            steps.insert(
+                0, Step(READY_S, "ask", {"client": OWNERS[0], "method": "set_gain", "params": stiff})
+            )
+        kinds = ("mechanism",) if loose else ("mechanism", "mechanism", "sensor")
+        faults = (self._fault(steps, kinds) for _ in range(SHAKES))
+        steps = [replace(step, at_s=round(step.at_s, 4)) for step in steps]
+        return ExploredSession(seed, tuple(sorted(steps, key=lambda step: step.at_s)), tuple(faults))
 
     def _operator(self, owner: str, recovers: float = 0.3, motions: Sequence[str] = MOTIONS) -> list[Step]:
         """A client that enables the machine, moves it in several ways, and disables it or forgets to.
@@ -433,7 +448,12 @@ class Workload:
             ),
             "mechanism": (
                 {"mechanism": "push", "of": body, "force_N": push},
-                {"mechanism": "payload", "of": body, "mass_kg": share, "at_m": [0.0, 0.0, 0.0]},
+                {
+                    "mechanism": "payload",
+                    "of": body,
+                    "mass_kg": self._size(0.1, 30.0),
+                    "at_m": [0.0, 0.0, 0.0],
+                },
             ),
         }
         signals = [*machine.inputs, *machine.outputs]
