@@ -4,14 +4,13 @@ A goal that takes over from another one is planned from a point of that one's pa
 planner was too slow for it, or the speed changed meanwhile, the loop says so and the goal is planned again.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from linkwork.controller.exchange.orders import NOW, After, OrderOutcome, Retime, Splice, StartGoal
+from linkwork.controller.gateway.gateway import Gateway
 from linkwork.controller.gateway.goals.goal_queue import Handed, junction
 from linkwork.controller.gateway.goals.payload_change import rewalk, start_of
 from linkwork.controller.gateway.order_queue import Asked, OrderEffect
@@ -38,9 +37,6 @@ from linkwork.protocol.codes import DeviceStatus, Feature, RequestCode, ResultCo
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.request_messages import pack_notification
 from linkwork.protocol.results import GoalAccepted
-
-if TYPE_CHECKING:
-    from linkwork.controller.gateway.gateway import Gateway
 
 ANSWER_WITHIN_S = 10.0
 MOST_TRIES = 8

@@ -4,15 +4,13 @@ A goal that is still feasible continues with stopping limits for the new load; a
 that is feasible. Otherwise the goal stops on its path, and ends with INFEASIBLE.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from linkwork.controller.exchange.orders import NOW, CancelGoal, Order, Retime, StartGoal
+from linkwork.controller.gateway.gateway import Gateway
 from linkwork.controller.gateway.goals.goal_queue import Handed, junction
 from linkwork.controller.gateway.order_queue import Asked, OrderEffect
 from linkwork.controller.gateway.requests.call import PendingResult, Steps
@@ -21,10 +19,6 @@ from linkwork.controller.planning.messages.planner_messages import MachineState,
 from linkwork.controller.planning.messages.planner_start import REWALK
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError
-
-if TYPE_CHECKING:
-    from linkwork.controller.gateway.gateway import Gateway
-
 
 Payloads = Mapping[str, tuple[float, ...]]
 ANSWER_WITHIN_S = 10.0

@@ -1,14 +1,13 @@
 """Streams: the request that begins one, and the set-points that go to the loop by shared memory."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from linkwork.controller.exchange.orders import StartStream
 from linkwork.controller.exchange.set_points import LEAST_HZ, MOST_HZ, SLOTS, SetPoint
+from linkwork.controller.gateway.gateway import Gateway
 from linkwork.controller.gateway.goals.goal_queue import StreamIntake
 from linkwork.controller.gateway.goals.goal_requests import check_able
 from linkwork.controller.gateway.goals.payload_change import start_of
@@ -23,9 +22,6 @@ from linkwork.machine import Machine
 from linkwork.protocol.codes import Pace, RequestCode, ResultCode
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.results import GoalAccepted
-
-if TYPE_CHECKING:
-    from linkwork.controller.gateway.gateway import Gateway
 
 SPARE_SLOTS = 64
 """Slots behind the loop that are kept until their set-points are logged."""

@@ -1,9 +1,7 @@
 """The requests `confirm_branch` and `switch`: the assembly mode, and constraints that close or open."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +13,7 @@ from linkwork.controller.exchange.orders import (
     SuggestPose,
     SwitchConstraint,
 )
+from linkwork.controller.gateway.gateway import Gateway
 from linkwork.controller.gateway.order_queue import OrderEffect
 from linkwork.controller.gateway.requests.call import Answering, Call
 from linkwork.controller.gateway.requests.order_outcomes import (
@@ -31,10 +30,6 @@ from linkwork.machine.constraint_sets import names_of
 from linkwork.machine.nearest_name import nearest
 from linkwork.protocol.codes import RequestCode
 from linkwork.protocol.errors import RequestError
-
-if TYPE_CHECKING:
-    from linkwork.controller.gateway.gateway import Gateway
-
 
 _NEAR = 0.05
 """Largest distance (rad, m) of the pose from the positions that the request names."""

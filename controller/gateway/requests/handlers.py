@@ -3,10 +3,7 @@
 A handler answers, refuses by RequestError, or returns the steps that do.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from linkwork.controller.exchange.orders import (
     BY_NAME,
@@ -24,6 +21,7 @@ from linkwork.controller.exchange.orders import (
     SetSpeed,
     Stop,
 )
+from linkwork.controller.gateway.gateway import Gateway
 from linkwork.controller.gateway.goals.goal_requests import HANDLERS as GOAL_HANDLERS
 from linkwork.controller.gateway.goals.goal_requests import faster
 from linkwork.controller.gateway.goals.stream_requests import HANDLERS as STREAM_HANDLERS
@@ -53,9 +51,6 @@ from linkwork.protocol.codes import Pace, RequestCode, ResultCode
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.laws import REST_LAW_NAMES, law_named
 from linkwork.protocol.request_table import REQUESTS
-
-if TYPE_CHECKING:
-    from linkwork.controller.gateway.gateway import Gateway
 
 Handler = Callable[["Gateway", Call], Answering | None]
 STOP_ANSWER_S = 0.010

@@ -1,14 +1,13 @@
 """Requests that are one order: placed, and answered with the outcome of the order."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from linkwork.controller.exchange.orders import NOW, AuthorityEnd, Order, OrderOutcome
+from linkwork.controller.gateway.gateway import Gateway
 from linkwork.controller.gateway.order_queue import Asked, Condition, OrderEffect
 from linkwork.controller.gateway.records.messages import UNDER_WAY, Messages, state_name
 from linkwork.controller.gateway.requests.call import Answering, Call, PendingResult
@@ -19,9 +18,6 @@ from linkwork.protocol.codes import ORDER_HORIZON_S, RequestCode, ResultCode
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.laws import REST_LAW_NAMES
 from linkwork.protocol.request_table import REQUESTS
-
-if TYPE_CHECKING:
-    from linkwork.controller.gateway.gateway import Gateway
 
 
 def effect_map(method: str, effect: OrderEffect, text: str = "") -> dict[str, Any]:

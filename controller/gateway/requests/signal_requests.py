@@ -1,10 +1,8 @@
 """The requests `set`, `wait` and `edges`: output signals, conditions, changes of inputs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +11,7 @@ from linkwork.arrays import Floats
 from linkwork.controller.exchange.named_signals import digital_input, output_value, quantities, read_condition
 from linkwork.controller.exchange.orders import OrderOutcome, SetOutputs
 from linkwork.controller.exchange.records import RecordLayout
+from linkwork.controller.gateway.gateway import Gateway
 from linkwork.controller.gateway.goals.goal_requests import need_signals
 from linkwork.controller.gateway.order_queue import OrderEffect, Rows
 from linkwork.controller.gateway.records.messages import state_name
@@ -22,9 +21,6 @@ from linkwork.machine import Machine
 from linkwork.multibody.expressions.conditions import Condition
 from linkwork.protocol.codes import RequestCode
 from linkwork.protocol.errors import RequestError
-
-if TYPE_CHECKING:
-    from linkwork.controller.gateway.gateway import Gateway
 
 IN_FORCE_S = 1.0
 """Longest wait of `set` for a record with the values in force; then it is answered without."""

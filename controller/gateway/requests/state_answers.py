@@ -1,20 +1,16 @@
 """The answers of `state` and `status`; the state of the machine in one record, as plain data."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from linkwork.controller.exchange.records import RecordLayout, finite
+from linkwork.controller.gateway.gateway import Gateway
 from linkwork.controller.gateway.records.messages import Messages, limits_named, state_name
 from linkwork.machine.checks.rank_gap import rank_decision
 from linkwork.protocol.codes import PROTOCOL_VERSION, Feature
 from linkwork.protocol.results import DeviceState
 from linkwork.version import __version__
-
-if TYPE_CHECKING:
-    from linkwork.controller.gateway.gateway import Gateway
 
 
 def state(gateway: Gateway) -> dict[str, Any]:

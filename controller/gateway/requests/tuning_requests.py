@@ -1,9 +1,7 @@
 """The requests `set_gain`, `payload` and `preload`: what may be changed while the machine runs, in bounds."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +12,7 @@ from linkwork.controller.exchange.orders import (
     SetPayload,
     SetPreload,
 )
+from linkwork.controller.gateway.gateway import Gateway
 from linkwork.controller.gateway.goals.payload_change import rewalk
 from linkwork.controller.gateway.order_queue import OrderEffect
 from linkwork.controller.gateway.requests.call import Answering, Call, run_steps
@@ -25,9 +24,6 @@ from linkwork.machine.nearest_name import nearest
 from linkwork.machine.sections.bounds import PayloadBounds
 from linkwork.protocol.codes import RequestCode
 from linkwork.protocol.errors import RequestError
-
-if TYPE_CHECKING:
-    from linkwork.controller.gateway.gateway import Gateway
 
 
 def _set_gain(gateway: Gateway, call: Call) -> Answering:
