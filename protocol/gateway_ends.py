@@ -3,14 +3,10 @@
 `protocol.sockets` has them over ZeroMQ; a simulation has its own.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from linkwork.protocol.codes import Role
-
-if TYPE_CHECKING:
-    from linkwork.protocol.open_connections import Connections
+from linkwork.protocol.open_connections import Connections
 
 
 class RequestEnd(Protocol):

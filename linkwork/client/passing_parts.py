@@ -1,15 +1,10 @@
 """Parts that pass a light barrier on a conveyor belt: where they lie in the frame of the belt."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from linkwork.client.robot import Robot
 from linkwork.protocol.results import InputEdge
-
-if TYPE_CHECKING:
-    from linkwork.client.robot import Robot
 
 LOOK_S = 0.01
 """Time between two looks for a part."""

@@ -1,14 +1,11 @@
 """Options of a session of rig tests, on pytest's command line."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import pytest
+import pytest
 
 PACES = ("lockstep", "device", "host")
 NONE = "none"

@@ -11,11 +11,9 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from linkwork.client.robot import Robot
-
+from linkwork.client.robot import Robot
 
 SAME_PLACE = 1e-6
 """rad or m between two captures below which the second one is none."""

@@ -1,10 +1,7 @@
 """Input signals of the simulated machine: conditions and expressions of its true state."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,9 +12,7 @@ from linkwork.multibody import Workspace
 from linkwork.multibody.expressions.conditions import Condition, NamedExpression, parse_condition, parse_named
 from linkwork.multibody.tree.coordinates import coordinates
 from linkwork.multibody.tree.kinematics import kinematics
-
-if TYPE_CHECKING:
-    from linkwork.plant.scene.handling import Handling
+from linkwork.plant.scene.handling import Handling
 
 _STREAM = 1
 """Keeps the noise apart from that of the sensors, which has the same seed."""

@@ -1,10 +1,7 @@
 """Stops and contacts of a file: their numbers where it gives none, and whether a step can follow them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +9,7 @@ from linkwork.arrays import Floats
 from linkwork.machine.building.dof_names import joint_limits, owned
 from linkwork.machine.building.initial_assembly import admitted_velocities
 from linkwork.machine.checks.unknown_names import unknown
+from linkwork.machine.description import Machine
 from linkwork.machine.problems import MachineError, Problem, refuse
 from linkwork.machine.sections.contacts import ContactSpec
 from linkwork.machine.sections.file import MachineFile
@@ -22,9 +20,6 @@ from linkwork.multibody.contact.compliance import DAMPER, RUBBING, SPRING, Joint
 from linkwork.multibody.forces import OnJoint, Spring
 from linkwork.multibody.functions import mass_matrix, point_jacobian, point_position
 from linkwork.multibody.mechanism import Mechanism
-
-if TYPE_CHECKING:
-    from linkwork.machine.description import Machine
 
 SWING_RAD_S, STEPS_PER_RAD, DAMPING_RATIO = 200.0, 5.0, 0.7
 """Of stops whose stiffness and damping the file does not give."""
