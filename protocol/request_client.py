@@ -6,7 +6,6 @@ For one thread at a time. It reconnects by itself when a daemon restarts.
 import time
 from collections import deque
 from collections.abc import Mapping
-from types import TracebackType
 from typing import Any, Self
 
 from linkwork.protocol.errors import NobodyThere, ProtocolError, RequestError
@@ -128,9 +127,7 @@ class RequestClient:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

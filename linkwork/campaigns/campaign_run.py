@@ -14,7 +14,6 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final, Self
 
 from linkwork.campaigns.campaign_plan import CampaignPlan, RunRecipe, RunTask, tasks_of
@@ -154,9 +153,7 @@ class LocalWorkers:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def carry_out(self, recipe: RunRecipe, tasks: Iterable[RunTask], record: Record) -> None:

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Mapping
-from types import TracebackType
 from typing import Any, Self
 
 from linkwork.protocol.errors import NobodyThere, ProtocolError
@@ -58,9 +57,7 @@ class Injector:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _next_id(self) -> int:

@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any, Final, Self
 
 from linkwork.protocol.endpoints import MachineEndpoints, runtime_dir
@@ -67,9 +66,7 @@ class Rig:
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def start(self, role: str, arguments: Sequence[str]) -> Child:

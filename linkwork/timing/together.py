@@ -8,7 +8,6 @@ sleeping processor, which costs more than the work it is woken for.
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from types import TracebackType
 from typing import Final, Self
 
 from linkwork.timing.system import LIBC
@@ -52,7 +51,5 @@ class Together:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._place(self._allowed)
