@@ -1,7 +1,5 @@
 """Sizes of the suite's faults, in units of the machine's tolerances and limits."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from linkwork.machine import Motor, Sensor

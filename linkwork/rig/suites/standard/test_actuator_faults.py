@@ -1,7 +1,5 @@
 """Faults of motors: detected by their effect on the motion, or tolerated."""
 
-from __future__ import annotations
-
 import pytest
 
 from linkwork.rig.suites.standard.sizes import DETECTED_BY_MOTION, effort_unit, motor_of, struck

@@ -1,7 +1,5 @@
 """Limits: an infeasible motion is refused before it begins, with the reason."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Faults of the mechanism: differences between the machine and its model."""
 
-from __future__ import annotations
-
 import pytest
 
 from linkwork.rig.suites.standard.sizes import DETECTED_BY_MOTION, struck

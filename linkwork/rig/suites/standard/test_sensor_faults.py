@@ -1,7 +1,5 @@
 """Faults of sensors: detected by contradictory readings, or tolerated."""
 
-from __future__ import annotations
-
 import pytest
 
 from linkwork.rig.suites.standard.sizes import DETECTED_BY_MOTION, sensor_of, struck, tolerance, unit_of

@@ -1,7 +1,5 @@
 """Stops: every way to end a motion keeps the machine on its path, or brakes it."""
 
-from __future__ import annotations
-
 import pytest
 
 from linkwork.rig.motions import duration_s

@@ -1,7 +1,5 @@
 """Tracking: the machine follows references within its tolerances."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Watchdogs: a controller that stalls or crashes, a plant that crashes, and the recovery."""
 
-from __future__ import annotations
-
 import pytest
 
 from linkwork.rig.record import RigRecord

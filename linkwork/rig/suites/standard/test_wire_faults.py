@@ -1,7 +1,5 @@
 """Faults of the link: messages that are lost, late, repeated, reordered, corrupted, or absent."""
 
-from __future__ import annotations
-
 import pytest
 
 from linkwork.rig.suites.standard.sizes import struck
