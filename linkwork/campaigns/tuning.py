@@ -31,7 +31,7 @@ from linkwork.campaigns.result_store import ResultStore
 from linkwork.campaigns.stability_margin import UNSTABLE, StabilityMargin, smallest
 from linkwork.machine import Machine, MachineError, for_controller
 from linkwork.machine.loading import machine_in
-from linkwork.machine.machine_patches import as_yaml, nested
+from linkwork.machine.machine_patches import as_yaml, nested, steps_of
 from linkwork.machine.yaml_document import Document, parse_yaml
 
 BEFORE, AFTER = "as_it_is", "tuned"
@@ -92,7 +92,7 @@ class TuningPlan:
         found = []
         for key, (low, high) in self.section.settings.items():
             value: Any = self.plan.machine.document.data
-            for step in key.split("."):
+            for step in steps_of(key):
                 value = value.get(step) if isinstance(value, Mapping) else None
             if not isinstance(value, (int, float)) or not low <= value <= high:
                 return None

@@ -18,19 +18,29 @@ def merged(data: Any, patch: Any) -> Any:
     return {**data, **{key: merged(data.get(key), value) for key, value in patch.items()}}
 
 
+def steps_of(key: str) -> list[str]:
+    """Return the steps of a path: "a.b" has two; a name with dots stands in brackets, "gains[wrist.1].x"."""
+    steps = re.findall(r"\[([^\]]+)\]|([^.\[\]]+)", key)
+    return [inner or plain for inner, plain in steps] or [key]
+
+
 def replaced(data: Any, key: str, value: Any) -> Any:
     """Return plain data with one value replaced or added; key: its path, "sensors.left.position.noise_rad".
 
     Raises KeyError, with the keys that there are, where the mapping that should hold it is missing.
     """
-    first, _, rest = key.partition(".")
+    return _replaced(data, steps_of(key), value)
+
+
+def _replaced(data: Any, steps: list[str], value: Any) -> Any:
+    first, *rest = steps
     if not isinstance(data, dict):
         raise KeyError("a key of a mapping")
     if not rest:
         return {**data, first: value}
     if first not in data:
         raise KeyError(", ".join(map(str, data)))
-    return {**data, first: replaced(data[first], rest, value)}
+    return {**data, first: _replaced(data[first], rest, value)}
 
 
 def as_yaml(data: Any) -> str:
@@ -43,10 +53,10 @@ def as_yaml(data: Any) -> str:
 
 
 def nested(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return keys joined by dots as mappings within mappings."""
+    """Return paths and their values as mappings within mappings."""
     found: dict[str, Any] = {}
     for key, value in settings.items():
-        *way, last = key.split(".")
+        *way, last = steps_of(key)
         inner = found
         for step in way:
             inner = inner.setdefault(step, {})
@@ -57,7 +67,7 @@ def nested(settings: Mapping[str, Any]) -> dict[str, Any]:
 def place_of(patch: Any, key: str) -> Place:
     """Return the longest part of a dotted key's path that a patch has."""
     place: list[str | int] = []
-    for step in re.findall(r"[^.\[\]]+", key):
+    for step in steps_of(key):
         if not isinstance(patch, Mapping) or step not in patch:
             break
         place.append(step)

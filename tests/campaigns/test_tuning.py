@@ -17,6 +17,7 @@ from linkwork.campaigns.run_worker import carry_out
 from linkwork.campaigns.tuning import CandidateRuns, compared, read_tuning, tune, write_patch
 from linkwork.machine import MachineError
 from linkwork.machine.loading import machine_in
+from linkwork.machine.machine_patches import steps_of
 from linkwork.machine.yaml_document import parse_yaml
 from tests.campaigns import small_campaign
 
@@ -92,6 +93,23 @@ def test_the_search_finds_quicker_settings_rejects_violations_and_continues(tmp_
     (tmp_path / "deep" / "er").mkdir(parents=True)
     (tmp_path / "link").symlink_to(tmp_path / "deep" / "er")
     assert compared(tuning, best, tmp_path / "link").machine.name == "flywheel"
+
+
+def test_gains_of_single_coordinates_are_tuned(tmp_path: Path) -> None:
+    """The first setting is far too slow; a name in brackets may have dots."""
+    own = "controller.gains.turn.bandwidth_rad_s: [10, 120]", "controller.gains[turn].damping_ratio: [0.7, 1]"
+    text = TEXT.replace(" {controller.bandwidth_rad_s: [40, 120]}", "".join(f"\n    {key}" for key in own))
+    tuning = read_tuning(_written(tmp_path, text))
+    with ResultStore(tmp_path, {}, 2) as store:
+        runs = CandidateRuns(tuning, _Here(1), store, lambda _done, _most: None)
+        slow, quick = runs.evaluate([np.array([10.0, 1.0]), np.array([110.0, 1.0])])
+    assert slow.value > 10.0 * quick.value
+    assert tuning.patch([30.0, 0.8]) == {
+        "controller": {"gains": {"turn": {"bandwidth_rad_s": 30.0, "damping_ratio": 0.8}}}
+    }
+    assert steps_of("controller.gains[wrist.1].x") == ["controller", "gains", "wrist.1", "x"]
+    with pytest.raises(MachineError, match="write turn"):
+        read_tuning(_written(tmp_path, text.replace("gains.turn", "gains.tern")))
 
 
 @pytest.mark.slow
