@@ -42,6 +42,8 @@ _MAYBE_MIXED = ("pose", "limits", "no convergence")
 """Reasons of a refusal that swapped or reversed columns have, too."""
 _MENDED = 0.3
 """Share of the residuals that remains at most where a column was wrong."""
+_STOP = 0.5
+"""Largest difference of a joint's place at a stop from its pose, in scaled coordinates."""
 _USEFUL = 0.01
 """Deviation as a share of a length above which it is of no use."""
 
@@ -373,11 +375,31 @@ def _refuse_units(poses: LinearPoses) -> None:
     sizes = [row.value for row in measured.rows if row.kind == "distance"]
     if sizes:
         _refuse_ratio("value_m", float(np.median(sizes)), reach, reach)
+    planes = [k for k, row in enumerate(rows) if row.kind == "plane"]
+    if planes:
+        heights = np.array([rows[k].value for k in planes])
+        _refuse_ratio("value_m", float(np.ptp(heights)), float(np.ptp(places[planes], axis=0).max()), reach)
+    _refuse_stops(poses)
     largest = max((row.sigma for row in measured.rows), default=0.0)
     if largest > 0.2 * reach:
         raise RefusedData(
             "units", f"a deviation of {largest:.4g} m is as large as the machine: is sigma_m in mm?"
         )
+
+
+def _refuse_stops(poses: LinearPoses) -> None:
+    """Raise RefusedData for joints whose place at a stop is far from what their encoders read there."""
+    mechanism = poses.mechanism
+    for row in (row for row in poses.measured.rows if row.kind == "stop"):
+        place = mechanism.joint_index(row.point)
+        here = float(poses.q[row.poses[0]][place])
+        if abs(row.value - here) > _STOP * mechanism.model.column_scale[place]:
+            unit, ending = ("rad", "deg") if mechanism.joint_is_angle[place] else ("m", "mm")
+            raise RefusedData(
+                "units",
+                f"line {row.line}: the stop of {row.point} is at {row.value:.4g} {unit}, where the pose "
+                f"gives {here:.4g} {unit}: check sign and unit (value_{unit}, value_{ending}) of the value",
+            )
 
 
 def _refuse_ratio(column: str, real: float, model: float, reach: float) -> None:

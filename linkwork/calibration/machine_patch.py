@@ -15,7 +15,6 @@ from linkwork.machine.machine_patches import as_yaml
 from linkwork.multibody.tree.orientations import from_rotation_vector, to_angles_321
 from linkwork.version import __version__
 
-_DIGITS = 10
 _ORIENTATIONS = ("rpy_rad", "rpy_deg", "quaternion_wxyz", "rotation_matrix")
 
 
@@ -25,7 +24,7 @@ def calibrated_file(found: Calibration) -> str:
     data = Geometry(found.machine).data(changes_of(parameters, found.values))
     for name, shift in zeros_of(found).items():
         _shift_zero(found.machine, data, name, shift)
-    return "\n".join([*_comments(found), "", as_yaml(_rounded(data))])
+    return "\n".join([*_comments(found), "", as_yaml(data)])
 
 
 def zeros_of(found: Calibration) -> dict[str, float]:
@@ -57,14 +56,6 @@ def _shift_zero(machine: Machine, data: dict[str, Any], name: str, shift: float)
     if shift_m:
         at = np.array(joint.get("at_m", [0.0, 0.0, 0.0]), dtype=np.float64)
         joint["at_m"] = (at + shift_m * (rotation @ axis)).tolist()
-
-
-def _rounded(data: Any) -> Any:
-    if isinstance(data, dict):
-        return {key: _rounded(value) for key, value in data.items()}
-    if isinstance(data, list):
-        return [_rounded(value) for value in data]
-    return float(f"{data:.{_DIGITS}g}") if isinstance(data, float) else data
 
 
 def _comments(found: Calibration) -> list[str]:
