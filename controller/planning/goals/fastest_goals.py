@@ -13,6 +13,7 @@ from linkwork.controller.planning.messages.planner_start import Start
 from linkwork.controller.planning.paths.path import Path
 from linkwork.controller.planning.timing.fastest import MORE, FastestTiming, along, fastest
 from linkwork.controller.planning.timing.profile import NoProfile
+from linkwork.controller.planning.timing.stations import Stations
 from linkwork.machine import Machine
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError
@@ -20,6 +21,10 @@ from linkwork.protocol.trajectory import Trajectory
 
 _STILL = 1e-9
 _TRIES = 4
+_SHARES, _BEGINNING = (1.0, 0.99, 0.95), 0.01
+"""Of every limit, tried in turn for a path that begins in motion, and so cannot be slowed down as a whole.
+They do not help in the share of the time behind its beginning.
+"""
 _SHOWN = 200
 Where = tuple[str | int, ...]
 
@@ -37,8 +42,6 @@ def in_fastest_time(
         part = "events that switch constraints"
     if part is None and path.task is not ONE_LEVEL:
         part = "motions that its coordinates leave free"
-    if part is None and start.moving:
-        part = "a beginning in motion"
     if part is not None:
         text = f"`timing: fastest` times the path alone, and this goal has {part}: leave `timing` out"
         field = ("timing",) if where == ("target",) else (*where, "timing")
@@ -46,7 +49,8 @@ def in_fastest_time(
     try:
         return _timed(machine, path, start, margin)
     except RequestError as error:
-        raise RequestError(error.code, error.message, where, error.data) from None
+        field = (*where, "timing") if start.moving and where != ("target",) else where
+        raise RequestError(error.code, error.message, field, error.data) from None
 
 
 def _timed(machine: Machine, path: Path, start: Start, margin: float) -> FastestTiming:
@@ -57,15 +61,35 @@ def _timed(machine: Machine, path: Path, start: Start, margin: float) -> Fastest
     for demand in found.demands:
         if math.isinf(demand.stretch):
             refuse_demand(found, demand)
-    try:
-        timing = fastest(machine, stations, start.time_s, margin)
-    except NoProfile as failed:
-        sample = failed.sample
-        at = {"sample": sample, "time_s": float(stations.plain.s[sample])}
-        text = f"there is no fastest timing from {at['time_s']:.3f} s of the path on: {failed.cause}"
-        data = {**at, "piece": int(stations.plain.piece[sample]), "min_time_stretch": None}
-        raise RequestError(ResultCode.INFEASIBLE, text, (), data) from None
-    return timing.admitted(lambda timed: walk_through(machine, timed, start).worst.stretch, _TRIES)
+    refused: NoProfile | None = None
+    for share in _SHARES if start.moving else (1.0,):
+        try:
+            timing = fastest(machine, stations, start.time_s, margin, share)
+        except NoProfile as failed:
+            refused = failed
+            continue
+        if not start.moving:
+            return timing.admitted(lambda timed: walk_through(machine, timed, start).worst.stretch, _TRIES)
+        judged = walk_through(machine, timing.path, start)
+        if judged.worst.stretch == 1.0:
+            return timing
+        if judged.walk.s[judged.worst.sample] < _BEGINNING * timing.path.duration_s:
+            break
+    if refused is None:
+        refuse_demand(judged, judged.worst)
+    raise _refusal(stations, refused, start)
+
+
+def _refusal(stations: Stations, refused: NoProfile, start: Start) -> RequestError:
+    sample = refused.sample
+    at = {"sample": sample, "time_s": float(stations.plain.s[sample])}
+    text = f"there is no fastest timing from {at['time_s']:.3f} s of the path on: {refused.cause}"
+    data: dict[str, Any] = {**at, "min_time_stretch": None}
+    if start.moving:
+        text += ". It begins in motion: leave `timing` out, or append it, so that it begins at rest"
+    else:
+        data["piece"] = int(stations.plain.piece[sample])
+    return RequestError(ResultCode.INFEASIBLE, text, (), data)
 
 
 def check_timed(trajectory: Trajectory, path: Path) -> None:
@@ -75,7 +99,7 @@ def check_timed(trajectory: Trajectory, path: Path) -> None:
     two_goals = "or send two goals to rest there"
     still = np.abs(np.diff(path.values[:, 0], axis=0)).max(axis=1) <= _STILL
     for piece in np.flatnonzero(still if points else ()).tolist():
-        index = piece + 1 - added
+        index = max(piece + 1 - added, 0)
         before = f"way-point {index - 1} and it" if index else "the beginning and it"
         text = (
             f"way-point {index} is doubled, {before} are the same place: leave one of them out, {two_goals}"

@@ -67,6 +67,8 @@ from linkwork.protocol.trajectory import TaskParams, Trajectory, Waypoint
 CAPACITY = SLOT_BYTES // 8
 """Most words a block may have."""
 _MOST_TRIES, _LEAST_STEP = 12, 1.05
+_GENTLER = (1.0, 1.3, 2.0)
+"""Factors of time for the path of a move in motion, which leaves the present direction the more slowly."""
 _SAME_PLACE_S = 1e-9
 _ROOM = CAPACITY - 3 * MOST_WINDOWS
 
@@ -319,8 +321,14 @@ def _move(params: MoveParams, machine: Machine, start: Start) -> Admitted:
     if params.timing == "fastest":
         others = {"until_force": params.until_force, "speed": params.speed < 1.0}
         _refuse_with_fastest(others, ())
-        path = rows.shared(path_to(machine, present, target))
-        return _fastest(machine, path, start, params.margin, ("target",))
+        ways = _GENTLER if present.moving else (1.0,)
+        for factor in ways:
+            path = rows.shared(path_to(machine, present, target, factor))
+            try:
+                return _fastest(machine, path, start, params.margin, ("target",))
+            except RequestError as error:
+                if factor == ways[-1] or error.code != ResultCode.INFEASIBLE:
+                    raise
     if present.moving:
         return _move_on(machine, present, target, 1.0 / params.speed, start)
     path = rows.shared(path_to(machine, present, target))

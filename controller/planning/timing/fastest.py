@@ -35,6 +35,8 @@ _ROUNDING = 2e-7
 _BESIDE = 0.01
 _STEEP = 0.02
 """Excess of a rate, where dry friction begins to act, that a share of the limit does not correct in time."""
+_BEGIN = 0.1
+"""Share of the intervals within which a path that begins in motion comes down to a share of the limits."""
 _COOLEST = 0.1
 """Least share of the heat by which it is corrected."""
 _WARM = 0.98
@@ -61,9 +63,11 @@ class FastestTiming:
     used: Floats
 
     def admitted(self, stretch: Callable[[Path], float], tries: int) -> FastestTiming:
-        """The timing, slower by the little that admission's own samples ask for."""
+        """The timing, slower by the little that admission's own samples ask for. One that begins in motion
+        stays as it is.
+        """
         path = self.path
-        for _ in range(tries):
+        for _ in range(0 if self.stations.grid.in_motion else tries):
             slower = stretch(path)
             if slower == 1.0 or not np.isfinite(slower):
                 break
@@ -126,18 +130,28 @@ def along(machine: Machine, path: Path, q: Floats, time_s: float, margin: float,
     return Stations.along(machine, path, q, time_s, grid, margin)
 
 
-def fastest(machine: Machine, stations: Stations, time_s: float, margin: float) -> FastestTiming:
-    """Time a path as fast as its limits admit. Raises NoProfile."""
-    order = order_of(machine, stations.path)
+def fastest(
+    machine: Machine, stations: Stations, time_s: float, margin: float, share: float = 1.0
+) -> FastestTiming:
+    """Time a path as fast as its limits admit. Raises NoProfile.
+
+    share: of every limit that may be used, except where a path begins in motion. A path that begins at rest
+    is slowed down by the little that limits are exceeded by between stations.
+    """
+    order, in_motion = order_of(machine, stations.path), stations.grid.in_motion
     n = len(stations.grid.width)
     allowed = AllowedShares.whole(stations)
+    if share < 1.0:
+        less = 1.0 - (1.0 - share) * np.minimum(np.arange(n + 1) / (_BEGIN * n), 1.0)
+        allowed = replace(allowed, magnitudes=less[:-1], rates=less)
     x: Floats | None = None
     for tried in range(_CORRECTIONS + 1):
         x = _profile(stations, order, {}, x, allowed)
         found, r = timed(stations, x, order)
         judged = _judged(machine, found, stations.walk.q[0], time_s, margin)
         over, rate, heat = judged.over, judged.rate, judged.heat
-        if max(over.max(), rate.max(), heat.max(initial=0.0) - 1.0) <= _SMALL or tried == _CORRECTIONS:
+        excess = max(over.max(), rate.max(), heat.max(initial=0.0) - 1.0)
+        if excess <= (0.0 if in_motion else _SMALL) or tried == _CORRECTIONS:
             break
         inside = stations.grid.r
         lowered, slowed = np.zeros(n), np.zeros(n + 1)
@@ -153,7 +167,7 @@ def fastest(machine: Machine, stations: Stations, time_s: float, margin: float) 
         )
     slower = max((1.0 + max(over.max(), 0.0)) ** 0.5, (1.0 + max(rate.max(), 0.0)) ** (1.0 / 3.0))
     assert x is not None, "there was at least one try"
-    path = found.stretched(slower + _ROUNDING)
+    path = found if in_motion else found.stretched(slower + _ROUNDING)
     return FastestTiming(path, stations, x, order, allowed, judged.limiting, judged.used)
 
 

@@ -17,7 +17,7 @@ magnitudes are limited at both ends of every interval in place of its middle.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -33,6 +33,8 @@ WITHIN = 2e-4
 _STEPS, _FIRST_STEPS = 60, 12
 """Of Newton for each weight of the time; for the first weights, while no centre is found."""
 _STEP_COSTS = 1.0
+_APPROACHES, _LEAST_ADDED = 60, 1e-5
+"""Tries to get from a profile in motion to one within the limits, and the least share added to these."""
 _GROWTH = 10.0
 _AGAIN = 1e-2
 """Weight of the time, as a share of the last one, with which a further pass begins."""
@@ -114,11 +116,13 @@ class SmoothingRows:
             change[1:, :, :-1] -= inside
             change[1:-1, :, 1] -= b[1:, 0] - b[:-1, -1]  # of the path's own second derivative
             between = c[:, _MIDDLE]
-            rest = np.concatenate([between, c[-1:, -1]]) - np.concatenate([c[:1, 0], between])
-            if grid.in_motion:
+            begin = c[:1, 0]
+            if grid.in_motion:  # with σ¨ = 0
                 change[0, :, 1] -= b[0, 0]
+                begin = begin - a[:1, 0] * (grid.second[0, 0] / grid.first[0, 0] ** 3)
             else:
                 most[0] = (grid.width[0] / np.abs(b[0, -1]).max()) ** (2.0 / 3.0)
+            rest = np.concatenate([between, c[-1:, -1]]) - np.concatenate([begin, between])
             most[-1] = (grid.width[-1] / np.abs(b[-1, 0]).max()) ** (2.0 / 3.0)
             parts += [change, -change]
             rooms += [-rest, rest]
@@ -200,6 +204,8 @@ def _newton(problem: SmoothingRows, x: Floats, weight: float, fixed: int) -> tup
     from scipy.linalg import solveh_banded  # a planner starts without it
 
     gradient, band, pull = _derivatives(problem, x, weight)
+    if not (np.isfinite(gradient).all() and np.isfinite(band).all()):
+        raise np.linalg.LinAlgError
     kept = slice(0, fixed)
     gradient[kept] = pull[:, kept] = 0.0
     band[2, kept] = 1.0
@@ -286,25 +292,64 @@ def smoothed(
 
     x: a profile to begin from, which is slowed down to be within the limits. Raises NoProfile.
     """
-    given, fixed = factors or {}, 0
+    given, fixed = factors or {}, int(stations.grid.in_motion)
     first, passes = (WITHIN, _PASSES) if x is None else (_AGAIN, 1)
-    x = np.ones(len(allowed.rates)) if x is None else x
+    if x is None:
+        x = stations.own_speed() if fixed else np.ones(len(allowed.rates))
     for tried in range(passes):
         about, _ = stations.at_samples(x)
         rows = stations.rows(about, given)
         refuse_at_rest(stations, rows)
         problem = SmoothingRows.of(stations, rows, about, order, allowed, given)
-        for _ in range(1000):
-            if np.isfinite(problem.value(x, 1.0)):
-                break
-            x = np.concatenate([x[:fixed], x[fixed:] * _SLOWER])
-        else:
-            raise _never_slow_enough(stations, problem, x)
         try:
-            x = fastest_within(problem, x, fixed, first if tried == 0 else _AGAIN)
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+                x = _from_motion(stations, problem, x, fixed) if fixed else _slowed(stations, problem, x)
+                x = fastest_within(problem, x, fixed, first if tried == 0 else _AGAIN)
         except np.linalg.LinAlgError:
-            raise NoProfile(0, "the limits are too far apart in size for a numerical solution") from None
+            cause = "the limits are too far apart in size for a numerical solution"
+            cause = "no motion within the limits that continues the present one was found" if fixed else cause
+            raise NoProfile(0, cause) from None
     return x
+
+
+def _slowed(stations: Stations, problem: SmoothingRows, x: Floats) -> Floats:
+    """Return the profile x (n + 1), slowed down until it is within all limits. Raises NoProfile."""
+    for _ in range(1000):
+        if np.isfinite(problem.value(x, 1.0)):
+            return x
+        x = x * _SLOWER
+    raise _never_slow_enough(stations, problem, x)
+
+
+def _from_motion(stations: Stations, problem: SmoothingRows, x: Floats, fixed: int) -> Floats:
+    """Return a profile within all limits that begins as x (n + 1) does. Raises NoProfile.
+
+    What x exceeds a limit by is added to all limits; the centre of these is nearer to what they allow.
+    """
+    x = np.where(np.isfinite(problem.most), np.minimum(x, 0.5 * problem.most), x)
+    size = np.ones_like(problem.room)
+    if problem.timed:
+        half = 0.5 * problem.times(x)
+        between = np.append(half, 0.0) + np.append(0.0, half)
+        size[:, -problem.timed :] = (problem.share * between)[:, None]
+    for _ in range(_APPROACHES):
+        if np.isfinite(problem.value(x, 1.0)):
+            return x
+        short = -float((problem.slack(x) / size).min())
+        relaxed = replace(problem, room=problem.room + (1.5 * short + _LEAST_ADDED) * size)
+        for _ in range(_FIRST_STEPS):
+            x, gain = _newton(relaxed, x, 0.0, fixed)
+            if gain < 1e-3 * len(x) ** 0.5:
+                break
+    row = int(np.argmin((problem.slack(x) / size).min(axis=0)))
+    kinds = [each.limit for each in stations.changing]
+    names = [*stations.limits[:-1], *stations.limits] * (
+        (size.shape[1] - problem.timed) // (2 * len(stations.limits) - 1)
+    )
+    limit = [*names, *kinds, *kinds][row]
+    raise NoProfile(
+        0, f"the {limit.quantity} of {limit.name} does not suffice to continue the present motion"
+    )
 
 
 def _never_slow_enough(stations: Stations, problem: SmoothingRows, x: Floats) -> NoProfile:

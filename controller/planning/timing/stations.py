@@ -39,6 +39,10 @@ INTERVALS = {2: 500, 3: 240}
 """Of a path, by the order of its time law; at least two for each of its pieces."""
 END = 1e-3
 """Share of an interval at a path's end that is left out where r would be singular there."""
+_CLOSER = np.array([0.0625, 0.125, 0.25, 0.5])
+"""Further stations in the first interval of a path that begins in motion, so that its acceleration hardly
+jumps there.
+"""
 _PROBE = 1e-3
 _STILL = 1e-9
 """Share of the path's largest rate that counts as none."""
@@ -127,6 +131,9 @@ def grid_of(
     knots = parameter.at(path.knots)
     parts = np.maximum(np.ceil(np.diff(knots) * (intervals or INTERVALS[order]) - 1e-9).astype(np.int64), 2)
     inner = [np.linspace(a, b, n + 1)[:-1] for a, b, n in zip(knots, knots[1:], parts, strict=False)]
+    if in_motion:
+        inner[0] = np.insert(inner[0], 1, inner[0][0] + (inner[0][1] - inner[0][0]) * _CLOSER)
+        parts[0] += len(_CLOSER)
     r = np.append(np.concatenate(inner), 1.0)
     piece = np.repeat(np.arange(len(parts)), parts)
     shares = np.linspace(0.0, 1.0, PARTS + 1)
@@ -315,6 +322,11 @@ class Stations:
         none = np.full(len(self.walk.s), 1.0)
         share = np.max([share for _, share in self.speeds] or [none], axis=0)
         return np.asarray(1.0 / np.maximum(share, _STILL * share.max()) ** 2)
+
+    def own_speed(self) -> Floats:
+        """Return x (n + 1) at the path's own speed."""
+        first = self.grid.first
+        return np.append(first[:, 0], first[-1, -1]) ** -2.0
 
     def at_samples(self, x: Floats) -> tuple[Floats, Floats]:
         """Return x at the samples for x at the stations, and u in the intervals (n), constant there."""

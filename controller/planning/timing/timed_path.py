@@ -69,9 +69,8 @@ def timed(stations: Stations, x: Floats, order: int) -> tuple[Path, Floats]:
         times = np.concatenate([[0.0], np.cumsum(steps)])
     values = np.stack([walked.d0[sample], walked.d1[sample] * np.sqrt(rates)[:, None]], axis=1)
     values[[0, -1], 0] = path.values[[0, -1], 0]
+    values[0, 1] = path.values[0, 1] if grid.in_motion else 0.0
     values[-1, 1] = 0.0
-    if not grid.in_motion:
-        values[0, 1] = 0.0
     places = grid.r[np.append(np.searchsorted(grid.piece, np.arange(len(path.knots) - 1)), n)]
     marks = np.interp(places, r, times)
     full = np.interp(path.full_speed, path.knots, marks)

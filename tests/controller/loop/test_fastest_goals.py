@@ -10,6 +10,7 @@ from linkwork.controller.planning.paths.path import Path
 from linkwork.controller.planning.process.planner import plan
 from linkwork.machine import load
 from linkwork.protocol.codes import ResultCode
+from tests.controller.loop.goals_in_process import Planned
 from tests.controller.loop.in_process import InProcess
 
 AHEAD = 1.5
@@ -44,3 +45,27 @@ def test_the_fastest_goal_is_followed_with_the_planned_efforts(name):
     steps = np.abs(np.diff(planned, axis=0)).max(axis=1) > 0.05 * max(most)
     kept = ~(np.append(steps, False) | np.insert(steps, 0, False))[inside]
     assert np.sqrt((off[kept] ** 2).mean(axis=0)).max() < 0.01
+
+
+def test_the_fastest_goal_takes_over_in_motion_without_a_jump():
+    machine = load("five_bar")
+    rig = InProcess(machine)
+    rig.enable()
+    planned = Planned(rig)
+    planned.order(planned.plan("move", target={"x": 0.08, "y": 0.36}, speed=0.5))
+    ahead, end = 0.1, {"coordinates": ["x", "y"], "timing": "fastest"}
+    rig.run(0.15)
+    points = [{"time_from_start_s": 1.0, "positions": [0.06, 0.33]}]
+    made = planned.plan("send", lead_s=ahead, trajectory={**end, "points": points})
+    samples = [planned.order(made)]
+    samples += rig.until(
+        lambda sample: sample["goal_id"] == 2 and sample["goal_status"] == GoalStatus.SUCCEEDED
+    )
+    index = [machine.coordinate_index(name) for name in ("x", "y")]
+    path = np.array([sample["reference"][index] for sample in samples])
+    change = np.diff(path, axis=0) / rig.period_s
+    most = [machine.coordinates[i].acceleration for i in index]
+    assert np.all(np.abs(np.diff(change, axis=0)) / rig.period_s <= 1.001 * np.array(most))
+    assert path[-1] == pytest.approx([0.06, 0.33], abs=1e-9)
+    off = [np.abs((sample["reference"] - sample["coordinate"])[index]).max() for sample in samples]
+    assert max(off) < 1e-4
