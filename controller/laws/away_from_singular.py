@@ -55,7 +55,7 @@ def away_for(
 ) -> AwayFromSingular:
     """Return the arguments of `lead_away`, for a goal's coordinates (k); scale (coordinates): their units."""
     nv, rows = len(trial.v), len(trial.phi) + max(len(index), len(motor))
-    room = np.zeros(rows * (nv + 2) + nv if on else 0)
+    room = np.zeros(nv * (nv + 1) + rows * (nv + 2) if on else 0)
     return AwayFromSingular(on=int(on), trial=trial, index=index, scale=scale, motor=motor, room=room)
 
 
@@ -68,32 +68,51 @@ def lead_away(
 
     damping, posture: see `free_reference`. q* is so near that no joint is led beyond its largest speed.
     """
-    trial, toward = away.trial, block(away.room, len(away.room) - m.nv, 1, m.nv)[0]
+    trial, nv = away.trial, m.nv
+    ways, toward = block(away.room, 0, free, nv), block(away.room, nv * nv, 1, nv)[0]
     trial.clock[0] = w.clock[0]
     fill(posture[0], 0.0)
     for i in range(free):
-        size = 0.0
-        for c in range(f):
-            size += t.basis[i, c] * t.basis[i, c]
-        for j in range(m.nv):
-            toward[j] = 0.0
-            for c in range(f):
-                toward[j] += t.basis[i, c] * w.basis[c, j] / math.sqrt(size)
+        _next_direction(m, w, t, f, ways, i)
+        for j in range(nv):
+            toward[j] = ways[i, j] * m.column_scale[j]
         rise = 0.0
         for side in range(2):
             copy(w.q, trial.q)
             move(m, trial.q, toward, STEP if side == 0 else -STEP)
             value: float = _measure(m, away)
             rise += value if side == 0 else -value
-        for j in range(m.nv):
+        for j in range(nv):
             posture[0, j] += 0.25 / STEP * rise * toward[j]
     nearer = 1.0
-    for j in range(m.nv):
+    for j in range(nv):
         speed = 0.25 * damping * abs(posture[0, j])
         if speed * nearer > posture[1, j]:
             nearer = posture[1, j] / speed
-    for j in range(m.nv):
+    for j in range(nv):
         posture[0, j] = w.q[j] + nearer * posture[0, j]
+
+
+@part
+def _next_direction(m: Model, w: Workspace, t: TaskRows, f: int, ways: Matrix, i: int) -> None:
+    """ways[i] (nv) := the i-th free direction in scaled units, of length 1 and orthogonal to those before.
+
+    So the gradient does not depend on the choice of a basis, which changes by steps.
+    """
+    nv = m.nv
+    for j in range(nv):
+        ways[i, j] = 0.0
+        for c in range(f):
+            ways[i, j] += t.basis[i, c] * w.basis[c, j] / m.column_scale[j]
+    for other in range(i + 1):
+        share = 0.0
+        for j in range(nv):
+            share += ways[i, j] * ways[other, j]
+        for j in range(nv):
+            if other < i:
+                ways[i, j] -= share * ways[other, j]
+            else:
+                ways[i, j] /= math.sqrt(share)
 
 
 @part
@@ -112,10 +131,10 @@ def _measure(m: Model, away: AwayFromSingular) -> float:
 @part
 def _log_volume(m: Model, away: AwayFromSingular, k: int, motors: int) -> float:
     """Return the logarithm of the volume of the constraints with k rows: of motors, or of the goal."""
-    w, rows = away.trial, m.n_rows + k
-    columns = block(away.room, 0, m.nv, rows)
-    exchanges = block(away.room, m.nv * rows, 1, rows)[0]
-    left = block(away.room, (m.nv + 1) * rows, 1, rows)[0]
+    w, rows, first = away.trial, m.n_rows + k, m.nv * (m.nv + 1)
+    columns = block(away.room, first, m.nv, rows)
+    exchanges = block(away.room, first + m.nv * rows, 1, rows)[0]
+    left = block(away.room, first + (m.nv + 1) * rows, 1, rows)[0]
     for j in range(m.nv):
         fill(columns[j], 0.0)
         for i in range(m.n_rows):

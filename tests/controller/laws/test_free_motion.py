@@ -8,10 +8,13 @@ import pytest
 from linkwork.arrays import Floats
 from linkwork.controller.exchange.goal_task_part import DAMP, FULL, LEAST, MASS, MOTORS, TaskPart
 from linkwork.controller.laws import Reference, laws_of
+from linkwork.controller.laws.away_from_singular import away_for, lead_away
 from linkwork.machine import Machine, load
 from linkwork.multibody import Workspace
 from linkwork.multibody.assembly.assembly import assemble
+from linkwork.multibody.coordinate_scales import scales
 from linkwork.multibody.dynamics.motion_basis import evaluate_motion
+from linkwork.multibody.dynamics.task_motion import follow_levels, task_for
 from linkwork.multibody.formulations.acceleration import acceleration
 from linkwork.protocol.laws import LawKind
 
@@ -131,3 +134,26 @@ def test_rows_of_a_machine_of_any_size_do_not_fade(tmp_path):
     assert law(work, reference, force) > 0.1
     found = acceleration(machine.mechanism, work.q, work.v, force).vdot
     assert found == pytest.approx([0.3, -0.2], rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["arm_6dof", "platform_3rrs"])
+def test_the_way_from_singular_poses_climbs_and_does_not_depend_on_a_basis(name: str) -> None:
+    """Bases of the free directions change by steps along a path, where columns are exchanged."""
+    machine, rng = load(name), np.random.default_rng(1)
+    work, trial = random_state(machine, rng), machine.workspace()
+    names = machine.mechanism.coordinate_names
+    rows = np.array([len(names) - 1])
+    scale = scales(machine.mechanism, range(len(names)))[0]
+    motor = np.array([motor.index for motor in machine.motors])
+    away, f = away_for(trial, rows, scale, motor, on=True), machine.dof
+    task = task_for(f, [0])
+    task.rows[:] = scale[rows, None] * work.J[rows] @ work.basis[:f].T
+    free = follow_levels(task, f)
+    found = []
+    for _ in range(3):
+        posture = np.full((2, len(work.v)), 1e3)
+        lead_away(*work.arguments, away, task, f, free, 10.0, posture)
+        found.append(posture[0] - work.q[: len(work.v)])
+        task.basis[:free] = rng.normal(size=(free, free)) @ task.basis[:free]
+    assert np.abs(found[0]).max() > 1e-3
+    np.testing.assert_allclose(found[1:], [found[0]] * 2, atol=1e-5)
