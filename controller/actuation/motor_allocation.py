@@ -137,8 +137,7 @@ def held_by(basis: Matrix, motor: Integers, weight: Floats, square: Floats) -> b
         size = max(size, held[i, i])
     for i in range(free):
         held[i, i] += _NEVER_SINGULAR * _NEVER_SINGULAR * size
-    found: bool = cholesky(held, held) > 0.0
-    return found
+    return cholesky(held, held) > 0.0
 
 
 @part

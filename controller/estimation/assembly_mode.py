@@ -107,8 +107,7 @@ def _remove(direction: Floats, x: Floats, first: int, end: int) -> None:
 def _overlap(a: Matrix, b: Matrix, square: Matrix) -> float:
     """Return det(a b') of two k × n matrices; square (k × k) is scratch."""
     _product(a, b, square)
-    found: float = determinant(square)
-    return found
+    return determinant(square)
 
 
 @part

@@ -129,8 +129,7 @@ class BySensor:
     def __call__(self, inputs: Inputs, dt: float) -> float:  # noqa: ARG002 - a sensor needs no time
         """Return the normal force (N) that the sensor measures."""
         reading = inputs.force_measured[self._numbers]
-        felt: float = along_normal(*self._now.arguments, self._contact, self._in_body, reading)
-        return felt
+        return along_normal(*self._now.arguments, self._contact, self._in_body, reading)
 
 
 class ByModel:

@@ -203,8 +203,7 @@ class LimitMonitor:
         reference (k), theta (coordinates): rad or m; wrapping coordinates are compared the short way round.
         tolerance: rad or m, 0 for none. error receives the errors. Shapes as of `worst_violation`.
         """
-        worst: int = worst_violation(index, reference, theta, self._wraps, tolerance, error)
-        return worst
+        return worst_violation(index, reference, theta, self._wraps, tolerance, error)
 
     def jog_set(self, wanted: list[int]) -> NDArray[np.int64] | None:
         """Return the independent coordinates (dof) that a jog moves; None for a mixture.

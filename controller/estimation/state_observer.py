@@ -104,8 +104,7 @@ def _see(m: Model, w: Workspace, joint: Integers, weight: Floats, scratch: Float
         least = min(least, weight[i] * m.column_scale[c])
         for j in range(free):
             rows[i, j] = weight[i] * basis[j, c] / size[j]
-    seen: int = pivoted_qr(rows, exchanges, reflected, UNDETERMINED * least)
-    return seen
+    return pivoted_qr(rows, exchanges, reflected, UNDETERMINED * least)
 
 
 @part

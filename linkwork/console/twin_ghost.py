@@ -83,5 +83,4 @@ def _null_space(rows: Floats) -> Floats:
         return np.eye(rows.shape[1])
     _, sizes, directions = np.linalg.svd(rows)
     rank = int(np.sum(sizes > _NOTHING * sizes[0])) if len(sizes) and sizes[0] > 0.0 else 0
-    basis: Floats = directions[rank:].T
-    return basis
+    return directions[rank:].T

@@ -207,8 +207,7 @@ def _effort(
     u = free + basis @ np.linalg.solve(J @ basis, task - J @ free)
     needed = basis.T @ (w.h - w.friction + w.M @ u)
     share, weight = basis[motors], np.array(drive.weights)
-    effort: Floats = weight * (share @ np.linalg.solve((share.T * weight) @ share, needed))
-    return effort
+    return weight * (share @ np.linalg.solve((share.T * weight) @ share, needed))
 
 
 TOLERANCE = {False: 1e-12, True: 1e-5}

@@ -100,8 +100,7 @@ def table_from_above(add: Callable[..., Any], recording: DemoRun) -> None:
 def _time_s(recording: DemoRun) -> Floats:
     """Return the device's times (ticks; s): before the connection the loop has its own time."""
     table = recording.ticks.table
-    time_s: Floats = np.where(table["connected"], table["time_s"], np.nan)
-    return time_s
+    return np.where(table["connected"], table["time_s"], np.nan)
 
 
 def height_and_signals(add: Callable[..., Any], recording: DemoRun) -> None:

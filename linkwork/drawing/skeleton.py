@@ -169,8 +169,7 @@ def plane_normal(mechanism: Mechanism) -> Floats | None:
     parallel = all(np.linalg.norm(np.cross(normal, axis)) < 1e-6 for axis in axes)
     if not parallel or any(abs(normal @ axis) > 1e-6 for axis in slides):
         return None
-    towards: Floats = normal * (-1.0 if normal @ (0.1, -1.0, 10.0) < 0.0 else 1.0)
-    return towards
+    return normal * (-1.0 if normal @ (0.1, -1.0, 10.0) < 0.0 else 1.0)
 
 
 def _outwards(joints: tuple[Joint, ...]) -> Iterator[Joint]:

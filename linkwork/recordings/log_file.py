@@ -40,8 +40,7 @@ class Ticks(Brief):
         names = self.names[channel]
         if name not in names:
             raise KeyError(f"{channel} has {', '.join(names)}; not {name}")
-        values: NDArray[np.float64] = self.table[channel][:, names.index(name)]
-        return values
+        return self.table[channel][:, names.index(name)]
 
 
 def read_ticks(*paths: Path | str) -> Ticks:

@@ -227,8 +227,7 @@ class RunQuantities(Happened):
     def _wall(self, channel: str) -> NDArray[np.int64]:
         if channel not in (self.table.dtype.names or ()):
             raise AssertionError("lockstep has no clock: run in real time (--pace device)")
-        values: NDArray[np.int64] = self.table[channel]
-        return values
+        return self.table[channel]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -113,8 +113,7 @@ class Payload(MechanismFault):
 
 def about(mass: float, arm: NDArray[np.float64]) -> NDArray[np.float64]:
     """The inertia (3 × 3, kg m²) of a point mass (kg) at the end of an arm (m)."""
-    matrix: NDArray[np.float64] = mass * (arm @ arm * np.eye(3) - np.outer(arm, arm))
-    return matrix
+    return mass * (arm @ arm * np.eye(3) - np.outer(arm, arm))
 
 
 class WeakSpring(MechanismFault):

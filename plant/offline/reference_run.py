@@ -58,8 +58,7 @@ def _beyond(m: Model, w: Workspace) -> float:
     """Distance of the first side beyond the limit of the held force, N or N m."""
     kinematics(m, w)
     compliant_forces(m, w)
-    beyond: float = beyond_touch(w)
-    return beyond
+    return beyond_touch(w)
 
 
 @kernel

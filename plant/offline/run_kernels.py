@@ -146,8 +146,7 @@ def open_by(m: Model, w: Workspace) -> float:
         return 0.0
     dynamics(m, w)
     constraint_rows(m, w)
-    residual: float = position_residual(m, w)
-    return residual
+    return position_residual(m, w)
 
 
 @kernel

@@ -307,8 +307,7 @@ class BeamState:
         off = centres - self._at
         way = np.clip(off @ self._along, 0.0, self._length)
         off -= way[:, None] * self._along
-        found: list[int] = np.flatnonzero(np.einsum("ij,ij->i", off, off) <= radii**2).tolist()
-        return found
+        return np.flatnonzero(np.einsum("ij,ij->i", off, off) <= radii**2).tolist()
 
 
 _STREAM = 2

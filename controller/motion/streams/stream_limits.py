@@ -115,8 +115,7 @@ def orientation(g: StreamStep, basis: Matrix) -> float:
             g.square[i, j] = 0.0
             for c in range(first, end):
                 g.square[i, j] += g.origin[i, c] * basis[j, c] / (g.m.column_scale[c] * g.m.column_scale[c])
-    found: float = determinant(g.square)
-    return found
+    return determinant(g.square)
 
 
 @part

@@ -89,8 +89,7 @@ class ClosedFormMotion:
         return motions
 
     def _velocity(self, q: Floats, independent: Floats) -> Floats:
-        velocity: Floats = self._motions(q) @ independent
-        return velocity
+        return self._motions(q) @ independent
 
     def terms(self, q: Floats, v: Floats) -> ReducedTerms:
         """Return the reduced equations at a state q (n), v (n) on the manifold, for the variant in use."""
@@ -106,8 +105,7 @@ class ClosedFormMotion:
     def acceleration(self) -> Floats:
         """Return q¨ (n; rad/s² or m/s²) at the present state."""
         found = self.terms(self.q, self.v)
-        acceleration: Floats = found.motions @ np.linalg.solve(found.mass, found.force) + found.bias
-        return acceleration
+        return found.motions @ np.linalg.solve(found.mass, found.force) + found.bias
 
     def step(self, dt: float, count: int = 1) -> None:
         """Move on by `count` steps of dt (s) of Runge and Kutta's classical method, effort held."""

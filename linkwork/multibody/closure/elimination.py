@@ -42,8 +42,7 @@ the whole column in Â and of the longest other column of its front."""
 @part
 def planned(m: Model) -> bool:
     """Return whether the plan has more than one front."""
-    several: bool = m.n_fronts > 1
-    return several
+    return m.n_fronts > 1
 
 
 @part

@@ -58,8 +58,7 @@ def factor_scaled(m: Model, w: Workspace, limit: float, most: int) -> int:
         for k in range(m.nv):
             w.factored[i, k] = m.row_scale[i] * w.A[i, k] * m.column_scale[k]
     length = limit * m.reference_size[0]
-    rank: int = leading_qr(w.factored, w.exchanges, w.reflected, length, most)
-    return rank
+    return leading_qr(w.factored, w.exchanges, w.reflected, length, most)
 
 
 @kernel
@@ -89,8 +88,7 @@ def factor_without(m: Model, w: Workspace, lost: int, most: int) -> int:
             for i in range(m.n_rows):
                 w.factored[i, k] -= share * directions[j, i]
     length = m.rank_tolerance[0] * m.reference_size[0]
-    rank: int = leading_qr(w.factored, w.exchanges, w.reflected, length, most)
-    return rank
+    return leading_qr(w.factored, w.exchanges, w.reflected, length, most)
 
 
 @part

@@ -104,8 +104,7 @@ class Contact:
 
     def place(self, point: npt.ArrayLike) -> Floats:
         """Return the point of action (3, m, world) for a point (3, m, world), beside a ball's centre."""
-        found: Floats = np.asarray(point) - self.ball_m * self.normal(point)
-        return found
+        return np.asarray(point) - self.ball_m * self.normal(point)
 
 
 def _positive(value: float, where: tuple[str, ...]) -> None:

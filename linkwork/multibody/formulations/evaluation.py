@@ -41,8 +41,7 @@ class Evaluation:
     @property
     def scaled_rows(self) -> Floats:
         """The rows in which the rank was decided, nr × nv."""
-        scaled: Floats = self.row_scale[:, None] * self.A * self.velocity_scale
-        return scaled
+        return self.row_scale[:, None] * self.A * self.velocity_scale
 
 
 @dataclass(frozen=True, eq=False)

@@ -102,8 +102,7 @@ def pivoted_qr(a: Matrix, exchanges: Floats, left: Floats, tolerance: float) -> 
     factor of reflection k. Columns shorter than `tolerance` count as zero; the rows below the rank keep their
     values.
     """
-    rank: int = leading_qr(a, exchanges, left, tolerance, min(a.shape[0], a.shape[1]))
-    return rank
+    return leading_qr(a, exchanges, left, tolerance, min(a.shape[0], a.shape[1]))
 
 
 @kernel

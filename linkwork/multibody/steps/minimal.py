@@ -181,8 +181,7 @@ def _driven(m: Model, w: Workspace) -> float:
         moves = moves or w.explicit[i] != 0.0
     if moves:
         forces_of_constraint(m, w)
-    power: float = driving_power(m, w)
-    return power
+    return driving_power(m, w)
 
 
 @kernel

@@ -180,8 +180,7 @@ def next_part(m: Model, w: Workspace, dt: float) -> float:
     if w.search[PHASE] != _GO:
         _restore(m, w)
         margin = 0.1 * _FOUND * w.search[PART]
-        found: float = w.search[HIGH] if w.search[PHASE] == _END else trial_length(w.search, margin)
-        return found
+        return w.search[HIGH] if w.search[PHASE] == _END else trial_length(w.search, margin)
     w.held[0] = 0.0
     rest: float = w.search[REST]
     if not rest > 1e-12 * dt:
