@@ -23,7 +23,7 @@ from linkwork.identification.identification import (
 from linkwork.identification.log_motion import read_motion
 from linkwork.identification.machine_update import updated_file
 from linkwork.identification.measured_motion import MeasuredMotion, RefusedData
-from linkwork.identification.payload import weigh
+from linkwork.identification.payload import effort_scales, weigh
 from linkwork.machine import Machine, load
 from linkwork.recordings.recording import NoRecording
 from linkwork.reports.provenance import provenance
@@ -46,6 +46,8 @@ def identify_machine(options: IdentifyOptions) -> int:
     if options.html is not None:
         require("reports of identifications", "identify", "jinja2")
     if options.payload is None:
+        if options.mass is not None:
+            raise Misuse("--mass is that of a part: name its point with --payload")
         return answered(lambda: _identify(machine, options), as_json=options.as_json)
     points = [each.name for each in machine.mechanism.points]
     if options.payload not in points:
@@ -62,6 +64,8 @@ def identify_machine(options: IdentifyOptions) -> int:
 
 def _weigh(machine: Machine, options: IdentifyOptions, point: str) -> int:
     before, after = (read_recording(file, machine) for file in options.files)
+    if options.mass is not None:
+        return _scales(machine, options, point, options.mass, before, after)
     with goal_bar(console, "equations") as bar:
         found = weigh(machine, before, after, point, cutoff_hz=options.cutoff, progress=bar)
     if options.as_json:
@@ -74,6 +78,22 @@ def _weigh(machine: Machine, options: IdentifyOptions, point: str) -> int:
         say(f"mass centre {axis}: {value:.4g} ± {sigma:.2g} m" if seen else f"mass centre {axis}: not shown")
         centre.append(f"{value:.4g}" if seen else "0")
     say(f"linkwork payload {point} {found.mass_kg:.5g} --com {' '.join(centre)}")
+    return DONE
+
+
+def _scales(
+    machine: Machine, options: IdentifyOptions, point: str, mass: float, before: MeasuredMotion,
+    after: MeasuredMotion,
+) -> int:  # fmt: skip
+    """Find the scales of the motors' efforts from a part of known mass."""
+    with goal_bar(console, "equations") as bar:
+        found = effort_scales(machine, before, after, point, mass, cutoff_hz=options.cutoff, progress=bar)
+    if options.as_json:
+        scales = {each.motor: {"value": each.scale, "sigma": each.sigma} for each in found}
+        emit({"machine": machine.name, "effort_scales": scales})
+        return DONE
+    for each in found:
+        say(f"recorded efforts of {each.motor}: {each.scale:.4g} ± {each.sigma:.2g} of the true ones")
     return DONE
 
 

@@ -1,5 +1,7 @@
 """The mass and mass centre of a gripped part, from a motion before and one after gripping it.
 
+A part whose mass is known shows the scales of the motors' efforts instead.
+
 Both recordings share the machine's base parameters; the rows of the second one have the part's ten inertial
 parameters too, as columns of the body that carries it. What the motors do not show of them stays at a wide
 prior.
@@ -25,14 +27,17 @@ from linkwork.identification.identification import (
     prepared,
 )
 from linkwork.identification.measured_motion import MeasuredMotion, RefusedData
-from linkwork.identification.regressor import PER_BODY
+from linkwork.identification.regressor import PER_BODY, body_parameters
 from linkwork.machine import Machine
 from linkwork.multibody.coordinate_scales import reach_m
+from linkwork.multibody.model import Body
 
 _USEFUL = 0.1
 """Deviation of a mass, as a share of it, above which it is of no use."""
 _SMALLEST = 0.02
 """Smallest mass to be expected, as a share of that of all bodies."""
+_INDEPENDENT = 1e-7
+"""Share of the largest singular value from which on a direction of one motor's equations counts."""
 _CENTRE = 0.1
 """Deviation of a mass centre, as a share of the machine's usual length, above which it is unknown."""
 
@@ -74,13 +79,7 @@ def weigh(
 
     Raises KeyError for an unknown point, RefusedData where the data or the motors do not show the mass.
     """
-    mechanism = machine.mechanism
-    place = mechanism.point_index(point)
-    body = next(
-        (k for k, each in enumerate(mechanism.bodies) if each.name == mechanism.points[place].body), -1
-    )
-    if body < 0:
-        raise RefusedData("fixed", f"{point} does not move with a body of {machine.name}")
+    place, body = _carrier(machine, point)
     for motion in (before, after):
         prepared(machine, motion)
     columns, base = identified_base(machine)
@@ -109,6 +108,87 @@ def weigh(
             f"machine with and without a part at {point}: was anything else changed between the recordings?",
         )
     return _judged(machine, place, *_with_prior(machine, found.values, found.information / NOISE_MODEL))
+
+
+def _carrier(machine: Machine, point: str) -> tuple[int, int]:
+    """Return the indices of a point and of the body that carries it. Raises KeyError, RefusedData."""
+    mechanism = machine.mechanism
+    place = mechanism.point_index(point)
+    names = [each.name for each in mechanism.bodies]
+    if mechanism.points[place].body not in names:
+        raise RefusedData("fixed", f"{point} does not move with a body of {machine.name}")
+    return place, names.index(mechanism.points[place].body)
+
+
+@dataclass(frozen=True)
+class EffortScale:
+    """Recorded efforts of a motor over its true ones, with the standard deviation."""
+
+    motor: str
+    scale: float
+    sigma: float
+
+
+def effort_scales(
+    machine: Machine, before: MeasuredMotion, after: MeasuredMotion, point: str, mass_kg: float,
+    com_m: Floats | None = None, *, cutoff_hz: float | None = None,
+    progress: Callable[[float], None] = lambda _: None,
+) -> tuple[EffortScale, ...]:  # fmt: skip
+    """Return the scale of each motor's efforts from a part of known mass at a point in `after`.
+
+    com_m (3): its mass centre in the point's axes; its size is neglected. Each motor's equations have their
+    own base parameters, so that noisy efforts stand on the right side alone.
+
+    Raises KeyError for an unknown point, RefusedData where the part shows no scale.
+    """
+    place, body = _carrier(machine, point)
+    if len(machine.motors) != machine.dof:
+        raise RefusedData("motors", "scales of efforts need as many motors as degrees of freedom")
+    mechanism = machine.mechanism
+    axes = mechanism.model.point_axes.reshape(-1, 3, 3)[place].T
+    centre = mechanism.model.point_at[place] + axes @ (np.zeros(3) if com_m is None else com_m)
+    part = body_parameters(Body("part", mass_kg, centre, np.zeros((3, 3)), unphysical=True))
+    for motion in (before, after):
+        prepared(machine, motion)
+    columns, _ = identified_base(machine)
+    own = [columns.index(PER_BODY * body + k) for k in range(PER_BODY)]
+    equations = [
+        equations_for(
+            machine, [motion], columns, cutoff_hz=cutoff_hz, extra=False,
+            progress=lambda share, k=k: progress(0.5 * (k + share)),  # type: ignore[misc]
+        )
+        for k, motion in enumerate((before, after))
+    ]  # fmt: skip
+    both = joined(equations)
+    by_part = np.concatenate(
+        [factor * each.matrix[:, own] @ part for each, factor in zip(equations, (0.0, 1.0), strict=True)]
+    )
+    rows = [both.row == k for k in range(len(both.joints))]
+    unknown = [mine[:, None] * _range(mine[:, None] * both.matrix) for mine in rows]
+    carried = np.column_stack([mine * by_part for mine in rows])
+    whole = replace(both, matrix=np.hstack([*unknown, carried]))
+    found = estimate(whole, range(whole.matrix.shape[1]))
+    count = len(rows)
+    sigmas = NOISE_MODEL * found.deviations[-count:]
+    if float(sigmas.min()) > _USEFUL:
+        raise RefusedData(
+            "not seen",
+            f"{mass_kg:g} kg at {point} show no scale of the motors' efforts to within "
+            f"{100.0 * _USEFUL:g} %: take a heavier part, or move faster",
+        )
+    return tuple(
+        EffortScale(motor, scale, sigma)
+        for motor, scale, sigma in zip(
+            both.joints, found.values[-count:].tolist(), sigmas.tolist(), strict=True
+        )
+    )
+
+
+def _range(columns: Floats) -> Floats:
+    """Return an orthonormal basis of the range of columns."""
+    size = np.linalg.norm(columns, axis=0)
+    left, values, _ = np.linalg.svd(columns[:, size > 0.0] / size[size > 0.0], full_matrices=False)
+    return np.asarray(left[:, values > _INDEPENDENT * values.max(initial=1e-300)])
 
 
 def _with_prior(machine: Machine, values: Floats, information: Floats) -> tuple[Floats, Floats]:

@@ -99,7 +99,7 @@ def _length_at_a_stop(rows):
     ("spoil", "header", "status", "says"),
     [
         (_stop_in_radians, HEADER, 3, "stop"),
-        (_heights_in_metres, HEADER, 3, "value"),
+        pytest.param(_heights_in_metres, HEADER, 3, "value", marks=pytest.mark.slow),
         (lambda rows: rows, HEADER.replace("value_mm", "value_m"), 3, "value_mm"),
         (_length_at_a_stop, HEADER, 2, "value of a stop is missing"),
         (lambda rows: rows, HEADER.replace("q/right_mrad", "q/right"), 2, "names no unit"),
@@ -112,6 +112,7 @@ def test_rows_that_cannot_answer(tmp_path: Path, rows, spoil, header, status, sa
     assert not out.exists()
 
 
+@pytest.mark.slow
 def test_the_calibrated_file_of_an_overconstrained_machine_loads(tmp_path: Path):
     """Its redundant closures admit no rounding of the numbers."""
     machine = load("delta")

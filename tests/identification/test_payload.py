@@ -1,6 +1,7 @@
 """A gripped part: its mass and centre from a motion before and one after, and what is refused."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -86,3 +87,22 @@ def test_a_mass_that_the_motors_do_not_show_is_refused():
     before, after = pair(machine, "tool", 0.003, (0.0, 0.0, 0.0), 4, seconds=2.0)
     with pytest.raises(RefusedData, match="too little to be of use"):
         weigh(machine, before, after, "tool")
+
+
+@pytest.mark.slow
+def test_a_known_part_shows_the_scales_of_the_efforts(tmp_path: Path):
+    machine = load("five_bar")
+    true = {"left": 1.2, "right": 0.9}
+    paths = [str(tmp_path / "before.csv"), str(tmp_path / "after.csv")]
+    for path, run in zip(paths, pair(machine, "tool", 0.5, (0.0, 0.0, 0.0), 3, seconds=6.0), strict=True):
+        efforts = {name: true[name] * values for name, values in run.efforts.items()}
+        write_csv(path, replace(run, efforts=efforts))
+    ran = linkwork("identify", "five_bar", *paths, "--payload", "tool", "--mass", "0.5", "--json")
+    assert ran.returncode == 0, ran.stderr
+    found = json.loads(ran.stdout)["effort_scales"]
+    for name, scale in true.items():
+        assert found[name]["value"] == pytest.approx(scale, abs=4.0 * found[name]["sigma"])
+        assert found[name]["sigma"] < 0.1
+    ran = linkwork("identify", "five_bar", *paths, "--mass", "0.5")
+    assert ran.returncode == 2
+    assert "--payload" in ran.stderr

@@ -209,6 +209,9 @@ class IdentifyOptions(JsonOptions):
     payload: str | None = option(
         "Weigh the part at this point: two recordings, before and after gripping it.", "POINT"
     )
+    mass: float | None = option(
+        "The part's known mass: with --payload, find the scales of the motors' efforts.", "KG", least=0.0
+    )
     validate: Path | None = option("A recording that is predicted, and not used.", "RECORDING")
     out: Path | None = option("Machine file to write. Default: none.", "FILE.yaml")
     overwrite: bool = flag("Replace an existing file.")
