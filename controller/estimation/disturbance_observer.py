@@ -11,9 +11,8 @@ the prediction uses the efforts actually sent, the observer does not wind up at 
 only where the law controls position: neither hand guiding nor a commanded force is a disturbance.
 """
 
-from __future__ import annotations
-
 import math
+from typing import Self
 
 import numpy as np
 
@@ -55,7 +54,7 @@ class DisturbanceObserver:
                 self._missing *= -math.expm1(-self._bandwidth * dt)
                 self.effort += self._missing
 
-    def adopt(self, other: DisturbanceObserver) -> None:
+    def adopt(self, other: Self) -> None:
         """Continue with the disturbance that the observer under other constraints believes in."""
         self.effort[:] = other.effort
 

@@ -5,9 +5,8 @@ with three equal poles θ = exp(-ω T), and the gains g = 1 - θ³, h = 1.5 (1 -
 It follows a constant acceleration without lag.
 """
 
-from __future__ import annotations
-
 import math
+from typing import Self
 
 from linkwork.arrays import Floats
 from linkwork.machine import Machine
@@ -69,7 +68,7 @@ class FrameTrackers:
             else:
                 tracker.known = False
 
-    def adopt(self, other: FrameTrackers) -> None:
+    def adopt(self, other: Self) -> None:
         """Copy the motions from the trackers of another constraint set."""
         for mine, its in zip(self.all, other.all, strict=True):
             mine.displacement, mine.speed = its.displacement, its.speed

@@ -16,7 +16,7 @@ period, 2.1 ms at 100 Hz and 1 kHz. It also serves the observer wherever no pred
 brakes are not fully open, their force being unknown.
 """
 
-from __future__ import annotations
+from typing import Self
 
 import numpy as np
 
@@ -207,7 +207,7 @@ class Estimator:
         self.predicts = unmeasured or bool(self.bandwidth and not np.all(has_velocity))
         """Whether every tick needs the model's prediction, not only those without a fresh state."""
 
-    def adopt(self, other: Estimator, step: Floats) -> None:
+    def adopt(self, other: Self, step: Floats) -> None:
         """Continue with the readings of the estimator of other constraints, past an impulse.
 
         step (nv): the change of the velocities.

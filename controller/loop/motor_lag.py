@@ -10,9 +10,8 @@ with e the effort at the beginning of its hold: at the hold's end the wanted eff
 whose noise that would amplify too much, are led as far as `MOST_LEAD` goes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
+from typing import Self
 
 import numpy as np
 
@@ -38,7 +37,7 @@ class MotorLag:
         """Whether a motor has a finite bandwidth."""
         return any(np.isfinite(motor.bandwidth) for motor in motors)
 
-    def adopt(self, other: MotorLag) -> None:
+    def adopt(self, other: Self) -> None:
         """Copy the state of other drives of the same motors."""
         self.level[:], self.mean[:] = other.level, other.mean
 

@@ -1,9 +1,8 @@
 """The executor of motions: which one is under way, by which law, and how its goal is doing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -379,13 +378,13 @@ class MotionExecutor:
         self.motion, self.law = Hold(self._home, self._theta[self._home]), LawKind.HOLD
         self._evaluate()
 
-    def adopt(self, other: MotionExecutor) -> None:
+    def adopt(self, other: Self) -> None:
         """Copy the goal state of the executor of another constraint set; call `hold_here` next."""
         self._time_s, self.limited, self.goal_state = other._time_s, other.limited, replace(other.goal_state)
         if self.frames is not None and other.frames is not None:
             self.frames.adopt(other.frames)
 
-    def carry_on(self, other: MotionExecutor, before: NDArray[np.bool_], fixed: NDArray[np.bool_]) -> None:
+    def carry_on(self, other: Self, before: NDArray[np.bool_], fixed: NDArray[np.bool_]) -> None:
         """Continue the goal under way of the executor of another constraint set, after `adopt`.
 
         before, fixed (nc): which coordinates its constraints fix, and which ones these fix, at the positions

@@ -4,9 +4,8 @@ Enabling: the holding effort ramps up under the set brake, the brake opens (`bra
 released. Disabling is the reverse. The sequence runs on device time.
 """
 
-from __future__ import annotations
-
 from enum import IntEnum
+from typing import Self
 
 from linkwork.protocol.codes import Mode
 
@@ -60,7 +59,7 @@ class BrakeSequence:
         self.mode = Mode.EFFORT if phase in (Phase.RELEASED, Phase.RELEASING) else Mode.BRAKE
         self.changing = phase not in (Phase.RELEASED, Phase.BRAKED)
 
-    def adopt(self, other: BrakeSequence) -> None:
+    def adopt(self, other: Self) -> None:
         """Copy the state of another brake sequence of the same machine."""
         self.share, self._since_s = other.share, other._since_s
         self._enter(other.phase)

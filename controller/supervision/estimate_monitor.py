@@ -1,8 +1,7 @@
 """Monitor of the estimate: closures, assembly mode and sensors must agree with the model."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
+from typing import Self
 
 import numpy as np
 
@@ -74,7 +73,7 @@ class EstimateMonitor:
         columns = self._estimate.model.column_scale
         return bool(np.all(np.abs(way / columns) < _STAYED))
 
-    def adopt(self, other: EstimateMonitor) -> None:
+    def adopt(self, other: Self) -> None:
         """Continue from the monitor of another constraint set; the assembly mode counts as known if it was
         before.
         """

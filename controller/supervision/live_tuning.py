@@ -1,8 +1,7 @@
 """Gains, payloads and pre-loads, which may change while the machine runs. Every change is a ramp."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
+from typing import Self
 
 import numpy as np
 
@@ -96,7 +95,7 @@ class Tuning:
         self._load_share, self.changing = 0.0, True
         return OrderOutcome.DONE
 
-    def adopt(self, other: Tuning) -> None:
+    def adopt(self, other: Self) -> None:
         """Copy gains and loads from the tuning of another constraint set."""
         self.gains, self._from, self._to = other.gains, other._from, other._to
         self._matrices[:], self._matrices_to[:] = other._matrices, other._matrices_to
@@ -152,7 +151,7 @@ class Preload:
         self.now += np.clip(self._wanted - self.now, -self._step, self._step)
         self.changing = not np.array_equal(self.now, self._wanted)
 
-    def adopt(self, other: Preload) -> None:
+    def adopt(self, other: Self) -> None:
         """Copy the state of another pre-load of the same motors."""
         self._wanted[:], self.now[:], self.changing = other._wanted, other.now, other.changing
 

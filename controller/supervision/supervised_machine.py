@@ -3,10 +3,9 @@
 All of it depends on the inputs of ticks alone, so that a lockstep run and a replayed run decide the same.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -257,7 +256,7 @@ class SupervisedMachine:
         if switching.modelled:
             switching.unasked = -1
 
-    def adopt(self, other: SupervisedMachine) -> None:
+    def adopt(self, other: Self) -> None:
         """Take over the machine, at rest, from that of another constraint set."""
         for name in CARRIED:
             setattr(self, name, getattr(other, name))

@@ -4,10 +4,8 @@ It has no bus and no clock. A master of any network (CANopen, EtherCAT) gives ea
 `DriveAxis.observe`, and sends the controlword that `DriveAxis.update` returns.
 """
 
-from __future__ import annotations
-
 from enum import Enum, IntEnum
-from typing import Final
+from typing import Final, Self
 
 from linkwork.cia402.objects import OperationMode
 from linkwork.protocol.drive_errors import error_text
@@ -29,7 +27,7 @@ class DriveState(Enum):
         self.words, self.mask, self.bits = words, mask, bits
 
     @classmethod
-    def decoded(cls, statusword: int) -> DriveState | None:
+    def decoded(cls, statusword: int) -> Self | None:
         """Return the state of a statusword; None where the standard has none for these bits."""
         return next((state for state in cls if statusword & state.mask == state.bits), None)
 

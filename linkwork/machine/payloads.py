@@ -5,10 +5,9 @@ link's origin J_O = J_c + m (c² 1 − c c'); all of them add up, and a share of
 sums follow the link's own entries: c = (m c) / m and J_c.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Self
 
 import numpy as np
 
@@ -100,7 +99,7 @@ class Loads:
         about += load[0] * (centre @ centre * np.eye(3) - np.outer(centre, centre))
         return np.concatenate([load[:1], load[0] * centre, about[_UPPER]])
 
-    def adopt(self, other: Loads, share: float) -> None:
+    def adopt(self, other: Self, share: float) -> None:
         """Carry what another model of the same machine carries: this share of the way of its loads."""
         self._from[:], self._to[:], self._carried[:] = other._from, other._to, other._carried
         self.apply(share)

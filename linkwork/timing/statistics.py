@@ -5,10 +5,9 @@ nanosecond and an hour. Memory is allocated once; adding takes a fraction of a m
 allocation.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,7 +87,7 @@ class Histogram:
         self.max_ns = max(self.max_ns, int(values.max()))
         self.min_ns = min(self.min_ns, int(values.min()))
 
-    def merge(self, other: Histogram) -> None:
+    def merge(self, other: Self) -> None:
         """Add everything the other has counted."""
         for index, count in enumerate(other._bins):
             self._bins[index] += count
