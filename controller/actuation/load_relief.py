@@ -30,7 +30,7 @@ from linkwork.multibody.workspace import Model, Workspace
 
 KEPT = 0.995
 """Share of a limit up to which loads are taken back."""
-_STEPS = 40
+_STEPS = 200
 _NO_CHOICE = 1e-12
 
 

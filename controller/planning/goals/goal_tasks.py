@@ -29,6 +29,7 @@ from linkwork.controller.planning.paths.moves import limits_of
 from linkwork.controller.planning.paths.path import Path
 from linkwork.controller.planning.walk.walk import Walk
 from linkwork.machine import Machine
+from linkwork.machine.gains import asymmetry, write_rows
 from linkwork.machine.nearest_name import MOST_LISTED, listed, nearest
 from linkwork.multibody.coordinate_scales import scales
 from linkwork.protocol.codes import RequestCode, ResultCode
@@ -224,25 +225,22 @@ def _posture(machine: Machine, given: Mapping[str, float], task: TaskPart, where
 def _full_metric(machine: Machine, given: Mapping[str, Mapping[str, float]], where: Where) -> Floats:
     """Return the matrix (nv × nv) by joint velocities. Raises RequestError (INVALID_GOAL)."""
     names = list(machine.mechanism.joint_names)
-    full = np.full((len(names), len(names)), np.nan)
     for first, row in given.items():
-        for second, value in row.items():
-            for name in (first, second):
-                if name not in names:
-                    meant = nearest(name, names)
-                    hint = f", did you mean {meant!r}?" if meant else ";"
-                    text = f"there is no joint {name!r}{hint} this machine has {listed(names, MOST_LISTED)}"
-                    raise RequestError(ResultCode.INVALID_GOAL, text, (*where, first))
-            i, j = names.index(first), names.index(second)
-            if full[i, j] not in (value,) and not np.isnan(full[i, j]):
-                text = f"the metric is not symmetric: {first}, {second} is {full[i, j]:g} and {value:g}"
-                raise RequestError(ResultCode.INVALID_GOAL, text, (*where, first, second))
-            full[i, j] = full[j, i] = value
-    missing = [names[i] for i in range(len(names)) if np.isnan(full[i, i])]
+        for name in (first, *row):
+            if name not in names:
+                meant = nearest(name, names)
+                hint = f", did you mean {meant!r}?" if meant else ";"
+                text = f"there is no joint {name!r}{hint} this machine has {listed(names, MOST_LISTED)}"
+                raise RequestError(ResultCode.INVALID_GOAL, text, (*where, first))
+    if (problem := asymmetry("metric", given)) is not None:
+        text = f"the metric is not symmetric: {', '.join(problem.rows)} is {problem.found}"
+        raise RequestError(ResultCode.INVALID_GOAL, text, (*where, *problem.rows))
+    full = np.zeros((len(names), len(names)))
+    write_rows(full, given, names)
+    missing = [name for name in names if name not in given.get(name, {})]
     if missing:
         text = f"the metric needs an entry for each joint with itself: {listed(missing, MOST_LISTED)}"
         raise RequestError(ResultCode.INVALID_GOAL, text, where, {"missing": missing})
-    full = np.asarray(np.nan_to_num(full))
     columns = scales(machine.mechanism, [])[1]
     smallest = float(np.linalg.eigvalsh(full * np.outer(columns, columns))[0])
     if not smallest > 0.0:
