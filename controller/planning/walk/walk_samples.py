@@ -205,33 +205,8 @@ def _sample(
     f = given.dof
     determined = nv - int(w.ranking[RANK]) == f
     if determined:
-        _scaled_rows(w, given, f)
-        goal[4 * k] = _size_of_inverse(m, w, given)
-        driven = at[:nv]
-        _driven_velocity(m, w, driven)
-        for i in range(k):
-            t.wanted[above + i] = goal[k + i]
-            for c in range(nv):
-                t.wanted[above + i] -= w.J[given.chosen[i], c] * driven[c]
-            t.wanted[above + i] *= given.rows[i]
-        free = follow_levels(t, f)
-        if rest == HOLD and free > 0 and t.use[1] == t.n:
+        if not _follow_velocities(m, w, given, rest, ahead, goal, at[:nv]):
             return SINGULAR
-        if free > 0 or given.kept.c > 0:
-            copy(driven, w.vdot)
-            copy(ahead, w.v)
-            free_reference(
-                m, w, t, f, DAMP, MASS, -1.0,
-                given.motor, given.weight, given.full, given.none, given.room,
-            )  # fmt: skip
-        if free > 0:
-            settle(t, f, free)
-        bound_motion(m, w, given.kept, f, VELOCITY, driven)
-        keep_between(t, given.kept, f)
-        for j in range(nv):
-            w.v[j] = driven[j]
-            for i in range(f):
-                w.v[j] += w.basis[i, j] * t.motion[i]
     else:
         copy(ahead, w.v)
     evaluate_shortest(m, w)
@@ -279,6 +254,41 @@ def _sample(
         square, share = block(given.room, 0, 1, f * f)[0], block(given.room, f * f, 1, f)[0]
         motor_map(basis, given.motor, given.weight, square, share, motors)
     return DETERMINED
+
+
+@part
+def _follow_velocities(
+    m: Model, w: Workspace, given: WalkedTask, rest: int, ahead: Floats, goal: Floats, driven: Floats
+) -> bool:
+    """Velocity in `v` for the goal's; return False where its rows lost rank. driven (nv): scratch."""
+    t, nv, k, above, f = given.task, m.nv, len(given.chosen), given.task.kept, given.dof
+    _scaled_rows(w, given, f)
+    goal[4 * k] = _size_of_inverse(m, w, given)
+    _driven_velocity(m, w, driven)
+    for i in range(k):
+        t.wanted[above + i] = goal[k + i]
+        for c in range(nv):
+            t.wanted[above + i] -= w.J[given.chosen[i], c] * driven[c]
+        t.wanted[above + i] *= given.rows[i]
+    free = follow_levels(t, f)
+    if rest == HOLD and free > 0 and t.use[1] == t.n:
+        return False
+    if free > 0 or given.kept.c > 0:
+        copy(driven, w.vdot)
+        copy(ahead, w.v)
+        free_reference(
+            m, w, t, f, DAMP, MASS, -1.0,
+            given.motor, given.weight, given.full, given.none, given.room,
+        )  # fmt: skip
+    if free > 0:
+        settle(t, f, free)
+    bound_motion(m, w, given.kept, f, VELOCITY, driven)
+    keep_between(t, given.kept, f)
+    for j in range(nv):
+        w.v[j] = driven[j]
+        for i in range(f):
+            w.v[j] += w.basis[i, j] * t.motion[i]
+    return True
 
 
 @part
