@@ -31,6 +31,9 @@ from linkwork.protocol.request_client import RequestClient
 LONG = " and ".join(["sin(time_s)**2 > 2"] * 40)
 POINTS = [{"time_from_start_s": 0.01 * (i + 1), "positions": [0.0]} for i in range(20_000)]
 TRAJECTORY = {"coordinates": ["lift"], "points": POINTS}
+WAYS = [{"time_from_start_s": 1.0 + i, "positions": [0.3 + 0.2 * (i % 2), -0.7]} for i in range(4)]
+FASTEST = {"timing": "fastest", "coordinates": ["shoulder", "elbow"], "points": WAYS}
+"""A third-order solve of half a second and more in the planner."""
 OUTSTANDING = 64
 """Requests that a flooding client sends before it reads answers."""
 
@@ -50,6 +53,7 @@ FLOODS: dict[str, Callable[[int], list[bytes]]] = {
     "conditions": lambda n: [request(n, "wait", condition=LONG, within_s=3600.0)],
     "wrong conditions": lambda n: [request(n, "wait", condition=LONG + " and nowhere > 1")],
     "checks": lambda n: [request(n, "check", trajectory=TRAJECTORY)],
+    "fastest timing": lambda n: [request(n, "check", trajectory=FASTEST)],
     "appended goals": lambda n: [request(n, "append", trajectory=TRAJECTORY)],
     "later stops": lambda n: [request(n, "stop", at_tick=500_000 + n)],
     "stops": lambda n: [request(n, "stop")],

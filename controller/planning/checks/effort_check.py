@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from linkwork.arrays import Floats
+from linkwork.arrays import Flags, Floats
 from linkwork.controller.limit_tolerance import exceeds, with_rounding
 from linkwork.controller.planning.checks.kinematic_check import SLOWEST, LimitCheck, beyond
 from linkwork.controller.planning.checks.stopping import AT_LEAST, stopping_tables
@@ -267,14 +267,26 @@ class ForceTerms:
         """Whether there is any friction or drag."""
         return self._walk.drag is not None or bool(np.any(self._viscous) or np.any(self._coulomb))
 
-    def friction_about(self, x: Floats) -> tuple[Floats, Floats]:
-        """Slope over the squared speed x (n) and level at x = 0 (n × k each) of the tangent to `friction`."""
+    def friction_about(self, x: Floats, turning: Flags) -> tuple[Floats, Floats, Floats]:
+        """Return the tangent to `friction`, slope over the squared speed x (n), level at x = 0, and what
+        it misses (n × k each): dry friction of joints where they are `turning` (n × nv), of both signs.
+        """
         root = np.sqrt(x)[:, None]
         rolled = self._walk.q1 * (root / self._coulomb_speed)
-        steepening = self._coulomb * (rolled * (1.0 - np.tanh(rolled) ** 2) - np.tanh(rolled))
+        dry = self._coulomb * np.tanh(rolled)
+        steepening = np.where(turning, 0.0, self._coulomb * rolled * (1.0 - np.tanh(rolled) ** 2) - dry)
         force = self.friction(1.0 / root)
+        if not turning.any():
+            half = 0.5 * (force + self._taken(steepening))
+            return half / x[:, None], force - half, np.zeros_like(force)
+        force = force - self._taken(np.where(turning, dry, 0.0))
         half = 0.5 * (force + self._taken(steepening))
-        return half / x[:, None], force - half
+        missed = np.zeros_like(force)
+        for j in np.flatnonzero(self._coulomb * turning.any(axis=0)):
+            one = np.zeros_like(self._walk.q1)
+            one[:, j] = self._coulomb[j] * turning[:, j]
+            missed += np.abs(self._taken(one))
+        return half / x[:, None], force - half, missed
 
     def efforts(self, slower: float = 1.0, j: int | slice = ALL) -> Floats:
         """Return the efforts (n × k; of column j: n) when the path is followed `slower` times as slow."""

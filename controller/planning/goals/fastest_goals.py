@@ -92,6 +92,11 @@ def _refusal(stations: Stations, refused: NoProfile, start: Start) -> RequestErr
     return RequestError(ResultCode.INFEASIBLE, text, (), data)
 
 
+def stands_still(path: Path) -> bool:
+    """Whether a path goes nowhere, so that there is nothing to time."""
+    return bool(np.abs(np.diff(path.values[:, 0], axis=0)).max() <= _STILL)
+
+
 def check_timed(trajectory: Trajectory, path: Path) -> None:
     """Refuse way-points at which a path with `timing: fastest` would stand still. Raises RequestError."""
     points = trajectory.points or []

@@ -20,7 +20,12 @@ from linkwork.controller.planning.goals.admission import Admitted, admit, joined
 from linkwork.controller.planning.goals.appending import appended_start
 from linkwork.controller.planning.goals.combined_rows import with_rows
 from linkwork.controller.planning.goals.cycles import check_cycle
-from linkwork.controller.planning.goals.fastest_goals import check_timed, in_fastest_time, report_of_timing
+from linkwork.controller.planning.goals.fastest_goals import (
+    check_timed,
+    in_fastest_time,
+    report_of_timing,
+    stands_still,
+)
 from linkwork.controller.planning.goals.force_goals import (
     complete_pressed,
     force_alone,
@@ -267,7 +272,7 @@ def judge(params: object, machine: Machine, start: Start) -> dict[str, Any]:
         return _warnings(machine, given) | ({} if events is None else {"events": events}) | more
 
     added = None if points is None else len(path.knots) - len(points)
-    if given.timing == "fastest":
+    if given.timing == "fastest" and not stands_still(path):
         try:
             timing = in_fastest_time(machine, path, start, given.margin)
         except RequestError as error:
@@ -382,6 +387,8 @@ def _followed(trajectory: Trajectory, machine: Machine, start: Start) -> Admitte
 def _fastest(
     machine: Machine, path: Path, start: Start, margin: float, where: tuple[str, ...] = ("trajectory",)
 ) -> Admitted:
+    if stands_still(path):
+        return admit(machine, path, start, where=where)
     timing = in_fastest_time(machine, path, start, margin, where)
     try:
         admitted = admit(machine, timing.path, start, where=where)

@@ -193,6 +193,18 @@ class _Judged(NamedTuple):
     used: Floats
 
 
+def _between(shares: Floats) -> Floats:
+    """Return the largest values (rows × n) of the parabolas through three of the samples each.
+
+    shares: rows × n × samples.
+    """
+    before, here, behind = shares[:, :, :-2], shares[:, :, 1:-1], shares[:, :, 2:]
+    bend, slope = 2.0 * here - before - behind, behind - before
+    peaked = np.abs(slope) < 2.0 * bend
+    rise = np.where(peaked, slope**2 / (8.0 * np.where(peaked, bend, 1.0)), 0.0)
+    return np.asarray((here + rise).max(axis=2))
+
+
 def _judged(machine: Machine, path: Path, q: Floats, time_s: float, margin: float) -> _Judged:
     knots = path.knots
     n, count = len(knots) - 1, PARTS + 1
@@ -207,7 +219,7 @@ def _judged(machine: Machine, path: Path, q: Floats, time_s: float, margin: floa
         whole = np.linalg.norm(load.motion + load.rest, axis=1).reshape(n, count) / load.most
         place = stations.limits.index(load.limit)
         shares[place] = np.maximum(shares[place], whole)
-    over = shares.max(axis=(0, 2)) - 1.0
+    over = np.maximum(shares.max(axis=2), _between(shares)).max(axis=0) - 1.0
     most = shares.max(axis=2).T
     most[:, -1] = np.sqrt(most[:, -1])
     fastest_at = stations.fastest_limits.reshape(n, count)[np.arange(n), shares[-1].argmax(axis=1)]

@@ -15,7 +15,7 @@ from linkwork.controller.planning.timing.stations import Factors, Stations
 
 PASSES = 4
 MOST_PASSES = 12
-_NEAR = 0.99
+_NEAR, _SLOWED = 0.99, 5
 _SETTLED = 2e-5
 """Excess of a limit that is not corrected any more."""
 
@@ -26,6 +26,17 @@ class NoProfile(Exception):
     def __init__(self, sample: int, cause: str) -> None:
         super().__init__(cause)
         self.sample, self.cause = sample, cause
+
+
+def rows_about(stations: Stations, about: Floats, factors: Factors | None) -> LimitRows:
+    """Return the limits about a profile (samples): a slower one where their tangents admit no rest."""
+    for _ in range(_SLOWED):
+        rows = stations.rows(about, factors)
+        full = rows.at_rest().max(axis=0) >= _NEAR
+        if not full.any():
+            break
+        about = np.where(full, 0.1 * about, about)
+    return rows
 
 
 def refuse_at_rest(stations: Stations, rows: LimitRows) -> None:
@@ -53,7 +64,7 @@ def second_order(
         x = _reached(stations, rows, left, begin)
         about, u = stations.at_samples(x)
         if bent:  # the efforts bend with √x, and may be near their limits
-            rows = stations.rows(about, factors)
+            rows = rows_about(stations, about, factors)
         of_efforts = largest_shares(rows, about, u, used)
         bent = bent and (tried > 0 or of_efforts > _NEAR * bound.min())
         excess = used / bound - 1.0

@@ -25,7 +25,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from linkwork.arrays import Floats
 from linkwork.controller.planning.timing.cycle_heat import CycleHeat
 from linkwork.controller.planning.timing.limit_rows import LimitRows
-from linkwork.controller.planning.timing.profile import NoProfile, refuse_at_rest
+from linkwork.controller.planning.timing.profile import NoProfile, refuse_at_rest, rows_about
 from linkwork.controller.planning.timing.stations import PARTS, Factors, Stations
 
 WITHIN = 2e-4
@@ -298,7 +298,7 @@ def smoothed(
         x = stations.own_speed() if fixed else np.ones(len(allowed.rates))
     for tried in range(passes):
         about, _ = stations.at_samples(x)
-        rows = stations.rows(about, given)
+        rows = rows_about(stations, about, given)
         refuse_at_rest(stations, rows)
         problem = SmoothingRows.of(stations, rows, about, order, allowed, given)
         try:

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linkwork.arrays import Floats, Integers
+from linkwork.arrays import Flags, Floats, Integers
 from linkwork.controller.planning.checks.effort_check import Efforts
 from linkwork.controller.planning.checks.heat_check import Heat
 from linkwork.controller.planning.checks.load_check import multipliers_along
@@ -241,7 +241,7 @@ class Stations:
     def heating(self, about: Floats) -> tuple[Floats, Floats, Floats]:
         """Return a, b and c (motors × samples) of the efforts, in shares of the continuous ones."""
         least, motors = self._efforts.least, self._machine.motors
-        slope, level = least.friction_about(np.maximum(about, SLOW * self.fastest))
+        slope, level, _ = least.friction_about(np.maximum(about, SLOW * self.fastest), self._turning)
         most = np.array([each.continuous_effort for each in motors])[:, None]
         index = [each.index for each in motors]
         a, b, c = (part.T[index] / most for part in (least.inertia, least.motion + slope, least.rest + level))
@@ -336,6 +336,13 @@ class Stations:
         return np.maximum(inside, 0.0).ravel(), u
 
     @cached_property
+    def _turning(self) -> Flags:
+        """Samples of the intervals in which a joint reverses (samples × joints' velocities)."""
+        rates = self.walk.q1.reshape(*self.grid.at.shape, -1)
+        reverses = (rates.min(axis=1, keepdims=True) < 0.0) & (rates.max(axis=1, keepdims=True) > 0.0)
+        return np.broadcast_to(reverses, rates.shape).reshape(self.walk.q1.shape)
+
+    @cached_property
     def limits(self) -> tuple[TimingLimit, ...]:
         """The limits of the quantities in `rows`, and the speed's."""
         return (*(each.limit for each in self.bounded), TimingLimit("speed", "", ""))
@@ -367,8 +374,9 @@ class Stations:
             more = room / about
             if shared.rubs:
                 moving = sum(each.moves for each in efforts)
-                tangent = shared.friction_about(about)
-                slope, level = (part.T[column[:moving]] / most[:moving] for part in tangent)
+                tangent = shared.friction_about(about, self._turning)
+                slope, level, missed = (part.T[column[:moving]] / most[:moving] for part in tangent)
+                room[:moving] += missed
                 b, c = b.copy(), c.copy()
                 b[first : first + moving] += slope
                 c[first : first + moving] += level
@@ -395,7 +403,8 @@ class Stations:
         """
         if not self.changing:
             return None
-        slopes, levels = self._efforts.shared.friction_about(np.maximum(about, SLOW * self.fastest))
+        about = np.maximum(about, SLOW * self.fastest)
+        slopes, levels, _ = self._efforts.shared.friction_about(about, self._turning)
         columns = []
         for each in self.changing:
             most, j = each.most * (factors or {}).get(each.limit, 1.0), each.motor

@@ -317,3 +317,36 @@ def test_an_open_chain_is_as_fast_as_toppra_and_keeps_its_limits(stations, tmp_p
     timed = in_fastest_time(machine, path, start, 1.0).path
     assert timed.duration_s <= 1.001 * other.duration
     check_within(machine, timed, start)
+
+
+SPINDLE = """
+name: spindle
+bodies: {wheel: {mass_kg: 2, inertia_kg_m2: {xx: 0.02, yy: 0.02, zz: 0.04}}}
+joints:
+  wheel:
+    {type: revolute, parent: world, child: wheel, axis: [0, 0, 1], coulomb_N_m: FRICTION, viscous_N_m_s: 0.5}
+motors: {wheel: {max_torque_N_m: 10, max_speed_rad_s: 20, brake_torque_N_m: 5}}
+"""
+
+
+@pytest.mark.parametrize("friction", [3.0, 6.0])
+@pytest.mark.parametrize("ways", [[1.0, 0.4, 0.9], [1.0, 1.00000001, 2.0]])
+def test_dry_friction_changes_its_sign_within_the_effort_where_a_joint_reverses(tmp_path, friction, ways):
+    (tmp_path / "spindle.yaml").write_text(SPINDLE.replace("FRICTION", str(friction)))
+    machine = load(tmp_path / "spindle.yaml")
+    path, start = spline_of(machine, ["wheel"], [(way,) for way in ways])
+    timed = in_fastest_time(machine, path, start, 1.0).path
+    check_within(machine, timed, start)
+    assert timed.duration_s < 0.5 * path.duration_s
+
+
+@pytest.mark.parametrize("name", ["five_bar", "scara"])
+def test_a_move_to_where_the_machine_is_has_nothing_to_time(name):
+    machine = load(name)
+    start = Start.at_pose(machine, machine.initial_q)
+    joint = machine.motors[0].joint
+    here = float(start.theta[machine.coordinate_index(joint)])
+    params = {"target": {joint: here}, "timing": "fastest"}
+    made = plan("move", params, machine, start)
+    assert "timing" not in made.report
+    assert judge(params, machine, start)["feasible"]
