@@ -39,6 +39,10 @@ _KNOWN = 0.2
 """Deviation, as a share of the usual size of a parameter, below which it is known."""
 _SCALED = 1.6
 """Efforts of the bodies over those of the file's from which on a remark is made."""
+_LARGE_SHARE, _OPPOSED = 0.2, 10.0
+"""Share of the effort from which on the bodies' direction counts; doubt in a fit where it is reversed."""
+_CERTAIN, _LARGE_NEGATIVE = 5.0, 0.05
+"""Negative friction: deviations below zero, and share of the effort, from which on it is no chance."""
 _UNPHYSICAL = 10.0
 """Squared deviations per base parameter with which bodies may miss the estimate."""
 UNEXPLAINED = 0.03
@@ -271,9 +275,19 @@ def identify(
     scale = 1.0
     if max(each.unexplained for each in found.fits) ** 2 <= UNEXPLAINED:
         scale = _effort_scale(found)
-    doubt = _doubt(found.physical, found.fits)
+    doubt = _doubt(found)
     if doubt > 1.0:
         _refuse_mixups(machine, motions, columns, base, doubt)
+    if joint := _opposed(found):
+        raise RefusedData(
+            "reversed",
+            f"the bodies act on {joint} against those of the file: its position and effort, or gravity, "
+            "are reversed",
+        )
+    if name := _negative(found):
+        raise RefusedData(
+            "reversed", f"{name} comes out negative, as it cannot be: a position or an effort may be reversed"
+        )
     if not found.model_error:
         _refuse_nothing(found)
     if 1.0 / _SCALED < scale < _SCALED:
@@ -342,15 +356,20 @@ def _refuse_nothing(found: Identification) -> None:
             )
 
 
-def _effort_scale(found: Identification) -> float:
-    """Return the bodies' efforts over those of the file. Raises RefusedData where they are far apart."""
+def _by_bodies(found: Identification) -> tuple[Floats, Floats]:
+    """Return the efforts (rows each) that the identified bodies need, and those that the file's need."""
     place = {each.name: k for k, each in enumerate(found.base.parameters)}
     bodies = [
         each for each in found.found if each.base.first.kind == "inertial" and each.status != "not excited"
     ]
     matrix = found.equations.matrix[:, [place[each.base.first.name] for each in bodies]]
-    own = float(np.linalg.norm(matrix @ np.array([each.value for each in bodies])))
-    expected = float(np.linalg.norm(matrix @ np.array([each.base.value for each in bodies])))
+    own, file = ([each.value for each in bodies], [each.base.value for each in bodies])
+    return np.asarray(matrix @ np.array(own)), np.asarray(matrix @ np.array(file))
+
+
+def _effort_scale(found: Identification) -> float:
+    """Return the bodies' efforts over those of the file. Raises RefusedData where they are far apart."""
+    own, expected = (float(np.linalg.norm(each)) for each in _by_bodies(found))
     if expected > 0.0 and not 1.0 / UNIT_RATIO < own / expected < UNIT_RATIO:
         raise RefusedData(
             "units",
@@ -360,10 +379,37 @@ def _effort_scale(found: Identification) -> float:
     return own / expected if expected > 0.0 else 1.0
 
 
-def _doubt(physical: PhysicalFit, fits: Sequence[Fit]) -> float:
+def _opposed(found: Identification) -> str:
+    """Return a joint at which the bodies act against those of the file, or ""."""
+    own, expected = _by_bodies(found)
+    for row, fit in enumerate(found.fits):
+        rows = found.equations.row == row
+        sizes = float(np.linalg.norm(own[rows])), float(np.linalg.norm(expected[rows]))
+        large = min(sizes) > _LARGE_SHARE * np.sqrt(rows.sum()) * fit.effort_rms
+        if large and float(own[rows] @ expected[rows]) < -0.5 * sizes[0] * sizes[1]:
+            return fit.joint
+    return ""
+
+
+def _negative(found: Identification) -> str:
+    """Return a friction or armature that is negative with a good part of the effort, or ""."""
+    place = {each.name: k for k, each in enumerate(found.base.parameters)}
+    for each in found.found:
+        if not each.remark or each.value > -_CERTAIN * each.deviation:
+            continue
+        effort = each.value * found.equations.matrix[:, place[each.base.first.name]]
+        for row, fit in enumerate(found.fits):
+            own = effort[found.equations.row == row]
+            if float(np.sqrt(np.mean(own**2))) > _LARGE_NEGATIVE * fit.effort_rms:
+                return each.base.first.name
+    return ""
+
+
+def _doubt(found: Identification) -> float:
     """Return how far a fit is from one that can be right: above 1 it is not."""
-    worst = max(each.unexplained for each in fits)
-    return max(worst**2 / UNEXPLAINED, physical.misfit / _UNPHYSICAL)
+    worst = max(each.unexplained for each in found.fits)
+    opposed = _OPPOSED if _opposed(found) or _negative(found) else 0.0
+    return max(worst**2 / UNEXPLAINED, found.physical.misfit / _UNPHYSICAL, opposed)
 
 
 def _refuse_mixups(
@@ -380,7 +426,7 @@ def _refuse_mixups(
             tried = _identified(machine, [motion], columns, base, None, lambda _: None, tests=False)
         except RefusedData:
             return np.inf
-        return _doubt(tried.physical, tried.fits)
+        return _doubt(tried)
 
     for motion in map(shortened, motions):
         joints = independent_joints(machine, list(motion.positions))

@@ -15,7 +15,7 @@ from linkwork.identification.sensor_mixups import mixups
 from linkwork.machine import Machine, load
 from linkwork.machine.problems import MachineError
 from tests.command import linkwork
-from tests.identification.excited import recorded, write_csv
+from tests.identification.excited import changed_truth, recorded, write_csv
 
 COLUMNS = ("time_ms", "effort/right_mN_m", "q/right_deg", "effort/left_N_m", "q/left_rad")
 
@@ -143,6 +143,24 @@ def test_mixed_up_columns_of_three_motors_are_among_those_tried():
     assert any("positions and efforts of" in text for text in mended(shifted, shifted))
     assert mended(right, turned) == ["the efforts of all motors are reversed"]
     assert mended(turned, turned) == ["positions and efforts of all motors are reversed"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("effort", "says"),
+    [(-1.0, "position and effort of lift are reversed"), (1.0, "position of lift is reversed")],
+)
+def test_a_reversed_lift_that_an_offset_would_explain(effort: float, says: str):
+    scara = load("scara")
+    truth = changed_truth(scara, np.random.default_rng(1), friction=0.3)
+    run = recorded(scara, truth, seed=2, seconds=8.0, rate_hz=200.0, base_hz=0.2, size=0.35)
+    turned = replace(
+        run,
+        positions={**run.positions, "lift": -run.positions["lift"]},
+        efforts={**run.efforts, "lift": effort * run.efforts["lift"]},
+    )
+    with pytest.raises(RefusedData, match=says):
+        identify(scara, [turned])
 
 
 @pytest.mark.slow
