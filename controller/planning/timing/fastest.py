@@ -219,7 +219,9 @@ def _judged(machine: Machine, path: Path, q: Floats, time_s: float, margin: floa
         whole = np.linalg.norm(load.motion + load.rest, axis=1).reshape(n, count) / load.most
         place = stations.limits.index(load.limit)
         shares[place] = np.maximum(shares[place], whole)
-    over = np.maximum(shares.max(axis=2), _between(shares)).max(axis=0) - 1.0
+    tops = _between(shares)
+    tops[-1] = _between(np.sqrt(shares[-1:]))[0] ** 2  # of the speed itself
+    over = np.maximum(shares.max(axis=2), tops).max(axis=0) - 1.0
     most = shares.max(axis=2).T
     most[:, -1] = np.sqrt(most[:, -1])
     fastest_at = stations.fastest_limits.reshape(n, count)[np.arange(n), shares[-1].argmax(axis=1)]

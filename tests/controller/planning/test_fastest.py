@@ -340,6 +340,27 @@ def test_dry_friction_changes_its_sign_within_the_effort_where_a_joint_reverses(
     assert timed.duration_s < 0.5 * path.duration_s
 
 
+STAGE = """
+name: stage
+bodies: {cart: {mass_kg: 3, inertia_kg_m2: {xx: 0.01, yy: 0.01, zz: 0.01}}}
+joints:
+  x: {type: prismatic, parent: world, child: cart, axis: [1, 0, 0], limits: LIMITS}
+motors: {x: {max_force_N: 50, max_speed_m_s: 1}}
+"""
+
+
+@pytest.mark.slow
+def test_a_long_way_at_a_tiny_speed_keeps_it_between_stations(tmp_path):
+    (tmp_path / "stage.yaml").write_text(
+        STAGE.replace("LIMITS", "{velocity_m_s: 1.0e-4, acceleration_m_s2: 0.01}")
+    )
+    machine = load(tmp_path / "stage.yaml")
+    path, start = spline_of(machine, ["x"], [(0.5,)])
+    timed = in_fastest_time(machine, path, start, 1.0).path
+    check_within(machine, timed, start)
+    assert timed.duration_s < 1.01 * 5000.0
+
+
 @pytest.mark.parametrize("name", ["five_bar", "scara"])
 def test_a_move_to_where_the_machine_is_has_nothing_to_time(name):
     machine = load(name)
