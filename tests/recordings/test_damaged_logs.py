@@ -129,7 +129,7 @@ def test_nor_does_that_of_one_segment(
 
 def test_a_flipped_bit_in_the_middle_is_reported_with_the_time_missing(whole: Path, tmp_path: Path) -> None:
     data, true = bytearray(whole.read_bytes()), read_recording(whole)
-    data[data.index(b"\3\0\0\0lz4", len(data) // 2) + 100] ^= 4
+    data[data.index(b"\3\0\0\0lz4", len(data) // 2) + 40] ^= 4  # of a literal: a match may be as well off
     path = tmp_path / "run.mcap"
     path.write_bytes(data)
     found = read_recording(path)
