@@ -219,17 +219,21 @@ class RecordChecks:
 
     def _check_speed(self, table: NDArray[Any]) -> None:
         """Check the rate of a goal that nothing limits, where it is steady: it is the speed asked for."""
-        rate, goal, status = table["path_rate"], int(table["goal_id"][0]), int(table["goal_status"][0])
-        steady = len(table) > STEADY_TICKS and (rate == rate[0]).all() and not table["limited"].any()
-        if not steady or (table["goal_status"] != status).any() or (table["goal_id"] != goal).any():
+        rate, goals, status = table["path_rate"], table["goal_id"], table["goal_status"]
+        moves = (status == GoalStatus.RUNNING) | (status == GoalStatus.PAUSED)
+        if not moves.any():
             return
-        asked = self.speeds.get(goal, 1.0)
-        if status == GoalStatus.PAUSED:
-            asked = 0.0
-        elif status != GoalStatus.RUNNING or asked is None or self.unsettled or self.changing:
-            return
-        if (table["stream_state"] == 0).all() and abs(rate[0] - asked) > _ROUND_OFF:
-            self._first("speed", table, rate != asked, "path_rate")
+        breaks = ~moves | (table["limited"] != 0) | (table["stream_state"] != 0)
+        for channel in (rate, goals, status):
+            breaks[1:] |= channel[1:] != channel[:-1]
+        rows = np.arange(len(table))
+        steady = rows - np.maximum.accumulate(np.where(breaks, rows, 0)) >= STEADY_TICKS
+        known = {goal: self.speeds.get(goal, 1.0) for goal in set(goals.tolist())}
+        if self.unsettled or self.changing:
+            known = {}
+        asked = np.array([np.nan if (speed := known.get(goal)) is None else speed for goal in goals.tolist()])
+        asked[status == GoalStatus.PAUSED] = 0.0
+        self._first("speed", table, steady & (np.abs(rate - asked) > _ROUND_OFF), "path_rate")
 
     def _check_causes(self, table: NDArray[Any], enabled: NDArray[np.bool_]) -> None:
         """Check that what must brake the machine has done so in the tick that has found it."""

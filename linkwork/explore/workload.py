@@ -210,10 +210,12 @@ class Workload:
                 ask(random.choice(("reset", "recover", "enable")), {}, 0.1)
                 ask("enable", {}, 0.2)
             elif motion == "goal":
-                ask("move", self._params("move"), random.uniform(0.05, 0.4))
+                slow = {"speed": random.choice((0.03, 0.1, 0.5))}
+                ask("move", self._params("move") | slow, random.uniform(0.05, 0.4))
                 for _ in range(random.randint(1, 3)):
                     method = random.choice(("pause", "resume", "speed", "append", "move", "cancel"))
-                    ask(method, self._params(method), random.uniform(0.01, 0.3))
+                    longest = 0.9 if method in ("pause", "speed") else 0.3  # until the rate is steady
+                    ask(method, self._params(method), random.uniform(0.01, longest))
             elif motion == "goal at a tick":
                 ask("move", self._params("move"), 0.05)
                 ticks = {"ticks": random.choice((0, 1, 30, 200))}

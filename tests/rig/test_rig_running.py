@@ -17,6 +17,7 @@ from linkwork.rig.collecting import Collected
 from linkwork.rig.rig_tests import RigTests, run_all
 from linkwork.rig.running import Done, RigRun, run_tests
 from linkwork.terminal.failures import Misuse
+from tests.command import linkwork
 from tests.waiting import wait_for
 
 CONFTEST = """
@@ -177,3 +178,10 @@ def test_refusals() -> None:
             _machines(configs, every, attached=False)
     with pytest.raises(Misuse, match="are for one machine"):
         _machines(["scara", "delta"], False, attached=True)
+
+
+@pytest.mark.slow
+def test_the_suite_explore_runs_sessions_of_the_rigs_machine(tmp_path: Path) -> None:
+    words = ["rig", "test", "--suite", "explore", "--rig", "scara", "-k", "15", "--out", str(tmp_path)]
+    done = linkwork(*words)
+    assert (done.returncode, "break_no_rule[15]" in done.stdout) == (0, True), done.stdout
