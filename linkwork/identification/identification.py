@@ -270,14 +270,14 @@ def identify(
             raise
         _refuse_mixups(machine, motions, columns, base, np.inf)
         raise
-    if found.model_error == CHANGING_LOAD:
-        raise RefusedData("load", f"{found.model_error}; give a recording with one load throughout")
     scale = 1.0
     if max(each.unexplained for each in found.fits) ** 2 <= UNEXPLAINED:
         scale = _effort_scale(found)
     doubt = _doubt(found)
     if doubt > 1.0:
         _refuse_mixups(machine, motions, columns, base, doubt)
+    if found.model_error == CHANGING_LOAD:
+        raise RefusedData("load", f"{found.model_error}; give a recording with one load throughout")
     if joint := _opposed(found):
         raise RefusedData(
             "reversed",
@@ -412,6 +412,15 @@ def _doubt(found: Identification) -> float:
     return max(worst**2 / UNEXPLAINED, found.physical.misfit / _UNPHYSICAL, opposed)
 
 
+def _angles_without_limits(machine: Machine) -> list[str]:
+    names, angles = machine.mechanism.joint_names, machine.mechanism.joint_is_angle
+    return [
+        name
+        for name, is_angle, limits in zip(names, angles, machine.joints, strict=True)
+        if is_angle and not np.isfinite(limits.position).all()
+    ]
+
+
 def _refuse_mixups(
     machine: Machine,
     motions: Sequence[MeasuredMotion],
@@ -431,7 +440,7 @@ def _refuse_mixups(
     for motion in map(shortened, motions):
         joints = independent_joints(machine, list(motion.positions))
         best, least = "", min(1.0, 0.3 * doubt, 0.3 * doubt_of(motion))
-        for text, mended in mixups(motion, joints):
+        for text, mended in mixups(motion, joints, _angles_without_limits(machine)):
             if (left := doubt_of(mended)) < least:
                 best, least = text, left
         if best:

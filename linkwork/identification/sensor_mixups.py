@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 
+import numpy as np
+
 from linkwork.identification.measured_motion import MeasuredMotion
 
 _SECONDS = 6.0
@@ -22,13 +24,19 @@ def shortened(motion: MeasuredMotion) -> MeasuredMotion:
     )
 
 
-def mixups(motion: MeasuredMotion, joints: Sequence[str]) -> Iterator[tuple[str, MeasuredMotion]]:
+def mixups(
+    motion: MeasuredMotion, joints: Sequence[str], without_limits: Sequence[str] = ()
+) -> Iterator[tuple[str, MeasuredMotion]]:
     """Yield what may be wrong, as text, with the motion in which it is mended.
 
-    joints: the independent ones, whose positions are used.
+    joints: the independent ones, whose positions are used. without_limits: angles that no limit shows to be
+    in degrees.
     """
     positions, efforts = motion.positions, motion.efforts
     for name in joints:
+        if name in without_limits:
+            in_radians = {**positions, name: np.radians(positions[name])}
+            yield f"the position of {name} is in degrees", replace(motion, positions=in_radians, start=None)
         mended = {**positions, name: -positions[name]}
         reversed_joint = replace(motion, positions=mended, start=None)
         yield f"the position of {name} is reversed", reversed_joint

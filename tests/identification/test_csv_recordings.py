@@ -210,3 +210,11 @@ def test_the_command_reads_decimal_commas(tmp_path: Path):
     assert ran.returncode == 3
     assert "position of left is constant" in ran.stderr.replace("\n", " ")
     assert not out.exists()
+
+
+@pytest.mark.slow
+def test_degrees_of_a_joint_without_limits_are_named():
+    crank = load("slider_crank")
+    run = recorded(crank, crank.mechanism, seed=1, seconds=6.0, rate_hz=250.0, base_hz=0.4, size=0.5)
+    with pytest.raises(RefusedData, match="position of crank is in degrees"):
+        identify(crank, [replace(run, positions={"crank": np.degrees(run.positions["crank"])})])
