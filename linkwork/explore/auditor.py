@@ -7,7 +7,6 @@ message to a client and each event. It uses the machine's limits, not the monito
 from __future__ import annotations
 
 import hashlib
-import math
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,15 +18,16 @@ from numpy.typing import NDArray
 
 from linkwork.controller.exchange.shared_memory import Shared
 from linkwork.controller.gateway.records.messages import UNDER_WAY, in_motion
-from linkwork.controller.motion.references.reference import GoalStatus
 from linkwork.controller.supervision.state_machine import State
+from linkwork.explore.goal_checks import GoalChecks
+from linkwork.explore.lease_checks import LEASE_MARGIN_NS, LeaseChecks
 from linkwork.explore.plant_checks import PlantChecks
 from linkwork.explore.promises import Promises, Question
 from linkwork.explore.record_checks import RecordChecks
-from linkwork.explore.simulated_links import CLIENTS
+from linkwork.explore.simulated_links import CLIENTS, FAR_NS
 from linkwork.explore.simulated_time import START_NS
 from linkwork.explore.world import World
-from linkwork.protocol.codes import Mode, RequestCode, ResultCode, Role
+from linkwork.protocol.codes import RequestCode, Role
 from linkwork.protocol.laws import MOTION_LAWS
 from linkwork.protocol.request_messages import Notification, Response, read_answer
 from linkwork.protocol.request_table import REQUESTS
@@ -66,13 +66,10 @@ RULES: Final[Mapping[str, str]] = {
 }
 """Invariants by name."""
 REACTION_NS: Final = 25_000_000
-LEASE_MARGIN_NS: Final = 100_000_000
 BATCH: Final = 64
 """Records that are checked at once."""
 WATCH_NS: Final = 10_000_000
 """Time between two looks of the auditor at records and processes."""
-UNLEASED_NS: Final = 60_000_000
-"""Longest time from the end of a lease, or of the gateway, to the begin of the stop."""
 CAUSE_NS: Final = 13_000_000_000
 """Longest time from a request to the transition that it causes."""
 ANSWERED_NS: Final = 150_000_000
@@ -81,15 +78,10 @@ JOG_NS: Final = 2_000_000_000
 """Longest time from the last request of a jog to rest."""
 KEPT_BATCHES: Final = 8
 """Batches of records in which that of an event is sought."""
-FAR_NS: Final = 10**18
 CALM_NS: Final = 50_000_000
 """Time after which a process that was killed, suspended or started no longer disturbs the others."""
-STOPS_NS: Final = 500_000_000
-"""Longest time from a request, or from the end of a lease, to the begin of the stop that it causes."""
 LOGGED: Final = ("state", "fault", "goal.accepted")
 """Events that a log has, each once."""
-CANCELS: Final = ("cancel", "stop", "disable", "estop", "switch")
-"""Requests that cancel goals."""
 _ENABLED: Final = (State.ACTIVE, State.STOPPING)
 
 
@@ -112,8 +104,8 @@ class Auditor:
         self.reached: Counter[tuple[str, str, str]] = Counter()
         """Answers, by method, state and code."""
         self.latest: np.void | None = None
-        self.goals: list[int] = []
-        """Numbers of goals, newest last."""
+        self.goals = GoalChecks(self.fail)
+        self.lease = LeaseChecks(world, self.fail)
         self.told: list[tuple[str, int]] = []
         """Events of `LOGGED`, each with its tick."""
         self.digest = hashlib.sha256()
@@ -121,12 +113,8 @@ class Auditor:
         self._since = 0
         self._questions: dict[tuple[bytes, int], Question] = {}
         self._answered: set[tuple[bytes, int]] = set()
-        self._spoke_ns: dict[tuple[str | None, bytes], int] = {}
-        self._owners: list[tuple[int, str | None, bytes]] = []
-        """Owners of the lease, each with the instant and its key."""
-        self._accepted: dict[int, int] = {}
         self._promises = Promises(world.machine, self.checks, self.fail)
-        self._plant = PlantChecks(world.machine, self.checks.speed_uncertainty, self.fail)
+        self._plant = PlantChecks(world.machine, self.checks.limits.speed_uncertainty, self.fail)
         self._changes: set[tuple[bytes, int]] = set()
         """Requests under way that change the speed of goals."""
         self._happened: deque[tuple[str, int, int]] = deque()
@@ -135,19 +123,9 @@ class Auditor:
         """Events, each with its tick and state or fault, whose records have not been read."""
         self._disordered = False
         """Whether a gateway was killed, whose events are lost."""
-        self._results: Counter[int] = Counter()
         self._reactions: list[tuple[int, str, int]] = []
-        self._unleased_ns: int | None = None
         self._gateway_killed = False
-        self._cancels_ns: list[int] = []
-        self._losses_ns: list[int] = []
-        """Instants of requests that cancel goals, and at which leases ended."""
-        self._stopping_ns: dict[int, int] = {}
-        """Instants at which goals began to stop."""
-        self._holders: set[str] = set()
-        """Owners with holders, whose requests do not all renew the lease."""
-        self._gateway_away_ns = self._moved_ns = self._forced_ns = 0
-        self._trip: tuple[int, int] | None = None
+        self._gateway_away_ns = self._moved_ns = 0
         self.records: list[NDArray[Any]] = []
         """Records of each loop, by batches."""
         self.loops = 0
@@ -188,18 +166,13 @@ class Auditor:
         self.checks.asked_until_ns[method] = max(until_ns, self.checks.asked_until_ns.get(method, 0))
         if method == "jog":
             self._promises.jogged_ns = now
-        if method in CANCELS:
-            self._cancels_ns.append(FAR_NS if question.timed else now)
+        self.goals.asked(question)
+        self.lease.asked(question)
         if method == "speed":
             self._changes.add((client, msgid))
             self.checks.unsettled |= question.timed
-        self._spoke_ns[owner, question.key] = now
         if method in REQUESTS and REQUESTS[method].needs_lease:
             self._moved_ns = now
-        if given.get("force") is True:
-            self._forced_ns = now
-        if given.get("holder"):
-            self._holders.add(owner)
 
     def answered(self, client: bytes, data: bytes) -> None:
         """A client has received a message."""
@@ -228,12 +201,12 @@ class Auditor:
         if message.error is not None:
             if message.error.code == RequestCode.INTERNAL and "planner ended" not in message.error.message:
                 self.fail("process", f"`{question.method}`: {message.error.message}")
-            self._promises.refused(question, message.error, self._held(question))
+            self._promises.refused(question, message.error, self.lease.held(question))
             return
-        if REQUESTS[question.method].needs_lease and not self._owned(question):
+        if REQUESTS[question.method].needs_lease and not self.lease.owned(question):
             self.fail("owner", f"`{question.method}` of {question.owner} was carried out without its lease")
         self._promises.accepted(question, message.result)
-        self._check_owner(question, message.result)
+        self.lease.answered(question, message.result)
         held = CLIENTS.get(question.key.decode(), Role.SERVICE)
         if (held or 0) < REQUESTS[question.method].role:
             self.fail("role", f"`{question.method}` of {question.client.decode()} was carried out")
@@ -252,29 +225,6 @@ class Auditor:
                 return found
         return None
 
-    def _held(self, question: Question) -> list[str | None]:
-        """Return the owners of the lease while a request was under way."""
-        return [owner for owner, _ in self._keys(question)]
-
-    def _keys(self, question: Question) -> list[tuple[str | None, bytes]]:
-        """Return these owners with the keys that have taken the lease."""
-        before = [(owner, key) for at, owner, key in self._owners if at < question.at_ns]
-        return before[-1:] + [(owner, key) for at, owner, key in self._owners if at >= question.at_ns]
-
-    def _owned(self, question: Question) -> bool:
-        return (question.owner, question.key) in self._keys(question)
-
-    def _check_owner(self, question: Question, result: Any) -> None:
-        """Check the owner of the lease that an answer names."""
-        told = result.get("lease", result) if isinstance(result, dict) else {}
-        if "owner" not in told or "lease_s" not in told:
-            return
-        owner = told["owner"]
-        if owner not in (self._held(question) or [None]) and self._owners:
-            self.fail("owner", f"`{question.method}` answered that {owner} has the lease")
-        if question.method == "acquire" and owner != question.owner:
-            self.fail("owner", f"{question.owner} has acquired the lease, and {owner} has it")
-
     def _event(self, topic: bytes, payload: bytes) -> None:
         self._note(topic, payload)
         name = topic.decode()
@@ -287,46 +237,19 @@ class Auditor:
             what = int(State[content["state"].upper()]) if name == "state" else content["code"]
             self._heard.append((name, content["tick"], what))
         elif name == "lease":
+            self.lease.changed(msgpack.unpackb(payload))
+        elif name == "goal.accepted":
             content = msgpack.unpackb(payload)
-            self._check_taken(content)
-            self._losses_ns.append(self.world.simulation.now_ns)
-            key = self.world.service.lease.key if self.world.service is not None else b""
-            self._owners.append((self.world.simulation.now_ns, content["owner"], key))
-        elif name in ("goal.accepted", "goal.result"):
-            number = msgpack.unpackb(payload)["goal"]
-            if name == "goal.accepted":
-                self._accepted[number] = self.world.simulation.now_ns
-                self.goals.append(number)
-                self._promises.begun(msgpack.unpackb(payload))
-            else:
-                self._results[number] += 1
-                content = msgpack.unpackb(payload)
-                self._promises.ended(content)
-                if content["code"] in (ResultCode.CANCELLED, ResultCode.LEASE_LOST):
-                    self._check_stopped(number, content["code"])
-                if self._results[number] > 1:
-                    self.fail("result", f"goal {number} has {self._results[number]} results")
-
-    def _check_stopped(self, goal: int, code: int) -> None:
-        """Check that a goal was cancelled by a request, or lost its lease, just before it began to stop."""
-        at_ns = self._stopping_ns.pop(goal, self.world.simulation.now_ns)
-        begun_ns, cancelled = at_ns - STOPS_NS, code == ResultCode.CANCELLED
-        causes = self._cancels_ns if cancelled else self._losses_ns
-        ends = self.world.interrupts.count > 0 or self._disordered or self._gateway_away_ns > begun_ns
-        if not ends and not any(each >= begun_ns for each in causes):
-            why = "no client has stopped it" if cancelled else "its lease has not ended"
-            self.fail("result", f"goal {goal} ended with {ResultCode(code).name}, and {why}")
-
-    def _check_taken(self, lease: Mapping[str, Any]) -> None:
-        """Check that a lease has not ended while its owner asked, unless it was taken by force."""
-        now, (before, key) = self.world.simulation.now_ns, (None, b"")
-        if self._owners:
-            _, before, key = self._owners[-1]
-        if lease["reason"] not in ("taken_over", "expired") or before is None or before in self._holders:
-            return
-        length_ns = round(1e9 * self.world.machine.controller.lease_s) - LEASE_MARGIN_NS
-        if now - self._spoke_ns.get((before, key), 0) < length_ns and now - self._forced_ns > LEASE_MARGIN_NS:
-            self.fail("owner", f"the lease of {before}, who has not lost it, has {lease['reason']}")
+            self.goals.accepted(content["goal"])
+            self._promises.begun(content)
+        elif name == "goal.result":
+            content = msgpack.unpackb(payload)
+            self._promises.ended(content)
+            excused = self._disordered or self.world.interrupts.count > 0
+            excused_ns = FAR_NS if excused else self._gateway_away_ns
+            changed_ns = [at_ns for at_ns, _, _ in self.lease.owners]
+            now_ns = self.world.simulation.now_ns
+            self.goals.ended(content["goal"], content["code"], now_ns, changed_ns, excused_ns)
 
     def _note(self, who: bytes, data: bytes) -> None:
         folder = str(self.world.folder).encode()
@@ -345,7 +268,7 @@ class Auditor:
         self.checks.begin()
         self.loops += 1
         if self._gateway_killed:  # one that has adopted no loop counts its goals from 1 again
-            self._results.clear()
+            self.goals.restart()
             self._gateway_killed = False
 
     def _loop_gone(self) -> None:
@@ -373,10 +296,7 @@ class Auditor:
         self.checks.now_ns = self.world.simulation.now_ns
         self.checks.changing = bool(self._changes)
         whole = self.checks.check(words)
-        begins = (whole["goal_status"][1:] == GoalStatus.STOPPING) & (np.diff(whole["goal_status"]) != 0)
-        for row in np.flatnonzero(begins).tolist():
-            ago_s = (len(whole) - 2 - row) * self.world.machine.period_s
-            self._stopping_ns[int(whole["goal_id"][row + 1])] = self.checks.now_ns - round(1e9 * ago_s)
+        self.goals.recorded(whole, self.checks.now_ns, self.world.machine.period_s)
         self._plant.check(whole)
         self._promises.settle(int(self.latest["tick"]), self._record_of)
         self._happened += self.checks.take_happened()
@@ -403,9 +323,9 @@ class Auditor:
         world.failures.clear()
         if world.running("gateway") is None:
             self._gateway_away_ns = now
-        self._check_lease(now)
+        self.lease.check(self.latest, self._gateway_away_ns)
         self._check_jog(now)
-        self._check_watchdog(now)
+        self._plant.check_watchdog(self.world)
         due = [one for one in self._reactions if one[0] <= now]
         self._reactions = [one for one in self._reactions if one[0] > now]
         for at_ns, method, loops in due:
@@ -429,28 +349,6 @@ class Auditor:
         later = [one for one in self._questions.values() if one.at_ns >= at_ns]
         return any(one.method == "enable" for one in later)
 
-    def _check_lease(self, now: int) -> None:
-        latest, world = self.latest, self.world
-        if latest is None or not in_motion(latest) or int(latest["state"]) != State.ACTIVE:
-            self._unleased_ns = None
-            return
-        suspended = world.alive("gateway") and world.running("gateway") is None
-        if suspended or world.running("loop") is None or not int(latest["connected"]):
-            self._unleased_ns = None
-            return
-        service = world.service if world.alive("gateway") else None
-        owner = None if service is None else service.lease.owner
-        if service is None or owner is None:
-            self._unleased_ns = now if self._unleased_ns is None else self._unleased_ns
-            if now - self._unleased_ns > UNLEASED_NS:
-                self.fail("lease", f"motion continues without a lease at tick {int(latest['tick'])}")
-            return
-        self._unleased_ns = None
-        length_ns = round(1e9 * world.machine.controller.lease_s) + LEASE_MARGIN_NS
-        silent_ns = now - max(self._spoke_ns.get((owner, service.lease.key), 0), self._gateway_away_ns)
-        if silent_ns > length_ns:
-            self.fail("lease", f"{owner} moves the machine {1e-9 * silent_ns:.2f} s after its last request")
-
     def _check_jog(self, now: int) -> None:
         latest = self.latest
         if latest is None or int(latest["law"]) not in MOTION_LAWS or not self._undisturbed(now - JOG_NS):
@@ -461,30 +359,12 @@ class Auditor:
                 "jog", f"it continues {1e-9 * (now - self._promises.jogged_ns):.1f} s after the last request"
             )
 
-    def _check_watchdog(self, now: int) -> None:
-        world, device = self.world, self.world.device
-        if device is None or world.running("plant") is None:
-            return
-        trip, plant, period_s = device.watchdog.last_trip, world.machine.plant, world.machine.period_s
-        allowed = plant.command_timeout_periods
-        if trip is not None and (trip.tick, id(device)) != self._trip:
-            self._trip = trip.tick, id(device)
-            waited, grace = trip.tick - trip.last_fresh_tick, math.ceil(plant.peer_timeout_s / period_s)
-            if waited not in (allowed, max(allowed, grace)):
-                self.fail("watchdog", f"it tripped after {waited} periods, not {allowed}")
-        if device.watchdog.tripped and device.machinery.mode == Mode.EFFORT:
-            self.fail("watchdog", "it has tripped, and the plant follows the last effort")
-        long_ns = round(1e9 * period_s * (allowed + 3))
-        silent = world.running("loop") is None and now - world.disturbed_ns > long_ns
-        if silent and device.machinery.mode == Mode.EFFORT:
-            self.fail("watchdog", "the plant follows the last effort of a controller that is gone")
-
     # The end.
 
     @property
     def open(self) -> bool:
         """Whether answers or results are still to come."""
-        return bool(self._questions) or any(self._results[goal] == 0 for goal in self._accepted)
+        return bool(self._questions) or bool(self.goals.missing())
 
     def forget(self, lost: Callable[[Question], bool]) -> None:
         """Forget requests whose gateway or client is gone."""
@@ -493,8 +373,8 @@ class Auditor:
     def gateway_killed(self) -> None:
         """Forget what a killed gateway owes: answers and results."""
         self._questions.clear()
-        self._accepted.clear()
-        self._owners.clear()
+        self.goals.forget()
+        self.lease.owners.clear()
         self._gateway_killed = self._disordered = True
 
     def finish(self) -> None:
@@ -502,8 +382,7 @@ class Auditor:
         self.read()
         for question in self._questions.values():
             self.fail("answer", f"`{question.method}` of {question.client.decode()} has no answer")
-        for goal in self._accepted:
-            if self._results[goal] == 0:
-                self.fail("result", f"goal {goal} has no result")
+        for goal in self.goals.missing():
+            self.fail("result", f"goal {goal} has no result")
         if self._happened and not self._disordered:
             self.fail("told", f"no event says {self._happened[0]}")

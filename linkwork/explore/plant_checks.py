@@ -5,6 +5,7 @@ The plant is observed when it sends a state, which is the instant that the state
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkwork.explore.record_checks import ENABLED
+from linkwork.explore.world import World
 from linkwork.machine import Machine
 from linkwork.plant.faults.device import FaultyDevice
 from linkwork.plant.simulator.simulator import Simulator
@@ -54,6 +56,8 @@ class PlantChecks:
         self._parts = np.cumsum([5, motors, len(self._places), len(self._places), signals])
         self._seen = np.full((KEPT, self._parts[-1]), np.nan)
         self._session, self._disturbed = -1, 0
+        self._trip: tuple[int, int] | None = None
+        """Tick and device of the last trip of the watchdog."""
 
     def observe(self, device: FaultyDevice, *, calm: bool) -> None:
         """Keep the state that a plant sends now. calm: all processes have run for a while."""
@@ -122,3 +126,22 @@ class PlantChecks:
             record = table[row]
             was = f"{record[name]} in the record of tick {int(record['tick'])}"
             self._fail("plant", f"{name} {was}, {plant[row]} in the plant")
+
+    def check_watchdog(self, world: World) -> None:
+        """Check that the watchdog trips after its periods, and that the plant brakes then."""
+        device, now = world.device, world.simulation.now_ns
+        if device is None or world.running("plant") is None:
+            return
+        trip, plant, period_s = device.watchdog.last_trip, world.machine.plant, world.machine.period_s
+        allowed = plant.command_timeout_periods
+        if trip is not None and (trip.tick, id(device)) != self._trip:
+            self._trip = trip.tick, id(device)
+            waited, grace = trip.tick - trip.last_fresh_tick, math.ceil(plant.peer_timeout_s / period_s)
+            if waited not in (allowed, max(allowed, grace)):
+                self._fail("watchdog", f"it tripped after {waited} periods, not {allowed}")
+        if device.watchdog.tripped and device.machinery.mode == Mode.EFFORT:
+            self._fail("watchdog", "it has tripped, and the plant follows the last effort")
+        long_ns = round(1e9 * period_s * (allowed + 3))
+        silent = world.running("loop") is None and now - world.disturbed_ns > long_ns
+        if silent and device.machinery.mode == Mode.EFFORT:
+            self._fail("watchdog", "the plant follows the last effort of a controller that is gone")

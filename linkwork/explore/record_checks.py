@@ -66,6 +66,36 @@ _CAUSES: Final = {
 }
 
 
+class RecordLimits:
+    """Limits that the records of a machine keep; arrays by motor, joint or coordinate."""
+
+    def __init__(self, machine: Machine) -> None:
+        joints, motors, coordinates = machine.joints, machine.motors, machine.coordinates
+        self.loss, self.loss_ratio = machine.controller.loss_limit, machine.controller.loss_ratio_per_s
+        self.effort = np.array([motor.max_effort for motor in motors]) * (1.0 + _ROUND_OFF)
+        self.heated = [at for at, motor in enumerate(motors) if motor.thermal_time_s is not None]
+        rates = np.array([motor.max_effort_rate for motor in motors])
+        self.effort_step = rates * machine.period_s * (1.0 + _ROUND_OFF) + _ROUND_OFF
+        self.faulty_speed = OVERSPEED * np.array([joint.velocity for joint in joints])
+        for motor in motors:
+            self.faulty_speed[motor.index] = min(self.faulty_speed[motor.index], OVERSPEED * motor.max_speed)
+        self.speed = self.faulty_speed.copy()
+        self.range = np.array([joint.position for joint in joints])
+        self.slack = np.full(len(joints), LIMIT_SLACK + _ROUND_OFF)
+        self.speed_uncertainty = Estimator(machine).speed_uncertainty
+        for sensor, speed in zip(machine.sensors, self.speed_uncertainty, strict=True):
+            self.slack[sensor.index] += sensor.uncertainty
+            self.speed[sensor.index] += speed
+        self.rate = np.array([each.velocity for each in coordinates]) * REFERENCE_SLACK + _ROUND_OFF
+        self.acceleration = ACCELERATION_SLACK * np.array([each.acceleration for each in coordinates])
+        self.angles = np.array([each.is_angle for each in coordinates])
+        self.period_s, self.dof = machine.period_s, machine.dof
+        self.plain = machine.mechanism.nq == machine.mechanism.nv and not machine.is_constrained
+        release_s = max((motor.brake_release_s for motor in motors), default=0.0)
+        ramps = (Phase.ENGAGING, Phase.UNLOADING)
+        self.phase_s = {phase: RAMP_S if phase in ramps else release_s for phase in _BRAKE_PHASES}
+
+
 class RecordChecks:
     """Checks batches of records; `fail` is called with the rule and what was seen.
 
@@ -74,7 +104,7 @@ class RecordChecks:
 
     def __init__(self, machine: Machine, fail: Callable[[str, str], None]) -> None:
         self._dtype = layout_for(machine).dtype
-        self._fail, self._loss_limit = fail, machine.controller.loss_limit
+        self._fail, self.limits = fail, RecordLimits(machine)
         self.asked: Counter[str] = Counter()
         self.seen: Counter[str] = Counter()
         self.now_ns = 0
@@ -89,33 +119,8 @@ class RecordChecks:
         self.due: dict[int, int] = {}
         """Ticks at which orders are to take effect, by number."""
         self._last: NDArray[np.float64] | None = None
-        joints, motors = machine.joints, machine.motors
-        self._most_effort = np.array([motor.max_effort for motor in motors]) * (1.0 + _ROUND_OFF)
-        self._heated = [at for at, motor in enumerate(motors) if motor.thermal_time_s is not None]
-        rates = np.array([motor.max_effort_rate for motor in motors])
-        self._most_step = rates * machine.period_s * (1.0 + _ROUND_OFF) + _ROUND_OFF
-        self._speed = OVERSPEED * np.array([joint.velocity for joint in joints])
-        for motor in motors:
-            self._speed[motor.index] = min(self._speed[motor.index], OVERSPEED * motor.max_speed)
-        self._slowest = self._speed / OVERSPEED
-        self._range = np.array([joint.position for joint in joints])
-        self._slack = np.full(len(joints), LIMIT_SLACK + _ROUND_OFF)
-        self.speed_uncertainty = Estimator(machine).speed_uncertainty
-        for sensor, speed in zip(machine.sensors, self.speed_uncertainty, strict=True):
-            self._slack[sensor.index] += sensor.uncertainty
-            self._speed[sensor.index] += speed
-        coordinates = machine.coordinates
-        self._fastest = np.array([each.velocity for each in coordinates]) * REFERENCE_SLACK + _ROUND_OFF
-        self._hardest = ACCELERATION_SLACK * np.array([each.acceleration for each in coordinates])
-        self._angles = np.array([each.is_angle for each in coordinates])
-        self._period_s, self._dof = machine.period_s, machine.dof
-        self._plain = machine.mechanism.nq == machine.mechanism.nv and not machine.is_constrained
-        self._outside = self._range.copy()
-        release_s = max((motor.brake_release_s for motor in motors), default=0.0)
-        ramps = (Phase.ENGAGING, Phase.UNLOADING)
-        self._phase_s = {phase: RAMP_S if phase in ramps else release_s for phase in _BRAKE_PHASES}
+        self._outside = self.limits.range.copy()
         self._phase_since_s: float | None = None
-        self._loss_ratio = machine.controller.loss_ratio_per_s
         self.speeds: dict[int, float | None] = {}
         """Fraction of its own speed that was asked for, by goal; None where it is not known."""
 
@@ -144,23 +149,23 @@ class RecordChecks:
         self._first("log", whole[1:], np.diff(whole["tick"]) != 1, "tick")
         self._check_brakes(whole, table, enabled)
         self._check_speed(table)
-        self._first("loss", table, enabled & (table["lost_in_a_row"] >= self._loss_limit), "lost_in_a_row")
+        self._first("loss", table, enabled & (table["lost_in_a_row"] >= self.limits.loss), "lost_in_a_row")
         for name in ("effort", "q", "v", "device_effort", *_TEMPERATURES):
             self._first("finite", table, ~np.isfinite(table[name]).all(axis=1), name)
         self._first("finite", table, np.isinf(table["temperature"]).any(axis=1), "temperature")
         self._check_causes(table, enabled)
         self._check_references(whole)
         self._check_orders(table)
-        self._first("effort", table, (np.abs(table["effort"]) > self._most_effort).any(axis=1), "effort")
-        hot = np.abs(table["effort"][:, self._heated]) > table["effort_limit"] * (1.0 + _ROUND_OFF)
+        self._first("effort", table, (np.abs(table["effort"]) > self.limits.effort).any(axis=1), "effort")
+        hot = np.abs(table["effort"][:, self.limits.heated]) > table["effort_limit"] * (1.0 + _ROUND_OFF)
         self._first("effort", table, hot.any(axis=1), "effort_limit")
         released = whole["phase"] == Phase.RELEASED
-        steps = (np.abs(np.diff(whole["effort"], axis=0)) > self._most_step).any(axis=1)
+        steps = (np.abs(np.diff(whole["effort"], axis=0)) > self.limits.effort_step).any(axis=1)
         self._first("effort", whole[:-1], steps & released[1:] & released[:-1], "effort")
         measured = enabled & (table["fresh"] != 0)
-        fast = (np.abs(table["v"]) > self._speed).any(axis=1)
+        fast = (np.abs(table["v"]) > self.limits.speed).any(axis=1)
         self._first("velocity", table, fast & measured, "v")
-        if self._plain:
+        if self.limits.plain:
             self._check_positions(table, enabled)
         loose = enabled & (table["closure_residual"] > MOST_RESIDUAL)
         self._first("closure", table, loose, "closure_residual")
@@ -201,7 +206,7 @@ class RecordChecks:
         for row in np.flatnonzero(np.diff(whole["phase"])):
             before, after = Phase(int(whole["phase"][row])), Phase(int(whole["phase"][row + 1]))
             last_s, now_s = whole["time_s"][row : row + 2].tolist()
-            since_s, lasts_s = self._phase_since_s, self._phase_s.get(before)
+            since_s, lasts_s = self._phase_since_s, self.limits.phase_s.get(before)
             braked = int(whole["state"][row + 1]) in (State.FAULT, State.ESTOP)
             if braked:
                 self._phase_since_s = None
@@ -254,13 +259,13 @@ class RecordChecks:
         """
         enabled = ENABLED[whole["state"]]
         reference = whole["reference"]
-        fast = (np.abs(whole["reference_velocity"]) > self._fastest).any(axis=1)
+        fast = (np.abs(whole["reference_velocity"]) > self.limits.rate).any(axis=1)
         self._first("reference", whole, enabled & fast, "reference_velocity")
         steps = np.abs(np.diff(reference, axis=0))
-        steps[:, self._angles] = np.minimum(steps, np.abs(2.0 * np.pi - steps))[:, self._angles]
-        far = (steps > self._fastest * self._period_s + _ROUND_OFF).any(axis=1)
+        steps[:, self.limits.angles] = np.minimum(steps, np.abs(2.0 * np.pi - steps))[:, self.limits.angles]
+        far = (steps > self.limits.rate * self.limits.period_s + _ROUND_OFF).any(axis=1)
         held = np.isfinite(reference)
-        contradicts = held.sum(axis=1) > self._dof
+        contradicts = held.sum(axis=1) > self.limits.dof
         others = (held[1:] != held[:-1]).any(axis=1) & (contradicts[1:] | contradicts[:-1])
         here = np.nan_to_num(np.abs(reference - whole["coordinate"])).max(axis=1) <= _ROUND_OFF
         others |= here[1:] & (whole["order_outcome"][1:] > 0)
@@ -269,9 +274,9 @@ class RecordChecks:
         self._was_free = bool(free[-2:][0])
         self._first("reference", whole[1:], far & ~others & enabled[1:] & enabled[:-1], "reference")
         passed_s = np.diff(whole["time_s"])
-        even = np.abs(passed_s - self._period_s) < 0.5 * self._period_s
+        even = np.abs(passed_s - self.limits.period_s) < 0.5 * self.limits.period_s
         changes = np.abs(np.diff(whole["reference_velocity"], axis=0))
-        hard = (changes > self._hardest * self._period_s + _ROUND_OFF).any(axis=1)
+        hard = (changes > self.limits.acceleration * self.limits.period_s + _ROUND_OFF).any(axis=1)
         unlike = (held[1:] != held[:-1]).any(axis=1) | (whole["law"][1:] != whole["law"][:-1])
         hard &= even & ~unlike & ~others & enabled[1:] & enabled[:-1]
         self._first("reference", whole[1:], hard, "reference_velocity")
@@ -304,9 +309,9 @@ class RecordChecks:
         status, device_fault = int(record["device_status"]), int(record["device_fault"])
         match FaultCode(int(record["fault"])):
             case FaultCode.LINK_LOST:
-                return not record["connected"] or int(record["lost_in_a_row"]) == self._loss_limit
+                return not record["connected"] or int(record["lost_in_a_row"]) == self.limits.loss
             case FaultCode.LINK_LOSS_RATIO:
-                return bool(record["loss_ratio"] > self._loss_ratio)
+                return bool(record["loss_ratio"] > self.limits.loss_ratio)
             case FaultCode.DEVICE_FAULT | FaultCode.DEVICE_WATCHDOG:
                 return device_fault != 0 and bool(status & DeviceStatus.FAULT)
             case FaultCode.DEVICE_STO:
@@ -317,10 +322,11 @@ class RecordChecks:
                 return not all(np.isfinite(record[name]).all() for name in ("q_measured", "v_measured"))
             case FaultCode.POSITION_LIMIT:
                 q, at = record["q"], int(record["fault_index"])
-                return not self._plain or bool(not self._range[at, 0] <= q[at] <= self._range[at, 1])
+                low, high = self.limits.range[at]
+                return not self.limits.plain or bool(not low <= q[at] <= high)
             case FaultCode.VELOCITY_LIMIT:
                 at = int(record["fault_index"])
-                return bool(abs(record["v"][at]) > OVERSPEED * self._slowest[at])
+                return bool(abs(record["v"][at]) > self.limits.faulty_speed[at])
             case FaultCode.FOLLOWING_ERROR | FaultCode.CLOSURE_RESIDUAL | FaultCode.MOTOR_TEMPERATURE:
                 return bool(record["fault_value"] >= record["fault_limit"])
         return True
@@ -329,10 +335,10 @@ class RecordChecks:
         q, resting = table["q"], np.flatnonzero(~enabled)
         if len(resting):  # where it is enabled from, perhaps outside of its limits
             last = q[resting[-1]]
-            self._outside[:, 0] = np.minimum(self._range[:, 0], last)
-            self._outside[:, 1] = np.maximum(self._range[:, 1], last)
+            self._outside[:, 0] = np.minimum(self.limits.range[:, 0], last)
+            self._outside[:, 1] = np.maximum(self.limits.range[:, 1], last)
         begins = resting[-1] + 1 if len(resting) else 0
-        out = (q < self._outside[:, 0] - self._slack) | (q > self._outside[:, 1] + self._slack)
+        out = (q < self._outside[:, 0] - self.limits.slack) | (q > self._outside[:, 1] + self.limits.slack)
         wrong = out.any(axis=1) & enabled & (table["fresh"] != 0)
         wrong[:begins] = False
         self._first("position", table, wrong, "q")

@@ -249,7 +249,7 @@ class _Run:
                 latest = self._auditor.latest
                 return max(0, ahead + (0 if latest is None else int(latest["tick"])))
             case {"goal": int() as back} if len(value) == 1:
-                goals = self._auditor.goals
+                goals = self._auditor.goals.numbers
                 return goals[-1 - back] if 0 <= back < len(goals) else 1
             case {"goal": {"goal": int() as back}, **others}:
                 return {"goal": self._resolved({"goal": back}), **self._resolved(others)}
