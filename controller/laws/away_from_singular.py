@@ -10,8 +10,6 @@ for an open chain, where E has no part). Its gradient γ along the directions N 
 taken by differences; free motions are led to q* = q + N γ / 2.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Annotated
 

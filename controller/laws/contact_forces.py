@@ -1,7 +1,5 @@
 """Contacts as laws see them: the generalized force of a contact with a surface, normal and friction."""
 
-from __future__ import annotations
-
 import math
 
 from linkwork.arrays import Floats

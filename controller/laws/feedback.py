@@ -24,8 +24,6 @@ effort a period could correct the position as well only with a velocity error of
 double integrator has its zero at -1).
 """
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import numpy as np

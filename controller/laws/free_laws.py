@@ -1,7 +1,5 @@
 """Laws without a reference: gravity compensation, and damping where there is no path to stop on."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from linkwork.arrays import Floats

@@ -12,8 +12,6 @@ A preferred posture q* replaces v by v - s in d v, with s = d / 4 (q* - q), at m
 joint: within that bound free motions come to the posture with critical damping.
 """
 
-from __future__ import annotations
-
 from linkwork.arrays import Floats, Integers, Matrix
 from linkwork.controller.actuation.motor_allocation import held_by
 from linkwork.controller.exchange.goal_task_part import DAMP, FULL, LEAST, MOTORS

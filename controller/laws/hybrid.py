@@ -24,8 +24,6 @@ met and carry just λ. It takes a motor for each degree of freedom of the releas
 fewer, the force follows from the motion and cannot be wanted.
 """
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The motors of one machine, which its laws share: from accelerations to efforts, with a report."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from linkwork.arrays import Floats

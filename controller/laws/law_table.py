@@ -1,7 +1,5 @@
 """Make the laws of a machine from their table (protocol/laws.py), or refuse the machine."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from importlib import import_module

@@ -12,8 +12,6 @@ and `free_motion` says what happens in directions that they leave free; `kept_ro
 zero force. Without constraints Λ is diagonal, x is zero, and f = h + M u − friction.
 """
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import numpy as np

@@ -5,8 +5,6 @@ The constraint θ(q) = θ_d(t), stabilised as Φ̈ + G_D Φ̇ + G_P Φ = 0, is A
 equation (8) with its exponent mended.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from linkwork.arrays import Floats

@@ -1,7 +1,5 @@
 """Calibration of a machine's geometry from measurements: numbers, deviations, outliers, and refusals."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

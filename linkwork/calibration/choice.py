@@ -1,7 +1,5 @@
 """The numbers that a calibration frees."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace

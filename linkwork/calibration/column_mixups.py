@@ -1,7 +1,5 @@
 """Columns of measurements that may be swapped or reversed: the variants to try where a calibration fails."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import combinations

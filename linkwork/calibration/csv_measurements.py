@@ -1,7 +1,5 @@
 """Measurements of a machine's geometry as CSV: one row each, columns with units in their names."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Numbers of the machine file that a calibration may change, and the mechanism with changed ones."""
 
-from __future__ import annotations
-
 import copy
 import math
 import re

@@ -4,8 +4,6 @@ Unknowns of edges and poses are eliminated first. Parameters are scaled by their
 singular value above 1 is a direction that the measurements determine better than the prior.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

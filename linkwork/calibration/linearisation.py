@@ -5,8 +5,6 @@ readings with a standard deviation are measurements, and the independent coordin
 unknown too. φ_p and h_p are central differences of mechanisms with changed numbers; A and h_q are exact.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A machine file with calibrated numbers: the whole file, deviations and source in comments."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

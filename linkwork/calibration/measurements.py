@@ -1,7 +1,5 @@
 """Measurements of a machine's geometry: poses with joint readings, and rows that measure something there."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal

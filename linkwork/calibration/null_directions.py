@@ -1,7 +1,5 @@
 """Directions of the parameters that measurements do not see, in words."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

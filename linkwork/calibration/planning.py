@@ -1,7 +1,5 @@
 """Poses worth measuring: a D-optimal exchange among the poses of a grid inside the workspace."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence

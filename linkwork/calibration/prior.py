@@ -1,7 +1,5 @@
 """Standard deviations of a machine's geometry before it is measured."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

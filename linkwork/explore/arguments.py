@@ -3,8 +3,6 @@
 A request that is added later is covered by itself. Names are drawn from those of the machine.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from functools import cache

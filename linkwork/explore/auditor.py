@@ -4,8 +4,6 @@
 message to a client and each event. It uses the machine's limits, not the monitors of the controller.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter, deque
 from collections.abc import Callable, Mapping

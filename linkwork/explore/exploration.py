@@ -1,7 +1,5 @@
 """Many sessions of one machine: what failed, and what of requests, states and faults was reached."""
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import time

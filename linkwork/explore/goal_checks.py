@@ -1,7 +1,5 @@
 """Checks of the results of goals: each has one, and those that were stopped have a cause."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """Containers that a simulated process holds: one that grows with time or requests is a leak."""
 
-from __future__ import annotations
-
 import gc
 from collections import deque
 from typing import Any, Final

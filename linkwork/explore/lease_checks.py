@@ -1,7 +1,5 @@
 """Checks of the lease: who has it, and that nothing moves without it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 

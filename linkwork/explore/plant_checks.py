@@ -3,8 +3,6 @@
 The plant is observed when it sends a state, which is the instant that the state describes.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any, Final

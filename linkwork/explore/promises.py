@@ -3,8 +3,6 @@
 What a message says of a tick is compared when the record of that tick has been read.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ The numbers and the table of transitions are those of `docs/states.md`, not impo
 defect there must not change what is checked.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from typing import Any, Final

@@ -4,8 +4,6 @@ They have the interfaces of `linkwork.protocol.sockets`. A message arrives after
 that is gone is refused, as ZeroMQ refuses it.
 """
 
-from __future__ import annotations
-
 import select
 from collections.abc import Callable
 from functools import partial

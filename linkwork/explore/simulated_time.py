@@ -5,8 +5,6 @@ it waits; then the next event runs. Computing takes no time. Events of the same 
 which they were made, so a run depends on nothing but its seed.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable
 from functools import partial

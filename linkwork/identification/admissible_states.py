@@ -1,7 +1,5 @@
 """States that a machine's closures admit: random ones, for what holds in every pose."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

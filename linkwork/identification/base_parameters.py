@@ -5,8 +5,6 @@ appears are L'Y θ = L'B τ. Stacked over random admissible states, W = L'Y has 
 W P = Q [R1 R2; 0 0], gives the r base parameters β = θ1 + R1⁻¹R2 θ2 (Gautier 1991).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -7,8 +7,6 @@ mean score of these equations, times the inverse of the information, is the bias
 tested in the same windows, by moving the measured positions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise

@@ -4,8 +4,6 @@ Passive joints are never differentiated: at each sample the loops are closed for
 coordinates y, then v = G ẏ and v̇ = G ÿ + (the part that A v̇ = b asks for at ÿ = 0).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

@@ -6,8 +6,6 @@ Columns may stand in any order. What `linkwork export --csv` writes is understoo
 effort.left, in SI units. Spreadsheets write semicolons with decimal commas, or tabs in UTF-16.
 """
 
-from __future__ import annotations
-
 import codecs
 import csv
 import hashlib

@@ -6,8 +6,6 @@ accelerations are derivatives of the smoothed positions. The efforts pass that s
 error cancels as far as the equations are linear in accelerations.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """Identification of a machine's dynamics from recorded motions: parameters, deviations, and a verdict."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache

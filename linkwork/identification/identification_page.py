@@ -1,7 +1,5 @@
 """The report of an identification as one self-contained HTML file: efforts, residuals, parameters."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """Motions in linkwork's own recordings: the rows in which the motors were driven."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A machine file with identified numbers: the whole file, with deviations and recordings in comments."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A recorded motion on a uniform grid: measured joint positions and motor efforts, from any source."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise

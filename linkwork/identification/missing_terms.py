@@ -4,8 +4,6 @@ Each kind of missing term gives columns beside those of the model. Projected off
 whether the residuals contain that term (an F test), and how much of it the model's own columns would absorb.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 

@@ -7,8 +7,6 @@ parameters too, as columns of the body that carries it. What the motors do not s
 prior.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any

@@ -5,8 +5,6 @@ distribution of mass. P = R exp(S) R', with R R' = P of the file, keeps it so fo
 parameters that explain the efforts, the sum of the log-det divergences to the file's bodies is least.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The linear regressor of a machine's inverse dynamics, with names, units and values of its parameters."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, get_args

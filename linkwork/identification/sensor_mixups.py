@@ -1,7 +1,5 @@
 """Signals of a recording that may be swapped or reversed: the variants to try where a fit fails."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations

@@ -1,7 +1,5 @@
 """Refusals of signals that cannot answer: joints that rest, motors at their limits, contradicting sensors."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Refusals of readings whose unit is not that of their column."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

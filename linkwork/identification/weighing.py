@@ -3,8 +3,6 @@
 Each motion's ticks are taken from the controller's log, so this runs on the controller's computer.
 """
 
-from __future__ import annotations
-
 import tempfile
 import time
 from collections.abc import Callable, Mapping

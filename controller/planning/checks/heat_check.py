@@ -5,8 +5,6 @@ it begins is a cycle: where it cannot be repeated without end, the report warns.
 be repeated, and how much slower it could be without end. A goal that asks for it is refused then.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from functools import partial

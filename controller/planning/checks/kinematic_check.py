@@ -3,8 +3,6 @@
 Taken at full speed. Slower by the factor c, velocities fall with c, accelerations with c², jerks with c³.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ it is λ = λ_rest + λ_motion / c². Redundant motors load the closures too; th
 with the file's pre-load, and do not scale this way.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 

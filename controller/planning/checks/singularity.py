@@ -4,8 +4,6 @@ Lengths count in units of the machine's reach, so that metres and radians are co
 = nv coordinates θ˙ = J v can be solved for v as long as the smallest singular value is above zero.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -14,8 +14,6 @@ Each deceleration of a descending list is tried along the path that it needs; th
 answer.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Points along a walk: whether they stay where the file lets them go, and keep below their speed."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

@@ -10,8 +10,6 @@ motion is feasible if and only if y' f / h_y, its *share* of each facet, is with
 in the forces, as the effort of a motor is.
 """
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

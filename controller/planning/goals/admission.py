@@ -6,8 +6,6 @@ refusal says which sample, which coordinate, by how much, and the smallest stret
 goal feasible.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Start of an appended goal: on the path before it, where its first sample fits, else at its end."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Linear combinations of the machine's coordinates, as further coordinates of one goal."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 

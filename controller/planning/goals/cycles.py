@@ -1,7 +1,5 @@
 """Goals with `cycle`: paths that are repeated without a pause, within the motors' continuous efforts."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

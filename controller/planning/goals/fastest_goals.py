@@ -1,7 +1,5 @@
 """Goals with `timing: fastest`: what they may have beside it, and the refusals of their paths."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

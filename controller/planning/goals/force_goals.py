@@ -1,7 +1,5 @@
 """Convert the force fields of a request to a goal's force part and its coordinates."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace

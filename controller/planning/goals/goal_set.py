@@ -6,8 +6,6 @@ first ones that make a full set hold. Only task coordinates named: the other tas
 that makes a full set. A mixture must be full by itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NoReturn
 

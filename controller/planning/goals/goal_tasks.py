@@ -1,7 +1,5 @@
 """Goals of fewer, more or dependent coordinates: their levels, and motions that they leave free."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Coordinates that stay between bounds while a goal is followed: `keep`."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence

@@ -4,8 +4,6 @@ The length of a point's path is the integral of its speed over the path paramete
 samples of the walk, with the speed in the middle from the cubic through both ends.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise

@@ -4,8 +4,6 @@ Constraints with `closed_when` follow signals. An event that sets such an output
 the goal; the walk goes through the impulse (`walk.crossing`), and the loop through that of the plant.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NoReturn

@@ -1,7 +1,5 @@
 """A goal under way at another speed, or with another payload: the same path, walked through again."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

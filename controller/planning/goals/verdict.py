@@ -3,8 +3,6 @@
 The walk is that of admission, but it does not end at the first violation: all of them are reported.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

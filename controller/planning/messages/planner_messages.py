@@ -8,8 +8,6 @@ Frames on the pipes: four bytes of length, little endian, then MessagePack. Thes
 side sees; `pack_*` and `read_*` are the only code that knows the maps.
 """
 
-from __future__ import annotations
-
 import struct
 from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any, Final

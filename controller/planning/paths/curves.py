@@ -9,8 +9,6 @@ which covers half the ramp's time in u; the path begins on the curve's extension
 lead-out is the same backwards.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

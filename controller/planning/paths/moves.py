@@ -6,8 +6,6 @@ limits. From motion every coordinate has a separate profile of the same duration
 Only state to state: Ruckig's intermediate positions would be sent to a service outside, and are never used.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

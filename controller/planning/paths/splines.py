@@ -1,7 +1,5 @@
 """Path through way-points: C2 spline, cubic or quintic pieces, depending on the given derivatives."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import NoReturn

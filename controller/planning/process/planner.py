@@ -1,7 +1,5 @@
 """From a request to a goal's block, or, for `check`, to a verdict."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

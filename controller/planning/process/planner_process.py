@@ -5,8 +5,6 @@ before the answer; with slot -1 it is discarded. An invalid job is answered with
 is taken. The end of standard input ends the process.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing

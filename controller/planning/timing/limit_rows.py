@@ -1,7 +1,5 @@
 """Limits at the samples of a path's stations, and the half-planes of reachability that follow from them."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import numpy as np

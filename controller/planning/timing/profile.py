@@ -4,8 +4,6 @@ Friction and the room to stop depend on √x and are linear about the last profi
 ends of an interval lower that interval's bound.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from linkwork.arrays import Floats

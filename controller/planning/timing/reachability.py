@@ -9,8 +9,6 @@ finds, station by station, the largest x from which the path's end can be reache
 the largest x that can be reached and from which the end can be (Pham and Pham 2018).
 """
 
-from __future__ import annotations
-
 import math
 
 from linkwork.arrays import Floats, Matrix

@@ -1,7 +1,5 @@
 """A path with another time law: cubic pieces between knots of its parameter."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Changes of constraints on a path: the state on both sides, impulse and energy lost."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Poses along a walked path, for drawing: a bounded number of them, evenly spaced in time."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -6,8 +6,6 @@ without constraints. Where branches of the closure meet, the goal's coordinates 
 there they are carried on from the sample before.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Annotated
 
