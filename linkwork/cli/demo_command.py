@@ -39,6 +39,7 @@ _SECTIONS = {
     "handling": "parts picked and placed",
     "fastest": "the same path, uniform and fastest",
     "belt": "parts picked from the belt",
+    "bearing": "force of the bearing",
 }
 """Figures that some demos have besides the usual ones, and the titles of their tables."""
 _UNITS = {"_N_m": "N m", "_m_s": "m/s", "_m": "m", "_rad": "rad", "_s": "s", "_N": "N"}

@@ -15,8 +15,9 @@ from typing import Any
 
 from linkwork.demos.demo import GENTLY, Demo, DemoStep, MeasuredPart, follow, home, move, request
 from linkwork.demos.demo_figures import tool_figures, tracking_figures
-from linkwork.demos.demo_picture import DemoPicture, errors, tool_caption
+from linkwork.demos.demo_picture import DemoPicture, efforts, errors, tool_caption
 from linkwork.demos.force_figures import (
+    bearing,
     bearing_figures,
     effort_figures,
     force,
@@ -259,6 +260,7 @@ MOTIONS = {
     "five_bar_one_side": Demo(
         "five_bar_redundant", "A five-bar keeps the bearing at its tip on one side", 4.0, _five_bar_one_side,
         (tracking_figures, partial(bearing_figures, row="tip.y")),
+        DemoPicture(right=(errors, partial(bearing, row="tip.y"), efforts)),
     ),
     "delta": Demo("delta", "A delta robot picks and places", 7.2, _delta, truth=True),
     "platform_3rrs": Demo(

@@ -87,9 +87,23 @@ def force_figures(recording: DemoRun, contact: str) -> dict[str, Any]:
 
 def bearing_figures(recording: DemoRun, row: str) -> dict[str, Any]:
     """Least and largest force of a constraint's row (N) while measured. With one sign, play has no effect."""
-    table, part = recording.ticks.table, recording.parts[0]
-    load = recording.ticks.column("constraint_force", row)[table["goal_id"] == part.goal]
-    return {"bearing": row, "bearing_least_N": float(load.min()), "bearing_most_N": float(load.max())}
+    tracking = recording.parts[0].tracking
+    load = _load_of(recording, row)[tracking.measured]
+    return {"bearing": {f"{row}_N": [float(load.min()), float(load.max())]}}
+
+
+def _load_of(recording: DemoRun, row: str) -> Floats:
+    load: Floats = recording.ticks.column("constraint_force", row)[recording.parts[0].tracking.rows]
+    return load
+
+
+def bearing(add: Callable[..., Any], recording: DemoRun, row: str) -> None:
+    """Draw the force of a constraint's row over time, beside the zero that it keeps away from."""
+    axes, tracking = add(), recording.parts[0].tracking
+    axes.plot(tracking.time_s, _load_of(recording, row), color=HUES[0], linewidth=1.4, label=row)
+    axes.axhline(0.0, color=ACCENT, linewidth=0.8)
+    shade_outside(axes, tracking.time_s, tracking.measured)
+    dress(axes, "force of the bearing / N")
 
 
 def effort_figures(recording: DemoRun) -> dict[str, Any]:
