@@ -4,8 +4,10 @@ This module checks syntax and consistency only; the controller's admission decid
 follow it. Units: rad or m per coordinate, s.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from itertools import accumulate, pairwise
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -26,6 +28,10 @@ Numbers = Annotated[list[Number], Field(min_length=1, max_length=MOST_COORDINATE
 Pair = Annotated[list[Number], Field(min_length=2, max_length=2)]
 Vector = Annotated[list[Number], Field(min_length=3, max_length=3)]
 NONE_ABOVE_S = 1.0e7
+_BY_TIME = frozenset(("time_from_start_s", "velocities", "accelerations"))
+"""Keys of a way-point that need a time."""
+_LEAST_STEP = 1.0e-3
+"""Time between two way-points that are the same, for which the planner has words."""
 SHORTEST_S = 1.0e-9
 Duration = Annotated[float, Field(strict=True, ge=SHORTEST_S, le=NONE_ABOVE_S, allow_inf_nan=False)]
 SignalValue = (
@@ -324,7 +330,7 @@ def read_trajectory(
     RequestError: INVALID_PARAMS for a wrong type or number, INVALID_COORDINATES for names, INVALID_GOAL for
     parts that do not fit together.
     """
-    trajectory = validated(Trajectory, content, path, aliases)
+    trajectory = validated(Trajectory, _with_times(content), path, aliases)
     alone = trajectory.force_alone and not (trajectory.coordinates or trajectory.guard)
     if (trajectory.points is None) == (trajectory.curve is None) and not alone:
         text = "give either `points` or a `curve`, or `force` alone"
@@ -414,6 +420,33 @@ def _with_curve(trajectory: Trajectory, curve: Curve, path: Sequence[str | int])
             text = f"{name!r} is moved by the curve; `hold` cannot fix it"
             raise RequestError(ResultCode.INVALID_COORDINATES, text, (*path, "hold", name))
     return trajectory
+
+
+def _with_times(content: object) -> object:
+    """Return a trajectory with times at its way-points, where the fastest timing leaves out all of them.
+
+    They shape the spline alone: distances of the way-points, each coordinate in shares of its range. The way
+    from where the machine is counts as a mean one. What is wrong is left to the validation.
+    """
+    if not isinstance(content, Mapping) or content.get("timing") != "fastest":
+        return content
+    points = content.get("points")
+    if not isinstance(points, list) or not points:
+        return content
+    if any(not isinstance(point, Mapping) or _BY_TIME.intersection(point) for point in points):
+        return content
+    rows, steps = [point.get("positions") for point in points], [1.0] * (len(points) - 1)
+    if all(isinstance(row, list) and len(row) == len(rows[0]) and all(map(_is_number, row)) for row in rows):
+        ranges = [(max(column) - min(column)) or 1.0 for column in zip(*rows, strict=True)]
+        shares = [[value / whole for value, whole in zip(row, ranges, strict=True)] for row in rows]
+        steps = [max(math.dist(*pair), _LEAST_STEP) for pair in pairwise(shares)]
+    times = accumulate([sum(steps) / len(steps) if steps else 1.0, *steps])
+    timed = [{**point, "time_from_start_s": time_s} for point, time_s in zip(points, times, strict=True)]
+    return {**content, "points": timed}
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and abs(value) <= MOST_NUMBER
 
 
 def _check_points(points: list[Waypoint], trajectory: Trajectory, path: Sequence[str | int]) -> None:

@@ -18,7 +18,7 @@ from linkwork.protocol.errors import RequestError
 from linkwork.protocol.trajectory import Trajectory
 from linkwork.terminal.failures import DONE, REFUSED
 from linkwork.terminal.output import console, emit, say, table
-from linkwork.trajectories.trajectory_file import read_trajectory_file
+from linkwork.trajectories.trajectory_file import TIME, read_trajectory_file
 
 _LEAST_LISTED = 0.01
 """Share of the time from which on a stretch is printed."""
@@ -51,12 +51,21 @@ def time_trajectory(options: TimeOptions) -> int:
         for violation in found["violations"]:
             say(f"refused: {violation['text']}")
     else:
-        times = timing["given_s"] / timing["duration_s"]
-        say(f"{timing['duration_s']:.4f} s; as given {timing['given_s']:.4f} s, {times:.3g} times as long")
+        say(f"{timing['duration_s']:.4f} s" + (_as_given(timing) if _has_times(read.source.data) else ""))
         console.print(limits_of(timing))
         for line in stretch_lines(timing):
             say(line)
     return DONE if found["feasible"] else REFUSED
+
+
+def _has_times(content: Mapping[str, Any]) -> bool:
+    """Return whether a file gives times, rather than way-points alone."""
+    return all(TIME in point for point in content.get("points") or ())
+
+
+def _as_given(timing: Mapping[str, Any]) -> str:
+    times = timing["given_s"] / timing["duration_s"]
+    return f"; as given {timing['given_s']:.4f} s, {times:.3g} times as long"
 
 
 def _offline(name: str, trajectory: Trajectory) -> dict[str, Any]:

@@ -1,6 +1,9 @@
 """Trajectories as data: what fits together, and what is refused with which code and path."""
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from linkwork.protocol.codes import TRAJECTORY_POINTS, RequestCode, ResultCode
 from linkwork.protocol.errors import RequestError
@@ -26,6 +29,47 @@ def test_way_points_with_what_they_carry():
     assert [point.time_from_start_s for point in found.points] == [0.0, 1.5, 2.0]
     assert found.points[0].velocities is None
     assert found.points[2].accelerations == [0.0, 0.0]
+
+
+@given(st.lists(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=2), min_size=1, max_size=8))
+def test_the_fastest_timing_needs_no_times(rows: list[list[float]]):
+    content = {"coordinates": ["a", "b"], "points": [{"positions": row} for row in rows], "timing": "fastest"}
+    found = read_trajectory(content)
+    times = [point.time_from_start_s for point in found.points]
+    assert [point.positions for point in found.points] == rows
+    assert times[0] > 0.0
+    assert all(np.diff(times) > 0.0)
+
+
+def test_distances_are_the_times_that_are_left_out():
+    rows = [{"positions": [0.0, 5.0]}, {"positions": [1.0, 5.0]}, {"positions": [3.0, 5.0]}]
+    found = read_trajectory({"coordinates": ["a", "b"], "points": rows, "timing": "fastest"})
+    one, two = np.diff([point.time_from_start_s for point in found.points])
+    assert two == pytest.approx(2.0 * one)
+    assert found.points[0].time_from_start_s == pytest.approx(0.5 * (one + two))
+
+
+@pytest.mark.parametrize(
+    ("rows", "more", "path"),
+    [
+        ([{"positions": [1, 2]}], {}, ("points", 0, "time_from_start_s")),
+        (
+            [{"positions": [1, 2], "velocities": [0, 0]}], {"timing": "fastest"},
+            ("points", 0, "time_from_start_s"),
+        ),
+        (
+            [{"positions": [1, 2]}, {"positions": [1, 2], "time_from_start_s": 1.0}], {"timing": "fastest"},
+            ("points", 0, "time_from_start_s"),
+        ),
+        ([{"positions": [1, "b"]}], {"timing": "fastest"}, ("points", 0, "positions", 1)),
+        ([{"positions": [1, 2]}, {"positions": [1]}], {"timing": "fastest"}, ("points", 1, "positions")),
+        ([{}, {}], {"timing": "fastest"}, ("points", 0, "positions")),
+    ],
+)  # fmt: skip
+def test_times_are_left_out_at_all_way_points_or_at_none(rows, more, path):
+    with pytest.raises(RequestError) as caught:
+        read_trajectory({"coordinates": ["a", "b"], "points": rows, **more}, ())
+    assert caught.value.path == path
 
 
 def test_tolerances_goal_time_and_unknown_fields():
