@@ -261,7 +261,9 @@ class RecordChecks:
         self._first("reference", whole, enabled & fast, "reference_velocity")
         steps = np.abs(np.diff(reference, axis=0))
         steps[:, self.limits.angles] = np.minimum(steps, np.abs(2.0 * np.pi - steps))[:, self.limits.angles]
-        far = (steps > self.limits.rate * self.limits.period_s + _ROUND_OFF).any(axis=1)
+        passed_s = np.diff(whole["time_s"])  # more than a period where states come late
+        allowed = self.limits.rate * np.maximum(passed_s, self.limits.period_s)[:, None]
+        far = (steps > allowed + _ROUND_OFF).any(axis=1)
         held = np.isfinite(reference)
         contradicts = held.sum(axis=1) > self.limits.dof
         others = (held[1:] != held[:-1]).any(axis=1) & (contradicts[1:] | contradicts[:-1])
@@ -271,7 +273,6 @@ class RecordChecks:
         others |= free[:-1] | np.concatenate([[self._was_free], free[:-2]])[: len(others)]
         self._was_free = bool(free[-2:][0])
         self._first("reference", whole[1:], far & ~others & enabled[1:] & enabled[:-1], "reference")
-        passed_s = np.diff(whole["time_s"])
         even = np.abs(passed_s - self.limits.period_s) < 0.5 * self.limits.period_s
         changes = np.abs(np.diff(whole["reference_velocity"], axis=0))
         hard = (changes > self.limits.acceleration * self.limits.period_s + _ROUND_OFF).any(axis=1)
