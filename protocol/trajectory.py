@@ -426,7 +426,7 @@ def _with_times(content: object) -> object:
     """Return a trajectory with times at its way-points, where the fastest timing leaves out all of them.
 
     They shape the spline alone: distances of the way-points, each coordinate in shares of its range. The way
-    from where the machine is counts as a mean one. What is wrong is left to the validation.
+    from where the machine is counts as a mean one. Invalid values are left to the validation.
     """
     if not isinstance(content, Mapping) or content.get("timing") != "fastest":
         return content

@@ -120,7 +120,7 @@ class RecordChecks:
         self._outside = self.limits.range.copy()
         self._phase_since_s: float | None = None
         self.speeds: dict[int, float | None] = {}
-        """Fraction of its own speed that was asked for, by goal; None where it is not known."""
+        """Requested fraction of the planned speed, by goal; None where unknown."""
 
     def begin(self) -> None:
         """The records of another loop come next."""

@@ -7,7 +7,7 @@ parameters too, as columns of the body that carries it. What the motors do not s
 prior.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.identification.base_estimate import estimate
-from linkwork.identification.filtered_equations import joined
+from linkwork.identification.filtered_equations import Equations, joined
 from linkwork.identification.identification import (
     NOISE_MODEL,
     UNEXPLAINED,
@@ -84,13 +84,7 @@ def weigh(
     places = {each.name: k for k, each in enumerate(base.parameters)}
     kept = [places[each.first.name] for each in base.combinations]
     own = [columns.index(PER_BODY * body + k) for k in range(PER_BODY)]
-    parts = [
-        equations_for(
-            machine, [motion], columns, cutoff_hz=cutoff_hz, extra=False,
-            progress=lambda share, k=k: progress(0.5 * (k + share)),  # type: ignore[misc]
-        )
-        for k, motion in enumerate((before, after))
-    ]  # fmt: skip
+    parts = _equations(machine, (before, after), columns, cutoff_hz, progress)
     both = joined(
         [
             replace(each, matrix=np.hstack([each.matrix, factor * each.matrix[:, own]]))
@@ -106,6 +100,20 @@ def weigh(
             f"machine with and without a part at {point}: was anything else changed between the recordings?",
         )
     return _judged(machine, place, *_with_prior(machine, found.values, found.information / NOISE_MODEL))
+
+
+def _equations(
+    machine: Machine, motions: Sequence[MeasuredMotion], columns: Sequence[int], cutoff_hz: float | None,
+    progress: Callable[[float], None],
+) -> list[Equations]:  # fmt: skip
+    """Return the filtered equations of each motion. progress: called with the share that is done."""
+    return [
+        equations_for(
+            machine, [motion], columns, cutoff_hz=cutoff_hz, extra=False,
+            progress=lambda share, k=k: progress((k + share) / len(motions)),  # type: ignore[misc]
+        )
+        for k, motion in enumerate(motions)
+    ]  # fmt: skip
 
 
 def _carrier(machine: Machine, point: str) -> tuple[int, int]:
@@ -150,13 +158,7 @@ def effort_scales(
         prepared(machine, motion)
     columns, _ = identified_base(machine)
     own = [columns.index(PER_BODY * body + k) for k in range(PER_BODY)]
-    equations = [
-        equations_for(
-            machine, [motion], columns, cutoff_hz=cutoff_hz, extra=False,
-            progress=lambda share, k=k: progress(0.5 * (k + share)),  # type: ignore[misc]
-        )
-        for k, motion in enumerate((before, after))
-    ]  # fmt: skip
+    equations = _equations(machine, (before, after), columns, cutoff_hz, progress)
     both = joined(equations)
     by_part = np.concatenate(
         [factor * each.matrix[:, own] @ part for each, factor in zip(equations, (0.0, 1.0), strict=True)]

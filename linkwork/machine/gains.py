@@ -1,7 +1,7 @@
 """Gains of the error dynamics ë + G_D ė + G_P e = 0 of goal coordinates, as matrices by coordinate.
 
 Both are symmetric and positive definite, so that the error decays with each choice of coordinates: a goal
-takes the rows and columns of those that it names. A coordinate of its own has ω² and 2 ζ ω on the diagonals.
+takes the rows and columns of those that it names. An uncoupled coordinate has ω² and 2 ζ ω on the diagonals.
 """
 
 from __future__ import annotations

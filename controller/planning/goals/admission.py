@@ -286,7 +286,7 @@ def _check_inertia(machine: Machine, path: Path, walked: Walk) -> None:
     value, names = float(walked.shares[sample]), ", ".join(light_joints(machine, walked, sample))
     text = (
         f"{names} move against each other with hardly any inertia at {walked.s[sample]:.3f} s (sample"
-        f" {sample}): {value:.2g} of their own, and at least {LEAST_INERTIA:g} is required. No effort"
+        f" {sample}): {value:.2g} of their inertia, at least {LEAST_INERTIA:g} is required. No effort"
         " controls such a motion. Avoid that pose, or give these joints an armature"
     )
     _refuse_pose(machine, path, walked, sample, text, ("inertia", value, LEAST_INERTIA, names))

@@ -190,7 +190,7 @@ def missed_by(path: Path, walked: Walk) -> Floats:
 def _speed_to_posture(machine: Machine, task: TaskPart, joint: str) -> float:
     """Return the speed of a joint toward a posture (rad/s or m/s).
 
-    It is half of its own, and so low that changes of it keep the joint's acceleration and jerk.
+    Half of the joint's velocity limit, or less where its acceleration or jerk limit requires that.
     """
     index = machine.coordinate_index(joint)
     d = task.damping_per_s

@@ -49,7 +49,7 @@ _STILL = 1e-9
 SLOW = 1e-4
 """Share of the largest x below which √x is linear about this share."""
 _HEAVY = 0.3
-"""Share of its limit above which an effort at rest has rows of its own."""
+"""Share of its limit above which an effort at rest has separate rows."""
 
 
 @dataclass(frozen=True)

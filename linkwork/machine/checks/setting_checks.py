@@ -81,7 +81,7 @@ def check_bounds(file: MachineFile, document: Document) -> Iterator[Problem]:
 
 
 def _check_gains(file: MachineFile, document: Document) -> Iterator[Problem]:
-    """Yield what is wrong with the gains of single coordinates."""
+    """Yield the problems of the gains of single coordinates."""
     settings, known, place = file.controller, list(coordinates(file)), ("controller", "gains")
     problems = list(unknown_keys(document, place, settings.gains, "coordinate", known))
     for name, own in settings.gains.items():

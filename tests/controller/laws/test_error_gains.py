@@ -1,4 +1,4 @@
-"""Errors of coordinates with gains of their own, against the matrix exponential of the error dynamics."""
+"""Errors of coordinates with separate gains, against the matrix exponential of the error dynamics."""
 
 from __future__ import annotations
 
