@@ -22,9 +22,9 @@ import numpy as np
 from benchmarks.casadi_model import CasadiModel
 from linkwork.machine import load
 from linkwork.multibody import Mechanism
-from linkwork.multibody.symbolic.c_source import header, source
-from linkwork.multibody.symbolic.generated_program import GeneratedProgram, function
-from linkwork.multibody.symbolic.symbolic_model import NamedResult, SymbolicModel
+from linkwork.symbolic.c_source import header, source
+from linkwork.symbolic.generated_program import GeneratedProgram, function
+from linkwork.symbolic.symbolic_model import NamedResult, SymbolicModel
 
 CALLS, STATES = 20000, 64
 VARIANTS = ("screws", "gradient", "screws_cse", "gradient_cse")

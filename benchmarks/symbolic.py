@@ -19,8 +19,8 @@ from linkwork.machine import load, shipped
 from linkwork.multibody import Mechanism
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.dynamics.tree_dynamics import dynamics
-from linkwork.multibody.symbolic import derive, numeric
 from linkwork.multibody.tree.coordinates import coordinates
+from linkwork.symbolic import derive, numeric
 
 LIMIT = 1e-11
 SMALLEST = 1e-3

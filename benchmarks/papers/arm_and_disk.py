@@ -13,9 +13,9 @@ from linkwork.arrays import Floats
 from linkwork.machine import load
 from linkwork.multibody import Body, Joint, Mechanism, Workspace, functions
 from linkwork.multibody.steps.integrate import rk4
-from linkwork.multibody.symbolic import derive
 from linkwork.multibody.tree import quaternions
 from linkwork.multibody.tree.joint_map import configuration, twist_map
+from linkwork.symbolic import derive
 
 X, Y, Z = np.eye(3, 6)
 DISK = np.diag([5.0, 5.0, 10.0])

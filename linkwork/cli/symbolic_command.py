@@ -8,7 +8,7 @@ from linkwork.cli.options.files import SymbolicOptions
 from linkwork.convert.linearization import as_map, linear_model, write
 from linkwork.convert.symbolic_report import LATEX_NEEDS, SymbolicReport, content, lines, too_long
 from linkwork.machine import Machine, load
-from linkwork.multibody.symbolic.linear_model import LinearModel
+from linkwork.symbolic.linear_model import LinearModel
 from linkwork.terminal.failures import Misuse
 from linkwork.terminal.output import console, emit, goal_bar, say
 

@@ -13,12 +13,12 @@ from linkwork.multibody import Mechanism, Workspace
 from linkwork.multibody.assembly.assembly import AssemblyError, assemble
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.dynamics.tree_dynamics import dynamics
-from linkwork.multibody.symbolic.c_source import header, source
-from linkwork.multibody.symbolic.generated_program import Drive, Function, GeneratedProgram, program_of
-from linkwork.multibody.symbolic.python_source import module
-from linkwork.multibody.symbolic.symbolic_model import SymbolicModel
 from linkwork.multibody.tree.coordinates import coordinates
 from linkwork.multibody.tree.rotations import move_by
+from linkwork.symbolic.c_source import header, source
+from linkwork.symbolic.generated_program import Drive, Function, GeneratedProgram, program_of
+from linkwork.symbolic.python_source import module
+from linkwork.symbolic.symbolic_model import SymbolicModel
 
 Language = Literal["c", "python"]
 

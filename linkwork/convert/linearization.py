@@ -13,8 +13,8 @@ from linkwork.machine.building.initial_assembly import assembled
 from linkwork.machine.nearest_name import meant
 from linkwork.machine.units import parse_assignment
 from linkwork.multibody.assembly.assembly import AssemblyError, assemble
-from linkwork.multibody.symbolic.equilibrium import NoEquilibrium
-from linkwork.multibody.symbolic.linear_model import (
+from linkwork.symbolic.equilibrium import NoEquilibrium
+from linkwork.symbolic.linear_model import (
     LinearModel,
     NotIndependent,
     coordinate_choices,

@@ -12,13 +12,13 @@ import sympy as sp
 
 from linkwork.multibody import Mechanism
 from linkwork.multibody.model import Joint
-from linkwork.multibody.symbolic import compound_joint_map, joint_configuration
-from linkwork.multibody.symbolic.equations import balls, coriolis_matrix, in_coordinates, velocity_map
-from linkwork.multibody.symbolic.generated_program import friction
-from linkwork.multibody.symbolic.operation_tape import Expression
-from linkwork.multibody.symbolic.symbolic_model import SymbolicModel
-from linkwork.multibody.symbolic.writing import WrittenFormulas, latex, latex_names, shown, simplified, text
 from linkwork.multibody.tree.link_tree import Places
+from linkwork.symbolic import compound_joint_map, joint_configuration
+from linkwork.symbolic.equations import balls, coriolis_matrix, in_coordinates, velocity_map
+from linkwork.symbolic.generated_program import friction
+from linkwork.symbolic.operation_tape import Expression
+from linkwork.symbolic.symbolic_model import SymbolicModel
+from linkwork.symbolic.writing import WrittenFormulas, latex, latex_names, shown, simplified, text
 
 MOST = 800
 """Operations, with names, above which a result is too long to be read."""

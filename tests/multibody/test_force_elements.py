@@ -23,11 +23,11 @@ from linkwork.multibody.forces import (
 from linkwork.multibody.functions import bias, kinetic_energy, potential_energy
 from linkwork.multibody.reactions.reactions import ReactionTable
 from linkwork.multibody.steps.integrate import rk4
-from linkwork.multibody.symbolic.linear_model import linearize
 from linkwork.multibody.tree.coordinates import coordinates
 from linkwork.multibody.workspace import Workspace
+from linkwork.symbolic.linear_model import linearize
 from tests.multibody.machines import G, random_state, random_tree
-from tests.multibody.symbolic.test_recursion import ROUND_OFF, worst_gap
+from tests.symbolic.test_recursion import ROUND_OFF, worst_gap
 
 
 def with_elements(m: Mechanism, *elements: ForceElement, points: tuple[Point, ...] = ()) -> Mechanism:

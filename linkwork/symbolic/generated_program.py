@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import sympy as sp
 
 from linkwork.multibody.mechanism import Mechanism
-from linkwork.multibody.symbolic.operation_tape import Definition, Expression, exact
-from linkwork.multibody.symbolic.symbolic_model import NamedResult, SymbolicModel
-from linkwork.multibody.symbolic.sympy_formulas import TIME
+from linkwork.symbolic.operation_tape import Definition, Expression, exact
+from linkwork.symbolic.symbolic_model import NamedResult, SymbolicModel
+from linkwork.symbolic.sympy_formulas import TIME
 
 
 @dataclass(frozen=True)

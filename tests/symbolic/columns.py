@@ -2,7 +2,7 @@
 
 import sympy as sp
 
-from linkwork.multibody.symbolic import ChainBody
+from linkwork.symbolic import ChainBody
 
 TURN_X, TURN_Y, TURN_Z, SLIDE_X, SLIDE_Y, SLIDE_Z = ([int(i == j) for i in range(6)] for j in range(6))
 ALL_SIX = [TURN_X, TURN_Y, TURN_Z, SLIDE_X, SLIDE_Y, SLIDE_Z]

@@ -10,9 +10,9 @@ Only this package of linkwork needs SymPy: `pip install 'linkwork[symbolic]'`.
 try:
     import sympy  # noqa: F401
 except ImportError as error:
-    raise ImportError("linkwork.multibody.symbolic needs SymPy: pip install 'linkwork[symbolic]'") from error
+    raise ImportError("linkwork.symbolic needs SymPy: pip install 'linkwork[symbolic]'") from error
 
-from linkwork.multibody.symbolic.chains import (
+from linkwork.symbolic.chains import (
     ChainBody,
     PoincareEquations,
     chain_inertia,
@@ -21,15 +21,15 @@ from linkwork.multibody.symbolic.chains import (
     poincare_equations,
     velocity_map,
 )
-from linkwork.multibody.symbolic.code import numeric
-from linkwork.multibody.symbolic.joint_expressions import (
+from linkwork.symbolic.code import numeric
+from linkwork.symbolic.joint_expressions import (
     CompoundJoint,
     JointKinematics,
     compound_joint_map,
     joint_configuration,
     joint_kinematics,
 )
-from linkwork.multibody.symbolic.symbolic_model import NamedResult, SymbolicModel, derive
+from linkwork.symbolic.symbolic_model import NamedResult, SymbolicModel, derive
 
 __all__ = [
     "derive",

@@ -16,9 +16,9 @@ from linkwork.multibody.constraints import (
 )
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.dynamics.tree_dynamics import dynamics
-from linkwork.multibody.symbolic.code import numeric
-from linkwork.multibody.symbolic.symbolic_model import derive
 from linkwork.multibody.tree.coordinates import coordinates
+from linkwork.symbolic.code import numeric
+from linkwork.symbolic.symbolic_model import derive
 from tests.multibody import test_constraints as given
 from tests.multibody.machines import random_body, random_joint, random_state
 

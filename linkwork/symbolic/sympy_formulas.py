@@ -12,7 +12,7 @@ import sympy as sp
 
 from linkwork.multibody.expressions import Node
 from linkwork.multibody.expressions.text import RATE_OF
-from linkwork.multibody.symbolic.operation_tape import ZERO, Expression, Tape, exact
+from linkwork.symbolic.operation_tape import ZERO, Expression, Tape, exact
 
 A_AXES = [sp.symbols(f"a{i}x a{i}y a{i}z") for i in range(3)]
 B_AXES = [sp.symbols(f"b{i}x b{i}y b{i}z") for i in range(3)]

@@ -12,9 +12,9 @@ import numpy.typing as npt
 import sympy as sp
 
 from linkwork.arrays import Floats
-from linkwork.multibody.symbolic.operation_tape import Expression
-from linkwork.multibody.symbolic.symbolic_model import NamedResult, SymbolicModel
-from linkwork.multibody.symbolic.sympy_formulas import TIME
+from linkwork.symbolic.operation_tape import Expression
+from linkwork.symbolic.symbolic_model import NamedResult, SymbolicModel
+from linkwork.symbolic.sympy_formulas import TIME
 
 _FUNCTIONS = {
     "sin": "sin", "cos": "cos", "tan": "tan", "asin": "asin", "acos": "acos", "atan": "atan",

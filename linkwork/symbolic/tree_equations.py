@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from linkwork.multibody.symbolic.operation_tape import (
+from linkwork.multibody.tree.link_tree import FOLLOWS
+from linkwork.symbolic.operation_tape import (
     NOWHERE,
     ZERO,
     Expression,
@@ -22,8 +23,7 @@ from linkwork.multibody.symbolic.operation_tape import (
     exact,
     exact_triple,
 )
-from linkwork.multibody.symbolic.symbolic_tree import SymbolicTree
-from linkwork.multibody.tree.link_tree import FOLLOWS
+from linkwork.symbolic.symbolic_tree import SymbolicTree
 
 Moments = tuple[Expression, Expression, Expression, Expression, Expression, Expression]
 """Inertia about a point: xx, xy, xz, yy, yz, zz."""

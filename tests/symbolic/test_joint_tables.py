@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from linkwork.multibody.symbolic import compound_joint_map, joint_configuration, joint_kinematics
 from linkwork.multibody.tree import joint_map
-from tests.multibody.symbolic.columns import ALL_SIX, SLIDE_X, SLIDE_Y, SLIDE_Z, TURN_X, TURN_Y, TURN_Z
+from linkwork.symbolic import compound_joint_map, joint_configuration, joint_kinematics
+from tests.symbolic.columns import ALL_SIX, SLIDE_X, SLIDE_Y, SLIDE_Z, TURN_X, TURN_Y, TURN_Z
 
 Y1, Y2, Y3, X, Y, Z, PITCH = sp.symbols("y1 y2 y3 x y z s", real=True)
 C1, S1, C2, S2 = sp.cos(Y1), sp.sin(Y1), sp.cos(Y2), sp.sin(Y2)

@@ -16,7 +16,7 @@ import numpy as np
 from linkwork.arrays import Floats
 from linkwork.multibody.dynamics.tree_dynamics import dynamics
 from linkwork.multibody.mechanism import Mechanism
-from linkwork.multibody.symbolic.equilibrium import Equilibrium, NoEquilibrium, equilibrium
+from linkwork.symbolic.equilibrium import Equilibrium, NoEquilibrium, equilibrium
 
 _CONTROLLABLE = 1e-9
 _DEPENDENT = 1e-9

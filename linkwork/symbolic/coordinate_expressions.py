@@ -12,10 +12,10 @@ import numpy as np
 import sympy as sp
 
 from linkwork.multibody.kernels import layout
-from linkwork.multibody.symbolic.operation_tape import NOWHERE, ZERO, Expression, Triple, exact
-from linkwork.multibody.symbolic.symbolic_tree import Rotation, SymbolicTree, WorldMotion
-from linkwork.multibody.symbolic.sympy_formulas import B_AXES, PlacedFormula, gradient
 from linkwork.multibody.tree.link_tree import BodyPlacement
+from linkwork.symbolic.operation_tape import NOWHERE, ZERO, Expression, Triple, exact
+from linkwork.symbolic.symbolic_tree import Rotation, SymbolicTree, WorldMotion
+from linkwork.symbolic.sympy_formulas import B_AXES, PlacedFormula, gradient
 
 
 @dataclass(frozen=True)

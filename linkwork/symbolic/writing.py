@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import sympy as sp
 from sympy.simplify.fu import TR10i
 
-from linkwork.multibody.symbolic.operation_tape import Definition, Expression, count
-from linkwork.multibody.symbolic.symbolic_model import SymbolicModel
+from linkwork.symbolic.operation_tape import Definition, Expression, count
+from linkwork.symbolic.symbolic_model import SymbolicModel
 
 EXPLICIT = 600
 """Operations up to which results are written without names, all together."""

@@ -24,7 +24,7 @@ from typing import Any
 
 import sympy as sp
 
-from linkwork.multibody.symbolic.joint_expressions import (
+from linkwork.symbolic.joint_expressions import (
     CompoundJoint,
     Matrix,
     compound_joint_map,

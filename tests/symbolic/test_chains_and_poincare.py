@@ -9,7 +9,7 @@ from scipy.integrate import solve_ivp
 
 from linkwork.machine import load
 from linkwork.multibody import functions
-from linkwork.multibody.symbolic import (
+from linkwork.symbolic import (
     chain_inertia,
     compound_joint_map,
     end_effector,
@@ -17,7 +17,7 @@ from linkwork.multibody.symbolic import (
     poincare_equations,
     velocity_map,
 )
-from tests.multibody.symbolic.columns import (
+from tests.symbolic.columns import (
     ARM,
     COMPOUND_WRIST,
     S1,

@@ -15,7 +15,7 @@ from typing import Any
 
 import sympy as sp
 
-from linkwork.multibody.symbolic.operation_tape import Expression
+from linkwork.symbolic.operation_tape import Expression
 
 Matrix = sp.Matrix
 """SymPy's dense matrix."""

@@ -14,9 +14,9 @@ import sympy as sp
 
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import Joint
-from linkwork.multibody.symbolic.operation_tape import ONE, ZERO, Expression
-from linkwork.multibody.symbolic.symbolic_model import SymbolicModel
 from linkwork.multibody.tree.joint_dof import dof_of
+from linkwork.symbolic.operation_tape import ONE, ZERO, Expression
+from linkwork.symbolic.symbolic_model import SymbolicModel
 
 Rows = list[list[Expression]]
 

@@ -2,9 +2,9 @@
 
 import textwrap
 
-from linkwork.multibody.symbolic.code import CodeLanguage, input_names, python
-from linkwork.multibody.symbolic.generated_program import Function, GeneratedProgram
-from linkwork.multibody.symbolic.python_law import LAW
+from linkwork.symbolic.code import CodeLanguage, input_names, python
+from linkwork.symbolic.generated_program import Function, GeneratedProgram
+from linkwork.symbolic.python_law import LAW
 
 _HEAD = '''\
 """{about}

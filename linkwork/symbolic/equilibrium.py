@@ -18,10 +18,10 @@ from linkwork.multibody.assembly.assembly import AssemblyError, assemble, decide
 from linkwork.multibody.expressions.text import words_in
 from linkwork.multibody.forces import AppliedForce
 from linkwork.multibody.mechanism import Mechanism
-from linkwork.multibody.symbolic.code import Numbers, numeric
-from linkwork.multibody.symbolic.operation_tape import ONE, Expression
-from linkwork.multibody.symbolic.symbolic_model import NamedResult, SymbolicModel
 from linkwork.multibody.tree.rotations import move_by
+from linkwork.symbolic.code import Numbers, numeric
+from linkwork.symbolic.operation_tape import ONE, Expression
+from linkwork.symbolic.symbolic_model import NamedResult, SymbolicModel
 
 _BALANCED = 1e-10
 _STEPS = 200

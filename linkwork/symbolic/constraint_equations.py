@@ -26,15 +26,16 @@ from linkwork.multibody.constraints import (
 from linkwork.multibody.constraints.expression_fields import subtracted_from
 from linkwork.multibody.expressions import names_in, parse
 from linkwork.multibody.kernels import layout
-from linkwork.multibody.symbolic.coordinate_expressions import (
+from linkwork.multibody.tree.link_tree import BodyPlacement
+from linkwork.symbolic.coordinate_expressions import (
     SymbolicCoordinates,
     axis_rates,
     moment_of,
     place_frame,
 )
-from linkwork.multibody.symbolic.operation_tape import ONE, ZERO, Expression, Triple, exact
-from linkwork.multibody.symbolic.symbolic_tree import SymbolicTree
-from linkwork.multibody.symbolic.sympy_formulas import (
+from linkwork.symbolic.operation_tape import ONE, ZERO, Expression, Triple, exact
+from linkwork.symbolic.symbolic_tree import SymbolicTree
+from linkwork.symbolic.sympy_formulas import (
     A_AXES,
     B_AXES,
     SEPARATION,
@@ -44,7 +45,6 @@ from linkwork.multibody.symbolic.sympy_formulas import (
     formula_of,
     gradient,
 )
-from linkwork.multibody.tree.link_tree import BodyPlacement
 
 _TURNS_A = sp.symbols("wax way waz")
 _TURNS_B = sp.symbols("wbx wby wbz")

@@ -6,9 +6,9 @@ from scipy.integrate import solve_ivp
 
 from linkwork.machine import load
 from linkwork.multibody import Body, Joint, Mechanism
-from linkwork.multibody.symbolic import NamedResult, SymbolicModel, numeric
-from linkwork.multibody.symbolic.equations import coriolis_matrix, in_coordinates, velocity_map
-from linkwork.multibody.symbolic.writing import shown
+from linkwork.symbolic import NamedResult, SymbolicModel, numeric
+from linkwork.symbolic.equations import coriolis_matrix, in_coordinates, velocity_map
+from linkwork.symbolic.writing import shown
 
 N = 6
 

@@ -15,11 +15,12 @@ from linkwork.multibody.expressions import parse
 from linkwork.multibody.expressions.text import RATE_OF
 from linkwork.multibody.forces import AlongDirection, AppliedForce, BetweenPoints, OnJoint, Spring
 from linkwork.multibody.mechanism import Mechanism
-from linkwork.multibody.symbolic import constraint_equations as _rows
-from linkwork.multibody.symbolic import coordinate_expressions as _coordinates
-from linkwork.multibody.symbolic import tree_equations as _dynamics
-from linkwork.multibody.symbolic.coordinate_expressions import SymbolicCoordinates, point_seat
-from linkwork.multibody.symbolic.operation_tape import (
+from linkwork.multibody.tree.link_tree import BodyPlacement
+from linkwork.symbolic import constraint_equations as _rows
+from linkwork.symbolic import coordinate_expressions as _coordinates
+from linkwork.symbolic import tree_equations as _dynamics
+from linkwork.symbolic.coordinate_expressions import SymbolicCoordinates, point_seat
+from linkwork.symbolic.operation_tape import (
     NOWHERE,
     ZERO,
     Expression,
@@ -28,9 +29,8 @@ from linkwork.multibody.symbolic.operation_tape import (
     exact,
     exact_triple,
 )
-from linkwork.multibody.symbolic.symbolic_tree import Rotation, SymbolicTree
-from linkwork.multibody.symbolic.sympy_formulas import formula_of
-from linkwork.multibody.tree.link_tree import BodyPlacement
+from linkwork.symbolic.symbolic_tree import Rotation, SymbolicTree
+from linkwork.symbolic.sympy_formulas import formula_of
 
 
 def element_forces(

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 import sympy as sp
 
 from linkwork.multibody.mechanism import Mechanism
-from linkwork.multibody.symbolic.operation_tape import (
+from linkwork.multibody.tree.link_tree import FOLLOWS, SCREW, BodyPlacement, Link, links_of
+from linkwork.symbolic.operation_tape import (
     NOWHERE,
     ONE,
     ZERO,
@@ -27,7 +28,6 @@ from linkwork.multibody.symbolic.operation_tape import (
     exact,
     exact_triple,
 )
-from linkwork.multibody.tree.link_tree import FOLLOWS, SCREW, BodyPlacement, Link, links_of
 
 Rotation = tuple[Triple, Triple, Triple]
 """The columns: axes of the turned frame in the fixed one."""

@@ -5,9 +5,9 @@ import re
 import textwrap
 from collections.abc import Sequence
 
-from linkwork.multibody.symbolic.c_law import LAW
-from linkwork.multibody.symbolic.code import CodeLanguage, c, input_names
-from linkwork.multibody.symbolic.generated_program import Function, GeneratedProgram
+from linkwork.symbolic.c_law import LAW
+from linkwork.symbolic.code import CodeLanguage, c, input_names
+from linkwork.symbolic.generated_program import Function, GeneratedProgram
 
 INPUT_SIZES = {"q": "NQ", "v": "NV"}
 
