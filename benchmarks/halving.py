@@ -27,7 +27,7 @@ from scipy.integrate import solve_ivp
 
 from linkwork.arrays import Floats
 from linkwork.machine import Machine, load
-from linkwork.plant.offline.run import simulate
+from linkwork.offline.run import simulate
 
 STEP_S = 1e-3
 SPEEDS, HORIZONS = (3.0, 6.0, 10.0), (0.2, 0.5, 1.0, 3.0)

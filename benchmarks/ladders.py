@@ -41,7 +41,7 @@ from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import Body, Joint
 from linkwork.multibody.steps.step import METHODS
 from linkwork.multibody.workspace import Workspace
-from linkwork.plant.offline.run_kernels import sampled_steps
+from linkwork.offline.run_kernels import sampled_steps
 from tests.verification.in_pinocchio import InPinocchio
 
 HEIGHT_M, SPACING_M, ANGLE_RAD, RATE_RAD_S = 0.5, 0.4, 0.3, 1.0

@@ -14,8 +14,8 @@ import time
 from typing import Any
 
 from linkwork.machine import load
-from linkwork.plant.offline.methods import ADAPTIVE
-from linkwork.plant.offline.run import simulate
+from linkwork.offline.methods import ADAPTIVE
+from linkwork.offline.run import simulate
 
 MACHINES = ("double_pendulum", "four_bar")
 INTEGRATORS = ("adaptive_rk4", "gauss", "dop853", "lsoda")

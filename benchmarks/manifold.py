@@ -20,7 +20,7 @@ import numpy as np
 
 from linkwork.machine import Machine, load, shipped
 from linkwork.multibody.dynamics.tree_dynamics import dynamics, energy
-from linkwork.plant.offline.run import Motion, simulate
+from linkwork.offline.run import Motion, simulate
 
 STEP_S = 1e-3
 PUSH = 0.02

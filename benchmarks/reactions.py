@@ -26,7 +26,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the rig belongs to the tests
 
 from linkwork.machine import Machine, load
-from linkwork.plant.offline.run import simulate
+from linkwork.offline.run import simulate
 from tests.controller.loop.in_process import InProcess
 
 MACHINES = ("double_pendulum", "slider_crank", "four_bar", "five_bar", "scara", "platform_3rrs", "delta")

@@ -33,8 +33,8 @@ from in_exudyn import in_exudyn
 from linkwork import Machine, simulate
 from linkwork.arrays import Floats
 from linkwork.multibody.steps.step import METHODS
-from linkwork.plant.offline.run_kernels import sampled_steps
-from linkwork.plant.offline.start_state import StartState, begin
+from linkwork.offline.run_kernels import sampled_steps
+from linkwork.offline.start_state import StartState, begin
 
 SECONDS = 0.5
 """Duration of the motion."""

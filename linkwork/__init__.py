@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from linkwork.client.passing_parts import PassingParts
     from linkwork.client.robot import Robot
     from linkwork.machine import Machine, MachineError, check, load
-    from linkwork.plant.offline.batch import simulate_batch
-    from linkwork.plant.offline.run import Motion, simulate
+    from linkwork.offline.batch import simulate_batch
+    from linkwork.offline.run import Motion, simulate
     from linkwork.protocol.errors import NobodyThere, RequestError
 
 __all__ = [
@@ -52,9 +52,9 @@ _HOMES = {
     "check": "linkwork.machine",
     "Machine": "linkwork.machine",
     "MachineError": "linkwork.machine",
-    "simulate": "linkwork.plant.offline.run",
-    "simulate_batch": "linkwork.plant.offline.batch",
-    "Motion": "linkwork.plant.offline.run",
+    "simulate": "linkwork.offline.run",
+    "simulate_batch": "linkwork.offline.batch",
+    "Motion": "linkwork.offline.run",
 }
 
 

@@ -250,7 +250,7 @@ def _swing(report: Report, out: Path, mechanism: Mechanism, start: Floats, durat
 
 def _library(report: Report, start: Floats) -> None:
     """The library's own minimal coordinates, chosen from the rows; it would lengthen brief runs."""
-    from linkwork.plant.offline.run import simulate  # its kernels take long to compile
+    from linkwork.offline.run import simulate  # its kernels take long to compile
 
     bar = load("four_bar")
     own = simulate(bar, 1.0, STEP, formulation="minimal")

@@ -17,13 +17,13 @@ from linkwork.command_line import imported
 from linkwork.machine import Machine, load
 from linkwork.machine.nearest_name import listed
 from linkwork.machine.units import parse_assignment, parse_speed
-from linkwork.plant.offline.constraint_switching import parse_switch
-from linkwork.plant.offline.efforts import MotorEfforts, parse_effort, parse_force, with_forces
-from linkwork.plant.offline.outputs import columns_of
-from linkwork.plant.offline.reaction_samples import ReactionRequest
-from linkwork.plant.offline.run import Balance, Motion
-from linkwork.plant.offline.run import simulate as simulated
-from linkwork.plant.offline.start_state import StartState, begin
+from linkwork.offline.constraint_switching import parse_switch
+from linkwork.offline.efforts import MotorEfforts, parse_effort, parse_force, with_forces
+from linkwork.offline.outputs import columns_of
+from linkwork.offline.reaction_samples import ReactionRequest
+from linkwork.offline.run import Balance, Motion
+from linkwork.offline.run import simulate as simulated
+from linkwork.offline.start_state import StartState, begin
 from linkwork.plant.simulator.simulator import SimulationDiverged
 from linkwork.recordings.signal_plot import draw_panels, panels_by_unit
 from linkwork.terminal.failures import Misuse, require

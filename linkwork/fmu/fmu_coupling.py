@@ -18,7 +18,7 @@ from linkwork.machine.nearest_name import with_remedy
 from linkwork.multibody.expressions import ExpressionError, parse
 from linkwork.multibody.expressions.program import Program, program_of
 from linkwork.multibody.workspace import Workspace
-from linkwork.plant.offline.efforts import MotorEfforts, known_motors
+from linkwork.offline.efforts import MotorEfforts, known_motors
 
 _STATE: Final = ("position", "velocity")
 

@@ -23,8 +23,8 @@ from linkwork.multibody.kernels.library import PACKAGE
 from linkwork.multibody.kernels.sources import Sources
 from linkwork.multibody.kernels.structs import Struct
 from linkwork.multibody.kernels.translator import Translator
-from linkwork.plant.offline.run import choose_step
-from linkwork.plant.offline.start_state import StartState, begin
+from linkwork.offline.run import choose_step
+from linkwork.offline.start_state import StartState, begin
 from linkwork.plant.simulator.plant_state import BRAKE, EFFORTS, PlantState
 
 _KERNELS = "linkwork.fmu.fmu_kernels"

@@ -92,7 +92,7 @@ def test_values_of_the_source_stand_in_the_machine(literal: Imported) -> None:
 
 def test_free_and_loaded_motion_is_mujocos(tmp_path: Path) -> None:
     """A spring pendulum that slides and turns: the same motion by MuJoCo with small Runge-Kutta steps."""
-    from linkwork.plant.offline.run import simulate
+    from linkwork.offline.run import simulate
 
     text = """<mujoco><option integrator="RK4" timestep="0.0005"><flag contact="disable"/></option><worldbody>
       <body name="cart">

@@ -13,8 +13,8 @@ from fmpy.validation import validate_fmu
 
 from linkwork.fmu.fmu_export import write_fmu
 from linkwork.machine import load
-from linkwork.plant.offline.run import simulate
-from linkwork.plant.offline.start_state import StartState
+from linkwork.offline.run import simulate
+from linkwork.offline.start_state import StartState
 from linkwork.plant.simulator.plant_state import BRAKE, EFFORTS
 from linkwork.plant.simulator.simulator import Simulator
 from tests.command import linkwork

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from linkwork.machine import MachineError, check, for_controller, load, shipped_path
 from linkwork.multibody.assembly.branch_velocities import BranchTangents, branch_velocities
-from linkwork.plant.offline.run import simulate
+from linkwork.offline.run import simulate
 from linkwork.plant.simulator.simulator import Simulator
 from tests.command import linkwork
 

@@ -15,7 +15,7 @@ from linkwork.machine import Machine, MachineError, check, for_controller, load
 from linkwork.machine.checks.holding import unheld_joints
 from linkwork.multibody.formulations.acceleration import acceleration
 from linkwork.multibody.functions import mass_matrix
-from linkwork.plant.offline.run import simulate
+from linkwork.offline.run import simulate
 from tests.client.in_process_robot import RobotInProcess
 from tests.multibody.machines import relative_error
 

@@ -8,7 +8,7 @@ import pytest
 from linkwork import machine
 from linkwork.machine.catalogue import shipped_path
 from linkwork.multibody.functions import point_position
-from linkwork.plant.offline.run import simulate
+from linkwork.offline.run import simulate
 
 SHAPES = {  # degrees of freedom, rows, rank
     "scara": (4, 0, 0),

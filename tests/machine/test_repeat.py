@@ -16,7 +16,7 @@ from linkwork.machine.machine_patches import as_yaml, merged
 from linkwork.machine.repeats import parse_machine
 from linkwork.machine.yaml_document import parse_yaml
 from linkwork.multibody.functions import point_position
-from linkwork.plant.offline.run import simulate
+from linkwork.offline.run import simulate
 
 WRITTEN_OUT = Path(__file__).with_name("written_out")
 EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "machines" / "repeated_legs.yaml"

@@ -8,7 +8,7 @@ from linkwork.multibody.assembly.closed_form import ClosedFormMotion
 from linkwork.multibody.assembly.four_bar_closed_form import FourBar
 from linkwork.multibody.formulations.acceleration import acceleration
 from linkwork.multibody.formulations.evaluation import constraint_evaluation
-from linkwork.plant.offline.run import simulate
+from linkwork.offline.run import simulate
 from tests.multibody.finite_differences import derivative
 
 MACHINE = load("four_bar")

@@ -6,7 +6,7 @@ import pytest
 from linkwork.machine import load
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.dynamics.tree_dynamics import dynamics, energy
-from linkwork.plant.offline.run import simulate
+from linkwork.offline.run import simulate
 from linkwork.plant.simulator.plant_state import BRAKE, EFFORTS, ZERO
 from linkwork.plant.simulator.simulator import Simulator
 

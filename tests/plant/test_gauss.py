@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.halving import measure
 from linkwork.machine import check, load, shipped_path
-from linkwork.plant.offline.run import simulate
+from linkwork.offline.run import simulate
 from linkwork.plant.simulator.plant_state import EFFORTS
 from linkwork.plant.simulator.simulator import Simulator
 

@@ -12,8 +12,8 @@ from scipy.special import ellipj, ellipk
 from linkwork.machine import Machine, load
 from linkwork.multibody.formulations.projector import ASSEMBLIES
 from linkwork.multibody.functions import kinetic_energy, potential_energy
-from linkwork.plant.offline.methods import ADAPTIVE, FORMULATIONS, INTEGRATORS
-from linkwork.plant.offline.run import STABILISATIONS, Motion, simulate
+from linkwork.offline.methods import ADAPTIVE, FORMULATIONS, INTEGRATORS
+from linkwork.offline.run import STABILISATIONS, Motion, simulate
 
 HINGE = """
 name: hinge

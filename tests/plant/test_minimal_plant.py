@@ -13,7 +13,7 @@ from linkwork.machine import Machine, MachineError, load, shipped_path
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.dynamics.partition import PROJECTED_STEPS, SWITCHES
 from linkwork.multibody.dynamics.tree_dynamics import dynamics, energy
-from linkwork.plant.offline.run import simulate
+from linkwork.offline.run import simulate
 from linkwork.plant.simulator.plant_state import BRAKE, EFFORTS, ZERO
 from linkwork.plant.simulator.simulator import Simulator
 from linkwork.protocol.codes import Mode, Pace

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from linkwork.machine import load
-from linkwork.plant.offline.efforts import MotorEfforts
-from linkwork.plant.offline.run import begin, simulate
-from linkwork.plant.offline.start_state import StartState
+from linkwork.offline.efforts import MotorEfforts
+from linkwork.offline.run import begin, simulate
+from linkwork.offline.start_state import StartState
 from linkwork.plant.simulator.start_values import StartNotAssembled
 
 BAR = load("four_bar")

@@ -12,7 +12,7 @@ from linkwork import machine
 from linkwork.multibody import functions
 from linkwork.multibody.formulations.acceleration import accelerate
 from linkwork.multibody.reactions.reactions import joint_reactions
-from linkwork.plant.offline.run import Motion, simulate
+from linkwork.offline.run import Motion, simulate
 
 SCARA = machine.shipped_path("scara").read_text(encoding="utf-8")
 HELIX = """

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from linkwork.machine import Machine, load
-from linkwork.plant.offline.run import simulate
+from linkwork.offline.run import simulate
 from linkwork.plant.simulator.plant_state import BRAKE, DAMP, EFFORTS
 from linkwork.plant.simulator.simulator import Simulator
 

@@ -7,7 +7,7 @@ from benchmarks.formulations import in_the_air
 from linkwork.machine import load, shipped
 from linkwork.multibody import functions
 from linkwork.multibody.formulations.acceleration import acceleration
-from linkwork.plant.offline.run import simulate
+from linkwork.offline.run import simulate
 from tests.multibody.machines import relative_error
 
 pytest.importorskip("pinocchio")

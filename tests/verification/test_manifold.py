@@ -5,7 +5,7 @@ import pytest
 
 from linkwork.machine import load, shipped
 from linkwork.multibody.dynamics.tree_dynamics import dynamics, energy
-from linkwork.plant.offline.run import simulate
+from linkwork.offline.run import simulate
 
 AT_REST = ("five_bar", "platform_huang")
 """A five-bar that lies rests by itself; this platform starts balanced, at its highest pose."""

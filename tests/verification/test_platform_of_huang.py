@@ -9,7 +9,7 @@ from benchmarks.papers.maximal import driven, platform, platform_of
 from benchmarks.papers.symmetric_platform import SymmetricPlatform, crossings_of
 from linkwork.machine import load
 from linkwork.multibody.functions import point_position
-from linkwork.plant.offline.run import simulate
+from linkwork.offline.run import simulate
 from linkwork.plant.simulator.simulator import Simulator
 from linkwork.protocol.codes import Mode
 

@@ -14,7 +14,7 @@ from scipy.integrate import solve_ivp
 
 from linkwork.arrays import Floats
 from linkwork.machine import load
-from linkwork.plant.offline.run import Motion, simulate
+from linkwork.offline.run import Motion, simulate
 from tests.verification.four_bars import four_bars
 
 MACHINES = Path(__file__).parents[2] / "docs" / "examples" / "machines"

@@ -33,7 +33,7 @@ from linkwork.demos.demo_run import moved_by_hand
 from linkwork.machine import load
 from linkwork.multibody.dynamics.constrained_dynamics import projected
 from linkwork.multibody.dynamics.motion_basis import evaluate_shortest
-from linkwork.plant.offline.run import simulate
+from linkwork.offline.run import simulate
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.laws import LawKind

@@ -15,7 +15,7 @@ from linkwork.controller.exchange.faults import FaultCode
 from linkwork.controller.exchange.orders import JogCoordinates, OrderOutcome
 from linkwork.machine import Machine, MachineError, for_controller, load, shipped_path
 from linkwork.multibody.functions import coordinate_jacobian
-from linkwork.plant.offline.run import simulate
+from linkwork.offline.run import simulate
 from tests.controller.loop.in_process import InProcess
 
 GOALS = ("shoulder.1", "shoulder.2", "elbow", "roll", "pitch", "yaw")

@@ -18,7 +18,7 @@ from linkwork.machine.checks.assembly_modes import fitting_poses
 from linkwork.multibody.closure.rank import admitted, factor
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.tree.kinematics import kinematics
-from linkwork.plant.offline.run import simulate
+from linkwork.offline.run import simulate
 from tests.controller.loop.in_process import InProcess, with_controller
 
 

@@ -19,7 +19,7 @@ from linkwork.multibody.forces import AlongDirection, AppliedForce, OnJoint
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import ANGLES, WORLD, Coordinate, CoordinateKind, ModelError
 from linkwork.multibody.workspace import Workspace
-from linkwork.plant.offline.run_kernels import FIGURES, MOTOR_EARLIER
+from linkwork.offline.run_kernels import FIGURES, MOTOR_EARLIER
 
 _Value = TypeVar("_Value")
 _KINDS = (*"xyz", *ANGLES)

@@ -15,7 +15,7 @@ from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.reactions.reaction_kernels import reactions_along
 from linkwork.multibody.reactions.reactions import ReactionTable
 from linkwork.multibody.workspace import Workspace
-from linkwork.plant.offline.outputs import ConstraintEfforts, ReactionHistory
+from linkwork.offline.outputs import ConstraintEfforts, ReactionHistory
 
 PLACES: Final = {"begin": 0.0, "middle": 0.5, "end": 1.0}
 """Where in a step reactions are taken, as the part of the step before it."""

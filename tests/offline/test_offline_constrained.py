@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from linkwork.machine import load
-from linkwork.plant.offline.run import simulate
+from linkwork.offline.run import simulate
 
 SLIDER, FOUR = load("slider_crank"), load("four_bar")
 

@@ -31,7 +31,7 @@ from linkwork.multibody.steps.touch_search import MOST_PARTS, beyond_touch
 from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.multibody.tree.rotations import coordinate_rates, normalise
 from linkwork.multibody.workspace import Model, Workspace, touches
-from linkwork.plant.offline.run_kernels import look
+from linkwork.offline.offline_steps import OfflineSteps
 
 APART, LEAST_APART = 10.0, 1e-13
 """Largest scaled residual of position (typical lengths or rad) and per second before a restart, in relative
@@ -77,15 +77,13 @@ def _normalise(m: Model, q: Floats) -> None:
     normalise(m, q)
 
 
-class ReferenceSteps:
-    """Samples of a workspace's motion by scipy, called as the kernels of run_kernels.py are."""
-
-    switches: int | None = None
-    stopped: str = ""
+class ReferenceSteps(OfflineSteps):
+    """Samples of a workspace's motion by scipy."""
 
     def __init__(self, work: Workspace, method: str, relative: float, absolute: float) -> None:
         """Take state, formulation and corrections from `work`; relative and absolute tolerance of a step."""
-        self._work, self._method, self._first = work, method, 0.0
+        super().__init__(work)
+        self._method, self._first = method, 0.0
         self._relative, self._absolute = relative, absolute
         self._rates = np.zeros(len(work.q))
         self._touches = touches(work)
@@ -139,30 +137,24 @@ class ReferenceSteps:
         _rates_of(work.model, work.q, work.v, self._rates)
         return np.concatenate([self._rates, work.vdot, [work.driving_power, work.losses[0]]])
 
-    def __call__(
-        self, m: Model, w: Workspace, method: int, dt: float, count: int, rows: Floats, figures: Floats  # noqa: ARG002
-    ) -> int:  # fmt: skip
+    def __call__(self, method: int, dt: float, count: int, rows: Floats, figures: Floats) -> int:
         """Advance by `count` samples dt apart; return how many were reached."""
         if not self._touches:
             return self._samples(dt, count, rows, figures)
-        work = self._work
-        for sample in range(count):
-            if not self._reach(work.clock[0] + dt, dt):
-                return sample
-            self._record(dt, rows[sample], figures)
-        return count
+        return super().__call__(method, dt, count, rows, figures)
+
+    def _advance(self, method: int, dt: float) -> bool:  # noqa: ARG002  scipy has its own method
+        return self._reach(self._work.clock[0] + dt, dt)
 
     @property
     def _projects(self) -> bool:
         return bool(len(self._work.phi)) and self._work.choice[1] != 0.0
 
-    def _record(self, dt: float, row: Floats, figures: Floats) -> None:
+    def _record(self, dt: float, row: Floats, figures: Floats) -> bool:
         """Write the workspace's state, brought back onto the manifold, as a sample."""
-        work = self._work
         if self._projects:
-            onto_manifold(*work.arguments)
-        row[:] = np.concatenate([work.q, work.v])
-        look(*work.arguments, dt, figures)
+            onto_manifold(*self._work.arguments)
+        return super()._record(dt, row, figures)
 
     def _samples(self, dt: float, count: int, rows: Floats, figures: Floats) -> int:
         """Fill samples of a motion without contact; return how many were reached."""
@@ -261,44 +253,30 @@ class ReferenceSteps:
         return None
 
 
-class AssembledSteps:
+class AssembledSteps(OfflineSteps):
     """Fixed steps with one of Aghili's three assemblies K v̇ = k of the projected equations, in plain numpy.
 
     The classical Runge-Kutta step of `multibody.steps.integrate`, with accelerations by `plain`, `symmetric`
     or `scaled` (formulations/projector.py). In a stage at a branch pose, where A loses rank, v̇ is that of
-    `projected`, which replaces the lost row by its next derivative. Called as the kernels of run_kernels.py
-    are.
+    `projected`, which replaces the lost row by its next derivative.
 
     `conditions`: smallest and largest condition number of K at the beginning of a step (2-norm, in scaled
     velocities).
     """
 
-    switches: int | None = None
-    stopped: str = ""
+    conditions: tuple[float, float]
 
     def __init__(
         self, mechanism: Mechanism, work: Workspace, formulation: Formulation, gamma: float | None
     ) -> None:
         """Take the state and corrections from `work`; gamma: of `scaled` (kg m²; None: the size of M)."""
-        self._mechanism, self._work = mechanism, work
+        super().__init__(work)
+        self._mechanism = mechanism
         self._formulation, self._gamma = formulation, gamma
         self._rates = np.zeros(len(work.q))
         self.conditions = (np.inf, 0.0)
 
-    def __call__(
-        self, m: Model, w: Workspace, method: int, dt: float, count: int, rows: Floats, figures: Floats  # noqa: ARG002
-    ) -> int:  # fmt: skip
-        """Advance by `count` steps of dt; return how many came out finite."""
-        work = self._work
-        for step in range(count):
-            self._step(dt)
-            if not (np.isfinite(work.q).all() and np.isfinite(work.v).all()):
-                return step
-            rows[step] = np.concatenate([work.q, work.v])
-            look(*work.arguments, dt, figures)
-        return count
-
-    def _step(self, dt: float) -> None:
+    def _advance(self, method: int, dt: float) -> bool:  # noqa: ARG002  there is one method
         work, began = self._work, float(self._work.clock[0])
         start_q, start_v = work.q.copy(), work.v.copy()
         sum_q, sum_v = np.zeros_like(start_q), np.zeros_like(start_v)
@@ -316,6 +294,7 @@ class AssembledSteps:
         _normalise(work.model, work.q)
         if work.choice[1] != 0.0:
             onto_manifold(*work.arguments)
+        return True
 
     def _accelerate(self, *, counted: bool) -> Floats:
         work = self._work

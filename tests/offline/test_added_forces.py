@@ -9,8 +9,8 @@ from scipy.integrate import solve_ivp
 
 from linkwork.arrays import Floats
 from linkwork.machine import Machine, load
-from linkwork.plant.offline.efforts import with_forces
-from linkwork.plant.offline.run import simulate
+from linkwork.offline.efforts import with_forces
+from linkwork.offline.run import simulate
 from tests.command import linkwork
 from tests.machine.test_force_element_sections import DATA
 

@@ -1,7 +1,7 @@
 """Offline stepping methods: the steps of a formulation and an integrator, and their restrictions."""
 
 import math
-from typing import Final, Protocol
+from typing import Final
 
 import numpy as np
 
@@ -19,9 +19,10 @@ from linkwork.multibody.steps.step import ADAPTIVE_RK4, METHODS, SEMI_IMPLICIT
 from linkwork.multibody.steps.step import MINIMAL as MINIMAL_COORDINATES
 from linkwork.multibody.taylor import SingularStep, StepTooLong, TaylorStepper
 from linkwork.multibody.taylor.conversion import TreeConversion, maximal_model_of
-from linkwork.multibody.workspace import Model, Workspace, touches
-from linkwork.plant.offline.reference_run import AssembledSteps, ReferenceSteps
-from linkwork.plant.offline.run_kernels import POSITION, look, steps
+from linkwork.multibody.workspace import Workspace, touches
+from linkwork.offline.offline_steps import OfflineSteps
+from linkwork.offline.reference_run import AssembledSteps, ReferenceSteps
+from linkwork.offline.run_kernels import POSITION, steps
 
 OWN_STEPS: Final = ("minimal", "taylor")
 FORMULATIONS: Final = (*formulations.FORMULATIONS, *ASSEMBLIES, *OWN_STEPS)
@@ -37,54 +38,22 @@ Tolerances = tuple[float, float]
 INTEGRATORS: Final = (*METHODS, *ADAPTIVE)
 
 
-class Steps(Protocol):
-    """Advance a workspace by `count` steps of dt, writing the state after each to a row; return those finite.
-
-    `method` is that of `step.METHODS`, `figures` those of run_kernels.py. `switches`: changes of
-    independent coordinates, None where there are none to choose. `stopped`: why fewer steps were made, if
-    that is known.
-    """
-
-    @property
-    def switches(self) -> int | None:
-        """Changes of independent coordinates so far."""
-
-    @property
-    def stopped(self) -> str:
-        """Why fewer steps were made than asked for."""
-
-    def __call__(
-        self,
-        m: Model,
-        w: Workspace,
-        method: int,
-        dt: float,
-        count: int,
-        rows: Floats,
-        figures: Floats,
-    ) -> int:
-        """Advance."""
-
-
-class KernelSteps:
+class KernelSteps(OfflineSteps):
     """Steps by one compiled call; minimal: in minimal coordinates."""
-
-    stopped: str = ""
 
     def __init__(self, work: Workspace, minimal: bool = False) -> None:
         """Set what the steps integrate."""
+        super().__init__(work)
         work.choice[MINIMAL_COORDINATES] = float(minimal)
-        self._work, self._minimal = work, minimal
+        self._minimal = minimal
 
     def restart(self) -> None:
-        """Choose the independent coordinates again: constraints have been switched."""
+        """Choose the independent coordinates again."""
         self._work.partition[COUNT:LISTS] = UNDECIDED
 
-    def __call__(
-        self, m: Model, w: Workspace, method: int, dt: float, count: int, rows: Floats, figures: Floats
-    ) -> int:
-        """Advance by `count` steps of dt; return how many came out finite."""
-        return steps(m, w, method, dt, count, rows, figures)
+    def __call__(self, method: int, dt: float, count: int, rows: Floats, figures: Floats) -> int:
+        """Make the steps, see `OfflineSteps`."""
+        return steps(*self._work.arguments, method, dt, count, rows, figures)
 
     @property
     def switches(self) -> int | None:
@@ -137,7 +106,7 @@ def steps_by(
     tolerances: Tolerances,
     reactions_at: float = 0.5,
     gamma: float | None = None,
-) -> Steps:
+) -> OfflineSteps:
     """The steps that these names ask for, from a workspace that holds the start.
 
     `switched`: whether constraints are switched on the way. `reactions_at`: the part of a step after which
@@ -169,7 +138,7 @@ def steps_by(
 
 def _assembled_steps(
     machine: Machine, work: Workspace, formulation: str, method: str, gamma: float | None
-) -> Steps:
+) -> OfflineSteps:
     if method != "rk4":
         raise ValueError(
             f"{formulation} is stepped in plain numpy by rk4, not by {method}: leave the integrator out, or "
@@ -183,42 +152,25 @@ def _assembled_steps(
     return AssembledSteps(machine.plant_mechanism, work, formulation, gamma)  # type: ignore[arg-type]  # one of ASSEMBLIES
 
 
-class ClosedFormSteps:
-    """Steps of a workspace by closed forms, called as the kernels of run_kernels.py are."""
-
-    stopped: str = ""
+class ClosedFormSteps(OfflineSteps):
+    """Steps by closed forms of the closures."""
 
     def __init__(self, mechanism: Mechanism, work: Workspace, name: str) -> None:
         """Find the closed forms of that name in the mechanism, and begin at the state of `work`."""
-        self._work = work
+        super().__init__(work)
         self._motion = ClosedFormMotion(mechanism, CLOSED_FORMS[name](mechanism), work.q, work.v)
 
-    def __call__(
-        self,
-        m: Model,
-        w: Workspace,
-        method: int,
-        dt: float,
-        count: int,
-        rows: Floats,
-        figures: Floats,
-    ) -> int:
-        """Advance by `count` steps of dt; return how many came out finite."""
+    def _advance(self, method: int, dt: float) -> bool:
         motion, work = self._motion, self._work
         motion.effort[:] = work.effort
-        for done in range(count):
-            if method == SEMI_IMPLICIT:
-                motion.semi_implicit_step(dt)
-            elif method == ADAPTIVE_RK4:
-                motion.divided_step(dt)
-            else:
-                motion.step(dt)
-            work.q[:], work.v[:], work.clock[0] = motion.q, motion.v, work.clock[0] + dt
-            rows[done] = np.concatenate([work.q, work.v])
-            if not np.isfinite(rows[done]).all():
-                return done
-            look(m, w, dt, figures)
-        return count
+        if method == SEMI_IMPLICIT:
+            motion.semi_implicit_step(dt)
+        elif method == ADAPTIVE_RK4:
+            motion.divided_step(dt)
+        else:
+            motion.step(dt)
+        work.q[:], work.v[:], work.clock[0] = motion.q, motion.v, work.clock[0] + dt
+        return True
 
     @property
     def switches(self) -> int:
@@ -226,14 +178,14 @@ class ClosedFormSteps:
         return self._motion.switches
 
 
-class TaylorSteps:
+class TaylorSteps(OfflineSteps):
     """Steps of a maximal model in place of a workspace's, whose q and v follow the bodies.
 
-    `stopped`: the reason why a step failed. `reactions`: of each step, for the state at its beginning, with
-    places and directions taken after the part `reactions_at` of it.
+    `reactions`: of each step, for the state at its beginning, with places and directions taken after the part
+    `reactions_at` of it.
     """
 
-    switches: int | None = None
+    reactions: list[tuple[Reaction, ...]]
 
     def __init__(self, machine: Machine, work: Workspace, reactions_at: float = 0.5) -> None:
         """Convert the plant's mechanism and place its bodies at the workspace's state.
@@ -241,6 +193,7 @@ class TaylorSteps:
         Raises ValueError, which names the part and the remedy, for elements that the stepper does not
         support.
         """
+        super().__init__(work)
         mechanism = machine.plant_mechanism
         try:
             self._stepper = TaylorStepper(maximal_model_of(mechanism, work.q), reactions_at)
@@ -250,35 +203,25 @@ class TaylorSteps:
         except ModelError as error:
             text = f"taylor cannot simulate {machine.name}: {error}. Use formulation projected"
             raise ValueError(text) from None
-        self._work, self.stopped = work, ""
-        self.reactions: list[tuple[Reaction, ...]] = []
+        self.reactions = []
 
-    def __call__(
-        self,
-        m: Model,
-        w: Workspace,
-        method: int,  # noqa: ARG002  the stepper has its own
-        dt: float,
-        count: int,
-        rows: Floats,
-        figures: Floats,
-    ) -> int:
-        """Advance by `count` steps of dt; return how many could be made."""
+    def _advance(self, method: int, dt: float) -> bool:  # noqa: ARG002  the stepper has its own method
         work = self._work
-        for step in range(count):
-            try:
-                self._coordinates.push(work)
-                self._stepper.step(dt)
-            except (SingularStep, StepTooLong, ValueError) as error:
-                self.stopped = str(error)
-                return step
-            self.reactions.append(self._stepper.reactions())
-            work.q[:], work.v[:] = self._coordinates.read()
-            work.clock[0] += dt
-            rows[step] = np.concatenate([work.q, work.v])
-            look(m, w, dt, figures)
-            figures[POSITION] = max(figures[POSITION], float(np.abs(self._stepper.gap()).max(initial=0.0)))
-        return count
+        try:
+            self._coordinates.push(work)
+            self._stepper.step(dt)
+        except (SingularStep, StepTooLong, ValueError) as error:
+            self.stopped = str(error)
+            return False
+        self.reactions.append(self._stepper.reactions())
+        work.q[:], work.v[:] = self._coordinates.read()
+        work.clock[0] += dt
+        return True
+
+    def _record(self, dt: float, row: Floats, figures: Floats) -> bool:
+        finite = super()._record(dt, row, figures)
+        figures[POSITION] = max(figures[POSITION], float(np.abs(self._stepper.gap()).max(initial=0.0)))
+        return finite
 
     def last_reactions(self, dt: float) -> tuple[Reaction, ...]:
         """Reactions where the bodies are now, as a step of dt would find them."""

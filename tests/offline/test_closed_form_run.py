@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from linkwork.machine import MachineError, check, load, shipped_path
-from linkwork.plant.offline.constraint_switching import Switch
-from linkwork.plant.offline.run import simulate
+from linkwork.offline.constraint_switching import Switch
+from linkwork.offline.run import simulate
 
 TURNED = """
 name: turned

@@ -21,23 +21,23 @@ from linkwork.multibody.assembly.switching import total_energy
 from linkwork.multibody.dynamics.other_formulations import FORMULATIONS as ACCELERATIONS
 from linkwork.multibody.kernels.layout import PASSAGES, RANK
 from linkwork.multibody.mechanism import Mechanism
-from linkwork.multibody.reactions.reactions import Reaction
 from linkwork.multibody.steps.step import METHODS
 from linkwork.multibody.workspace import Workspace
-from linkwork.plant.offline import run_kernels as kernels
-from linkwork.plant.offline.accuracy import refined
-from linkwork.plant.offline.constraint_switching import Switch, SwitchedAt, perform, refuse_switches, schedule
-from linkwork.plant.offline.efforts import MotorEfforts
-from linkwork.plant.offline.methods import (
+from linkwork.offline import run_kernels as kernels
+from linkwork.offline.accuracy import refined
+from linkwork.offline.constraint_switching import Switch, SwitchedAt, perform, refuse_switches, schedule
+from linkwork.offline.efforts import MotorEfforts
+from linkwork.offline.methods import (
     ADAPTIVE,
     FORMULATIONS,
     INTEGRATORS,
-    Steps,
+    TaylorSteps,
     integrator_of,
     steps_by,
     tolerances_of,
 )
-from linkwork.plant.offline.outputs import (
+from linkwork.offline.offline_steps import OfflineSteps
+from linkwork.offline.outputs import (
     ConstraintEfforts,
     ReactionHistory,
     Tracks,
@@ -46,8 +46,8 @@ from linkwork.plant.offline.outputs import (
     reactions_of_steps,
     tracked,
 )
-from linkwork.plant.offline.reaction_samples import ReactionRecorder, ReactionRequest, place_in_step
-from linkwork.plant.offline.start_state import StartState, begin, refuse_start
+from linkwork.offline.reaction_samples import ReactionRecorder, ReactionRequest, place_in_step
+from linkwork.offline.start_state import StartState, begin, refuse_start
 from linkwork.plant.simulator.simulator import SimulationDiverged
 
 MOST_STEPS: Final = 100_000_000
@@ -164,7 +164,7 @@ def simulate(
     stabilisation: "projection" of position and velocity after each step, "baumgarte" (with the file's α and
     β, else 100 and 2500) or "none". track: points whose motion is wanted. reactions: whether those of joints
     and constraints are, or a `ReactionRequest` for a selection. switches: constraints to be switched on the
-    way (plant/offline/constraint_switching.py).
+    way (linkwork/offline/constraint_switching.py).
 
     Raises ValueError for an argument out of bounds and for initial positions that cannot be assembled
     or a constraint that cannot be switched on, SimulationDiverged when the state leaves the finite numbers,
@@ -210,7 +210,7 @@ def simulate(
         machine, work, formulation, method, stabilisation, bool(switches), tolerances, place, gamma
     )
     switcher.restarts(steps_of, formulation == "lagrange")
-    recorder = _recorder_of(mechanism, wanted, every, place, own=hasattr(steps_of, "reactions"))
+    recorder = _recorder_of(mechanism, wanted, every, place, own=steps_of.reactions is not None)
     run = _Run(machine, work, figures, steps_of, METHODS.get(method, 0), times, efforts, switcher, recorder)
     return run.motion(wanted, points)
 
@@ -249,12 +249,11 @@ def _undetermined(mechanism: Mechanism, q: Floats, balance: Balance, ordinary: i
     return tuple(dict.fromkeys(names))
 
 
-def _reactions_of_steps(steps: Steps, times: Schedule) -> ReactionHistory:
+def _reactions_of_steps(steps: TaylorSteps, times: Schedule) -> ReactionHistory:
     """Return the stepper's own reactions at each sample; at the last one by a step from there."""
-    own: list[tuple[Reaction, ...]] = steps.reactions  # type: ignore[attr-defined]  # of TaylorSteps
     samples = len(times.samples_s())
-    last = steps.last_reactions(times.dt)  # type: ignore[attr-defined]
-    return reactions_of_steps([*own[:: times.every][: samples - 1], last])
+    own = steps.reactions[:: times.every][: samples - 1]
+    return reactions_of_steps([*own, steps.last_reactions(times.dt)])
 
 
 @dataclass(frozen=True)
@@ -306,9 +305,9 @@ class _Switcher:
         self._restart: Callable[[], None] | None = None
         self._independent = False
 
-    def restarts(self, steps: Steps, independent: bool) -> None:
+    def restarts(self, steps: OfflineSteps, independent: bool) -> None:
         """Restart the steps after each switch; `independent`: refuse rows that repeat each other."""
-        self._restart, self._independent = getattr(steps, "restart", None), independent
+        self._restart, self._independent = steps.restart, independent
 
     def at_step(self, done: int, time_s: float) -> None:
         """Make the switches that are due after a number of steps."""
@@ -388,7 +387,7 @@ class _Run:
         machine: Machine,
         work: Workspace,
         figures: Floats,
-        steps: Steps,
+        steps: OfflineSteps,
         method: int,
         times: Schedule,
         efforts: MotorEfforts,
@@ -403,7 +402,7 @@ class _Run:
         """The recorded states, the initial one first, and the wall time that the steps took."""
         work, times = self._work, self._times
         chunk = np.empty((min(_CHUNK, times.whole + 1), len(work.q) + len(work.v)))
-        self._steps(*work.arguments, self._method, times.dt, 0, chunk, self._figures)  # loads the kernel
+        self._steps(self._method, times.dt, 0, chunk, self._figures)  # loads the kernel
         self._switcher.at_step(0, 0.0)
         kept, seconds, done = [self._state()], 0.0, 0
         size = 1 if self._efforts.vary else len(chunk)
@@ -426,7 +425,7 @@ class _Run:
         recorded, seconds = self.states()
         q, v = recorded[:, : mechanism.nq], recorded[:, mechanism.nq :]
         found = forces = None
-        if wanted.reactions and hasattr(steps, "reactions"):
+        if wanted.reactions and isinstance(steps, TaylorSteps):
             found = _reactions_of_steps(steps, times)
         elif wanted.reactions and self._recorder is not None:
             found = self._recorder.reactions()
@@ -452,7 +451,7 @@ class _Run:
             tracked(mechanism, points, q, v) if points else None,
             found,
             forces,
-            getattr(steps, "conditions", None),
+            steps.conditions,
             times.dt,
             undetermined=undetermined,
         )
@@ -465,7 +464,7 @@ class _Run:
         if self._recorder is not None:
             self._recorder.before(work)
         began = time.perf_counter()
-        finite = self._steps(*work.arguments, self._method, step, count, chunk, self._figures)
+        finite = self._steps(self._method, step, count, chunk, self._figures)
         seconds = time.perf_counter() - began
         if finite < count:
             at_s = (done + finite + 1) * self._times.dt

@@ -13,7 +13,7 @@ from linkwork.machine import Machine, given_state_of
 from linkwork.machine.nearest_name import with_remedy
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.workspace import Workspace
-from linkwork.plant.offline.efforts import MotorEfforts
+from linkwork.offline.efforts import MotorEfforts
 from linkwork.plant.simulator.start_values import StartNotAssembled, put_together
 
 STARTS: Final = ("assembled", "as-given")

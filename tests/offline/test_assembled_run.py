@@ -10,8 +10,8 @@ import pytest
 
 from linkwork.machine import load
 from linkwork.multibody.formulations.projector import ASSEMBLIES
-from linkwork.plant.offline.run import simulate
-from linkwork.plant.offline.start_state import StartState
+from linkwork.offline.run import simulate
+from linkwork.offline.start_state import StartState
 from tests.system.running import linkwork
 
 CRANK = StartState(speeds={"crank": 3.0})

@@ -12,13 +12,13 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from linkwork.machine import MachineError, load
-from linkwork.plant.offline.accuracy import AccuracyNotReached
-from linkwork.plant.offline.batch import simulate_batch
-from linkwork.plant.offline.run import simulate
+from linkwork.offline.accuracy import AccuracyNotReached
+from linkwork.offline.batch import simulate_batch
+from linkwork.offline.run import simulate
 from linkwork.plant.simulator.simulator import SimulationDiverged
 from tests.command import linkwork
 
-MACHINES = Path(__file__).parents[3] / "docs" / "examples" / "machines"
+MACHINES = Path(__file__).parents[2] / "docs" / "examples" / "machines"
 SWING = """name: swing
 gravity_m_s2: [0, 0, 0]
 bodies: {cart: {mass_kg: 2, inertia_kg_m2: [0.01, 0.01, 0.01, 0, 0, 0]}}

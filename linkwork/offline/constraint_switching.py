@@ -12,7 +12,7 @@ from linkwork.machine.nearest_name import nearest
 from linkwork.multibody.assembly.switching import SwitchRefused, switch
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.workspace import Workspace
-from linkwork.plant.offline import run_kernels as kernels
+from linkwork.offline import run_kernels as kernels
 
 Action = Literal["on", "off", "hold"]
 _NO_TIME = 1e-300

@@ -9,7 +9,7 @@ import pytest
 
 from linkwork.machine import load
 from linkwork.machine.catalogue import shipped_path
-from linkwork.plant.offline.run import simulate
+from linkwork.offline.run import simulate
 from linkwork.plant.simulator.simulator import SimulationDiverged
 
 FOUR, SLIDER, PLATFORM = load("four_bar"), load("slider_crank"), load("platform_3rrs")

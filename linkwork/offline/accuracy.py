@@ -15,11 +15,11 @@ import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.machine.building.contact_parameters import ContactTooStiff
-from linkwork.plant.offline.methods import ADAPTIVE, LEAST_RELATIVE
+from linkwork.offline.methods import ADAPTIVE, LEAST_RELATIVE
 from linkwork.plant.simulator.simulator import SimulationDiverged
 
 if TYPE_CHECKING:
-    from linkwork.plant.offline.run import Motion
+    from linkwork.offline.run import Motion
 
 MOST_REFINED_STEPS: Final = 5_000_000
 """Longest run, in steps."""

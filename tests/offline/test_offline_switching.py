@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from linkwork.machine import Machine, MachineError, load
-from linkwork.plant.offline.constraint_switching import Switch, parse_switch
-from linkwork.plant.offline.reaction_samples import ReactionRequest
-from linkwork.plant.offline.run import simulate
+from linkwork.offline.constraint_switching import Switch, parse_switch
+from linkwork.offline.reaction_samples import ReactionRequest
+from linkwork.offline.run import simulate
 
 CARTS = """
 name: carts

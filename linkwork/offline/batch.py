@@ -18,9 +18,9 @@ from linkwork.machine.parameter_sets import ParameterSets
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.steps.step import METHODS
 from linkwork.multibody.workspace import Model
-from linkwork.plant.offline.efforts import known_motors
-from linkwork.plant.offline.run_kernels import open_by, opens_at, sampled_steps
-from linkwork.plant.offline.start_state import StartState, begin
+from linkwork.offline.efforts import known_motors
+from linkwork.offline.run_kernels import open_by, opens_at, sampled_steps
+from linkwork.offline.start_state import StartState, begin
 
 OPEN = 1e-6
 """Largest closure residual of an initial state, relative to the machine's typical length, and of its speeds,

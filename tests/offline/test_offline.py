@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linkwork.machine import Machine, load
-from linkwork.plant.offline.run import simulate
+from linkwork.offline.run import simulate
 from linkwork.plant.simulator.simulator import SimulationDiverged
 
 SCARA = load("scara")

@@ -1,0 +1,5 @@
+"""The fixtures of machines on a slide."""
+
+from tests.plant.conftest import slider
+
+__all__ = ["slider"]
