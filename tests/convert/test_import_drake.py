@@ -85,6 +85,16 @@ def test_a_bushing_which_may_close_a_loop_is_an_error(tmp_path: Path) -> None:
     assert read_robot(tmp_path / "all.urdf", ImportOptions(no_closures=True)).closures == []
 
 
+@pytest.mark.parametrize("inside", ["mujoco", "simulator", "gazebo><extension"])
+def test_a_closure_inside_an_element_that_is_not_read_is_an_error(inside: str, tmp_path: Path) -> None:
+    end = "</extension></gazebo>" if "extension" in inside else f"</{inside}>"
+    closure = f'<{inside}><loops><connect/><loop_joint name="pin"/></loops>{end}</robot>'
+    (tmp_path / "all.urdf").write_text(URDF.strip().replace("</robot>", closure))
+    with pytest.raises(ImportProblem, match=r"<loops> '' may close a loop.*--no-closures"):
+        read_robot(tmp_path / "all.urdf")
+    assert read_robot(tmp_path / "all.urdf", ImportOptions(no_closures=True)).closures == []
+
+
 @pytest.mark.parametrize(
     ("wrong", "right", "line", "said"),
     [

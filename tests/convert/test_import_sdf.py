@@ -133,6 +133,14 @@ def test_poses_are_those_of_the_frames(literal: Imported) -> None:
     assert com.at == pytest.approx([0.6, 0.0, 0.1])
 
 
+@pytest.mark.parametrize("stand", ["", joint("stand", "fixed", "world", "base", "")])
+def test_a_static_model_does_not_move(stand: str, tmp_path: Path) -> None:
+    file = tmp_path / "wall.sdf"
+    links = link("base", "0 0 0 0 0 0"), link("door", "0 0 1 0 0 0")
+    file.write_text(sdf("<static>true</static>", *links, joint("pin", "revolute", "base", "door"), stand))
+    assert import_robot(file, ImportOptions()).machine.dof == 0
+
+
 def test_models_are_included_from_packages_only(tmp_path: Path) -> None:
     inner = sdf(link("rod", "0 0 0.5 0 0 0"), joint("swing", "revolute", "__model__", "rod"), name="rod")
     inner = inner.replace("<parent>__model__</parent>", "<parent>hub</parent>").replace(

@@ -408,7 +408,10 @@ class _Reader:
             self._joints[joint.name] = joint
             if joint.made.effort:
                 motors.append(joint.name)
+        held = {joint.child for joint in self._joints.values() if joint.type == "fixed"}
         for name in self._static:
+            if name in held:  # to the world, or to a link that does not move either
+                continue
             fixed = f"{name}_static"
             place = self._place(self.roots[0], name)
             self._joints[fixed] = _Joint(

@@ -27,6 +27,8 @@ from linkwork.convert.robots.robot_model import (
 from linkwork.convert.robots.xml_reading import NOTHING, XmlElement
 
 _CLOSES = re.compile(r"loop|constraint|(?<!en)clos(e|ing|ure)|equality|bushing|weld|joint$", re.I)
+_CLOSES_BELOW = re.compile(_CLOSES.pattern.removesuffix("|joint$"), re.I)
+"""Of elements below one that is not read, where a joint may only be named."""
 _CONTROLS = re.compile(
     r"control|publisher|broadcast|physics|user-commands|sensor|camera|imu|lidar|laser|p3d|bumper|ft_", re.I
 )
@@ -69,18 +71,17 @@ class ElementTable:
                     self._plugin(robot, child)
                 elif own in self.read.get(name, "").split():
                     waiting += [child] if own in self.read and name != "gazebo" else []
-                elif effect is not None:
-                    if not _is_neutral(child):
-                        owner = parent.get("name") or parent.get("reference") or name
-                        left.setdefault((own, effect), []).append(f"{owner}, line {child.line}")
-                elif own in harmless:
+                elif own in harmless and effect is None:
                     continue
-                elif not _CLOSES.search(own):
-                    unknown[own] += 1
-                elif not robot.as_tree:
+                elif not robot.as_tree and (closure := _closure_in(child, effect)) is not None:
                     remedy = f"known: {self.read[name]}; --no-closures imports the tree alone"
-                    text = f"<{own}> {child.get('name')!r} may close a loop, and is not read"
-                    raise child.problem(text, remedy)
+                    text = f"<{closure.label}> {closure.get('name')!r} may close a loop, and is not read"
+                    raise closure.problem(text, remedy)
+                elif effect is None:
+                    unknown[own] += 1
+                elif not _is_neutral(child):
+                    owner = parent.get("name") or parent.get("reference") or name
+                    left.setdefault((own, effect), []).append(f"{owner}, line {child.line}")
         for (own, effect), owners in left.items():
             robot.leave_out(f"<{own}> is left out ({'; '.join(_first(owners))}): {effect}")
         if unknown:
@@ -92,6 +93,14 @@ class ElementTable:
         if not _CONTROLS.search(f"{name} {plugin.get('name')}") or "mimic" in name:
             does = "it may exert forces or couple joints"
             robot.leave_out(f"the plugin {name} (line {plugin.line}) is left out: {does}")
+
+
+def _closure_in(element: XmlElement, effect: str | None) -> XmlElement | None:
+    """Return an element that sounds like a closure: this one, unless its effect is known, or one below it."""
+    if effect is None and _CLOSES.search(element.label):
+        return element
+    below = (each for each in element.walk() if each is not element)
+    return next((each for each in below if _CLOSES_BELOW.search(each.label)), None)
 
 
 def _is_neutral(element: XmlElement) -> bool:
