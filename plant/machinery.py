@@ -96,6 +96,14 @@ class Machinery(Protocol):
         """Accept a fresh command: mode, effort (motors; N m or N), to be kept within the motors' limits."""
         ...
 
+    def refer(self, position: Floats, feedforward: Floats) -> None:
+        """Accept the references of a fresh command, for drives that follow positions.
+
+        position (motors; rad or m): wanted at the end of the period that begins. feedforward (motors; N m
+        or N): effort of the law without its feedback. A simulated plant applies the efforts of `latch`.
+        """
+        ...
+
     def act(self, action: str) -> None:
         """Apply "brake", "damp" or "zero", without a command's efforts."""
         ...

@@ -13,6 +13,7 @@ one `struct` call, in half the time of a general encoder. A message of another s
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from math import copysign, inf, isfinite, nan
 from typing import Any, Final
 
@@ -36,6 +37,7 @@ _INPUTS_FIELD: Final = "inputs"
 _OUTPUTS_FIELD: Final = "outputs"
 _MOTOR_FIELDS: Final = ("motor_status", "motor_fault", "motor_mode")
 _COMMAND_FIELDS: Final = ("type", "session", "seq", "mode", "effort")
+_REFERENCE_FIELDS: Final = ("position", "feedforward")
 _OPTIONAL: Final = (
     "temperature", _CLOSED_FIELD, _SWITCHED_FIELD, _INPUTS_FIELD, _OUTPUTS_FIELD, *_MOTOR_FIELDS,
 )  # fmt: skip
@@ -175,23 +177,28 @@ class CommandMessage:
     effort: joint-side effort per motor (N m or N). closed: bit i asks for the i-th switchable constraint to
     hold, from the tick on at which the command comes into force; -1: all stay as they are. outputs: wanted
     value of each output signal; outputs_told: whether the command has them, otherwise all stay as they are.
+    references: of drives that follow positions, two rows (motors): positions (rad or m), and the efforts
+    (N m or N) that the law feeds forward; no rows otherwise.
     """
 
     __slots__ = (
-        "_bytes", "_layout", "closed", "effort", "mode", "outputs", "outputs_told", "seq", "session",
+        "_bytes", "_layout", "closed", "effort", "mode", "outputs", "outputs_told", "references", "seq",
+        "session",
     )  # fmt: skip
 
-    def __init__(self, motors: int, outputs: int = 0) -> None:
-        values: Floats = np.zeros(motors + outputs)
-        self.effort, self.outputs = values[:motors], values[motors:]
+    def __init__(self, motors: int, outputs: int = 0, *, references: bool = False) -> None:
+        rows = len(_REFERENCE_FIELDS) if references else 0
+        values: Floats = np.zeros(motors + rows * motors + outputs)
+        self.effort, referred, self.outputs = np.split(values, [motors, motors + rows * motors])
+        self.references = referred.reshape(rows, motors)
         self._bytes = _bytes_of(values)
-        self._layout = struct.Struct(f"={motors + outputs}d")
+        self._layout = struct.Struct(f"={values.size}d")
         self.session = self.mode = 0
         self.seq = self.closed = -1
         self.outputs_told = False
 
     def set_values(self, values: Sequence[float]) -> None:
-        """Overwrite `effort`, then `outputs`; as many numbers as they have."""
+        """Overwrite `effort`, `references`, `outputs`; as many numbers as they have."""
         self._layout.pack_into(self._bytes, 0, *values)
 
 
@@ -354,12 +361,18 @@ class StateCodec:
 
 
 class CommandCodec:
-    """Packs and reads commands of a machine with this many motors, switchable constraints, and outputs."""
+    """Packs and reads commands of a machine with this many motors, switchable constraints, and outputs.
 
-    def __init__(self, motors: int, switches: int = 0, outputs: int = 0) -> None:
+    references: its drives follow positions, so that each command has the fields `position` and `feedforward`.
+    """
+
+    def __init__(self, motors: int, switches: int = 0, outputs: int = 0, *, references: bool = False) -> None:
         self.motors, self.switches, self.outputs = motors, switches, outputs
-        lists = [("effort", motors), (_OUTPUTS_FIELD, outputs)]
-        layout = Layout("command", _COMMAND_FIELDS[1:4], (), lists if outputs else lists[:1])
+        self._referred = _REFERENCE_FIELDS if references else ()
+        lists = [("effort", motors), *((name, motors) for name in self._referred)]
+        layout = Layout(
+            "command", _COMMAND_FIELDS[1:4], (), [*lists, (_OUTPUTS_FIELD, outputs)] if outputs else lists
+        )
         self._size, self._constants, self._lists = layout.size, layout.constants, layout.first_list
         self._row = layout.row()
         self._pack, self._unpack = layout.struct.pack, layout.struct.unpack
@@ -367,7 +380,7 @@ class CommandCodec:
 
     def message(self) -> CommandMessage:
         """An empty message of this size to read into."""
-        return CommandMessage(self.motors, self.outputs)
+        return CommandMessage(self.motors, self.outputs, references=bool(self._referred))
 
     def pack(
         self,
@@ -377,31 +390,43 @@ class CommandCodec:
         effort: Floats,
         closed: int = -1,
         outputs: Floats | None = None,
+        references: Floats | None = None,
     ) -> bytes:
         """Return the bytes of one command.
 
         session, seq, mode, closed: as in CommandMessage. effort (motors): N m or N. outputs (outputs): the
-        values wanted of a machine with output signals; None: all stay as they are.
+        values wanted of a machine with output signals; None: all stay as they are. references (2, motors):
+        as in CommandMessage, for drives that follow positions.
         """
-        if closed >= 0 or self.outputs:
-            return self._pack_more((session, seq, mode), effort, closed, outputs)
+        if closed >= 0 or self.outputs or self._referred:
+            return self._pack_more((session, seq, mode), effort, closed, outputs, references)
         row = self._row
         row[1:7:2] = session, seq, mode
         row[self._lists :: 2] = effort.tolist()
         return self._pack(*row)
 
     def _pack_more(
-        self, head: tuple[int, int, int], effort: Floats, closed: int, outputs: Floats | None
+        self,
+        head: tuple[int, int, int],
+        effort: Floats,
+        closed: int,
+        outputs: Floats | None,
+        references: Floats | None,
     ) -> bytes:
-        """Pack a command that switches constraints, or of a machine with output signals."""
-        if closed < 0 and outputs is not None:
+        """Pack a command that switches constraints, has references, or is of a machine with outputs."""
+        referred = [] if references is None or not self._referred else references.tolist()
+        signals = [] if outputs is None or not self.outputs else outputs.tolist()
+        if closed < 0 and len(signals) == self.outputs:
             row = self._row
             row[1:7:2] = head
-            row[self._lists :: 2] = effort.tolist() + outputs.tolist()
+            row[self._lists :: 2] = [*effort.tolist(), *chain.from_iterable(referred), *signals]
             return self._pack(*row)
-        fields: dict[str, Any] = dict(zip(_COMMAND_FIELDS, ("command", *head, effort.tolist()), strict=True))
-        if outputs is not None and self.outputs:
-            fields[_OUTPUTS_FIELD] = outputs.tolist()
+        lists = (effort.tolist(), *referred)
+        fields: dict[str, Any] = dict(
+            zip((*_COMMAND_FIELDS, *self._referred), ("command", *head, *lists), strict=True)
+        )
+        if signals:
+            fields[_OUTPUTS_FIELD] = signals
         if closed >= 0:
             fields[_CLOSED_FIELD] = closed
         packed: bytes = msgpack.packb(fields)
@@ -422,8 +447,9 @@ class CommandCodec:
         self._unpack_any(data, out)
 
     def _unpack_any(self, data: bytes, out: CommandMessage) -> None:
-        _, session, seq, mode, effort, closed, outputs = _fields(
-            data, "command", _COMMAND_FIELDS, self._most, (_CLOSED_FIELD, _OUTPUTS_FIELD)
+        fields = (*_COMMAND_FIELDS, *self._referred)
+        _, session, seq, mode, *lists, closed, outputs = _fields(
+            data, "command", fields, self._most, (_CLOSED_FIELD, _OUTPUTS_FIELD)
         )
         _require_integer("session", session, 0, _TOP - 1)
         _require_integer("seq", seq, -1, _TOP - 1)
@@ -432,7 +458,9 @@ class CommandCodec:
         if closed is not None and self.switches:
             wanted = _integer(_CLOSED_FIELD, closed, 0, (1 << self.switches) - 1)
         told = outputs is not None and self.outputs > 0
-        efforts = _numbers("effort", effort, self.motors)
+        efforts: list[float] = []
+        for name, given in zip(fields[4:], lists, strict=True):
+            efforts += _numbers(name, given, self.motors)
         signals = _numbers(_OUTPUTS_FIELD, outputs, self.outputs) if told else out.outputs.tolist()
         out.set_values(efforts + signals)
         out.session, out.seq, out.mode, out.closed = session, seq, mode, wanted

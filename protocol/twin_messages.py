@@ -39,10 +39,10 @@ class Words:
     """The rows for a machine of so many positions, velocities, motors and goal coordinates.
 
     `asked`: `tick`; `device_tick`, number of the state; `stamp_ns`, returned as it is; `time_s`; `mode` of
-    the command that this tick sent (protocol.codes.Mode) with its `effort` (motors, N m or N); `driven`, 1
-    where the motors have the machine, and `fresh`, 1 where the state is this tick's; `judged`, 1 where a
-    difference counts; `closed`, the bits of the switchable constraints that hold; `q`, `v`, the estimate;
-    `input`, `output`, the signals.
+    the command that this tick sent (protocol.codes.Mode) with its `effort` (motors, N m or N; of drives that
+    close the position loop the effort that they report); `driven`, 1 where the motors have the machine, and
+    `fresh`, 1 where the state is this tick's; `judged`, 1 where a difference counts; `closed`, the bits of
+    the switchable constraints that hold; `q`, `v`, the estimate; `input`, `output`, the signals.
 
     `answered`: `tick`, `time_s`; `compared`, 1 where the period that ended with this tick was compared;
     `judged`; `worst`, the difference (twin_differences.differences) with the greatest share of its threshold,

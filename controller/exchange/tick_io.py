@@ -85,8 +85,10 @@ class Outputs:
     """Bit i: the i-th switchable constraint shall hold; -1: all stay as they are."""
     signals: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     """Wanted value of each output signal."""
+    references: NDArray[np.float64] = field(default_factory=lambda: np.zeros((2, 0)))
+    """For drives that follow positions: position (rad or m) and feed-forward effort of each motor."""
 
     @classmethod
     def sized(cls, motors: int, signals: int = 0) -> Outputs:
         """Outputs for these numbers of motors and output signals."""
-        return cls(np.zeros(motors), signals=np.zeros(signals))
+        return cls(np.zeros(motors), signals=np.zeros(signals), references=np.zeros((2, motors)))

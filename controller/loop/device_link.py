@@ -42,7 +42,8 @@ class DeviceLink:
             len(machine.sensors), motors, machine.force_numbers, unfit=True, switches=switches,
             inputs=inputs, outputs=outputs,
         )  # fmt: skip
-        self._commands = CommandCodec(motors, switches, outputs)
+        references = machine.driver.follows_positions
+        self._commands = CommandCodec(motors, switches, outputs, references=references)
         self._state = self._states.message()
         self._has_signals = inputs + outputs > 0
         self._begin_signals()
@@ -212,7 +213,13 @@ class DeviceLink:
     def prepare(self, outputs: Outputs) -> None:
         """Pack the command computed from the newest state."""
         self._last = self._commands.pack(
-            self._session, self.seq, outputs.mode, outputs.effort, outputs.closed, outputs.signals
+            self._session,
+            self.seq,
+            outputs.mode,
+            outputs.effort,
+            outputs.closed,
+            outputs.signals,
+            outputs.references,
         )
 
     def pass_over(self) -> None:

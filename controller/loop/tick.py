@@ -23,6 +23,7 @@ from linkwork.controller.loop.motor_lag import MotorLag
 from linkwork.controller.loop.overruns import TickPhase
 from linkwork.controller.loop.tick_record import TickRecord
 from linkwork.controller.motion.limits.effort_limits import EffortLimits, Limited, filter_share, limit_effort
+from linkwork.controller.motion.references.drive_references import DriveReferences
 from linkwork.controller.motion.references.reference import ReferenceMotion
 from linkwork.controller.supervision.brakes import BRAKED, RELEASED
 from linkwork.controller.supervision.closure_loads import BearingLoads
@@ -149,6 +150,8 @@ class ActiveLaw:
         """The law's diagnostics of this tick, beside the force."""
         self._laws = laws_of(machine, self.report, preload, most)
         self._kind, self._law = LawKind.NONE, self._laws[LawKind.NONE]
+        self.drives = DriveReferences(machine) if machine.driver.follows_positions else None
+        """References of drives that close the position loop."""
         self.lag = 0.0
         """Share by which the law corrects for its own command's effect (`Law.lag`)."""
         self._period_s = machine.period_s
@@ -188,6 +191,10 @@ class ActiveLaw:
             report.rows[:] = 0.0
             report.rows[0] = len(reference.index) if kind.spec.follows != "nothing" else 0
             report.rows[1] = 1.0
+        if self.drives is not None and kind.spec.follows == "position":
+            self.drives.follow(self._law, ahead, reference)
+        elif self.drives is not None:
+            self.drives.rest()
         ratio = self._law(ahead, reference, force)
         if not fits:
             self.lag = self._law.lag(self._period_s)
@@ -424,8 +431,12 @@ class Tick:
 
     def _limit(self, outputs: Outputs) -> None:
         supervisor, brakes = self.supervisor, self.supervisor.brakes
+        drives = self._law.drives
         if brakes.phase is BRAKED:
             self._efforts.clear(outputs.effort)
+            if drives is not None:
+                drives.rest()
+                drives.write(self._now, 0.0, outputs.references)
         else:
             lag = self._law.lag if brakes.phase is RELEASED else 0.0
             limited = self._efforts.limit(brakes.share, lag, outputs.effort)
@@ -433,6 +444,8 @@ class Tick:
                 supervisor.raise_fault(FaultCode.EFFORT_NOT_FINITE, -1 - limited)
             elif limited:
                 supervisor.executor.limited |= limited
+            if drives is not None:
+                drives.write(self._ahead, brakes.share, outputs.references)
         outputs.mode = brakes.mode
         if supervisor.outputs is not None:
             outputs.signals[:] = supervisor.outputs.value

@@ -1,13 +1,12 @@
-"""The driver `cia402`: drives of the profile CiA 402 on a CAN bus, in cyclic synchronous torque mode.
+"""The driver `cia402`: drives of the profile CiA 402 on a CAN bus, in a cyclic synchronous mode.
 
-A tick sends each drive's RPDO (controlword, target torque) and then SYNC: the command acts from this SYNC on.
+A tick sends each drive's RPDO (controlword and targets) and then SYNC: the command acts from this SYNC on.
 Each drive answers with the TPDO of the state at this SYNC (statusword, position, torque).
 `docs/cia402.md` is the page for users.
 """
 
 from __future__ import annotations
 
-import struct
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
@@ -51,7 +50,6 @@ if TYPE_CHECKING:
 _LOCKSTEP_ANSWER_S: Final = 0.5
 _SILENT_S: Final = 0.02
 """In lockstep, how long `read` waits for a drive whose TPDOs were missing before."""
-_COMMAND: Final = struct.Struct("<Hh")
 _HEARTBEAT: Final = bytes([OPERATIONAL])
 
 
@@ -83,12 +81,13 @@ class Cia402:
             name=f"{count} CiA 402 drive{'s' if count > 1 else ''} on {self._where}",
             motors=count,
             sensors=count,
-            about="drives of the profile CiA 402 in cyclic synchronous torque mode",
+            about=f"drives of the profile CiA 402 in {settings.mode.words} mode",
             period_s=(0.0005, 0.1),
             watchdog_s=settings.watchdog_s,
             brakes=True,
             velocities=settings.velocities,
             motor_reports=True,
+            positions=True,
             paces=tuple(Pace) if settings.lockstep else (Pace.DEVICE, Pace.HOST),
         )
 
@@ -136,9 +135,11 @@ class Cia402:
         wish = Wish.BRAKED if mode == Mode.BRAKE else Wish.ENABLED
         if wish is Wish.ENABLED and any(drive.fault for drive in self.drives):
             wish = Wish.STOPPED
-        for drive, effort in zip(self.drives, command.effort.tolist(), strict=True):
-            thousandths = drive.command(wish, effort if mode == Mode.EFFORT else 0.0, reset=command.clear)
-            self._send(RPDO + drive.node, _COMMAND.pack(drive.axis.controlword, thousandths))
+        positions = command.position.tolist() if mode == Mode.EFFORT else []
+        for at, (drive, effort) in enumerate(zip(self.drives, command.effort.tolist(), strict=True)):
+            wanted = effort if mode == Mode.EFFORT else 0.0
+            place = positions[at] if positions else None
+            self._send(RPDO + drive.node, drive.command(wish, wanted, place, reset=command.clear))
         self._sync()
 
     def _sync(self, *, beat: bool = True) -> None:
@@ -205,7 +206,7 @@ class Cia402:
             if not drive.homed:
                 drive.switch_mode(OperationMode.HOMING)
             else:
-                drive.switch_mode(OperationMode.TORQUE)
+                drive.switch_mode(self.settings.mode)
             seeks = not drive.homed and drive.mode is OperationMode.HOMING and not drive.sdo.busy
             drive.command(Wish.ENABLED if seeks else Wish.BRAKED, 0.0, reset=False)
             word = drive.axis.controlword
@@ -216,8 +217,8 @@ class Cia402:
                 if drive.node in self._seeking and drive.axis.statusword & HOMING_ATTAINED:
                     drive.homed = True
                 self._seeking.add(drive.node)
-            ready = ready and drive.homed and drive.mode is OperationMode.TORQUE and not drive.sdo.busy
-            self._send(RPDO + drive.node, _COMMAND.pack(word, 0))
+            ready = ready and drive.homed and drive.mode is self.settings.mode and not drive.sdo.busy
+            self._send(RPDO + drive.node, drive.pack(word))
         self._sync()
         return ready and all(drive.axis.state is not DriveState.ENABLED for drive in self.drives)
 
@@ -246,9 +247,9 @@ class Cia402:
         return DriveExamination(self).exercises()
 
     def command_all(self, word: int) -> None:
-        """Send each drive a controlword without torque; the next SYNC puts it in force."""
+        """Send each drive a controlword without torque, at its position; the next SYNC puts it in force."""
         for drive in self.drives:
-            self._send(RPDO + drive.node, _COMMAND.pack(word, 0))
+            self._send(RPDO + drive.node, drive.pack(word))
 
     def cycle(self, word: int, *, beat: bool) -> None:
         """Make a cycle with a controlword for all drives. beat: send the master's heartbeats."""

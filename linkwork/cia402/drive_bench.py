@@ -19,6 +19,8 @@ from linkwork.cia402.can_link import SYNC, Send, open_bus, sender
 from linkwork.cia402.drive_settings import Cia402Settings
 from linkwork.cia402.simulated_drive import FAULTS, SimulatedDrive
 from linkwork.machine import Machine, MachineError, load
+from linkwork.multibody.dynamics.motion_basis import evaluate_motion
+from linkwork.multibody.kernels.layout import RANK
 from linkwork.plant.drivers.driver import DriverFailed, NoDriver, OptionError, Setup, placed, read_options
 from linkwork.plant.faults.faulty_machinery import Simulated
 from linkwork.plant.plant_options import DriveOptions
@@ -35,8 +37,12 @@ _LATE: Final = 0.75
 """Periods by which the fault `late` delays TPDOs."""
 
 
+LOOP_RAD_S: Final = 60.0
+"""Bandwidth of the drives' position loops."""
+
+
 class DriveBench:
-    """Drives, and the machine behind them."""
+    """Drives, and the machine behind them. loop_rad_s: bandwidth of their position loops."""
 
     def __init__(
         self,
@@ -45,6 +51,7 @@ class DriveBench:
         send: Send,
         *,
         kind: type[SimulatedDrive] = SimulatedDrive,
+        loop_rad_s: float = LOOP_RAD_S,
     ) -> None:
         self.machine, self.settings = machine, settings
         self.simulator = Simulator(machine)
@@ -67,8 +74,26 @@ class DriveBench:
             for channel, row in zip(at_sensor, sensors, strict=True)
         ]
         self._effort = np.zeros(len(machine.motors))
-        self._before = [0] * len(self.drives)
+        self._tune(loop_rad_s)
         self.sense()
+
+    def _tune(self, loop_rad_s: float) -> None:
+        """Set the gains of the position loops: critical damping of the inertia that each motor sees.
+
+        It is that at the initial pose, where the other motors are free.
+        """
+        work = self.machine.workspace()
+        evaluate_motion(*work.arguments)
+        basis = work.basis[: len(work.v) - int(work.ranking[RANK])]
+        seen = basis.T @ np.linalg.solve(basis @ work.M @ basis.T, basis)
+        sensors = self.machine.sensors
+        turns = {row.joint: per_count for row, (_, per_count, _) in zip(sensors, self._sensors, strict=True)}
+        for motor, (drive, rated, per_effort) in zip(self.machine.motors, self._motors, strict=True):
+            scale = 1000.0 / rated * per_effort
+            drive.loop.most = abs(scale) * motor.max_effort
+            inertia = scale * turns.get(motor.joint, 0.0) / seen[motor.index, motor.index]
+            drive.loop.stiffness = inertia * loop_rad_s**2
+            drive.loop.damping = 2.0 * inertia * loop_rad_s
 
     def hear(self, identifier: int, data: bytes) -> bool:
         """Take in a frame; return whether it was SYNC, which makes a period."""

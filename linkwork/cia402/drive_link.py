@@ -41,6 +41,9 @@ from linkwork.protocol.codes import DeviceFault, DeviceStatus, Mode
 from linkwork.protocol.drive_errors import DRIVE_ERROR, error_text
 
 _REPORT: Final = struct.Struct("<Hih")
+_TORQUE: Final = struct.Struct("<Hh")
+_POSITION: Final = struct.Struct("<Hih")
+_FOLLOWING: Final = 0x8611
 _SLOW_CYCLES: Final = 25
 """Cycles after which a drive that is to be enabled and is not is a fault."""
 _ONCE: Final = -1
@@ -64,15 +67,17 @@ class DriveLink:
         self.velocity = self.effort = 0.0
         self.fault = 0
         self.answered = False
-        self.mode = OperationMode.TORQUE
+        self.mode = self.settings.mode
         self.sdo = SdoQueue(self.name, self.node)
         self._error = 0
         self._configuring = False
         self._tick = self._seen_tick = 0
         self._restart_tick = -1_000_000
         self._alive, self._judged = True, -1
-        self._missing = self._late = self._waited = self._torque = 0
-        self._watch = ReportWatch(self.settings.frozen_cycles)
+        self._missing = self._late = self._waited = 0
+        self._asked = 0
+        """What the drive was asked for last: its torque in thousandths, or its position in counts."""
+        self._watch = ReportWatch(self.settings)
         self._notices: list[str] = []
         self.configure()
 
@@ -102,7 +107,7 @@ class DriveLink:
         watched_ms = round(1e3 * settings.watchdog_s)
         self.sdo.write(MASTER_WATCHED, settings.master_node << 16 | watched_ms if watched_ms else 0)
         self.sdo.write(ABORT_OPTION, 1)
-        self._map_pdo(0x1400, RPDO + node, COMMANDED)
+        self._map_pdo(0x1400, RPDO + node, COMMANDED[settings.mode])
         self._map_pdo(0x1800, 1 << 30 | TPDO[0] + node, REPORTED)
         if settings.velocities:
             self._map_pdo(0x1801, 1 << 30 | TPDO[1] + node, (VELOCITY,))
@@ -131,7 +136,7 @@ class DriveLink:
         if mode is self.mode and not again:
             return
         self.mode = mode
-        self._watch = ReportWatch(self.settings.frozen_cycles)  # homing moves the zero
+        self._watch = ReportWatch(self.settings)  # homing moves the zero
         if mode is OperationMode.HOMING:
             self.sdo.write(HOMING_METHOD, self.own.homing_method)
         self.sdo.write(MODE, int(mode), required=True)
@@ -154,7 +159,7 @@ class DriveLink:
             raise DriverFailed(
                 f"{self.name} (node {self.node}) is of profile {kind & 0xFFFF}, not 402 (1000h = {kind:08X}h)"
             )
-        mode, offered = OperationMode.TORQUE, self.sdo.values.get(SUPPORTED_MODES)
+        mode, offered = self.settings.mode, self.sdo.values.get(SUPPORTED_MODES)
         if offered is not None and not offered & mode.offered:
             raise DriverFailed(
                 f"{self.name} (node {self.node}) does not offer {mode.words}: 6502h = {offered:08X}h lacks "
@@ -177,10 +182,11 @@ class DriveLink:
 
     # -- a cycle -----------------------------------------------------------------------------------------
 
-    def command(self, wish: Wish, effort: float, *, reset: bool) -> int:
-        """Compose the drive's controlword (in `axis`); return its target torque in thousandths.
+    def command(self, wish: Wish, effort: float, position: float | None = None, *, reset: bool) -> bytes:
+        """Compose the drive's controlword (in `axis`); return its RPDO.
 
-        effort: A or N m. reset: the machine is braked and its fault was reported.
+        effort: A or N m. position: counts, in position mode; None: where it is. reset: the machine is braked
+        and its fault was reported.
         """
         if wish is not self.axis.wish:
             self._waited = 0
@@ -188,8 +194,20 @@ class DriveLink:
             self._recover()
         self.axis.update(wish, reset=reset)
         thousandths = round(1000.0 * effort / self.rated) if wish is not Wish.STOPPED else 0
-        self._torque = max(-32768, min(32767, thousandths))
-        return self._torque
+        self._asked = torque = max(-32768, min(32767, thousandths))
+        place = self.position or 0
+        if self.settings.mode is OperationMode.POSITION:
+            if position is not None and wish is Wish.ENABLED and self.axis.state is DriveState.ENABLED:
+                place = round(position)
+            self._asked = place
+        return self.pack(self.axis.controlword, torque, place)
+
+    def pack(self, word: int, torque: int = 0, position: int | None = None) -> bytes:
+        """Return an RPDO. torque: thousandths. position: counts; None: where the drive is."""
+        if self.settings.mode is OperationMode.TORQUE:
+            return _TORQUE.pack(word, torque)
+        place = self.position or 0 if position is None else position
+        return _POSITION.pack(word, (place + _TOP // 2) % _TOP - _TOP // 2, torque)
 
     def _recover(self) -> None:
         """Configure the drive again where its link was lost; end the fault once its cause is gone."""
@@ -204,7 +222,7 @@ class DriveLink:
             self.axis.release()
             self._say("fault cleared")
             self.fault = self._error = self._late = 0
-            self._watch = ReportWatch(self.settings.frozen_cycles)
+            self._watch = ReportWatch(self.settings)
 
     def sync(self, tick: int) -> None:
         """Begin a cycle: a SYNC was sent."""
@@ -236,11 +254,12 @@ class DriveLink:
         self.axis.observe(statusword)
         self._unroll(position)
         self.effort = torque / 1000.0 * self.rated
-        frozen = self._watch.frozen(bytes(data[: _REPORT.size]), self._torque, self.axis.wish is Wish.ENABLED)
+        frozen = self._watch.frozen(bytes(data[: _REPORT.size]), self._asked, self.axis.wish is Wish.ENABLED)
         if frozen:
             self._fail(DeviceFault.SENSOR, frozen)
-        stuck = self._watch.stuck(self.position or 0, self._torque, self.axis.state is DriveState.ENABLED)
-        known = self.mode is OperationMode.TORQUE and not self.fault
+        pushes = torque if self.settings.mode is OperationMode.POSITION else self._asked
+        stuck = self._watch.stuck(self.position or 0, pushes, self.axis.state is DriveState.ENABLED)
+        known = self.mode is self.settings.mode and not self.fault
         jumped = self._watch.jumped(self.position or 0) if known else ""
         for suspicion in filter(None, (stuck, jumped)):
             self._say(suspicion)
@@ -257,7 +276,13 @@ class DriveLink:
             self._say("emergency: error reset")
             return
         self._error = code
-        self._fail(DRIVE_ERROR + code, f"emergency: {error_text(code)}, data {data[2:8].hex(' ')}")
+        self._fail(DRIVE_ERROR + code, f"emergency: {self._error_text()}, data {data[2:8].hex(' ')}")
+
+    def _error_text(self) -> str:
+        text = error_text(self._error)
+        if self._error != _FOLLOWING or self.mode is not OperationMode.POSITION or self.position is None:
+            return text
+        return f"{text}: {self._asked - self.position} counts from its target"
 
     def _hear_node_state(self, state: int) -> None:
         self._seen_tick = self._tick
@@ -308,7 +333,7 @@ class DriveLink:
                 self.sdo.query(ERROR_CODE)
                 self._error = self.sdo.values.pop(ERROR_CODE, 0)
             number = DRIVE_ERROR + self._error if self._error else int(DeviceFault.DRIVE)
-            self._fail(number, f"fault: {error_text(self._error)}" if self._error else "fault bit of 6041h")
+            self._fail(number, f"fault: {self._error_text()}" if self._error else "fault bit of 6041h")
         if axis.wish is not Wish.ENABLED or axis.barred:
             return
         if state is DriveState.ENABLED:

@@ -16,16 +16,22 @@ from linkwork.cia402.objects import (
     RATED_CURRENT,
     RATED_TORQUE,
     STATUSWORD,
+    TARGET_POSITION,
     TARGET_TORQUE,
     TORQUE,
+    TORQUE_OFFSET,
     VELOCITY,
     DriveObject,
+    OperationMode,
 )
 from linkwork.machine.nearest_name import meant
 from linkwork.machine.problems import shown
 from linkwork.plant.drivers.driver import OptionError, Setup
 
-COMMANDED = (CONTROLWORD, TARGET_TORQUE)
+COMMANDED = {
+    OperationMode.TORQUE: (CONTROLWORD, TARGET_TORQUE),
+    OperationMode.POSITION: (CONTROLWORD, TARGET_POSITION, TORQUE_OFFSET),
+}
 REPORTED = (STATUSWORD, POSITION, TORQUE)
 _MASTER, _NODES = 127, 127
 _CODES = {"u8": "B", "i8": "b", "u16": "H", "i16": "h", "u32": "I", "i32": "i"}
@@ -61,7 +67,8 @@ class Cia402Settings:
     answer_s: how long `read` waits for the TPDOs. watchdog_s: a drive stops by itself after this time without
     the master's heartbeat. heartbeat_s: time between two heartbeats of a drive. missing_tpdos: TPDOs missing
     in a row that stop the machine. frozen_cycles: equal TPDOs in motion that do. velocities: whether a second
-    TPDO has the speed 606Ch. lockstep: the drives are simulated and move one period for each SYNC.
+    TPDO has the speed 606Ch. lockstep: the drives are simulated and move one period for each SYNC. mode: of
+    operation, torque or position.
     """
 
     drives: tuple[DriveSettings, ...]
@@ -78,11 +85,17 @@ class Cia402Settings:
     master_node: int = _MASTER
     velocities: bool = False
     lockstep: bool = False
+    mode: OperationMode = OperationMode.TORQUE
+
+    @property
+    def sizes(self) -> list[int]:
+        """Bytes of a drive's RPDO and TPDO."""
+        return [sum(each.bits for each in frame) // 8 for frame in (COMMANDED[self.mode], REPORTED)]
 
     @property
     def cycle_bits(self) -> int:
         """Most bits on the bus in a period."""
-        sizes = [sum(each.bits for each in frame) // 8 for frame in (COMMANDED, REPORTED)]
+        sizes = self.sizes
         sizes += [VELOCITY.bits // 8] * self.velocities
         return cyclic_bits(sizes * len(self.drives))
 
@@ -97,7 +110,8 @@ class Cia402Settings:
             raise OptionError(
                 "drives", "invalid drives", shown(given), "a map: name of each drive, its settings"
             )
-        drives = tuple(_drive(str(name), values) for name, values in given.items())
+        mode = OperationMode.POSITION if setup.positions else OperationMode.TORQUE
+        drives = tuple(_drive(str(name), values, mode) for name, values in given.items())
         nodes = [drive.node for drive in drives]
         if len(set(nodes)) < len(nodes):
             raise OptionError(
@@ -108,7 +122,7 @@ class Cia402Settings:
             raise OptionError("drives", "the machine has more motors", found, allowed)
         for key, value in options.items():
             _check(key, value, _RULES, "the driver cia402")
-        settings = cls(drives, setup.period_s, **options)
+        settings = cls(drives, setup.period_s, mode=mode, **options)
         if settings.master_node in nodes:
             raise OptionError(
                 "master_node", "a drive has this node", str(settings.master_node), "a free node"
@@ -120,7 +134,8 @@ class Cia402Settings:
         bits, count = self.cycle_bits, len(self.drives)
         taken_s = bits / self.bitrate
         if taken_s > MOST_LOAD * self.period_s:
-            parts = f"SYNC {frame_bits(0)}, RPDO {frame_bits(4)}, TPDO {frame_bits(8)}"
+            rpdo, tpdo = map(frame_bits, self.sizes)
+            parts = f"SYNC {frame_bits(0)}, RPDO {rpdo}, TPDO {tpdo}"
             parts += f", second TPDO {frame_bits(4)}" if self.velocities else ""
             slowest = taken_s / MOST_LOAD
             raise OptionError(
@@ -137,7 +152,7 @@ class Cia402Settings:
         return replace(self, answer_s=self.answer_s or usual, missing_tpdos=missing)
 
 
-def _drive(name: str, values: Any) -> DriveSettings:
+def _drive(name: str, values: Any, mode: OperationMode) -> DriveSettings:
     what = f"drives.{name}"
     if not isinstance(values, dict):
         raise OptionError("drives", f"invalid settings of {name}", shown(values), ", ".join(_DRIVE_RULES))
@@ -152,7 +167,7 @@ def _drive(name: str, values: Any) -> DriveSettings:
     rest["write"] = tuple(_object(name, text) for text in rest.get("write", ()))
     eds = rest.pop("eds", "")
     settings = DriveSettings(name, rated=ampere or torque, in_amperes=bool(ampere), **rest)
-    return _with_eds(settings, Path(eds)) if eds else settings
+    return _with_eds(settings, Path(eds), mode) if eds else settings
 
 
 def _object(name: str, text: Any) -> tuple[DriveObject, int]:
@@ -168,7 +183,7 @@ def _object(name: str, text: Any) -> tuple[DriveObject, int]:
     return found
 
 
-def _with_eds(settings: DriveSettings, path: Path) -> DriveSettings:
+def _with_eds(settings: DriveSettings, path: Path, mode: OperationMode) -> DriveSettings:
     """Check that the drive of an EDS file has what linkwork needs; take its rated value where none is given.
 
     Raises OptionError.
@@ -180,10 +195,10 @@ def _with_eds(settings: DriveSettings, path: Path) -> DriveSettings:
     except Exception as error:  # configparser's and canopen's own, a value that is no number
         text = f"the EDS file of {settings.name} cannot be read: {type(error).__name__}: {error}"
         raise OptionError("drives", text, str(path), "an EDS or DCF file") from None
-    lacking = [str(each) for each in (*COMMANDED, *REPORTED) if each.index not in dictionary]
+    lacking = [str(each) for each in (*COMMANDED[mode], *REPORTED) if each.index not in dictionary]
     if lacking:
-        text = f"the EDS file of {settings.name} lacks objects that torque mode needs"
-        raise OptionError("drives", text, ", ".join(lacking), "a drive with cyclic synchronous torque mode")
+        text = f"the EDS file of {settings.name} lacks objects that {mode.name.lower()} mode needs"
+        raise OptionError("drives", text, ", ".join(lacking), f"a drive with {mode.words} mode")
     rated = dictionary.get(settings.rated_object.index)
     value = getattr(rated, "value", None) or getattr(rated, "default", None)
     return replace(settings, rated=value / 1000.0) if value and not settings.rated else settings

@@ -44,6 +44,11 @@ MODE: Final = DriveObject(0x6060, 0, "b")
 MODE_DISPLAY: Final = DriveObject(0x6061, 0, "b")
 POSITION: Final = DriveObject(0x6064, 0, "i")
 VELOCITY: Final = DriveObject(0x606C, 0, "i")
+TARGET_POSITION: Final = DriveObject(0x607A, 0, "i")
+FOLLOWING_WINDOW: Final = DriveObject(0x6065, 0, "I")
+FOLLOWING_TIMEOUT: Final = DriveObject(0x6066, 0, "H")
+FOLLOWING_ERROR: Final = DriveObject(0x60F4, 0, "i")
+TORQUE_OFFSET: Final = DriveObject(0x60B2, 0, "h")
 TARGET_TORQUE: Final = DriveObject(0x6071, 0, "h")
 RATED_CURRENT: Final = DriveObject(0x6075, 0, "I")
 RATED_TORQUE: Final = DriveObject(0x6076, 0, "I")
@@ -63,12 +68,13 @@ class OperationMode(IntEnum):
     """Values of 6060h that linkwork uses."""
 
     HOMING = 6
+    POSITION = 8
     TORQUE = 10
 
     @property
     def words(self) -> str:
         """Its name in texts."""
-        return {6: "homing", 10: "cyclic synchronous torque"}[self.value]
+        return {6: "homing", 8: "cyclic synchronous position", 10: "cyclic synchronous torque"}[self.value]
 
     @property
     def offered(self) -> int:

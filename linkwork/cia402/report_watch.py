@@ -3,8 +3,11 @@
 from collections import deque
 from typing import Final
 
+from linkwork.cia402.drive_settings import Cia402Settings
+from linkwork.cia402.objects import OperationMode
+
 _MOVED: Final = 10
-"""Thousandths by which the target torque of a frozen drive has changed."""
+"""Thousandths, or counts, by which the target of a frozen drive has changed."""
 _STUCK: Final = 200
 """Thousandths by which the torque changes while a motor does not move."""
 _STUCK_CYCLES: Final = 10
@@ -16,10 +19,10 @@ _JUMP: Final = 100
 
 
 class ReportWatch:
-    """Compares the reports of a drive with its target torques (thousandths of the rated one)."""
+    """Compares the reports of a drive with its targets: thousandths of the rated torque, or counts."""
 
-    def __init__(self, cycles: int) -> None:
-        self._cycles = cycles
+    def __init__(self, settings: Cia402Settings) -> None:
+        self._cycles, self._mode = settings.frozen_cycles, settings.mode
         self._last, self._equal = b"", 0
         self._low = self._high = 0
         self._anchor = self._torque_there = 0
@@ -27,18 +30,20 @@ class ReportWatch:
         self._suspected = False
         self._places: deque[int] = deque(maxlen=4)
 
-    def frozen(self, data: bytes, torque: int, enabled: bool) -> str:
-        """Return in words that the report repeats though the torque changes; else an empty text."""
+    def frozen(self, data: bytes, target: int, enabled: bool) -> str:
+        """Return in words that the report repeats though the target changes; else an empty text."""
         if data != self._last or not enabled:
-            self._last, self._equal, self._low, self._high = data, 0, torque, torque
+            self._last, self._equal, self._low, self._high = data, 0, target, target
             return ""
-        self._equal += 1
-        self._low, self._high = min(self._low, torque), max(self._high, torque)
+        self._low, self._high = min(self._low, target), max(self._high, target)
         change = self._high - self._low
-        if self._equal < self._cycles or change < _MOVED:
+        self._equal = self._equal + 1 if change >= _MOVED else 0  # at rest a report repeats for long
+        if self._equal < self._cycles:
             return ""
-        share = f"{change / 10:.1f} % of the rated one"
-        return f"its TPDO is frozen: equal for {self._equal} cycles while its torque changed by {share}"
+        what = f"torque changed by {change / 10:.1f} % of the rated one"
+        if self._mode is OperationMode.POSITION:
+            what = f"target changed by {change} counts"
+        return f"its TPDO is frozen: equal for {self._equal} cycles while its {what}"
 
     def stuck(self, position: int, torque: int, enabled: bool) -> str:
         """Return in words, once, that the motor does not move though its torque changes much."""

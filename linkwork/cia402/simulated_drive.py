@@ -39,6 +39,9 @@ from linkwork.cia402.objects import (
     DEVICE_TYPE,
     DIGITAL_INPUTS,
     ERROR_CODE,
+    FOLLOWING_ERROR,
+    FOLLOWING_TIMEOUT,
+    FOLLOWING_WINDOW,
     HEARTBEAT,
     HOMING_METHOD,
     INTERPOLATION_EXPONENT,
@@ -51,18 +54,23 @@ from linkwork.cia402.objects import (
     RATED_TORQUE,
     STATUSWORD,
     SUPPORTED_MODES,
+    TARGET_POSITION,
     TARGET_TORQUE,
     TORQUE,
+    TORQUE_OFFSET,
     VELOCITY,
     DriveObject,
     OperationMode,
 )
+from linkwork.cia402.position_loop import PositionLoop, signed
 
 _NO_OBJECT, _READ_ONLY, _LENGTH, _UNSUPPORTED = 0x06020000, 0x06010002, 0x06070010, 0x06010000
 _ABSENT: Final = 0x06090011
 _HERE: Final = (35, 37)
 """Homing methods that take the present position for the zero."""
 _FOLLOWS: Final = 1 << 12
+_UNWATCHED: Final = 0xFFFFFFFF
+"""Value of 6065h without a limit of the following error."""
 _PDOS: Final = ((0x1400, 0x1600), (0x1800, 0x1A00), (0x1801, 0x1A01))
 _STATES: Final = {START: OPERATIONAL, 2: STOPPED, ENTER_PRE_OPERATIONAL: PRE_OPERATIONAL}
 
@@ -70,8 +78,8 @@ _STATES: Final = {START: OPERATIONAL, 2: STOPPED, ENTER_PRE_OPERATIONAL: PRE_OPE
 class SimulatedDrive:
     """A drive with its motor's numbers: `counts` (encoder), `speed` (counts/s).
 
-    torque: what it gives now, in thousandths of its rated value; 0 unless operation is enabled. fault_of
-    names what is wrong on request (`FAULTS`).
+    torque: what it gives now, in thousandths of its rated value; 0 unless operation is enabled. faults: what
+    is wrong on request (`FAULTS`).
     """
 
     def __init__(self, name: str, node: int, rated: float, *, in_amperes: bool, send: Send) -> None:
@@ -79,6 +87,7 @@ class SimulatedDrive:
         self._rated_milli, self._in_amperes = round(1e3 * rated), in_amperes
         self._transmit = send
         self.counts, self.speed = 0, 0.0
+        self.loop = PositionLoop()
         self.time_s = 0.0
         self.faults: set[str] = set()
         self.late: list[tuple[int, bytes]] = []
@@ -90,13 +99,14 @@ class SimulatedDrive:
     def _boot(self) -> None:
         """Power on: values of the dictionary, then the boot-up message."""
         writable = [
-            CONTROLWORD, MODE, TARGET_TORQUE, ABORT_OPTION, HOMING_METHOD, INTERPOLATION_TIME,
-            INTERPOLATION_EXPONENT, HEARTBEAT, MASTER_WATCHED,
+            CONTROLWORD, MODE, TARGET_TORQUE, TARGET_POSITION, TORQUE_OFFSET, FOLLOWING_WINDOW,
+            FOLLOWING_TIMEOUT, ABORT_OPTION, HOMING_METHOD, INTERPOLATION_TIME, INTERPOLATION_EXPONENT,
+            HEARTBEAT, MASTER_WATCHED,
         ]  # fmt: skip
         readable = {
             DEVICE_TYPE: 0x00020192, STATUSWORD: 0, ERROR_CODE: 0, MODE_DISPLAY: 0, POSITION: 0, VELOCITY: 0,
             TORQUE: 0, RATED_CURRENT: self._rated_milli, RATED_TORQUE: self._rated_milli, DIGITAL_INPUTS: 0,
-            SUPPORTED_MODES: OperationMode.TORQUE.offered | OperationMode.HOMING.offered,
+            FOLLOWING_ERROR: 0, SUPPORTED_MODES: sum(mode.offered for mode in OperationMode),
             DriveObject(0x1001, 0, "B"): 0, DriveObject(0x1018, 0, "B"): 1, DriveObject(0x1018, 1, "I"): 0,
             DriveObject(0x1016, 0, "B"): 1,
         }  # fmt: skip
@@ -109,8 +119,9 @@ class SimulatedDrive:
         self._writable = frozenset(writable)
         for communication, _ in _PDOS:
             self.values[DriveObject(communication, 1, "I")] = DISABLED_PDO
+        self.values[FOLLOWING_WINDOW] = _UNWATCHED
         self.state, self.nmt = DriveState.DISABLED, PRE_OPERATIONAL
-        self._word = self._pending = 0
+        self._word = 0
         self._received: list[tuple[DriveObject, int]] = []
         self._beat_s = self._master_s = self.time_s
         self._master_seen = False
@@ -166,10 +177,12 @@ class SimulatedDrive:
         if entry == STATUSWORD:
             return self.statusword
         if entry == POSITION:
-            return (self.counts - self._zero + (1 << 31)) % (1 << 32) - (1 << 31)
+            return self._position
         if entry == VELOCITY:
             return max(-(1 << 31), min((1 << 31) - 1, round(self.speed)))
-        return int(self.torque) if entry == TORQUE else self.values[entry]
+        if entry == FOLLOWING_ERROR:
+            return self.loop.behind(self._position)
+        return round(self.torque) if entry == TORQUE else self.values[entry]
 
     def _write(self, entry: DriveObject, value: int) -> None:
         self.values[entry] = value
@@ -203,9 +216,11 @@ class SimulatedDrive:
 
     def apply(self) -> None:
         """At SYNC: the numbers of the last RPDO take effect."""
+        before, closed = self.values[TARGET_POSITION], self._closed
         for entry, value in self._received:
             self._write(entry, value)
         self._received = []
+        self.loop.demand(self.values[TARGET_POSITION], before, self.time_s, closed=closed and self._closed)
 
     def report(self) -> None:
         """After `apply`: send the TPDOs of this SYNC."""
@@ -235,6 +250,19 @@ class SimulatedDrive:
         if patience_s and self._master_seen and time_s - self._master_s > patience_s:
             self._master_seen = False
             self.fail(0x8130)
+        window, timeout_s = self.values[FOLLOWING_WINDOW], self.values[FOLLOWING_TIMEOUT] / 1e3
+        if self.loop.lost(self._position, window, timeout_s, time_s, closed=self._closed):
+            self.fail(0x8611)
+
+    @property
+    def _closed(self) -> bool:
+        """Whether its position loop is closed."""
+        return self.state is DriveState.ENABLED and self.values[MODE] == OperationMode.POSITION
+
+    @property
+    def _position(self) -> int:
+        """6064h."""
+        return signed(self.counts - self._zero)
 
     def _control(self, word: int) -> None:
         """Make one transition of the state machine."""
@@ -274,8 +302,10 @@ class SimulatedDrive:
         return word | (_FOLLOWS if self.state is DriveState.ENABLED else 0)
 
     @property
-    def torque(self) -> int:
+    def torque(self) -> float:
         """Torque in force, in thousandths of the rated value."""
+        if self._closed:
+            return self.loop.torque(self._position, self.speed, self.values[TORQUE_OFFSET])
         acts = self.state is DriveState.ENABLED and self.values[MODE] == OperationMode.TORQUE
         return self.values[TARGET_TORQUE] if acts else 0
 

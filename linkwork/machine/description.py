@@ -234,16 +234,17 @@ class Machine(Brief):
         """Return what both ends of the device link must agree on, as plain data.
 
         Joints, motors and sensors in order with units, and the period; `force_sensors`, names of `switchable`
-        constraints and `signals` where the machine has some.
+        constraints and `signals` where the machine has some; `mode` of motors that follow positions.
         """
         more = {
             "force_sensors": [sensor.interface() for sensor in self.force_sensors],
             "switchable": list(self.switchable),
             "signals": [signal.interface() for signal in self.signals],
         }
+        mode = {"mode": "csp"} if self.driver.follows_positions else {}
         return {
             "joints": [{"name": joint.name, "unit": joint.unit} for joint in self.joints],
-            "motors": [{"joint": motor.joint, "unit": motor.effort_unit} for motor in self.motors],
+            "motors": [{"joint": motor.joint, "unit": motor.effort_unit, **mode} for motor in self.motors],
             "sensors": [
                 {"joint": sensor.joint, "unit": sensor.unit, "velocity": sensor.velocity}
                 for sensor in self.sensors

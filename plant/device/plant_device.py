@@ -60,7 +60,8 @@ def codecs_of(machine: Machine) -> tuple[StateCodec, CommandCodec]:
     states = StateCodec(
         len(machine.sensors), motors, machine.force_numbers, switches=switches, inputs=inputs, outputs=outputs
     )
-    return states, CommandCodec(motors, switches, outputs)
+    references = machine.driver.follows_positions
+    return states, CommandCodec(motors, switches, outputs, references=references)
 
 
 class PlantDevice:
@@ -116,6 +117,8 @@ class PlantDevice:
             self.fresh = False
             command, before = self._newest, machinery.mode
             machinery.latch(command.mode, command.effort)
+            if len(command.references):
+                machinery.refer(*command.references)
             if command.closed >= 0:
                 # before the state is sampled, which says what became of it
                 self._say_switched(machinery.switch(command.closed))

@@ -50,7 +50,8 @@ class Setup:
     """Arguments of a driver: its `options` (the file's `driver.options`), and the size of the machine.
 
     `motors` and `sensors` count those of the machine file, `forces` the numbers of its force sensors,
-    `inputs` and `outputs` its signals; `period_s` is the time between two ticks.
+    `inputs` and `outputs` its signals; `period_s` is the time between two ticks. `positions`: the drives
+    close the position loop themselves (`driver.motors.NAME.mode: csp`).
     """
 
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -60,6 +61,7 @@ class Setup:
     forces: int = 0
     inputs: int = 0
     outputs: int = 0
+    positions: bool = False
 
     @classmethod
     def for_machine(cls, machine: Machine, options: Mapping[str, Any]) -> Setup:
@@ -72,6 +74,7 @@ class Setup:
             machine.force_numbers,
             len(machine.inputs),
             len(machine.outputs),
+            machine.driver.follows_positions,
         )
 
 
@@ -84,7 +87,8 @@ class Description:
     crash of this computer dangerous. `brakes`, `velocities`, `temperatures`: whether it has them. `paces`:
     those at which it can run; only a device without an internal clock, a simulated one, can run in lockstep.
     `force_channels`: the numbers that its force sensors give. `input_channels`, `output_channels`: its
-    signals. `motor_reports`: whether it reports status, fault and mode of each motor.
+    signals. `motor_reports`: whether it reports status, fault and mode of each motor. `positions`: whether
+    its drives can follow positions.
     """
 
     name: str
@@ -100,6 +104,7 @@ class Description:
     input_channels: int = 0
     output_channels: int = 0
     motor_reports: bool = False
+    positions: bool = False
     paces: tuple[Pace, ...] = (Pace.DEVICE, Pace.HOST)
 
 
@@ -111,6 +116,9 @@ class Command:
     In BRAKE the brakes are to be on, and the efforts act under them (0 as a rule); a device without brakes
     uses its safest way to hold. ZERO: brakes off, no effort. EFFORT: brakes off, the efforts act.
 
+    `position` (channels of motors; the encoder's unit) is there where `Setup.positions` is set. In EFFORT the
+    drives then arrive there at the end of this period, with `effort` as feed-forward.
+
     `clear`: the device's fault has been reported and the machine is braked, so that the device may clear a
     latched fault whose cause is gone. `outputs`: value of each output signal, in the order of the machine
     file, in its unit, 0 and 1 where it is digital; they hold in every mode.
@@ -120,6 +128,7 @@ class Command:
     mode: Mode = Mode.BRAKE
     clear: bool = False
     outputs: Floats = field(default_factory=lambda: np.zeros(0))
+    position: Floats = field(default_factory=lambda: np.zeros(0))
 
 
 @dataclass(slots=True)

@@ -38,6 +38,11 @@ class MotorOutput:
         """Set the efforts (motors; N m or N at the joint) of a fresh command, within the motors' limits."""
         np.clip(effort, -self._most, self._most, out=self._wanted)
 
+    def refer(self, position: Floats, feedforward: Floats) -> None:
+        """Set the references (motors) of drives that follow positions, in place of efforts."""
+        self.latch(feedforward)
+        self._scaling.positions_to_device(position, self._command.position)
+
     def release(self) -> None:
         """Forget the efforts of the last command."""
         self._wanted[:] = 0.0
@@ -129,6 +134,8 @@ class Hardware:
         self._measures_velocity = np.array([sensor.velocity for sensor in machine.sensors], np.bool_)
         command = Command(np.zeros(self.description.motors))
         command.outputs = np.zeros(self.description.output_channels)
+        if machine.driver.follows_positions:
+            command.position = np.zeros(self.description.motors)
         command.outputs[: len(machine.outputs)] = self.measured.outputs
         self._output = MotorOutput(machine, self.scaling, command)
         self._reading = Reading.sized(self.description)
@@ -182,6 +189,10 @@ class Hardware:
         self.travel[:] = 0.0
         if mode == Mode.BRAKE:
             self.guard.allow()
+
+    def refer(self, position: Floats, feedforward: Floats) -> None:
+        """Store the references (motors) for the next `sense`; they replace the efforts of `latch`."""
+        self._output.refer(position, feedforward)
 
     def act(self, action: str) -> None:
         """The time-out's action, "brake", "damp" or "zero", acts from the next `sense` on."""

@@ -29,12 +29,19 @@ class Scaling:
         self._per_effort = np.array([row.per_effort(gear) for row, gear in zip(motors, gears, strict=True)])
         self._per_count = np.array([sensor.per_count for sensor in sensors])
         self._zero = np.array([sensor.at_zero for sensor in sensors])
+        joints = [sensor.joint for sensor in machine.sensors]
+        self._sensor_of = [joints.index(each.joint) for each in machine.motors if each.joint in joints]
         self._measures = np.array([float(sensor.velocity) for sensor in machine.sensors])
         self.resolution: Floats = np.abs(self._per_count)
 
     def to_device(self, effort: Floats, out: Floats) -> None:
         """Write the device's numbers of `effort` (motors; N m or N) to `out` (channels)."""
         out[self._motor_at] = effort * self._per_effort
+
+    def positions_to_device(self, position: Floats, out: Floats) -> None:
+        """Write the encoders' readings at `position` (motors; rad or m) to `out` (channels)."""
+        at = self._sensor_of
+        out[self._motor_at] = (position - self._zero[at]) / self._per_count[at]
 
     def from_device(
         self, reading: Reading, q: Floats, v: Floats, effort: Floats, temperature: Floats
@@ -99,6 +106,9 @@ def _refuse_misfits(
         if sensor.velocity and not description.velocities:
             path, remedy = ("sensors", sensor.joint, "velocity"), "remove it: the observer estimates it"
             misfit(path, f"{name} does not measure velocity", "true", "false", remedy)
+    if machine.driver.follows_positions and not description.positions:
+        remedy = "remove it: the law closes the loop"
+        misfit(("driver", "motors"), f"{name} follows no positions", "mode: csp", "mode: cst", remedy)
     felt = description.force_channels
     if machine.force_numbers > felt:
         found, allowed = f"{machine.force_numbers} channels of force sensors", str(felt or "none")

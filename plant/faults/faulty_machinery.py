@@ -151,6 +151,10 @@ class FaultyMachinery:
         self._mode, self._commanded = mode, True
         self.inner.latch(mode, effort)
 
+    def refer(self, position: Floats, feedforward: Floats) -> None:
+        """Give the references (motors) to the machine within."""
+        self.inner.refer(position, feedforward)
+
     def act(self, action: str) -> None:
         """The watchdog's action: no fault of a motor changes that no effort acts."""
         self._commanded = False

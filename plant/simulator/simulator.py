@@ -109,6 +109,9 @@ class Simulator:
         latch(self.state, mode, effort)
         self.mode = mode
 
+    def refer(self, position: Floats, feedforward: Floats) -> None:
+        """Ignore references (motors): the efforts of `latch` act, in which the law closes the loop."""
+
     def act(self, action: str) -> None:
         """The time-out's action, "brake", "damp" or "zero", acts from now on, without a command's effort."""
         self.measured.effort[:] = self._commanded[:] = 0.0

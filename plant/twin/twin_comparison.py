@@ -197,6 +197,8 @@ class TwinComparison:
         nv = machine.mechanism.nv
         self._before, self._predicted = np.zeros(nv), np.zeros(nv)
         self._effort = np.zeros(len(machine.motors))
+        self._reported = machine.driver.follows_positions
+        """Whether a tick has the efforts that act from it on, not those of its command."""
         self._mode = int(Mode.BRAKE)
         self._row = 0
         self._device_tick = -1
@@ -232,6 +234,8 @@ class TwinComparison:
             self._scale.begin()
         else:
             self._row = (self._row + 1 if follows else 1) if given["fresh"] else 0
+            if self._reported:
+                self._effort[:] = given["effort"]
             if self._row:
                 compared = self._look(given)
             if not compared:

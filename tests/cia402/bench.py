@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import count
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from linkwork.cia402.drive_bench import DriveBench, serve
 from linkwork.cia402.drive_settings import Cia402Settings
 from linkwork.cia402.simulated_drive import SimulatedDrive
 from linkwork.machine import Machine, load
+from linkwork.machine.sections.drivers import DriverMotor
 from linkwork.plant.drivers.driver import Command, Reading, Setup
 from linkwork.protocol.codes import Mode
 
@@ -32,9 +33,14 @@ class Line:
         self.said: list[str] = []
 
     def tick(
-        self, mode: Mode = Mode.BRAKE, effort: tuple[float, ...] = (0.0, 0.0), *, clear: bool = False
+        self,
+        mode: Mode = Mode.BRAKE,
+        effort: tuple[float, ...] = (0.0, 0.0),
+        position: tuple[float, ...] = (),
+        *,
+        clear: bool = False,
     ) -> bool:
-        self.driver.write(Command(np.array(effort), mode, clear=clear))
+        self.driver.write(Command(np.array(effort), mode, clear=clear, position=np.array(position)))
         fresh = self.driver.read(self.reading)
         self.said += self.driver.take_notices()
         return fresh
@@ -69,9 +75,14 @@ def bench(made: Setup, machine: Machine, kind: type[SimulatedDrive] = SimulatedD
 
 @contextmanager
 def line(
-    kind: type[SimulatedDrive] = SimulatedDrive, period_s: float = 0.001, **options: Any
+    kind: type[SimulatedDrive] = SimulatedDrive,
+    period_s: float = 0.001,
+    mode: Literal["cst", "csp"] = "cst",
+    **options: Any,
 ) -> Iterator[Line]:
     machine = load("five_bar")
+    modes = {motor.joint: DriverMotor(mode=mode) for motor in machine.motors}
+    machine = replace(machine, driver=machine.driver.with_values(motors=modes))
     machine = replace(machine, plant=machine.plant.with_values(period_s=period_s))
     made = setup(machine, **options)
     with bench(made, machine, kind) as drives:

@@ -79,7 +79,8 @@ def read(kind, data):
         return message
     if kind == "command":
         outputs = 2 if b"\xa7outputs" in data else 0
-        commands = CommandCodec(2, 2 if b"\xa6closed" in data else 0, outputs)
+        referred = b"\xa8position" in data
+        commands = CommandCodec(2, 2 if b"\xa6closed" in data else 0, outputs, references=referred)
         commands.unpack(data, command := commands.message())
         return command
     if kind == "handshake":
@@ -136,6 +137,12 @@ def test_our_writers_give_the_same_bytes():
         row = next(row["content"] for row in GOOD if row["file"] == f"{name}.bin")
         packed = CommandCodec(2).pack(row["session"], row["seq"], row["mode"], np.array(row["effort"]))
         assert packed == (FOLDER / f"{name}.bin").read_bytes()
+    row = next(row["content"] for row in GOOD if row["file"] == "command_positions.bin")
+    references = np.array([row["position"], row["feedforward"]])
+    packed = CommandCodec(2, references=True).pack(
+        row["session"], row["seq"], row["mode"], np.array(row["effort"]), references=references
+    )
+    assert packed == (FOLDER / "command_positions.bin").read_bytes()
     for name in ("hello", "hello_features", "welcome", "welcome_signals", "refuse", "bye"):
         data = (FOLDER / f"{name}.bin").read_bytes()
         assert msgpack.unpackb(read_handshake(data).pack()) == independent(data)[0]

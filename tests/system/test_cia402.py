@@ -50,6 +50,14 @@ def machine(tmp_path: Path) -> Path:
     return path
 
 
+def in_position_mode(machine: Path) -> None:
+    """Let the drives of a machine file follow positions."""
+    text = machine.read_text()
+    modes = "  motors: {left: {mode: csp}, right: {mode: csp}}\n  sensors: {left: {counts_per_turn"
+    assert text.count("  sensors: {left: {counts_per_turn") == 1
+    machine.write_text(text.replace("  sensors: {left: {counts_per_turn", modes))
+
+
 @contextmanager
 def drives(machine: Path, lockstep: bool) -> Iterator[Drives]:
     port = 40000 + os.getpid() % 20000
@@ -164,6 +172,17 @@ def test_the_demo_runs_on_simulated_drives_as_on_the_simulated_plant(machine: Pa
     ):
         driven = errors(perform(robot, 5.0))
     assert np.all(driven < plain + 5e-5), (plain, driven)  # rad, m: torques in steps of 2.5 mN m
+
+
+@pytest.mark.slow
+def test_the_demo_runs_on_drives_that_close_the_position_loop(machine: Path, folder: Path) -> None:
+    in_position_mode(machine)
+    with (
+        drives(machine, lockstep=True) as there,
+        running(machine, folder, "drives", "--driver", "cia402", *there.options, lockstep=True) as (_, robot),
+    ):
+        driven = errors(perform(robot, 5.0))
+    assert np.all(driven < 1e-3), driven  # rad, m
 
 
 @pytest.mark.slow

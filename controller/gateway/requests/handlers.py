@@ -49,7 +49,7 @@ from linkwork.controller.supervision.state_machine import State
 from linkwork.machine.nearest_name import nearest
 from linkwork.protocol.codes import Pace, RequestCode, ResultCode
 from linkwork.protocol.errors import RequestError
-from linkwork.protocol.laws import REST_LAW_NAMES, law_named
+from linkwork.protocol.laws import FREE_LAWS, REST_LAW_NAMES, law_named
 from linkwork.protocol.request_table import REQUESTS
 
 Handler = Callable[["Gateway", Call], Answering | None]
@@ -238,8 +238,12 @@ def _law(gateway: Gateway, call: Call) -> Answering:
     if name not in REST_LAW_NAMES:
         text = f"name: unknown law {name!r}; available: {', '.join(REST_LAW_NAMES)}"
         raise RequestError(RequestCode.INVALID_PARAMS, text, ["name"])
+    kind = law_named(name)
+    if kind in FREE_LAWS and gateway.machine.driver.follows_positions:
+        text = f"name: {name} needs drives in mode cst; these follow positions (driver.motors: mode csp)"
+        raise RequestError(RequestCode.INVALID_PARAMS, text, ["name"])
     gateway.borrow(call)
-    return carry_out(gateway, call, ChooseLaw(int(law_named(name))))
+    return carry_out(gateway, call, ChooseLaw(int(kind)))
 
 
 def _speed(gateway: Gateway, call: Call) -> Answering:

@@ -183,7 +183,8 @@ class DigitalTwin:
         self.notes.append(f"{why} (status {status}); {then}")
 
     def _asked(self, records: Floats) -> Rows:
-        return asked_of(records, self._layout, self.channels.words.asked, stamped=not self.in_step)
+        channels, stamped = self.channels, not self.in_step
+        return asked_of(records, self._layout, channels.words.asked, stamped=stamped, acting=channels.acting)
 
 
 def suspicion_text(motor: str, factor: float) -> str:
@@ -195,15 +196,18 @@ def suspicion_text(motor: str, factor: float) -> str:
     )
 
 
-def asked_of(records: Floats, layout: RecordLayout, row: np.dtype[Any], *, stamped: bool) -> Rows:
+def asked_of(
+    records: Floats, layout: RecordLayout, row: np.dtype[Any], *, stamped: bool, acting: str = "effort"
+) -> Rows:
     """Records (n, words) as the digital twin takes them, `row` being protocol.twin_messages.Words.asked.
 
-    stamped: whether they have wall-clock time.
+    stamped: whether they have wall-clock time. acting: channel of the efforts that act.
     """
     table = records.view(layout.dtype)[:, 0]
     asked = np.zeros(len(table), row)
-    for name in ("tick", "device_tick", "mode", "time_s", "q", "v", "effort"):
+    for name in ("tick", "device_tick", "mode", "time_s", "q", "v"):
         asked[name] = table[name]
+    asked["effort"] = table[acting]
     asked["stamp_ns"] = table["real_time_ns"] if stamped else 0
     braked = table["device_status"] & int(DeviceStatus.BRAKE) != 0
     driven = (table["phase"] == Phase.RELEASED) & (table["mode"] == Mode.EFFORT) & ~braked

@@ -25,11 +25,16 @@ _MEANINGS = {
 
 
 class TwinChannels:
-    """The channels of one machine. `words`: the rows of `protocol.twin_messages`."""
+    """The channels of one machine. `words`: the rows of `protocol.twin_messages`.
+
+    acting: the record's channel with the efforts that act: those commanded, or those reported by drives that
+    close the position loop.
+    """
 
     def __init__(self, machine: Machine) -> None:
         self.coordinates = tuple(machine.goal_coordinates)
         self.motors = tuple(motor.joint for motor in machine.motors)
+        self.acting = "device_effort" if machine.driver.follows_positions else "effort"
         mechanism = machine.mechanism
         self.words = Words(
             len(mechanism.position_names),

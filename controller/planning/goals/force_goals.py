@@ -37,6 +37,10 @@ Where = Sequence[str | int]
 def row_of(machine: Machine, name: str, where: Where) -> int:
     """Place of a force that goals may name. Raises RequestError (INVALID_GOAL) with those that there are."""
     names = [row.name for row in machine.force_rows]
+    if machine.driver.follows_positions:
+        text = f"no goal controls {name}: the drives follow positions (driver.motors: mode csp); "
+        text += "force goals, guarded moves and hybrid control need mode cst"
+        raise RequestError(ResultCode.INVALID_GOAL, text, where, {"force": name})
     if name in names:
         return names.index(name)
     if not names:

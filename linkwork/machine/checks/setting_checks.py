@@ -128,6 +128,8 @@ def check_driver(file: MachineFile, document: Document) -> Iterator[Problem]:
                     remedy="give each a different `channel`",
                 )
             used[channel] = name
+    if driver.follows_positions:
+        yield from _check_positions(file, document)
     for name, sensor in driver.sensors.items():
         turns = is_angle.get(name, True)
         counts = "counts_per_m" if turns else "counts_per_turn"
@@ -143,6 +145,30 @@ def check_driver(file: MachineFile, document: Document) -> Iterator[Problem]:
                 )
 
 
+def _check_positions(file: MachineFile, document: Document) -> Iterator[Problem]:
+    """Yield what keeps drives from closing the position loop: another mode, no encoder, the time-out."""
+    driver = file.driver
+    channel_of = dict(zip(file.sensors, channels(driver.sensors_of(file.sensors)), strict=True))
+    motors = zip(file.motors, driver.motors_of(file.motors), strict=True)
+    for place, (name, row) in enumerate(motors):
+        at = ("driver", "motors", name) if name in driver.motors else ("driver", "motors")
+        channel = place if row.channel is None else row.channel
+        if row.mode != "csp":
+            text, found = "the law's feedback is either in all drives or in none", f"{name} in mode cst"
+            yield document.problem(at, text, of_key=True, found=found, allowed="mode: csp for each motor")
+        elif channel_of.get(name) != channel:
+            text = "a drive in mode csp closes its loop with its own encoder"
+            found = f"{name}: motor on channel {channel}, sensor on channel {channel_of.get(name, 'none')}"
+            yield document.problem(at, text, of_key=True, found=found, allowed="a sensor on its channel")
+        elif row.reversed != driver.sensors_of([name])[0].reversed:
+            text = "a drive in mode csp counts upwards under a positive torque: `reversed` is one for both"
+            found = f"{name}: only one of the two is reversed"
+            yield document.problem(at, text, of_key=True, found=found, allowed="both, or none")
+    if file.plant.on_timeout != "brake":
+        text, found = "drives in mode csp hold a position, so they can only brake", file.plant.on_timeout
+        yield document.problem(("plant", "on_timeout"), text, found=found, allowed="brake")
+
+
 def check_motor_settings(
     file: MachineFile, document: Document, dof: int, goals: Collection[str]
 ) -> Iterator[Problem]:
@@ -151,6 +177,10 @@ def check_motor_settings(
     dof: degrees of freedom under the constraints; goals: the goal coordinates.
     """
     settings = file.controller
+    if file.driver.follows_positions and len(file.motors) > dof:
+        text = "drives in mode csp work against each other where motors are redundant"
+        found, allowed = f"{len(file.motors)} motors", f"{dof}, the degrees of freedom; or mode: cst"
+        yield document.problem(("driver", "motors"), text, of_key=True, found=found, allowed=allowed)
     for key, given, effect in (
         ("effort_scale", settings.effort_scale, "there is nothing to allocate"),
         ("preload", settings.preload, "there is no internal force to set"),

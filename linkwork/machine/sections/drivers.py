@@ -61,6 +61,11 @@ class DriverMotor(Section):
         "The device's number for one ampere, or without a torque constant for one N m or N", "1", 1.0, gt=0
     )
     reversed: Switch = entry("Whether a positive command moves the joint backwards", default=False)
+    mode: Literal["cst", "csp"] = entry(
+        "What the drive follows. cst: efforts; csp: positions, in its own loop, with the law's feed-forward "
+        "effort added. One for all motors",
+        default="cst",
+    )
     max_temperature = Quantity(
         "max_temperature", one_unit("degC", "°C"),
         "Temperature above which the plant brakes with OVER_TEMPERATURE. Default: not monitored", None,
@@ -85,6 +90,11 @@ class DriverSettings(Section):
     homing_timeout_s: Number = entry("Time limit of the driver's homing procedure", "s", 60.0, gt=0, le=3600)
     motors: dict[CoordinateName, DriverMotor] = entry("The motors, by the names in `motors`", default={})
     sensors: dict[CoordinateName, DriverSensor] = entry("The sensors, by the names in `sensors`", default={})
+
+    @property
+    def follows_positions(self) -> bool:
+        """Whether the drives close the position loop themselves (mode csp)."""
+        return any(row.mode == "csp" for row in self.motors.values())
 
     def motors_of(self, names: Iterable[str]) -> list[DriverMotor]:
         """Return the conversions of these motors; one that is left out takes the effort as it is."""
