@@ -205,6 +205,12 @@ class Priority(ValidatedRequest):
     ]
 
 
+def _no_combination(name: object) -> object:
+    if isinstance(name, dict):
+        raise ValueError("a combination is written as `rows: {NAME: {x: 1, y: -2}}`, and NAME stands here")
+    return name
+
+
 MOST_COMBINATIONS = 4
 Combination = Annotated[
     dict[Name, Number | Annotated[str, Field(max_length=NAME_LENGTH)]],
@@ -271,7 +277,9 @@ class Trajectory(TaskParams):
     Coordinates that a curve's three axes do not mean are held, at `hold` or where they are.
     """
 
-    coordinates: Annotated[list[Name], Field(max_length=MOST_COORDINATES)] = Field(default_factory=list)
+    coordinates: Annotated[
+        list[Annotated[Name, BeforeValidator(_no_combination)]], Field(max_length=MOST_COORDINATES)
+    ] = Field(default_factory=list)
     """Joints or task coordinates, any order. Left out with a curve: `curve.of`, then the keys of `hold`."""
     points: Annotated[list[Waypoint], Field(min_length=1, max_length=TRAJECTORY_POINTS)] | None = None
     curve: Curve | None = None

@@ -50,7 +50,8 @@ def validated(
         )
         first, where = found[deepest], [*path, *places[deepest]]
         more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-        fault = f"{first['msg'][:1].lower()}{first['msg'][1:]}"
+        said = first["msg"].removeprefix("Value error, ")
+        fault = f"{said[:1].lower()}{said[1:]}"
         raise RequestError(
             RequestCode.INVALID_PARAMS,
             f"{spelled(where)}: {fault}, found {_brief(first['input'])}{more}",

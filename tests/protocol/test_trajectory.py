@@ -72,6 +72,12 @@ def test_times_are_left_out_at_all_way_points_or_at_none(rows, more, path):
     assert caught.value.path == path
 
 
+def test_a_combination_among_the_names_is_refused_with_its_place():
+    with pytest.raises(RequestError, match=r"^coordinates\[1\]: a combination is written as ") as caught:
+        read_trajectory({"coordinates": ["a", {"row": {"x": 1, "y": -2}}]}, ())
+    assert caught.value.path == ("coordinates", 1)
+
+
 def test_tolerances_goal_time_and_unknown_fields():
     found = read_trajectory(
         points(
