@@ -267,7 +267,7 @@ class TwinComparison:
         return compared
 
     def _suspect(self, tick: int) -> None:
-        found = self._scale.add(self._work.v, self._in_force, self._residual.motor_effort)
+        found = self._scale.add(self._work, self._before, self._in_force, self._residual.motor_effort)
         if found:
             self.suspicions.append((tick, *found))
 

@@ -188,6 +188,56 @@ def test_a_wrong_scale_of_a_motor_is_suspected_within_its_first_five_degrees(
         assert found == pytest.approx(factor, abs=0.15)
 
 
+class Miscounts(Simulator):
+    """A plant in which an encoder counts by a factor, from the machine's pose at the start."""
+
+    def __init__(self, machine: Machine, sensor: int, factor: float) -> None:
+        super().__init__(machine)
+        self._at, self._factor = sensor, factor
+        self._first = float(self.measured.q[sensor])
+
+    def integrate(self, periods: int = 1) -> None:
+        for _ in range(periods):
+            super().integrate()
+            q, v, at = self.measured.q, self.measured.v, self._at
+            q[at] = self._first + self._factor * (q[at] - self._first)
+            v[at] *= self._factor
+
+
+MISCOUNTED = {"five_bar": ["left", "right"], "scara": ["shoulder", "elbow"], "delta": ["motor_1", "motor_2"]}
+MOVED = {
+    "five_bar": {"left": 1.9, "right": 1.2},
+    "scara": {"shoulder": 0.3, "elbow": -0.9},
+    "delta": {"x": 0.05, "y": -0.03, "z": -0.42},
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "at", "factor"),
+    [
+        ("five_bar", 1, 1.5),
+        *(
+            pytest.param(name, at, factor, marks=pytest.mark.slow)
+            for name, sensors in MISCOUNTED.items()
+            for at in range(len(sensors))
+            for factor in (0.5, 0.75, 1.0, 1.33, 2.0)
+        ),
+    ],
+)
+def test_a_wrong_scale_of_counts_from_the_start_names_its_motor(name: str, at: int, factor: float) -> None:
+    machine = load(name)
+    rows = rows_of(machine, moved(machine, MOVED[name], Miscounts(machine, at, factor)))
+    twin = TwinComparison(machine)
+    compared(machine, rows, twin)
+    named = [machine.motors[motor].joint for _, motor, _ in twin.suspicions]
+    assert named == [MISCOUNTED[name][at]] * (factor != 1.0)
+    for tick, _, found in twin.suspicions:
+        places = [motor.index for motor in machine.motors]
+        way = rows["q"][rows["tick"] <= tick][:, places] - rows["q"][0, places]
+        assert np.abs(way[:, 0]).max() < np.radians(5.0)
+        assert (found > 1.0) == (factor > 1.0)
+
+
 def loaded_from(text: str) -> Machine:
     import tempfile
 
