@@ -15,7 +15,7 @@ from benchmarks.papers.three_legs import branch_pose, platform_motion, platform_
 from linkwork.arrays import Floats
 from linkwork.multibody import Mechanism, functions
 from linkwork.multibody.steps.integrate import rk4
-from linkwork.multibody.taylor import MaximalModel, TaylorStepper
+from linkwork.offline.taylor import MaximalModel, TaylorStepper
 
 MASS, MOMENT, HALF = 14.59, 1.36, 0.61
 

@@ -13,8 +13,8 @@ from linkwork.multibody import Body, Mechanism, Point, functions
 from linkwork.multibody.constraints import PointClosure
 from linkwork.multibody.kernels.layout import ORDINARY
 from linkwork.multibody.steps.integrate import rk4
-from linkwork.multibody.taylor import Connection, JointFrame, MaximalModel, Pose, TaylorStepper
 from linkwork.multibody.tree.orientations import from_rotation_vector, hat
+from linkwork.offline.taylor import Connection, JointFrame, MaximalModel, Pose, TaylorStepper
 
 TORQUE = 10.0
 

@@ -23,7 +23,7 @@ from benchmarks.papers.maximal import (
 from benchmarks.papers.report import Report, small
 from benchmarks.papers.symmetric_platform import SymmetricPlatform, crossings_of
 from linkwork.arrays import Floats
-from linkwork.multibody.taylor import SingularStep, TaylorStepper
+from linkwork.offline.taylor import SingularStep, TaylorStepper
 
 FORM = SymmetricPlatform()
 SPAN_S = 2.0

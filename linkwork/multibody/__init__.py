@@ -5,7 +5,6 @@ Describe a mechanism with `Body`, `Joint`, `Point` and `Coordinate`, and what cl
 assembly/assembly.py, formulations/acceleration.py), or take a `Workspace` and run kernels on
 `*workspace.arguments`. Each folder imports only from those below it:
 
-    taylor              Taylor series in time
     reactions           forces and moments at joints and closures
     formulations        accelerations by each formulation; Φ, A, P and their rates
     assembly            consistent states, assembly modes, closed forms, switched constraints

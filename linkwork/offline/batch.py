@@ -14,11 +14,11 @@ from numpy.typing import ArrayLike
 from linkwork.arrays import Floats
 from linkwork.machine import Machine
 from linkwork.machine.building.contact_parameters import refuse_long_steps
-from linkwork.machine.parameter_sets import ParameterSets
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.steps.step import METHODS
 from linkwork.multibody.workspace import Model
 from linkwork.offline.efforts import known_motors
+from linkwork.offline.parameter_sets import ParameterSets
 from linkwork.offline.run_kernels import open_by, opens_at, sampled_steps
 from linkwork.offline.start_state import StartState, begin
 

@@ -17,12 +17,12 @@ from linkwork.multibody.model import ModelError
 from linkwork.multibody.reactions.reactions import Reaction
 from linkwork.multibody.steps.step import ADAPTIVE_RK4, METHODS, SEMI_IMPLICIT
 from linkwork.multibody.steps.step import MINIMAL as MINIMAL_COORDINATES
-from linkwork.multibody.taylor import SingularStep, StepTooLong, TaylorStepper
-from linkwork.multibody.taylor.conversion import TreeConversion, maximal_model_of
 from linkwork.multibody.workspace import Workspace, touches
 from linkwork.offline.offline_steps import OfflineSteps
 from linkwork.offline.reference_run import AssembledSteps, ReferenceSteps
 from linkwork.offline.run_kernels import POSITION, steps
+from linkwork.offline.taylor import SingularStep, StepTooLong, TaylorStepper
+from linkwork.offline.taylor.conversion import TreeConversion, maximal_model_of
 
 OWN_STEPS: Final = ("minimal", "taylor")
 FORMULATIONS: Final = (*formulations.FORMULATIONS, *ASSEMBLIES, *OWN_STEPS)

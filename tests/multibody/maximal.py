@@ -4,7 +4,7 @@ import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.multibody import Body, Joint, Mechanism
-from linkwork.multibody.taylor import Connection, JointFrame, MaximalModel, Pose, TaylorStepper
+from linkwork.offline.taylor import Connection, JointFrame, MaximalModel, Pose, TaylorStepper
 from tests.multibody.machines import G, random_body, random_rotation
 
 KINDS = ("spherical", "revolute", "cylindrical", "prismatic")

@@ -3,7 +3,7 @@
 import numpy as np
 
 from linkwork.arrays import Floats
-from linkwork.multibody.taylor import Connection, MaximalModel, TaylorStepper
+from linkwork.offline.taylor import Connection, MaximalModel, TaylorStepper
 
 
 def hat(a: Floats) -> Floats:

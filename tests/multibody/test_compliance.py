@@ -16,8 +16,8 @@ from linkwork.multibody.kernels.layout import PARTS
 from linkwork.multibody.steps.integrate import rk4
 from linkwork.multibody.steps.step import RK4, step
 from linkwork.multibody.steps.touch_search import quickest
-from linkwork.multibody.taylor.taylor_model import MaximalModel
 from linkwork.multibody.workspace import Workspace
+from linkwork.offline.taylor.taylor_model import MaximalModel
 from tests.multibody.machines import random_tree
 
 G = 9.81

@@ -16,8 +16,8 @@ from linkwork.multibody.constraints import (
     WeldClosure,
 )
 from linkwork.multibody.formulations.acceleration import acceleration
-from linkwork.multibody.taylor import TaylorStepper
-from linkwork.multibody.taylor.conversion import maximal_model_of
+from linkwork.offline.taylor import TaylorStepper
+from linkwork.offline.taylor.conversion import maximal_model_of
 from tests.multibody.closed_machines import BACK, bar, four_bar
 from tests.multibody.machines import G, relative_error
 

@@ -19,8 +19,8 @@ from linkwork.multibody.constraints import (
 )
 from linkwork.multibody.formulations.acceleration import accelerate
 from linkwork.multibody.reactions.reactions import ReactionTable, joint_reactions
-from linkwork.multibody.taylor import TaylorStepper
-from linkwork.multibody.taylor.conversion import TreeConversion, maximal_model_of
+from linkwork.offline.taylor import TaylorStepper
+from linkwork.offline.taylor.conversion import TreeConversion, maximal_model_of
 from tests.multibody.closed_machines import four_bar
 from tests.multibody.machines import G, pendulum, random_body, random_rotation, random_state, random_tree
 from tests.multibody.oracles.pinocchio_model import PinocchioModel

@@ -17,7 +17,7 @@ coordinate has the constraint's name. Where it has several rows, .ROW is added, 
 coordinates, .COORDINATE.
 
 Where rows depend on others, only their sum is determined; the multipliers of least norm (in scaled rows) then
-distribute it, and the reactions of the joints within the loop follow from these. `taylor` (multibody/taylor)
+distribute it, and the reactions of the joints within the loop follow from these. The formulation `taylor`
 finds the same reactions from its own unknowns, where no row is redundant.
 """
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from linkwork.multibody import Body, functions
-from linkwork.multibody.taylor import Connection, JointFrame, MaximalModel, Pose, TaylorStepper
+from linkwork.offline.taylor import Connection, JointFrame, MaximalModel, Pose, TaylorStepper
 from tests.multibody.finite_differences import derivative, jacobian
 from tests.multibody.machines import random_tree
 from tests.multibody.maximal import about_z, random_loop, slider_crank, spatial_pendulum

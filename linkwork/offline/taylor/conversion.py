@@ -20,10 +20,10 @@ from linkwork.multibody.dynamics.tree_dynamics import dynamics
 from linkwork.multibody.forces import OnJoint, pushed_bodies
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import Joint, ModelError
-from linkwork.multibody.taylor.stepper import TaylorStepper
-from linkwork.multibody.taylor.taylor_model import Connection, JointFrame, MaximalModel
 from linkwork.multibody.tree import orientations, quaternions
 from linkwork.multibody.workspace import Workspace
+from linkwork.offline.taylor.stepper import TaylorStepper
+from linkwork.offline.taylor.taylor_model import Connection, JointFrame, MaximalModel
 
 _CLOSURES: dict[type[Constraint], str] = {
     PointClosure: "spherical",

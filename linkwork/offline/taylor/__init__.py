@@ -9,8 +9,8 @@ loops; a `TaylorStepper` then holds the state, steps, and gives reactions and po
 """
 
 from linkwork.multibody.reactions.reactions import Reaction
-from linkwork.multibody.taylor.stepper import Pose, SingularStep, StepTooLong, TaylorStepper
-from linkwork.multibody.taylor.taylor_model import Connection, JointFrame, MaximalModel
+from linkwork.offline.taylor.stepper import Pose, SingularStep, StepTooLong, TaylorStepper
+from linkwork.offline.taylor.taylor_model import Connection, JointFrame, MaximalModel
 
 __all__ = [
     "Connection",

@@ -5,7 +5,7 @@ import pytest
 
 from linkwork.multibody import Body, Joint, Mechanism, ModelError
 from linkwork.multibody.dynamics.tree_dynamics import dynamics, energy, forward_dynamics
-from linkwork.multibody.taylor import Connection, JointFrame, MaximalModel, Pose, StepTooLong, TaylorStepper
+from linkwork.offline.taylor import Connection, JointFrame, MaximalModel, Pose, StepTooLong, TaylorStepper
 from tests.multibody.machines import G, random_rotation
 from tests.multibody.maximal import bar, spatial_pendulum
 

@@ -5,7 +5,7 @@ import pytest
 
 from linkwork.multibody import Body, Joint, Mechanism
 from linkwork.multibody.steps.integrate import rk4
-from linkwork.multibody.taylor import Connection, JointFrame, MaximalModel, Pose, SingularStep, TaylorStepper
+from linkwork.offline.taylor import Connection, JointFrame, MaximalModel, Pose, SingularStep, TaylorStepper
 from tests.multibody.machines import G, random_tree
 from tests.multibody.maximal import about_z, bar, slider_crank, spatial_pendulum
 

@@ -16,7 +16,7 @@ from linkwork.arrays import Floats
 from linkwork.machine import Machine, MachineError
 from linkwork.machine.building.overrides import settable
 from linkwork.machine.loading import checked_file
-from linkwork.machine.parameter_sets import ParameterSets
+from linkwork.offline.parameter_sets import ParameterSets
 from tests.machine.ball_ended import delta, text_of
 
 MACHINES = ("slider_crank", "four_bar", "five_bar", "scara_polish")

@@ -9,7 +9,7 @@ In world axes, where nothing else is said; primes on vectors mean body axes.
 import numpy as np
 
 from linkwork.arrays import Floats, Integers
-from linkwork.multibody.taylor.taylor_model import MaximalModel
+from linkwork.offline.taylor.taylor_model import MaximalModel
 
 _HAT = np.zeros((3, 9))
 _HAT[[0, 0, 1, 1, 2, 2], [7, 5, 2, 6, 3, 1]] = [1.0, -1.0, 1.0, -1.0, 1.0, -1.0]

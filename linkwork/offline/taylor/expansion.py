@@ -39,7 +39,7 @@ from typing import NamedTuple
 import numpy as np
 
 from linkwork.arrays import Floats, Integers
-from linkwork.multibody.taylor.rigid_motion import RigidMotion, cross, dot, hat, turned
+from linkwork.offline.taylor.rigid_motion import RigidMotion, cross, dot, hat, turned
 
 
 class StepExpansion(NamedTuple):

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from linkwork.multibody import Body
-from linkwork.multibody.taylor import Connection, JointFrame, MaximalModel, Pose, TaylorStepper
+from linkwork.offline.taylor import Connection, JointFrame, MaximalModel, Pose, TaylorStepper
 from tests.multibody.machines import G
 from tests.multibody.maximal import about_z, bar
 

@@ -19,10 +19,10 @@ from linkwork.multibody.linalg.linear import lu_solve
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import ModelError, Point
 from linkwork.multibody.reactions.reactions import Reaction
-from linkwork.multibody.taylor.expansion import expand, gaps
-from linkwork.multibody.taylor.rigid_motion import RigidMotion
-from linkwork.multibody.taylor.taylor_model import MaximalModel
 from linkwork.multibody.tree import quaternions
+from linkwork.offline.taylor.expansion import expand, gaps
+from linkwork.offline.taylor.rigid_motion import RigidMotion
+from linkwork.offline.taylor.taylor_model import MaximalModel
 
 TURN_LIMIT_RAD = 0.3
 """Of this angle, third-order terms are half a per cent."""
