@@ -17,6 +17,7 @@ from linkwork.multibody.tree.coordinates import coordinates
 from linkwork.multibody.tree.rotations import move_by
 from linkwork.symbolic.c_source import header, source
 from linkwork.symbolic.generated_program import Drive, Function, GeneratedProgram, program_of
+from linkwork.symbolic.projected_law import projected_law
 from linkwork.symbolic.python_source import module
 from linkwork.symbolic.symbolic_model import SymbolicModel
 
@@ -187,27 +188,18 @@ def _axes(mechanism: Mechanism, w: Workspace) -> Floats:
 def _effort(
     program: GeneratedProgram, w: Workspace, goal: Floats, rate: Floats, acceleration: Floats
 ) -> Floats:
-    """The law's efforts, in its own equations (controller/laws/pidc.py) and far from any limit."""
+    """The law's efforts, far from any limit."""
     drive, mechanism = program.drive, program.model.mechanism
     assert drive is not None
+    index, effort = list(drive.goals), np.empty(len(drive.motors))
+    wraps = np.array(mechanism.coordinate_wraps)[index]
+    places, weights = np.array(drive.motors), np.array(drive.weights)
     rows, columns = (np.array(scale) for scale in program.scales())
-    index, motors = list(drive.goals), list(drive.motors)
-    omega, zeta = drive.bandwidth_rad_s, drive.damping_ratio
-    error = goal - w.theta[index]
-    whole = np.array(mechanism.coordinate_wraps)[index]
-    error -= np.where(whole, 2.0 * np.pi * np.round(error / (2.0 * np.pi)), 0.0)
-    J = w.J[index]
-    task = acceleration + 2.0 * zeta * omega * (rate - J @ w.v) + omega**2 * error - w.Jdv[index]
-    free, basis = np.zeros(mechanism.nv), np.eye(mechanism.nv)
-    rank = mechanism.nv - drive.dof
-    if rank:
-        left, sizes, right = np.linalg.svd(rows[:, None] * w.A * columns)
-        free = columns * (right[:rank].T @ ((left[:, :rank].T @ (rows * w.b)) / sizes[:rank]))
-        basis = columns[:, None] * right[rank:].T
-    u = free + basis @ np.linalg.solve(J @ basis, task - J @ free)
-    needed = basis.T @ (w.h - w.friction + w.M @ u)
-    share, weight = basis[motors], np.array(drive.weights)
-    return weight * (share @ np.linalg.solve((share.T * weight) @ share, needed))
+    terms = w.M, w.h - w.friction, w.A, -w.b, w.theta[index], w.J[index], w.Jdv[index]
+    motors = wraps, places, weights, rows, columns
+    reference = goal, rate, acceleration
+    projected_law(w.v, terms, reference, drive.bandwidth_rad_s, drive.damping_ratio, motors, effort)
+    return effort
 
 
 TOLERANCE = {False: 1e-12, True: 1e-5}

@@ -1,15 +1,31 @@
 """A program in C99: one header, one source file, <math.h> as the only dependency, no allocation, no
-recursion."""
+recursion.
 
+The control law is in the files of the folder `c`: C in doubles, with two words that are filled in for each
+machine, INVERSE_DYNAMICS (the declaration) and TERM_INPUTS. Its equations are those of
+controller/laws/pidc.py. With Λ spanning the velocities that A admits and A x = b, u = x + Λ z meets the goal
+coordinates, J Λ z = task - J x, and the motors' efforts
+
+    τ = W B' Λ (Λ' B W B' Λ)⁻¹ Λ' (M u + h - friction)
+
+are the smallest in the metric W. Λ and x come from a pivoted QR of A', in units of comparable size; the
+result does not depend on which basis is taken.
+"""
+
+import math
 import re
 import textwrap
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
 
-from linkwork.symbolic.c_law import LAW
 from linkwork.symbolic.code import CodeLanguage, c, input_names
 from linkwork.symbolic.generated_program import Function, GeneratedProgram
 
 INPUT_SIZES = {"q": "NQ", "v": "NV"}
+_LAWS: Final = Path(__file__).with_name("c")
+_LOST: Final = {False: 1e-12, True: 1e-5}
+"""Smallest pivot ratio with a solution, of doubles and of floats."""
 
 
 def header(program: GeneratedProgram, *, single: bool) -> str:
@@ -143,38 +159,30 @@ def law_signature(program: GeneratedProgram) -> str:
 
 
 def _law(program: GeneratedProgram, language: CodeLanguage) -> str:
-    """The law's text for this machine, from its pattern."""
+    """The law's text for this machine: its numbers, then the functions."""
     drive, mechanism = program.drive, program.model.mechanism
     assert drive is not None
     assert program.terms is not None
     closed = drive.dof < mechanism.nv
-    rows, columns = program.scales()
-    big = program.name.upper()
     used = ["NV", "GOALS", "MOTORS", *(["ROWS", "RANK"] if closed else [])]
-
-    def listed(values: Sequence[float]) -> str:
-        return ", ".join(language.number.format(repr(float(value))) for value in values)
-
-    text = LAW["closed" if closed else "tree"]
-    wraps = ", ".join(str(int(mechanism.coordinate_wraps[k])) for k in drive.goals)
-    for key, value in {
-        "SIGNATURE": law_signature(program),
-        "SIZES": ", ".join(f"{key} = {big}_{key}" for key in used),
-        "WRAPS": wraps,
-        "MOTOR_INDEX": ", ".join(map(str, drive.motors)),
-        "WEIGHTS": listed(drive.weights),
-        "ROW_SCALES": listed(rows),
-        "COLUMN_SCALES": listed(columns),
-        "TERM_INPUTS": ", ".join(program.terms.inputs),
-        "SQRT": language.function("sqrt"),
-        "FABS": language.function("fabs"),
-        "FLOOR": language.function("floor"),
-        "TWO_PI": language.number.format("6.283185307179586"),
-        "LOST": language.number.format("1e-5" if language.number != "{}" else "1e-12"),
-        "HALF": language.number.format("0.5"),
-        "NONE": language.number.format("0.0"),
-        "UNIT": language.number.format("1.0"),
-        "TWO": language.number.format("2.0"),
-    }.items():
-        text = text.replace(f"${key}$", value)
-    return text
+    sizes = ", ".join(f"{key} = {program.name.upper()}_{key}" for key in used)
+    wraps = [int(mechanism.coordinate_wraps[k]) for k in drive.goals]
+    lines = [
+        f"enum {{ {sizes} }};",
+        "",
+        f"static const int wraps[GOALS] = {{{', '.join(map(str, wraps))}}};",
+        f"static const int motor[MOTORS] = {{{', '.join(map(str, drive.motors))}}};",
+    ]
+    numbers: dict[str, Sequence[float]] = {"two_pi": [2.0 * math.pi], "half": [0.5]}
+    numbers["lost"] = [_LOST[language.number != "{}"]]
+    if closed:
+        rows, columns = program.scales()
+        numbers |= {"weight[MOTORS]": drive.weights, "row_scale[ROWS]": rows, "column_scale[NV]": columns}
+    for name, values in numbers.items():
+        listed = ", ".join(language.number.format(repr(float(value))) for value in values)
+        lines.append(f"static const real {name} = {f'{{{listed}}}' if '[' in name else listed};")
+    parts = ("goal_rows.c", "closed_law.c" if closed else "tree_law.c")
+    text = "\n".join([*lines, "", *(_LAWS.joinpath(name).read_text() for name in parts)])
+    text = text.replace("INVERSE_DYNAMICS", law_signature(program))
+    text = text.replace("TERM_INPUTS", ", ".join(program.terms.inputs))
+    return re.sub(r"\b(sqrt|fabs|floor)(?=\()", lambda found: language.function(found[0]), text)

@@ -1,10 +1,14 @@
 """A program as a Python module: functions that write their results into given arrays."""
 
+import inspect
+import re
 import textwrap
+
+import numpy as np
 
 from linkwork.symbolic.code import CodeLanguage, input_names, python
 from linkwork.symbolic.generated_program import Function, GeneratedProgram
-from linkwork.symbolic.python_law import LAW
+from linkwork.symbolic.projected_law import projected_law
 
 _HEAD = '''\
 """{about}
@@ -20,6 +24,22 @@ import math
 import numpy as np
 
 {sizes}
+'''
+
+
+_LAW = '''\
+def inverse_dynamics(q, v, {time}goal, goal_rate, goal_acceleration, omega, zeta, effort):
+    """Projected inverse dynamics: writes the motors' efforts (N m or N) that make the goal coordinates obey
+    eddot + 2 zeta omega edot + omega^2 e = 0 about their reference, the smallest in the metric of the motors'
+    limits; friction is compensated. The file has omega = {omega:g} rad/s, zeta = {zeta:g}.
+    Returns how well the motors hold the goal coordinates; 0, and efforts of 0, where there is no solution.
+    """
+    M, load, A, Adot_v = np.empty((NV, NV)), np.empty(NV), np.empty((ROWS, NV)), np.empty(ROWS)
+    theta, J, Jdot_v = np.empty(GOALS), np.empty((GOALS, NV)), np.empty(GOALS)
+    _terms({inputs}, {results})
+    terms = M, load, A, Adot_v, theta, J, Jdot_v
+    reference = goal, goal_rate, goal_acceleration
+    return _law(v, terms, reference, omega, zeta, _MOTORS, effort)
 '''
 
 
@@ -68,21 +88,20 @@ def _index(k: int, shape: tuple[int, ...]) -> str:
 
 
 def _law(program: GeneratedProgram) -> str:
-    drive, m = program.drive, program.model.mechanism
+    drive, terms, m = program.drive, program.terms, program.model.mechanism
     assert drive is not None
-    assert program.terms is not None
-    rows, columns = program.scales()
-    text = LAW["closed" if drive.dof < m.nv else "tree"]
-    for key, value in {
-        "TIME": "t, " if "t" in program.terms.inputs else "",
-        "TERM_INPUTS": ", ".join(program.terms.inputs),
-        "OMEGA": f"{drive.bandwidth_rad_s:g}",
-        "ZETA": f"{drive.damping_ratio:g}",
-        "WRAPS": repr([bool(m.coordinate_wraps[k]) for k in drive.goals]),
-        "MOTORS": repr(list(drive.motors)),
-        "WEIGHTS": repr([float(x) for x in drive.weights]),
-        "ROW_SCALES": repr(rows),
-        "COLUMN_SCALES": repr(columns),
-    }.items():
-        text = text.replace(f"${key}$", value)
-    return text
+    assert terms is not None
+    motors = ([m.coordinate_wraps[k] for k in drive.goals], drive.motors, drive.weights, *program.scales())
+    lists = "".join(f"    np.array({np.array(each).tolist()}),\n" for each in motors)
+    named = ", ".join(inspect.signature(projected_law).parameters)
+    untyped = re.sub(
+        r"\(.*?\) -> float:", f"({named}):", inspect.getsource(projected_law), count=1, flags=re.S
+    )
+    text = _LAW.format(
+        time="t, " if "t" in terms.inputs else "",
+        omega=drive.bandwidth_rad_s,
+        zeta=drive.damping_ratio,
+        inputs=", ".join(terms.inputs),
+        results=", ".join(part.name for part in terms.parts),
+    )
+    return f"_MOTORS = (\n{lists})\n\n\n{untyped.replace('def projected', 'def ', 1)}\n\n{text}"

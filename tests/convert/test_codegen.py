@@ -149,10 +149,11 @@ def test_the_test_program_finds_a_wrong_number(tmp_path):
     assert "TOO LARGE" in run.stdout
 
 
-def test_python_module_agrees(tmp_path):
-    machine = load("platform_3rrs")
-    ((name, text),) = generate(machine, "python").items()
-    path = tmp_path / name
+@pytest.mark.parametrize("name", ["platform_3rrs", "scara"])
+def test_python_module_agrees(name, tmp_path):
+    machine = load(name)
+    ((file, text),) = generate(machine, "python").items()
+    path = tmp_path / file
     path.write_text(text)
     spec = importlib.util.spec_from_file_location("generated", path)
     module = importlib.util.module_from_spec(spec)
