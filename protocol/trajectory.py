@@ -5,11 +5,12 @@ follow it. Units: rad or m per coordinate, s.
 """
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import accumulate, pairwise
 from types import UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, BeforeValidator, Field
 
@@ -222,6 +223,24 @@ Combination = Annotated[
 MOST_KEPT = 8
 Bounds = Pair | Annotated[str, Field(max_length=NAME_LENGTH)]
 """Lower and upper bound (rad or m), or one of them: "> 0.02", "< 0.3"."""
+_ONE_SIDE: Final = re.compile(r"\s*([<>])=?\s*(\S+)\s*")
+
+
+def read_bounds(bounds: Sequence[float] | str) -> tuple[float, float]:
+    """Return a lower and an upper bound, infinite where there is none. Raises ValueError."""
+    if not isinstance(bounds, str):
+        low, high = bounds
+        if not low < high:
+            raise ValueError(f"the lower bound {low:g} must be below the upper one, {high:g}")
+        return low, high
+    found = _ONE_SIDE.fullmatch(bounds)
+    try:
+        value = float(found[2]) if found else math.nan
+    except ValueError:
+        value = math.nan
+    if found is None or not math.isfinite(value):
+        raise ValueError(f"{bounds!r} is no bound: write '> 0.02', '< 0.3' or [0.02, 0.3]")
+    return (value, math.inf) if found[1] == ">" else (-math.inf, value)
 
 
 class Preference(ValidatedRequest):

@@ -249,15 +249,16 @@ class Hybrid(PositionFeedback):
 
         Returns the ratio of the smallest to the largest singular value of the motors' map.
         """
+        given = self._given
         pressed = [
-            row
-            for row, grip in zip(self._rows, self._given.grip, strict=True)
+            (row, push)
+            for row, grip, push in zip(self._rows, given.grip, given.push, strict=True)
             if row.kind == "constraint" and grip == Grip.PRESS
         ]
         basis: Floats = ahead.basis[: len(ahead.v) - int(ahead.ranking[RANK])]
         if pressed:
             self._released.q[:], self._released.v[:] = ahead.q, ahead.v
-            basis = opened_basis(self._released, self._on, pressed)
+            basis = opened_basis(self._released, self._on, [row for row, _ in pressed])
         motors = self._motors
         lever = basis[:, motors.index]
         held = (lever * motors.weight) @ lever.T
@@ -267,4 +268,7 @@ class Hybrid(PositionFeedback):
         if ratio < LEAST_LEVERAGE:
             return 0.0
         force[motors.index] = motors.weight * (lever.T @ np.linalg.solve(held, basis @ needed))
+        if motors.bears:
+            carried = sum((push * ahead.A[row.row] for row, push in pressed), needed)
+            motors.relieve(ahead, basis, carried, force)
         return float(np.sqrt(ratio))

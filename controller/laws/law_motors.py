@@ -9,6 +9,7 @@ from linkwork.controller.actuation.redundant_motors import RedundantMotors
 from linkwork.controller.laws.law import LawReport
 from linkwork.machine import Machine
 from linkwork.multibody import Workspace
+from linkwork.multibody.kernels.layout import RANK
 
 
 class Motors:
@@ -40,7 +41,7 @@ class Motors:
             self._allocation = RedundantMotors(machine.mechanism, self.index, self.most, self.weight)
         if self.bears:
             rows = len(machine.mechanism.row_names)
-            self._loads = choice_for(machine.load_limits, len(motors), rows, nv)
+            self._loads = choice_for(machine.held_limits(), len(motors), rows, nv)
 
     def drive(self, ahead: Workspace, u: Floats, coast: Floats, force: Floats) -> None:
         """Write the force (nv; N m or N) for the acceleration u (nv), or for as much of its direction as
@@ -55,7 +56,7 @@ class Motors:
         )  # fmt: skip
         self.report_allocation(force)
         if self.bears:
-            self.relieve(ahead, u, force)
+            self.relieve_motion(ahead, u, coast, force)
 
     def report_allocation(self, force: Floats) -> None:
         """Report the result of `drive`; where motors are at their limits, allocate the force (nv) again."""
@@ -65,7 +66,19 @@ class Motors:
             report.programs = 1
             report.share = self._allocation(self.scratch, int(free), self.preload, force)
 
-    def relieve(self, ahead: Workspace, u: Floats, force: Floats) -> None:
-        """Change the force (nv) for the acceleration u (nv) where closures would be beyond their limits."""
-        if self.report.share == 1.0:
-            relieve_loads(*ahead.arguments, u, self.index, self.weight, self.most, self._loads, force)
+    def relieve_motion(self, ahead: Workspace, u: Floats, coast: Floats, force: Floats) -> None:
+        """After `drive` for these: change the force (nv) where closures would be beyond their limits.
+
+        Where motors cannot even hold the load, the motion is not known, and the force stays.
+        """
+        share = self.report.share
+        if share > 0.0:
+            given = u if share == 1.0 else coast + share * (u - coast)
+            basis = ahead.basis[: len(u) - int(ahead.ranking[RANK])]
+            self.relieve(ahead, basis, ahead.M @ given + ahead.h - ahead.friction, force)
+
+    def relieve(self, ahead: Workspace, basis: Floats, needed: Floats, force: Floats) -> None:
+        """Change the force (nv) of the motors; basis (free × nv), needed (nv): see `relieve_loads`."""
+        relieve_loads(
+            *ahead.arguments, basis, needed, self.index, self.weight, self.most, self._loads, force,
+        )  # fmt: skip

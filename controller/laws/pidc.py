@@ -243,7 +243,8 @@ class ProjectedInverseDynamics(PositionFeedback):
         if least > 0.0:
             motors.report_allocation(force)
             if motors.bears:
-                motors.relieve(ahead, given.room[: len(ahead.v)], force)
+                u, coast = given.room[: 2 * len(ahead.v)].reshape(2, -1)
+                motors.relieve_motion(ahead, u, coast, force)
             motors.report.binding = int(given.binding[0])
         return least
 

@@ -2,46 +2,26 @@
 
 import numpy as np
 
-from linkwork.arrays import Floats, Integers
+from linkwork.arrays import Floats
+from linkwork.controller.actuation.load_relief import farthest_beyond, rows_of
 from linkwork.controller.exchange.faults import FaultCode
 from linkwork.machine import Machine
-from linkwork.multibody.kernels.compiling import kernel
-
-
-@kernel
-def load_beyond(multipliers: Floats, ends: Integers, most: Floats, loads: Floats) -> int:
-    """Write the norms of multipliers to `loads` (limits); return the one most beyond its limit `most`, or −1.
-
-    `multipliers` are those of the limited rows, limit after limit; limit i has those before `ends[i]`.
-    """
-    worst, beyond, row = -1, 1.0, 0
-    for i in range(len(ends)):
-        square = 0.0
-        while row < ends[i]:
-            square += multipliers[row] * multipliers[row]
-            row += 1
-        loads[i] = np.sqrt(square)
-        if loads[i] > beyond * most[i]:
-            worst, beyond = i, loads[i] / most[i]
-    return worst
 
 
 class BearingLoads:
     """The machine's load limits. `worst`: the limit most exceeded in the last tick, −1 for none."""
 
     def __init__(self, machine: Machine) -> None:
-        limits = machine.load_limits
-        self._rows = np.array([row for limit in limits for row in limit.rows], np.int64)
-        self._ends = np.cumsum([len(limit.rows) for limit in limits]).astype(np.int64)
-        self._most = np.array([limit.most for limit in limits])
-        self._faults = [limit.faults for limit in limits]
-        self._own, self.loads = np.zeros(len(self._rows)), np.zeros(len(limits))
+        limits = self._limits = machine.held_limits()
+        self._kept, self.loads = rows_of(limits), np.zeros(len(limits))
+        self._multipliers = np.zeros(len(machine.mechanism.row_names))
         self.worst = -1
-        gauges = np.array([machine.gauge_of(row) for row in self._rows.tolist()], np.int64)
-        self._gauged = np.flatnonzero(gauges >= 0)
-        self._gauges = gauges[self._gauged]
-        self._measured = np.zeros(len(self._gauges))
-        self.gauged = bool(len(self._gauges))
+        gauges = {row: machine.gauge_of(row) for limit in limits for row in limit.rows}
+        measured = {row: gauge for row, gauge in gauges.items() if gauge >= 0}
+        self._gauged = np.array(list(measured), np.int64)
+        self._gauges = np.array(list(measured.values()), np.int64)
+        self._measured = np.zeros(len(measured))
+        self.gauged = bool(measured)
         """Whether sensors measure any of it: then `read` comes before `look`."""
 
     def read(self, measured: Floats) -> None:
@@ -50,15 +30,16 @@ class BearingLoads:
 
     def check(self, multipliers: Floats) -> bool:
         """Check the model's multipliers (nr), or the measured ones; return whether one exceeds its limit."""
-        np.take(multipliers, self._rows, out=self._own)
+        self._multipliers[:] = multipliers
         if self.gauged:
-            self._own[self._gauged] = self._measured
-        self.worst = load_beyond(self._own, self._ends, self._most, self.loads)
+            self._multipliers[self._gauged] = self._measured
+        self.worst = farthest_beyond(self._kept, self._multipliers, self.loads)
         return self.worst >= 0
 
     def fault(self) -> tuple[FaultCode, int, float, float] | None:
         """Return the fault of the load that `look` found; None where such a load only limits the motion."""
-        if self.worst < 0 or not self._faults[self.worst]:
-            return None
         at = self.worst
-        return FaultCode.CONSTRAINT_FORCE, at, float(self.loads[at]), float(self._most[at])
+        if at < 0 or not self._limits[at].faults:
+            return None
+        sign = self._limits[at].side or 1
+        return FaultCode.CONSTRAINT_FORCE, at, sign * float(self.loads[at]), sign * self._limits[at].most

@@ -1,7 +1,7 @@
 """Definition of a demo: a machine, its steps, figures and picture."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -106,6 +106,7 @@ class Demo:
     steps: the steps between enable and disable, for a measured time (s) and a share of the demo's speed.
     beside: a second machine, which then goes through the same steps, or through `beside_steps`;
     `DemoRun.beside` is its recording.
+    patch: what the demo changes in the machine's file.
     leader: a machine whose tool is moved by hand meanwhile; steps have it as `Stage.leader`, figures its log
     as `DemoRun.leader`. Such a demo runs in real time only.
     truth: whether the plant records its exact motion, for figures and picture in place of the controller's
@@ -122,6 +123,7 @@ class Demo:
     beside: str = ""
     beside_steps: Steps | None = None
     leader: str = ""
+    patch: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def second(self) -> Self:

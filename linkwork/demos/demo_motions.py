@@ -32,8 +32,8 @@ HELIX_RAMP_S, HELIX_RATE_RAD_S = 1.0, 0.4 * pi
 """One turn in five seconds."""
 TABLE, TABLE_N, CLEAR_M = "table", 20.0, 0.01
 """Contact and force of `scara_polish`, and height off the table where the approach begins."""
-PRELOAD_N_M = 1.5
-"""Effort of the third motor of `five_bar_one_side` that is preferred where the motion leaves a choice."""
+ONE_SIDE = {"constraints": {"tip": {"load_limits": {"y": "> 4"}}}}
+"""Limit of `five_bar_one_side`: least force (N) across the left forearm, in the bearing at the tip."""
 PRESS, TOUCH_N, PRESS_N, OPEN_M = "workpiece", 50.0, 400.0, 0.005
 """Contact and forces of `press`, and height above the workpiece where the approach begins."""
 
@@ -74,11 +74,9 @@ def _five_bar(seconds: float, speed: float) -> list[DemoStep]:
 
 
 def _five_bar_one_side(seconds: float, speed: float) -> list[DemoStep]:
-    """Pre-loaded by its third motor; without, the force across the forearm changes its side."""
+    """Without the limit of its load the force across the forearm changes its side."""
     path = circle((0.0, 0.33, 0.0), 0.06, 2.0 * pi * 0.5 * speed, seconds, 0.5, of="xy")
-    command = f"preload left_elbow={PRELOAD_N_M}"
-    strained = request("pre-load", "preload", left_elbow=PRELOAD_N_M, command=command)
-    return [strained, *_tour("circles", path, _measured("x y", seconds))]
+    return _tour("circles", path, _measured("x y", seconds))
 
 
 def _four_bar(seconds: float, speed: float) -> list[DemoStep]:
@@ -260,7 +258,7 @@ MOTIONS = {
     "five_bar_one_side": Demo(
         "five_bar_redundant", "A five-bar keeps the bearing at its tip on one side", 4.0, _five_bar_one_side,
         (tracking_figures, partial(bearing_figures, row="tip.y")),
-        DemoPicture(right=(errors, partial(bearing, row="tip.y"), efforts)),
+        DemoPicture(right=(errors, partial(bearing, row="tip.y"), efforts)), patch=ONE_SIDE,
     ),
     "delta": Demo("delta", "A delta robot picks and places", 7.2, _delta, truth=True),
     "platform_3rrs": Demo(

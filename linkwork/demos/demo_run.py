@@ -62,7 +62,10 @@ def _run(demo: Demo, options: DemoOptions, console: Console) -> tuple[dict[str, 
     """Run the steps on its first machine: what happened, and the recording if a measured tick was reached."""
     pace = ["--pace", "lockstep", "--realtime", "ignore"] if options.lockstep else []
     machine = demo.machine
-    config = machine if options.force_sensor else forces_by_model(machine, options.out)
+    patch: Mapping[str, Any] = demo.patch
+    if not options.force_sensor:  # forces that the model finds
+        patch = merged(patch, {"controller": {"force": {"source": "model"}}})
+    config = changed_machine(machine, options.out, patch) if patch else machine
     if options.exact:
         config = exact_sensors(config, options.out)
     name, out = name_in(machine) or machine, options.out.absolute()
@@ -216,14 +219,9 @@ HAND_MOTION: Final = (
 """Of each axis: name, direction, middle and amplitude (m) of the hand's motion, its rate (rad/s)."""
 
 
-def forces_by_model(machine: str, folder: Path) -> str:
-    """Write a copy of the machine's file, with forces that the model finds; return where it lies."""
-    return _changed(machine, folder, {"controller": {"force": {"source": "model"}}})
-
-
 def exact_sensors(machine: str, folder: Path) -> str:
     """Write a copy of the machine's file, with sensors without noise and resolution; return its path."""
-    return _changed(machine, folder, {}, without="position")
+    return changed_machine(machine, folder, {}, without="position")
 
 
 def moved_by_hand(machine: str, folder: Path) -> str:
@@ -240,10 +238,10 @@ def moved_by_hand(machine: str, folder: Path) -> str:
         )
         entry = {"point": "tool", "direction": direction, "force_N": text, "plant_only": True}
         forces[f"hand_{axis}"] = entry
-    return _changed(machine, folder, {"forces": forces})
+    return changed_machine(machine, folder, {"forces": forces})
 
 
-def _changed(machine: str, folder: Path, patch: Mapping[str, Any], without: str = "") -> str:
+def changed_machine(machine: str, folder: Path, patch: Mapping[str, Any], without: str = "") -> str:
     """Write a copy of the machine's file with a patch; without: a key that all its sensors lose."""
     path = shipped_path(machine) if machine in shipped() else Path(machine)
     data = merged(parse_machine(path.read_bytes(), str(path)).data, patch)

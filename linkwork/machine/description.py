@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.arrays import Floats
 from linkwork.brief import Brief
 from linkwork.machine.frames import MovingFrame
 from linkwork.machine.problems import Problem
@@ -65,12 +66,18 @@ def _combined_limits(name: str, limits: Sequence[Limits], row: NDArray[np.float6
     return Limits.of_kind(is_angle)(**given).at(name)
 
 
+LOAD_SLACK = 0.005
+"""Distance from its limit at which a load is kept, over the load that counts as large."""
+
+
 @dataclass(frozen=True)
 class LoadLimit:
-    """Load limit of a constraint: the norm of the multipliers of these `rows` (of all the machine's).
+    """Load limit of a constraint: its `load` is at most `most` (N where `is_force`, else N m).
 
-    `most` in N where `is_force`, else in N m. `faults`: beyond it, in motion, there is a fault; else the goal
-    is slowed down.
+    The load is the norm of the multipliers of these `rows` (of all the machine's), or `side` (1 or -1) times
+    that of a single row, named `component`: -1 is for a lower bound, of which `most` has the opposite sign.
+    `scale`: the load that counts as large. `faults`: beyond the limit, in motion, there is a fault; else the
+    goal is slowed down.
     """
 
     constraint: str
@@ -78,6 +85,24 @@ class LoadLimit:
     is_force: bool
     most: float
     faults: bool
+    scale: float
+    side: int = 0
+    component: str = ""
+
+    @property
+    def kept(self) -> float:
+        """The load up to which motors that have a choice keep it."""
+        return self.most - LOAD_SLACK * self.scale
+
+    @property
+    def name(self) -> str:
+        """The constraint, or its row."""
+        return f"{self.constraint}.{self.component}" if self.component else self.constraint
+
+    def load(self, multipliers: Floats) -> Floats:
+        """Return the load (n) for n samples of all multipliers (n × rows)."""
+        own = multipliers[:, list(self.rows)]
+        return np.asarray(self.side * own[:, 0] if self.side else np.linalg.norm(own, axis=1))
 
 
 @dataclass(frozen=True)
@@ -324,6 +349,14 @@ class Machine(Brief):
     def force_numbers(self) -> int:
         """Number of components of all force sensors together."""
         return sum(len(sensor.components) for sensor in self.force_sensors)
+
+    def held_limits(self) -> tuple[LoadLimit, ...]:
+        """Return the load limits; those of constraints that are open have no bound."""
+        open_ones = {one.name for one in self.mechanism.constraints if not one.on}
+        return tuple(
+            replace(limit, most=math.inf) if limit.constraint in open_ones else limit
+            for limit in self.load_limits
+        )
 
     def gauge_of(self, row: int) -> int:
         """Place of the number, among those of all force sensors, that measures a row of the constraints.

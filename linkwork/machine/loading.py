@@ -1,5 +1,6 @@
 """`load` and `check`: from the name of a machine or of its file to the machine."""
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -32,7 +33,7 @@ from linkwork.machine.checks.rank_gap import rank_warnings
 from linkwork.machine.checks.references import check_references
 from linkwork.machine.checks.schema_validation import validate
 from linkwork.machine.checks.setting_checks import check_motor_settings
-from linkwork.machine.description import LoadLimit, Machine, fingerprint
+from linkwork.machine.description import LOAD_SLACK, LoadLimit, Machine, fingerprint
 from linkwork.machine.frames import moving_frames
 from linkwork.machine.nearest_name import nearest
 from linkwork.machine.problems import MachineError, Problem, refuse
@@ -41,6 +42,7 @@ from linkwork.machine.sections.bounds import Region
 from linkwork.machine.sections.fields import NAME_PATTERN
 from linkwork.machine.sections.file import MachineFile
 from linkwork.machine.sections.force_settings import rows_with_unit
+from linkwork.machine.sections.motors import Motor
 from linkwork.machine.sections.settings import PreloadLimit
 from linkwork.machine.units import choices, keys_of, with_aliases
 from linkwork.machine.visuals import VisualShape
@@ -48,6 +50,7 @@ from linkwork.machine.yaml_document import Document, read_yaml
 from linkwork.multibody.assembly.closed_form_search import CLOSED_FORMS
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import ModelError
+from linkwork.protocol.trajectory import read_bounds
 
 
 def load(source: str | Path, plant_set: Sequence[str] = (), *, offline: bool = False) -> Machine:
@@ -96,7 +99,7 @@ def machine_in(document: Document, plant_set: Sequence[str] = (), *, offline: bo
         coordinates=building.limits_of(file),
         motors=motors,
         sensors=sensors,
-        load_limits=load_limits(file, mechanism, document),
+        load_limits=load_limits(file, mechanism, motors, document),
         force_sensors=feeling,
         initial_q=q,
         initial_v=v,
@@ -294,21 +297,43 @@ def _plant(
 _FORCE, _TORQUE = ("max_force_N", "N", "force"), ("max_torque_N_m", "N m", "torque")
 
 
-def load_limits(file: MachineFile, mechanism: Mechanism, document: Document) -> tuple[LoadLimit, ...]:
+def load_limits(
+    file: MachineFile, mechanism: Mechanism, motors: Sequence[Motor], document: Document
+) -> tuple[LoadLimit, ...]:
     """Return the limits in the order of the file. Raises MachineError where one cannot be."""
     problems: list[Problem] = []
     limits: list[LoadLimit] = []
+    columns, scales = mechanism.model.column_scale, mechanism.model.row_scale
+    largest = max((motor.max_effort * columns[motor.index] for motor in motors), default=1.0)
+    """Of all scaled efforts: with a row's scale a force or torque that counts as large there."""
     for name, spec in file.constraints.items():
+        faults, named = spec.on_exceed == "fault", dict[str, tuple[int, bool]]()
         for (key, unit, word), other in ((_FORCE, _TORQUE), (_TORQUE, _FORCE)):
             most, rows = getattr(spec, key), rows_with_unit(mechanism, name, unit)
+            named |= {row: (at, unit == "N") for row, at in rows.items()}
             if most is not None and rows:
-                own = tuple(rows.values())
-                limits.append(LoadLimit(name, own, unit == "N", most, spec.on_exceed == "fault"))
+                limits.append(LoadLimit(name, tuple(rows.values()), unit == "N", most, faults, scale=most))
             elif most is not None:
                 remedy = f", or limit {other[0]}" if rows_with_unit(mechanism, name, other[1]) else ""
                 message = f"a constraint of type {spec.type} has no {word}"
                 place, remedy = ("constraints", name, key), f"leave it out{remedy}"
                 problems.append(document.problem(place, message, of_key=True, remedy=remedy))
+        for row, given in spec.load_limits.items():
+            where = ("constraints", name, "load_limits", row)
+            if row not in named:
+                message, allowed = f"{name} has no such row with a force", ", ".join(named) or "none"
+                problems.append(document.problem(where, message, found=row, allowed=allowed, of_key=True))
+                continue
+            try:
+                low, high = read_bounds(given)
+            except ValueError as error:
+                problems.append(document.problem(where, str(error)))
+                continue
+            at, is_force = named[row]
+            scale = min(float(scales[at] * largest), 0.25 * (high - low) / LOAD_SLACK)
+            for side, bound in ((-1, low), (1, high)):
+                if math.isfinite(bound):
+                    limits.append(LoadLimit(name, (at,), is_force, side * bound, faults, scale, side, row))
     refuse(problems)
     return tuple(limits)
 

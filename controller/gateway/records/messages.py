@@ -72,7 +72,7 @@ class Messages:
             "sensor": sensors,
             "sensors": [],
             "constraint": [(name, True) for name in machine.mechanism.constraint_names],
-            "load": [(limit.constraint, limit.is_force) for limit in machine.load_limits],
+            "load": [(limit.name, limit.is_force) for limit in machine.load_limits],
             "difference": [(str(each), each.unit == "N m") for each in differences(machine)],
             "switch": [(name, True) for name in machine.switchable],
             "force": [(row.name, row.unit == "N m") for row in machine.force_rows],

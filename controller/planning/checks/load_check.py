@@ -3,16 +3,17 @@
 The motors supply the component of the forces that moves the machine; the closures carry the rest, F = (forces
 on all joints) − (forces of the motors): A' λ = F with the multipliers λ of the rows. Slower by the factor c
 it is λ = λ_rest + λ_motion / c². Redundant motors load the closures too; their efforts are those of the loop,
-with the file's pre-load, and do not scale this way.
+with the file's pre-load, and do not scale this way. Rows whose force is wanted carry that force too.
 """
 
+import math
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import cache
 
 import numpy as np
 
 from linkwork.arrays import Flags, Floats, Matrix
-from linkwork.controller.actuation.load_relief import KEPT, choice_for, relieve
+from linkwork.controller.actuation.load_relief import choice_for, relieve
 from linkwork.controller.exchange.goal_force_part import ForcePart
 from linkwork.controller.laws.contact_forces import contact_effort
 from linkwork.controller.limit_tolerance import exceeds
@@ -35,13 +36,14 @@ def bearing_demands(machine: Machine, walked: Walk, efforts: Efforts) -> Iterato
     """One demand for each load limit; none where the file has no limit."""
     if not machine.load_limits:
         return
-    bears = _of_redundant(machine, walked, efforts) if efforts.redundant else _of(machine, walked, efforts)
-    for limit in machine.load_limits:
-        yield _demand(limit, partial(bears, limit.rows))
+    bears = cache((_of_redundant if len(machine.motors) > machine.dof else _of)(machine, walked, efforts))
+    for limit in machine.held_limits():
+        if math.isfinite(limit.most):
+            yield _demand(limit, bears)
 
 
-Bears = Callable[[Sequence[int], float], Floats]
-"""n × rows: multipliers of these rows along the walk, at a speed lower by a factor."""
+Bears = Callable[[float], Floats]
+"""n × rows: all multipliers along the walk, at a speed lower by a factor."""
 
 
 def _of(machine: Machine, walked: Walk, efforts: Efforts) -> Bears:
@@ -51,7 +53,7 @@ def _of(machine: Machine, walked: Walk, efforts: Efforts) -> Bears:
     rest, motion = multipliers_along(
         machine, walked.q, (resting, walked.motion - least.motion), walked.crossings
     )
-    return lambda rows, slower: rest[:, rows] + motion[:, rows] / slower**2
+    return lambda slower: np.asarray(rest + motion / slower**2)
 
 
 def _of_redundant(machine: Machine, walked: Walk, efforts: Efforts) -> Bears:
@@ -61,37 +63,37 @@ def _of_redundant(machine: Machine, walked: Walk, efforts: Efforts) -> Bears:
     nv, motors = machine.mechanism.nv, machine.motors
     index = [motor.index for motor in motors]
     most, weight = np.array([motor.max_effort for motor in motors]), machine.effort_weights
-    choice = choice_for(machine.load_limits, len(motors), len(machine.mechanism.row_names), nv)
+    choice = choice_for(machine.held_limits(), len(motors), len(machine.mechanism.row_names), nv)
     units = [np.tile(row, (len(walked.q), 1)) for row in np.eye(nv)]
     through = np.stack(multipliers_along(machine, walked.q, units, walked.crossings), axis=2)
 
-    def bears(rows: Sequence[int], slower: float) -> Floats:
+    def bears(slower: float) -> Floats:
         forces = walked.rest + efforts.least.joint_friction(slower) + walked.motion / slower**2
+        forces = forces if walked.carried is None else forces + walked.carried
         given = efforts.given(slower)
         loads = np.einsum("nij,nj->ni", through, forces - given)
-        if walked.motors is None:
-            return np.asarray(loads[:, list(rows)])
         for n in np.flatnonzero(_exceeded(machine, loads)):
+            if walked.motors is None:
+                break
             choice.load[:], choice.effort[:] = loads[n], given[n, index]
             choice.through[:], choice.free[:] = -through[n][:, index].T, np.eye(len(index))
             choice.free[:] -= walked.motors[n][:, index]
             relieve(choice, weight, most)
             loads[n] = choice.load
-        return np.asarray(loads[:, list(rows)])
+        return np.asarray(loads)
 
     return bears
 
 
 def _exceeded(machine: Machine, loads: Floats) -> Flags:
     """Return at which of n samples multipliers (n × rows) are beyond what `relieve` leaves them."""
-    limits = machine.load_limits
-    over = [np.linalg.norm(loads[:, list(limit.rows)], axis=1) > KEPT * limit.most for limit in limits]
+    over = [limit.load(loads) > limit.kept for limit in machine.held_limits()]
     return np.asarray(np.any(over, axis=0))
 
 
-def _demand(limit: LoadLimit, bears: Callable[[float], Floats]) -> LimitCheck:
+def _demand(limit: LoadLimit, bears: Bears) -> LimitCheck:
     def loads(slower: float) -> Floats:
-        return np.asarray(np.linalg.norm(bears(slower), axis=1))
+        return limit.load(bears(slower))
 
     here = loads(1.0)
     sample = int(np.argmax(here))
@@ -99,7 +101,8 @@ def _demand(limit: LoadLimit, bears: Callable[[float], Floats]) -> LimitCheck:
     if exceeds(value, limit.most):
         stretch = smallest(lambda slower: not exceeds(loads(slower).max(), limit.most))
     kind, unit = ("bearing force", "N") if limit.is_force else ("bearing torque", "N m")
-    return LimitCheck(kind, limit.constraint, unit, value, limit.most, sample, value / limit.most, stretch)
+    used, sign = 1.0 + (value - limit.most) / limit.scale, limit.side or 1
+    return LimitCheck(kind, limit.name, unit, sign * value, sign * limit.most, sample, used, stretch)
 
 
 def multipliers_along(

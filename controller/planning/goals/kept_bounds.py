@@ -1,7 +1,6 @@
 """Coordinates that stay between bounds while a goal is followed: `keep`."""
 
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
@@ -21,6 +20,7 @@ from linkwork.multibody.tree.coordinates import coordinates
 from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError
+from linkwork.protocol.trajectory import read_bounds
 
 Where = Sequence[str | int]
 NO_BOUND: Final = 1e9
@@ -29,7 +29,6 @@ MARGIN: Final = 2e-5
 """How far inside the bounds coordinates are kept, rad or lengths of the machine: an error of tracking."""
 NEAR: Final = 0.01
 """Distance from a bound, rad or m, at which a coordinate is named beside what yields to it."""
-_ONE_SIDE: Final = re.compile(r"\s*([<>])=?\s*(\S+)\s*")
 
 
 def bounds_of(
@@ -67,22 +66,12 @@ def bounds_of(
 
 
 def _read(name: str, bounds: Sequence[float] | str, where: Where) -> tuple[float, float]:
-    """Return the bounds in a text or a pair. Raises RequestError (INVALID_GOAL)."""
-    if isinstance(bounds, str):
-        found = _ONE_SIDE.fullmatch(bounds)
-        try:
-            value = float(found[2]) if found else math.nan
-        except ValueError:
-            value = math.nan
-        if not abs(value) < NO_BOUND:
-            text = f"{name}: {bounds!r} is no bound: write '> 0.02', '< 0.3' or [0.02, 0.3], in rad or m"
-            raise RequestError(ResultCode.INVALID_GOAL, text, where)
-        return (value, NO_BOUND) if found and found[1] == ">" else (-NO_BOUND, value)
-    low, high = bounds
-    if not low < high:
-        text = f"{name}: the lower bound {low:g} must be below the upper one, {high:g}"
-        raise RequestError(ResultCode.INVALID_GOAL, text, where)
-    return low, high
+    """Return the bounds (rad or m) in a text or a pair. Raises RequestError (INVALID_GOAL)."""
+    try:
+        low, high = read_bounds(bounds)
+    except ValueError as error:
+        raise RequestError(ResultCode.INVALID_GOAL, f"{name}: {error}, in rad or m", where) from None
+    return max(low, -NO_BOUND), min(high, NO_BOUND)
 
 
 def _told(low: float, high: float) -> str:

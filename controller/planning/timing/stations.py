@@ -185,6 +185,8 @@ def _directions(count: int) -> Floats:
     return np.asarray(grid / np.linalg.norm(grid, axis=1, keepdims=True))
 
 
+_FAR_INSIDE = 20.0
+"""Distance from a bound of one side, over the load that counts as large, that loads do not reach."""
 Factors = Mapping[TimingLimit, float]
 """Limits that count as larger by a factor."""
 
@@ -259,10 +261,15 @@ class Stations:
         least = self._efforts.least
         parts = [getattr(self.walk, name) - getattr(least, name) for name in ("inertia", "motion", "rest")]
         inertia, motion, rest = multipliers_along(self._machine, self.walk.q, parts)
-        for limit in self._machine.load_limits:
+        for limit in self._machine.held_limits():
             rows, what = list(limit.rows), ("force", "N") if limit.is_force else ("torque", "N m")
-            label = TimingLimit(f"bearing {what[0]}", limit.constraint, what[1])
-            yield LimitedLoad(label, inertia[:, rows], motion[:, rows], rest[:, rows], margin * limit.most)
+            label = TimingLimit(f"bearing {what[0]}", limit.name, what[1])
+            parts, most = [part[:, rows] for part in (inertia, motion, rest)], margin * limit.most
+            if limit.side:  # a bound of one side: a magnitude about a load far inside
+                parts, most = [limit.side * part for part in parts], _FAR_INSIDE * limit.scale
+                parts[2] += most + (1.0 - margin) * limit.scale - limit.most
+            if math.isfinite(most):
+                yield LimitedLoad(label, parts[0], parts[1], parts[2], most)
 
     def _along_directions(self) -> Iterator[LimitedQuantity]:
         """The loads along directions that are close enough together."""

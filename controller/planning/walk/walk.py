@@ -61,7 +61,8 @@ class Walk:
     `motion`, `drag` (None without springs and applied forces): efforts at the joints, see above; `d0` …
     `d3`: the goal coordinates and their derivatives (n × k). `motors` (n × motors × nv): takes forces on all
     joints to efforts of the motors that move the machine alike, None where every joint has its own.
-    `determined`: whether these efforts are the only ones, because forces of constraints are wanted too.
+    `determined`: whether these efforts are the only ones, because forces of constraints are wanted too;
+    `carried` (n × nv): these forces on all joints, which `rest` has without them.
     `ends_at_branch`: whether branches of the closures meet at the path's end. `hold` (n): a lower bound of
     the smallest singular value of the scaled Jacobian. `crossings`: changes of constraints, in their order,
     the last one perhaps at one that is impossible. `closures` (n): smallest singular value of the
@@ -89,6 +90,7 @@ class Walk:
     motors: Floats | None = None
     drag: Floats | None = None
     determined: bool = False
+    carried: Floats | None = None
     ends_at_branch: bool = False
     closures: Floats | None = None
     leverage: Floats | None = None
@@ -336,16 +338,16 @@ def opened(machine: Machine, walk: Walk, part: ForcePart) -> Walk:
     weight = machine.effort_weights
     work, whole = machine.workspace(), machine.workspace()
     on = work.on.copy()
-    rest, maps = walk.rest.copy(), np.zeros((len(walk.s), len(joints), len(walk.q1[0])))
+    carried, maps = np.zeros_like(walk.rest), np.zeros((len(walk.s), len(joints), len(walk.q1[0])))
     for n, q in enumerate(walk.q):
         whole.q[:], whole.v[:] = q, 0.0
         kinematics(*whole.arguments)
         constraint_rows(*whole.arguments)
         for row, force in wanted:
-            rest[n] -= whole.A[row.row] * force[n]
+            carried[n] += whole.A[row.row] * force[n]
         work.q[:], work.v[:] = q, walk.q1[n]
         basis = opened_basis(work, on, rows)
         lever = basis[:, joints] * weight
         held = lever @ basis[:, joints].T
         maps[n] = lever.T @ np.linalg.pinv(held, hermitian=True) @ basis
-    return replace(walk, rest=rest, motors=maps, determined=True)
+    return replace(walk, rest=walk.rest - carried, carried=carried, motors=maps, determined=True)

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from linkwork.machine.problems import Place
-from linkwork.machine.sections.fields import Alias, Number, Section, Switch, alias, entry
+from linkwork.machine.sections.fields import Alias, Interval, Number, Section, Switch, alias, entry
 from linkwork.multibody.constraints import Constraint
 from linkwork.multibody.expressions import names_in, parse
 
@@ -44,6 +44,10 @@ class ConstraintSpec(Section):
         "N m",
         None,
         gt=0,
+    )
+    load_limits: dict[str, Interval] = entry(
+        "Bounds of single rows' forces or torques, by row, such as x: [-50, 50] or y: '> 2' (N, or N m)",
+        default_factory=dict,
     )
     on_exceed: Literal["fault", "limited"] = entry(
         "In motion, above a limit: stop with a fault, or slow down and report it", default="fault"

@@ -86,6 +86,8 @@ Count = Annotated[int, Field(strict=True), AfterValidator(_of_this_world)]
 Switch = Annotated[bool, Field(strict=True)]
 Vector3 = Annotated[list[Number], Field(min_length=3, max_length=3)]
 Range = Annotated[list[Number], Field(min_length=2, max_length=2)]
+Interval = Range | Annotated[str, Field(max_length=40)]
+"""A lower and an upper bound, or one of them: "> 2", "< 50"; see `read_bounds`."""
 
 
 def _directed(value: list[float]) -> list[float]:

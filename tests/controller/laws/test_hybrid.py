@@ -134,6 +134,59 @@ def test_the_force_on_a_guide_is_chosen_beside_the_motion(tmp_path: Path) -> Non
         assert plant.multipliers[0] == pytest.approx(WANTED_N, abs=1e-7)
 
 
+@pytest.mark.parametrize("pressed", [False, True])
+def test_loads_are_bounded_beside_the_motion_and_the_force(tmp_path: Path, pressed: bool) -> None:
+    """Of a five-bar with four motors; the force along x is wanted, that along y stays on one side."""
+    text = shipped_path("five_bar_redundant").read_text(encoding="utf-8")
+    text = text.replace(
+        "    type: revolute\n    a:", "    type: revolute\n    load_limits: {y: '> 2'}\n    a:"
+    )
+    motor = "  right_elbow: {max_torque_N_m: 8, max_speed_rad_s: 20, brake_torque_N_m: 1}\n"
+    path = tmp_path / "pressed.yaml"
+    path.write_text(text.replace("\nsensors:", f"\n{motor}\nsensors:", 1), encoding="utf-8")
+    machine = load(path)
+    (row,) = (row for row in machine.force_rows if row.name == "tip.x")
+    law, rng = laws_of(machine)[LawKind.HYBRID], np.random.default_rng(4)
+    least = []
+    for _ in range(20):
+        work = machine.workspace()
+        work.q[:] = machine.initial_q
+        evaluate_shortest(*work.arguments)
+        work.v[:] = rng.normal(size=2) @ work.basis[:2]
+        evaluate_shortest(*work.arguments)
+        forces = ForceReference.sized(len(machine.force_rows))
+        if pressed:
+            at = machine.force_rows.index(row)
+            forces.grip[at], forces.wanted[at], forces.push[at] = Grip.PRESS, 5.0, 5.0
+        wanted = rng.normal(size=2)
+        given = Reference(np.arange(2), work.q[:2].copy(), work.v[:2].copy(), wanted, forces)
+        force = np.zeros(4)
+        assert law(work, given, force) > 1e-6
+        plant = machine.workspace()
+        plant.q[:], plant.v[:], plant.effort[:] = work.q, work.v, force
+        projected(*plant.arguments)
+        np.testing.assert_allclose(plant.vdot[:2], wanted, atol=1e-8)
+        if pressed:
+            assert plant.multipliers[row.row] == pytest.approx(5.0, abs=1e-7)
+        least.append(float(plant.multipliers[1]))
+    assert 2.0 < min(least) < 2.5
+
+
+def test_a_wanted_force_beyond_the_load_limit_is_refused(tmp_path: Path) -> None:
+    machine = two_motors(tmp_path)
+    limited = machine.path.replace("slider_crank", "limited")
+    text = Path(machine.path).read_text(encoding="utf-8")
+    Path(limited).write_text(text.replace("equals_m: 0}", "equals_m: 0, max_force_N: 30}"), encoding="utf-8")
+    machine = load(limited)
+    points = [{"time_from_start_s": 2.0, "positions": [0.6]}]
+    trajectory = {"coordinates": ["crank"], "points": points, "force": {"guide": 20.0}}
+    start = Start.at_pose(machine, machine.initial_q)
+    known = plan("send", {"trajectory": trajectory}, machine, start).report["limits"]["bearing force"]
+    assert known["guide"]["value"] == pytest.approx(20.0, abs=1e-6)
+    with pytest.raises(RequestError, match=r"guide would need bearing force 40 N .* 30 N is allowed"):
+        plan("send", {"trajectory": trajectory | {"force": {"guide": 40.0}}}, machine, start)
+
+
 def test_too_few_motors_are_refused_with_the_reason() -> None:
     machine = load("slider_crank")
     points = [{"time_from_start_s": 1.0, "positions": [0.6]}]

@@ -14,6 +14,7 @@ from linkwork.controller.planning.process.planner import plan
 from linkwork.controller.supervision.closure_loads import BearingLoads
 from linkwork.controller.supervision.state_machine import State
 from linkwork.machine import Machine, MachineError, load
+from linkwork.machine.building.initial_assembly import holding
 from linkwork.machine.catalogue import shipped_path
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.requests import MoveParams
@@ -130,3 +131,72 @@ def test_a_path_that_cannot_be_slowed_enough_names_the_constraint(weak: Machine)
         plan(
             "move", MoveParams.model_validate({"target": TARGET}), tight, Start.at_pose(weak, weak.initial_q)
         )
+
+
+def bounded(folder: Path, name: str, bound: str, more: str = "") -> Machine:
+    """The machine whose tip has a bound on its force along y."""
+    text = shipped_path(name).read_text()
+    path = folder / "bounded.yaml"
+    limits = f"    load_limits: {{y: {bound}}}\n{more}"
+    path.write_text(text.replace("    type: revolute\n    a: {", f"    type: revolute\n{limits}    a: {{"))
+    return load(path)
+
+
+@pytest.mark.parametrize(
+    ("bound", "says"),
+    [
+        ("2", "load_limits.y"),
+        ("'2'", "'2' is no bound: write '> 0.02', '< 0.3'"),
+        ("[3, 2]", "the lower bound 3 must be below the upper one, 2"),
+        ("'> 2', xx: '< 3'", r"tip has no such row with a force\s+found +xx\s+allowed +x, y, z"),
+    ],
+)
+def test_a_bound_that_is_none_is_refused_with_its_place(tmp_path: Path, bound: str, says: str) -> None:
+    with pytest.raises(MachineError, match=says):
+        bounded(tmp_path, "five_bar", bound)
+
+
+@pytest.mark.parametrize(("bound", "low", "high"), [("'> 2'", 2.0, 9.0), ("[-4, -2]", -4.0, -2.0)])
+def test_redundant_motors_keep_a_bearing_on_one_side(
+    tmp_path: Path, bound: str, low: float, high: float
+) -> None:
+    """At admission as in motion; without the bound the force changes its sign on this way."""
+    machine = bounded(tmp_path, "five_bar_redundant", bound)
+    rig = InProcess(machine)
+    rig.enable()
+    rig.run(0.3)
+    start = Start.at_pose(machine, rig.simulator.q)
+    known = plan("move", MoveParams.model_validate({"target": TARGET}), machine, start).report["limits"]
+    move(rig, TARGET)
+    samples = rig.until(lambda sample: sample["goal_status"] in (GoalStatus.SUCCEEDED, GoalStatus.ENDED))
+    forces = np.array([sample["constraint_force"][1] for sample in samples])
+    assert samples[-1]["goal_status"] == GoalStatus.SUCCEEDED
+    assert low < forces.min()
+    assert forces.max() < high
+    assert {int(sample["limited"]) for sample in samples} == {0}
+    assert known["bearing force"]["tip.y"]["value"] == pytest.approx(
+        forces[np.abs(forces).argmin()], rel=0.02
+    )
+
+
+def test_without_a_choice_a_bearing_that_changes_its_side_is_refused_or_a_fault(tmp_path: Path) -> None:
+    machine, params = bounded(tmp_path, "five_bar", "'> 0.5'"), MoveParams.model_validate({"target": TARGET})
+    with pytest.raises(
+        RequestError, match=r"tip\.y would need bearing force .* 0\.5 N is allowed"
+    ) as refused:
+        plan("move", params, machine, Start.at_pose(machine, machine.initial_q))
+    assert refused.value.data["value"] < 0.5 == refused.value.data["limit"]
+    rig = InProcess(load("five_bar"))
+    rig.enable()
+    move(rig, TARGET)
+    rig.controller._bearings = BearingLoads(machine)
+    last = rig.until(lambda sample: sample["goal_status"] in (GoalStatus.SUCCEEDED, GoalStatus.ENDED))[-1]
+    assert last["fault"] == FaultCode.CONSTRAINT_FORCE
+    assert last["fault_value"] < last["fault_limit"] == 0.5
+
+
+def test_a_constraint_that_is_open_has_no_least_load(tmp_path: Path) -> None:
+    machine = bounded(tmp_path, "five_bar", "'> 2'", "    switchable: true\n")
+    (held,) = machine.held_limits()
+    (opened,) = replace(machine, mechanism=holding(machine.mechanism, ["tip"], [])).held_limits()
+    assert (held.most, opened.most) == (-2.0, np.inf)
