@@ -47,8 +47,21 @@ LONGEST_CONDITION = 1000
 Lead = Annotated[float, Field(strict=True, ge=0.0, le=LONGEST_LEAD_S, allow_inf_nan=False)]
 
 
+class Corner(ValidatedRequest):
+    """Distances within which a path of straight lines leaves a way-point aside, so that it need not stop.
+
+    In the goal's lengths together, and in its angles together; both hold where both are given.
+    """
+
+    radius_m: Positive | None = None
+    radius_rad: Positive | None = None
+
+
 class Waypoint(ValidatedRequest):
-    """One way-point. Positions only: C2 spline; with velocities: cubic; with accelerations too: quintic."""
+    """One way-point. Positions only: C2 spline; with velocities: cubic; with accelerations too: quintic.
+
+    With a corner, its own or the goal's: lines, blended.
+    """
 
     time_from_start_s: Annotated[float, Field(strict=True, ge=0.0, le=NONE_ABOVE_S, allow_inf_nan=False)]
     positions: Numbers
@@ -56,6 +69,8 @@ class Waypoint(ValidatedRequest):
     accelerations: Numbers | None = None
     frame: Name | None = Field(None, alias="in")
     """Moving frame of the positions and their derivatives, `in` on the wire; None: the world."""
+    corner: Corner | None = None
+    """Of a path of straight lines; None: that of the trajectory."""
     name: Annotated[str, Field(max_length=NAME_LENGTH)] | None = None
     """For people."""
 
@@ -301,6 +316,8 @@ class Trajectory(TaskParams):
     ] = Field(default_factory=list)
     """Joints or task coordinates, any order. Left out with a curve: `curve.of`, then the keys of `hold`."""
     points: Annotated[list[Waypoint], Field(min_length=1, max_length=TRAJECTORY_POINTS)] | None = None
+    corner: Corner | None = None
+    """Makes the path straight lines between way-points, blended within this distance of each."""
     curve: Curve | None = None
     hold: dict[Name, Number] = Field(default_factory=dict, max_length=MOST_COORDINATES)
     tolerances: dict[Name, ToleranceParams] = Field(default_factory=dict, max_length=MOST_COORDINATES)
@@ -333,6 +350,11 @@ class Trajectory(TaskParams):
         return bool(self.force) and self.points is None and self.curve is None
 
     @property
+    def cornered(self) -> bool:
+        """Whether the path is made of straight lines with blended corners."""
+        return self.corner is not None or any(point.corner for point in self.points or ())
+
+    @property
     def acts(self) -> bool:
         """Whether the trajectory does more than move: events, followers, captures or a condition."""
         return bool(self.events or self.capture or self.follow or self.until)
@@ -362,6 +384,9 @@ def read_trajectory(
     if (trajectory.points is None) == (trajectory.curve is None) and not alone:
         text = "give either `points` or a `curve`, or `force` alone"
         raise RequestError(ResultCode.INVALID_GOAL, text, path)
+    if trajectory.points is None and trajectory.corner is not None:
+        text = "`corner` blends the lines between way-points: give `points`, or leave it out"
+        raise RequestError(ResultCode.INVALID_GOAL, text, (*path, "corner"))
     if trajectory.curve is not None:
         trajectory = _with_curve(trajectory, trajectory.curve, path)
     names = trajectory.coordinates
@@ -501,9 +526,37 @@ def _check_points(points: list[Waypoint], trajectory: Trajectory, path: Sequence
             raise RequestError(ResultCode.INVALID_GOAL, text, (*where, "time_from_start_s"))
         before = point.time_from_start_s
     _check_frames(points, path)
+    if trajectory.cornered:
+        _check_corners(points, trajectory, path)
     if before == 0.0:
         text = "a single way-point needs a time greater than 0"
         raise RequestError(ResultCode.INVALID_GOAL, text, (*path, "points", 0, "time_from_start_s"))
+
+
+def _check_corners(points: list[Waypoint], trajectory: Trajectory, path: Sequence[str | int]) -> None:
+    """Check that way-points of straight lines have a corner with a radius, and nothing that a line lacks."""
+    for where, corner in (
+        ((*path, "corner"), trajectory.corner),
+        *(((*path, "points", index, "corner"), point.corner) for index, point in enumerate(points)),
+    ):
+        if corner is not None and corner.radius_m is None and corner.radius_rad is None:
+            text = "a corner needs a radius: give radius_m, radius_rad or both"
+            raise RequestError(ResultCode.INVALID_GOAL, text, where)
+    for index, point in enumerate(points):
+        key, text, last = "corner", "", index == len(points) - 1
+        at_end = last or point.time_from_start_s == 0.0
+        if point.corner is not None and at_end:
+            end = "ends" if last else "begins"
+            text = f"the path {end} at way-point {index}, so there is no corner: leave it out"
+        elif point.corner is None and trajectory.corner is None and not at_end:
+            text = (
+                f"way-point {index} has no corner, and others have one: give it a radius, or give a `corner`"
+                " for the whole goal"
+            )
+        elif point.velocities is not None:
+            key, text = "velocities", "with corners the path is straight between way-points: leave rates out"
+        if text:
+            raise RequestError(ResultCode.INVALID_GOAL, text, (*path, "points", index, key))
 
 
 def _check_range(given: FrameRange, trajectory: Trajectory, path: Sequence[str | int]) -> None:

@@ -214,12 +214,6 @@ def _delta(seconds: float, speed: float) -> list[DemoStep]:
     return [move("to the pick", PICK_M), follow("pick and place", path, measured), home()]
 
 
-def one_way(here: Mapping[str, float], there: Mapping[str, float], way_s: float) -> Trajectory:
-    """Return the trajectory of one way of `delta`, with lift and descent, from rest to rest."""
-    points = [_point(way_s * x, here, there, x, way_s) for x in (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)]
-    return {"coordinates": list(here), "points": points}
-
-
 def _point(
     time_s: float, here: Mapping[str, float], there: Mapping[str, float], x: float, way_s: float
 ) -> dict[str, Any]:

@@ -15,15 +15,18 @@ import numpy as np
 
 from linkwork.demos.demo import Demo, DemoStep, MeasuredPart, follow, home, move
 from linkwork.demos.demo_figures import DemoRun, MeasuredStep, tracking_figures
-from linkwork.demos.demo_motions import PICK_M, PLACE_M, one_way
+from linkwork.demos.demo_motions import LIFT_M, PICK_M, PLACE_M
 from linkwork.demos.demo_picture import DemoPicture
 from linkwork.demos.waypoints import begin
 from linkwork.recordings.path_plot import HUES, INK, dress
 
 MACHINES = ("five_bar", "delta")
 MIDDLE_M, RADIUS_M, TIPS = (0.0, 0.33), 0.065, 5
-APART_S, WAY_S = 0.27, 0.41
+APART_S, WAY_S = 0.27, 0.521
 """Between two tips of the star, and of a way from pick to place: shorter ones are refused."""
+CORNER_M = 0.03
+AT = (0.0, 0.2006, 0.7994, 1.0)
+"""Shares of a way's time at its way-points, so that all of its lines have the same speed."""
 
 
 def star(seconds: float, speed: float) -> list[DemoStep]:
@@ -42,8 +45,18 @@ def star(seconds: float, speed: float) -> list[DemoStep]:
 
 def ways(seconds: float, speed: float) -> list[DemoStep]:
     """To the pick, there and back uniformly and fastest, back."""
-    there, back = (one_way(*ends, WAY_S / speed) for ends in ((PICK_M, PLACE_M), (PLACE_M, PICK_M)))
+    there, back = (_way(*ends, WAY_S / speed) for ends in ((PICK_M, PLACE_M), (PLACE_M, PICK_M)))
     return [*_pairs("way", [there, back], seconds / (4.0 * WAY_S)), home()]
+
+
+def _way(here: Mapping[str, float], there: Mapping[str, float], way_s: float) -> dict[str, Any]:
+    """Return the trajectory up, over and down, with blended corners."""
+    above = [{**place, "z": place["z"] + LIFT_M} for place in (here, there)]
+    points = [
+        {"time_from_start_s": way_s * share, "positions": list(place.values())}
+        for share, place in zip(AT, (here, *above, there), strict=True)
+    ]
+    return {"coordinates": list(here), "corner": {"radius_m": CORNER_M}, "points": points}
 
 
 def _pairs(name: str, paths: Sequence[Mapping[str, Any]], rounds: float) -> Iterator[DemoStep]:

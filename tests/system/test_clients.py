@@ -120,6 +120,34 @@ def test_the_fastest_timing_is_computed_by_the_controller_and_appended(
     assert robot.state["q"]["lift"] == pytest.approx(now, abs=1e-3)
 
 
+@pytest.mark.slow
+def test_a_file_with_corners_is_checked_timed_and_followed(
+    lockstep: Rig, robot: Robot, tmp_path: Path
+) -> None:
+    now = robot.state["q"]
+    here = [now["lift"], now["wrist"]]
+    places = [[here[0] + up, here[1] + turn] for up, turn in ((0.03, 0.1), (0.03, 0.4), (0.01, 0.5))]
+    asked = {
+        "coordinates": ["lift", "wrist"],
+        "timing": "fastest",
+        "points": [{"positions": p} for p in places],
+    }
+    path = tmp_path / "way.yaml"
+    connection = ("--endpoint", lockstep.requests)
+    path.write_text(json.dumps({**asked, "corner": {"radius_m": 0.005}}))
+    refused = linkwork(lockstep.runtime, "time", str(path), *connection)
+    assert (refused.returncode, "radius_rad" in refused.stderr, ":1:" in refused.stderr) == (3, True, True)
+    path.write_text(json.dumps({**asked, "corner": {"radius_m": 0.005, "radius_rad": 0.2}}))
+    ran = linkwork(lockstep.runtime, "time", str(path), *connection)
+    assert ran.returncode == 0, ran.stderr
+    assert "jerk of lift" in ran.stdout
+    goal = robot.send(read_trajectory_file(path).trajectory)
+    assert goal.wait()["name"] == "SUCCESSFUL"
+    assert goal.duration_s == pytest.approx(float(ran.stdout.split()[0]), abs=1e-3)
+    assert robot.state["q"]["lift"] == pytest.approx(places[-1][0], abs=1e-3)
+    robot.move({"lift": here[0], "wrist": here[1]})
+
+
 def test_getting_started_as_printed(lockstep: Rig, tmp_path: Path) -> None:
     page = ROOT / "docs" / "getting_started.md"
     points, curve = blocks(page, "yaml")

@@ -9,6 +9,7 @@ from linkwork.controller.exchange.goal_task_part import ONE_LEVEL
 from linkwork.controller.planning.goals.admission import judge_walk, refuse_demand, walk_through
 from linkwork.controller.planning.messages.planner_start import Start
 from linkwork.controller.planning.paths.path import Path
+from linkwork.controller.planning.paths.splines import refuse_doubled
 from linkwork.controller.planning.timing.fastest import MORE, FastestTiming, along, fastest
 from linkwork.controller.planning.timing.profile import NoProfile
 from linkwork.controller.planning.timing.stations import Stations
@@ -99,21 +100,15 @@ def check_timed(trajectory: Trajectory, path: Path) -> None:
     """Refuse way-points at which a path with `timing: fastest` would stand still. Raises RequestError."""
     points = trajectory.points or []
     added = len(path.knots) - len(points)
-    two_goals = "or send two goals to rest there"
     still = np.abs(np.diff(path.values[:, 0], axis=0)).max(axis=1) <= _STILL
     for piece in np.flatnonzero(still if points else ()).tolist():
-        index = max(piece + 1 - added, 0)
-        before = f"way-point {index - 1} and it" if index else "the beginning and it"
-        text = (
-            f"way-point {index} is doubled, {before} are the same place: leave one of them out, {two_goals}"
-        )
-        raise RequestError(ResultCode.INVALID_GOAL, text, ("trajectory", "points", index, "positions"))
+        refuse_doubled(max(piece + 1 - added, 0))
     for index, point in enumerate(points):
         stops = point.velocities is not None and not np.any(np.abs(point.velocities) > _STILL)
         if stops and 0 < index + added < len(path.knots) - 1:
             text = (
                 f"the path stops at way-point {index}: with `timing: fastest` leave its velocities out,"
-                f" {two_goals}"
+                " or send two goals to rest there"
             )
             raise RequestError(ResultCode.INVALID_GOAL, text, ("trajectory", "points", index, "velocities"))
 

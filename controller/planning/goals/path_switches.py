@@ -140,8 +140,9 @@ def _place(given: Trajectory, path: Path, event: PathEvent, number: int) -> floa
         raise RequestError(ResultCode.INVALID_GOAL, text, (*where, "path_m"))
     if at.time_s is not None:
         return at.time_s
-    added = len(path.knots) - len(given.points or ())
-    return float(path.knots[min(max(added + int(at.point or 0), 0), len(path.knots) - 1)])
+    places = path.way_points_s
+    added = len(places) - len(given.points or ())
+    return float(places[min(max(added + int(at.point or 0), 0), len(places) - 1)])
 
 
 def _check_set(machine: Machine, closed: int, number: int) -> None:

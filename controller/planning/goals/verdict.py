@@ -25,14 +25,14 @@ def verdict(
     machine: Machine,
     path: Path,
     start: Start,
-    points_added: int | None,
+    points: int | None,
     more: Callable[[Walk], dict[str, Any]] = lambda _: {},
     poses: int = 0,
 ) -> dict[str, Any]:
     """The answer of `check` for a path, as plain data (protocol.results.Checked).
 
-    points_added: knots before the first way-point, None where the path has no way-points. more: further parts
-    of the report, from the walk. poses: number of poses along the path in the answer. Raises RequestError for
+    points: how many way-points the path has, None where it has none or is timed. more: further parts of the
+    report, from the walk. poses: number of poses along the path in the answer. Raises RequestError for
     anything but INFEASIBLE.
     """
     names = [machine.mechanism.coordinate_names[index] for index in path.coordinates]
@@ -52,13 +52,13 @@ def verdict(
     except RequestError as error:
         if error.code != ResultCode.INFEASIBLE:
             raise
-        answer["violations"] = [_placed(dict(error.data) | {"text": error.message}, points_added)]
+        answer["violations"] = [_placed(dict(error.data) | {"text": error.message}, path, points)]
         return answer | _drawn(walked, poses, answer["violations"])
     violations = sorted(
         (demand for demand in found.demands if demand.stretch > 1.0),
         key=lambda demand: (-demand.stretch, -demand.used),
     )
-    answer["violations"] = [_placed(_violation(found, demand), points_added) for demand in violations]
+    answer["violations"] = [_placed(_violation(found, demand), path, points) for demand in violations]
     answer["feasible"] = not violations
     stretch = violations[0].stretch * SAFELY if violations else 1.0
     answer["min_time_stretch"] = stretch if math.isfinite(stretch) else None
@@ -110,8 +110,9 @@ def _violation(found: Walked, demand: LimitCheck) -> dict[str, Any]:
     }
 
 
-def _placed(violation: dict[str, Any], points_added: int | None) -> dict[str, Any]:
+def _placed(violation: dict[str, Any], path: Path, points: int | None) -> dict[str, Any]:
     """With the way-point that the machine is on its way to, where there are any."""
     piece = violation.pop("piece", None)
-    known = points_added is not None and piece is not None
-    return violation | {"point": piece + 1 - points_added if known else None}
+    if points is None or piece is None:
+        return violation | {"point": None}
+    return violation | {"point": path.way_point_behind(piece, points)}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from linkwork.arrays import Floats
+from linkwork.arrays import Floats, Integers
 from linkwork.controller.exchange.goal_action_part import ActionPart
 from linkwork.controller.exchange.goal_block import SHORTEST_PIECE_S, GoalBlock, evaluate, pack_block, places
 from linkwork.controller.exchange.goal_force_part import ForcePart
@@ -47,7 +47,23 @@ class Path:
     cycle: bool = False
     """Whether it will be repeated without a pause and without end."""
     marks: Floats | None = None
-    """Values of s at the knots that the path had before it was timed; None where it was not."""
+    """Values of s at the way-points, and at the beginning, once the path is timed; None before."""
+    marked: Integers | None = None
+    """Before it is timed: which knots these are; None: all of them."""
+    notes: tuple[str, ...] = ()
+    """Warnings about the path for the goal's report."""
+
+    @property
+    def way_points_s(self) -> Floats:
+        """Values of s at the way-points (n), the first one at the beginning of the path."""
+        if self.marks is not None:
+            return self.marks
+        return self.knots if self.marked is None else self.knots[self.marked]
+
+    def way_point_behind(self, piece: int, count: int) -> int:
+        """Return which of `count` way-points, from 0, a piece leads to, before the path is timed."""
+        marked = np.arange(len(self.knots)) if self.marked is None else self.marked
+        return max(int(np.searchsorted(marked, piece, "right")) - (len(marked) - count), 0)
 
     @property
     def duration_s(self) -> float:

@@ -125,7 +125,7 @@ def path_through(points: Sequence[Waypoint], columns: Sequence[int], present: Pr
                 values[index, row, list(columns)] = given
     values[:, 0] += present.nearest(values[0, 0])
     if times[0] == 0.0:
-        _check_start(values[0], present, columns)
+        check_start(values[0], present, columns)
         _join(values, times, present.theta - values[0, 0])
         values[0, 0] = present.theta
         open_rate = np.isnan(values[0, 1]) | present.moving
@@ -137,7 +137,7 @@ def path_through(points: Sequence[Waypoint], columns: Sequence[int], present: Pr
         here[0, 0], here[0, 1] = present.theta, present.rate
         here[0, 2:] = present.acceleration
         values, times = np.concatenate([here, values]), np.concatenate([[0.0], times])
-    _check_times(times, len(times) - len(points))
+    check_times(times, len(times) - len(points))
     _check_end(values[-1, 1], present, len(points) - 1, columns)
     values[-1, 1] = 0.0
     if values.shape[1] == CUBIC:
@@ -181,8 +181,9 @@ def long_turns(points: Sequence[Waypoint], name: str, column: int) -> list[str]:
     ]
 
 
-def _refuse(text: str, *path: str | int, **data: object) -> NoReturn:
-    raise RequestError(ResultCode.INVALID_GOAL, text, ("trajectory", "points", *path), data)
+def refuse(text: str, *path: str | int, **data: object) -> NoReturn:
+    """Raise RequestError (INVALID_GOAL) about a part of the trajectory."""
+    raise RequestError(ResultCode.INVALID_GOAL, text, ("trajectory", *path), data)
 
 
 def _rows(points: Sequence[Waypoint]) -> int:
@@ -193,38 +194,50 @@ def _rows(points: Sequence[Waypoint]) -> int:
     if not all(given):
         index = given.index(not given[0])
         text = f"give accelerations for every way-point or for none; points 0 and {index} differ"
-        _refuse(text, index, "accelerations")
+        refuse(text, "points", index, "accelerations")
     return QUINTIC
 
 
-def _check_start(first: Floats, present: Present, columns: Sequence[int]) -> None:
+def refuse_doubled(index: int) -> NoReturn:
+    """Raise RequestError about a way-point that is the same place as the one before it."""
+    before = f"way-point {index - 1} and it" if index else "the beginning and it"
+    refuse(
+        f"way-point {index} is doubled, {before} are the same place: leave one of them out, or send two"
+        " goals to rest there",
+        "points", index, "positions",
+    )  # fmt: skip
+
+
+def check_start(first: Floats, present: Present, columns: Sequence[int]) -> None:
+    """Refuse a first way-point (rows × k) that is not where the machine is, or not as fast."""
     for place, column in enumerate(columns):
         name, limit = present.names[column], float(present.tolerance[column])
         value, here = float(first[0, column]), float(present.theta[column])
         if exceeds(abs(value - here), limit):
-            _refuse(
+            refuse(
                 f"the goal begins at {name} = {value:.6g}, {abs(value - here):.3g} away from where the"
                 f" machine is ({here:.6g}); at most {limit:.3g} is allowed. Move there first (`linkwork send"
                 " --approach` does), or let the first time be above 0",
-                0, "positions", place, coordinate=name, value=value, present=here, limit=limit,
+                "points", 0, "positions", place, coordinate=name, value=value, present=here, limit=limit,
                 begin=dict(zip(present.names, first[0].tolist(), strict=True)),
             )  # fmt: skip
         value, here = float(first[1, column]), float(present.rate[column])
         if exceeds(abs(value - here), limit):  # a rate that is left open is not a number, and passes
-            _refuse(
+            refuse(
                 f"the goal begins with {name} at {value:.6g} per s, the machine has {here:.6g}",
-                0, "velocities", place, coordinate=name, value=value, present=here, limit=limit,
+                "points", 0, "velocities", place, coordinate=name, value=value, present=here, limit=limit,
             )  # fmt: skip
 
 
-def _check_times(times: Floats, added: int) -> None:
+def check_times(times: Floats, added: int) -> None:
+    """Refuse times (n) that follow too closely; added: how many are not of way-points."""
     gaps = np.diff(times)
     shortest = int(np.argmin(gaps))
     if gaps[shortest] < SHORTEST_PIECE_S:
         index = shortest + 1 - added
-        _refuse(
+        refuse(
             f"only {gaps[shortest]:.3g} s before point {index}; at least {SHORTEST_PIECE_S:g} s are needed",
-            index, "time_from_start_s", value=float(gaps[shortest]), limit=SHORTEST_PIECE_S,
+            "points", index, "time_from_start_s", value=float(gaps[shortest]), limit=SHORTEST_PIECE_S,
         )  # fmt: skip
 
 
@@ -233,7 +246,7 @@ def _check_end(rate: Floats, present: Present, last: int, columns: Sequence[int]
         value, limit = float(rate[column]), float(present.tolerance[column])
         if exceeds(abs(value), limit):
             name = present.names[column]
-            _refuse(
+            refuse(
                 f"the last way-point has {name} at {value:.6g} per s; a goal must end at rest",
-                last, "velocities", place, coordinate=name, value=value, limit=limit,
+                "points", last, "velocities", place, coordinate=name, value=value, limit=limit,
             )  # fmt: skip

@@ -48,6 +48,7 @@ from linkwork.controller.planning.goals.retiming import Retimed, retime, rewalk
 from linkwork.controller.planning.goals.verdict import verdict
 from linkwork.controller.planning.messages.planner_messages import PlannedGoal
 from linkwork.controller.planning.messages.planner_start import Present, Start
+from linkwork.controller.planning.paths.corners import CornerMetric, path_with_corners
 from linkwork.controller.planning.paths.curves import path_along
 from linkwork.controller.planning.paths.moves import path_to
 from linkwork.controller.planning.paths.path import Path
@@ -55,6 +56,7 @@ from linkwork.controller.planning.paths.splines import long_turns, path_through
 from linkwork.controller.planning.walk.path_poses import GOAL_POSES, poses_along
 from linkwork.controller.planning.walk.walk import Walk
 from linkwork.machine import Machine
+from linkwork.multibody.coordinate_scales import scales
 from linkwork.protocol.codes import RequestCode, ResultCode
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.requests import (
@@ -65,7 +67,7 @@ from linkwork.protocol.requests import (
     SpeedParams,
     check_params,
 )
-from linkwork.protocol.trajectory import TaskParams, Trajectory, Waypoint
+from linkwork.protocol.trajectory import TaskParams, Trajectory
 
 CAPACITY = SLOT_BYTES // 8
 """Most words a block may have."""
@@ -159,7 +161,8 @@ def plan(
         admitted = _followed(given, machine, start)
     else:
         raise RequestError(RequestCode.UNSUPPORTED, f"{method} is not a plannable motion")
-    path, report, acting = admitted.path, joined(admitted.report, _warnings(machine, given)), None
+    path, acting = admitted.path, None
+    report = joined(admitted.report, _warnings(machine, given, path))
     if given.acts:
         planned = actions_of(machine, given, path, admitted.walk, begin)
         path, acting = replace(path, actions=planned.part), planned.as_map(path.duration_s)
@@ -175,10 +178,11 @@ def plan(
     return _plan(machine, words, path, report, begin=begin, q=start.q, actions=acting, poses=poses)
 
 
-def _warnings(machine: Machine, given: Trajectory) -> dict[str, list[str]]:
+def _warnings(machine: Machine, given: Trajectory, path: Path) -> dict[str, list[str]]:
     """The report's `warnings`, where a trajectory gives cause for some."""
     wraps = machine.mechanism.coordinate_wraps
-    found = [
+    found = [*path.notes]
+    found += [
         text
         for column, name in enumerate(given.coordinates if given.points else ())
         if wraps[index_of(machine, name, ("trajectory", "coordinates", column))]
@@ -195,7 +199,7 @@ def actions_of(
     given: the trajectory as requested; path, walk: as admitted; begin: where the goal begins.
     """
     points = given.points
-    marks = path.knots if path.marks is None else path.marks
+    marks = path.way_points_s
     times = np.zeros(0) if points is None else marks[len(marks) - len(points) :]
     return Actions(machine, given, walk, times).planned(begin)
 
@@ -267,9 +271,9 @@ def judge(params: object, machine: Machine, start: Start) -> dict[str, Any]:
 
     def acting(walk: Walk) -> dict[str, Any]:
         events = actions_of(machine, given, path, walk, Fresh()).events if given.acts else None
-        return _warnings(machine, given) | ({} if events is None else {"events": events}) | more
+        return _warnings(machine, given, path) | ({} if events is None else {"events": events}) | more
 
-    added = None if points is None else len(path.knots) - len(points)
+    count = None if points is None else len(points)
     if given.timing == "fastest" and not stands_still(path):
         try:
             timing = in_fastest_time(machine, path, start, given.margin)
@@ -278,10 +282,10 @@ def judge(params: object, machine: Machine, start: Start) -> dict[str, Any]:
                 raise
         else:
             more = {"timing": report_of_timing(machine, timing, path, full=True)}
-            path, added = timing.path, None
+            path, count = timing.path, None
     if path.frame is not None:
         return _judged_in_frame(machine, path, path.frame, start, acting, shown)
-    return verdict(machine, path, start, added, acting, shown)
+    return verdict(machine, path, start, count, acting, shown)
 
 
 def _move_to_check(params: CheckParams, machine: Machine, start: Start) -> Path:
@@ -377,8 +381,7 @@ def _followed(trajectory: Trajectory, machine: Machine, start: Start) -> Admitte
         where = error.path or ("trajectory",)
         piece = error.data.get("piece")
         if trajectory.points is not None and piece is not None:
-            added = len(path.knots) - len(trajectory.points)
-            where = ("trajectory", "points", max(piece + 1 - added, 0))
+            where = ("trajectory", "points", path.way_point_behind(piece, len(trajectory.points)))
         raise RequestError(error.code, error.message, where, error.data) from None
 
 
@@ -427,7 +430,7 @@ def _trajectory(trajectory: Trajectory, machine: Machine, start: Start) -> Path:
         return replace(force_alone(machine, forces, present), forces=forces, gaps=len(gaps))
     trajectory, frame = in_world(machine, trajectory, named, start)
     path = _through(trajectory, machine, present, named)
-    if trajectory.timing == "fastest":
+    if trajectory.timing == "fastest" and not trajectory.cornered:
         check_timed(trajectory, path)
     if frame is not None:
         refuse_beside(rows, {"in": frame}, where[:1])
@@ -441,8 +444,13 @@ def _trajectory(trajectory: Trajectory, machine: Machine, start: Start) -> Path:
 def _through(trajectory: Trajectory, machine: Machine, present: Present, named: Sequence[int]) -> Path:
     """The path of way-points or of the curve, in all of the present coordinates."""
     if trajectory.points is not None:
-        _check_count(trajectory.points, len(present.theta))
-        return path_through(trajectory.points, [present.coordinates.index(one) for one in named], present)
+        _check_count(trajectory, len(present.theta))
+        columns = [present.coordinates.index(one) for one in named]
+        if not trajectory.cornered:
+            return path_through(trajectory.points, columns, present)
+        is_angle = np.array([machine.coordinates[index].is_angle for index in present.coordinates])
+        metric = CornerMetric(is_angle, scales(machine.mechanism, present.coordinates)[0])
+        return path_with_corners(trajectory, columns, present, metric)
     assert trajectory.curve is not None, "read_trajectory has made sure"
     kept = [index_of(machine, name, ("trajectory", "hold", name)) for name in trajectory.hold]
     held = _with(present, kept, trajectory.hold.values())
@@ -459,10 +467,12 @@ def _with(present: Present, indices: Sequence[int], values: Iterable[float]) -> 
     return np.asarray(changed + present.nearest(changed))
 
 
-def _check_count(points: Sequence[Waypoint], coordinates: int) -> None:
+def _check_count(trajectory: Trajectory, coordinates: int) -> None:
     """Check before any work that this many way-points fit into a block."""
-    rows = QUINTIC if points[0].accelerations is not None else CUBIC
-    most = (_ROOM - block_words(coordinates, rows, 0, 0)) // (1 + rows * coordinates)
+    points, cornered = trajectory.points or [], trajectory.cornered
+    rows = QUINTIC if cornered or points[0].accelerations is not None else CUBIC
+    words = (3 if cornered else 1) * (1 + rows * coordinates)
+    most = (_ROOM - block_words(coordinates, rows, 0, 0)) // words
     if len(points) > most:
         text = f"{len(points)} way-points in {coordinates} coordinates do not fit; at most {most} do"
         data = {"value": len(points), "limit": most}

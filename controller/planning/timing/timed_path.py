@@ -71,6 +71,6 @@ def timed(stations: Stations, x: Floats, order: int) -> tuple[Path, Floats]:
     values[-1, 1] = 0.0
     places = grid.r[np.append(np.searchsorted(grid.piece, np.arange(len(path.knots) - 1)), n)]
     marks = np.interp(places, r, times)
-    full = np.interp(path.full_speed, path.knots, marks)
-    new = replace(path, knots=times, values=values, full_speed=(float(full[0]), float(full[1])), marks=marks)
-    return new, r
+    first, last = np.interp(path.full_speed, path.knots, marks).tolist()
+    marks = marks if path.marked is None else marks[path.marked]
+    return replace(path, knots=times, values=values, full_speed=(first, last), marks=marks, marked=None), r

@@ -10,7 +10,7 @@ from linkwork.controller.planning.paths.path import Path
 from linkwork.controller.planning.process.planner import plan
 from linkwork.machine import load
 from linkwork.protocol.codes import ResultCode
-from tests.controller.loop.goals_in_process import Planned
+from tests.controller.loop.goals_in_process import Planned, references
 from tests.controller.loop.in_process import InProcess
 
 AHEAD = 1.5
@@ -69,3 +69,29 @@ def test_the_fastest_goal_takes_over_in_motion_without_a_jump():
     assert path[-1] == pytest.approx([0.06, 0.33], abs=1e-9)
     off = [np.abs((sample["reference"] - sample["coordinate"])[index]).max() for sample in samples]
     assert max(off) < 1e-4
+
+
+@pytest.mark.parametrize("name", ["five_bar", pytest.param("delta", marks=pytest.mark.slow)])
+def test_blended_corners_are_followed_within_their_radius(name):
+    machine = load(name)
+    names = ["x", "y", "z"][: 3 if name == "delta" else 2]
+    rig = InProcess(machine)
+    rig.enable()
+    planned = Planned(rig)
+    here = np.array([rig.tick()["coordinate"][machine.coordinate_index(each)] for each in names])
+    ways = np.eye(len(names))[::-1] * 0.05
+    places = here + np.cumsum([*ways, -ways[0]], axis=0)
+    points = [{"positions": place.tolist()} for place in places]
+    asked = {"coordinates": names, "timing": "fastest", "corner": {"radius_m": 0.02}, "points": points}
+    samples = [planned.order(planned.plan("send", trajectory=asked))]
+    samples += rig.until(lambda sample: sample["goal_status"] == GoalStatus.SUCCEEDED)
+    index = [machine.coordinate_index(each) for each in names]
+    path = references(samples, index)
+    assert np.abs(path - [sample["coordinate"][index] for sample in samples]).max() < 2e-4
+    assert path[-1] == pytest.approx(places[-1], abs=1e-9)
+    for corner in places[:-1]:
+        nearest = np.linalg.norm(path - corner, axis=1).min()
+        assert 0.002 < nearest < 0.02
+    change = np.diff(path, axis=0) / rig.period_s
+    most = [machine.coordinates[i].acceleration for i in index]
+    assert np.all(np.abs(np.diff(change, axis=0)) / rig.period_s <= 1.01 * np.array(most))

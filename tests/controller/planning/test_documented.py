@@ -9,6 +9,7 @@ import pytest
 from linkwork.controller.exchange.goal_block import GoalBlock
 from linkwork.controller.planning.messages.planner_start import Start
 from linkwork.controller.planning.process.planner import plan
+from linkwork.machine import load
 from linkwork.machine.yaml_document import read_yaml
 from linkwork.protocol.errors import RequestError
 from linkwork.trajectories.trajectory_file import read_trajectory_file
@@ -46,9 +47,19 @@ def test_the_way_points_are_followed_from_yaml_and_csv_alike(scara, start, examp
 
 
 def test_the_curve_is_followed_from_where_its_refusal_says(scara, start, example):
-    trajectory = read_yaml(example(examples("yaml")[1], "helix.yaml")).data
+    (text,) = (each for each in examples("yaml") if each.startswith("curve:"))
+    trajectory = read_yaml(example(text, "helix.yaml")).data
     with pytest.raises(RequestError) as caught:
         plan("send", {"trajectory": trajectory}, scara, start)
     begin = caught.value.data["begin"]
     there = Start.at_pose(scara, joints_at(scara, list(begin), list(begin.values()), start.q))
     assert plan("send", {"trajectory": trajectory}, scara, there).duration_s == 7.0
+
+
+def test_the_lines_with_corners_are_followed_without_a_warning(example):
+    delta = load("delta")
+    (text,) = (each for each in examples("yaml") if "\ncorner:" in each)
+    trajectory = read_yaml(example(text, "corners.yaml")).data
+    made = plan("send", {"trajectory": trajectory}, delta, Start.at_pose(delta, delta.initial_q))
+    assert made.duration_s == 1.6
+    assert "warnings" not in made.report
