@@ -25,8 +25,8 @@ import numpy as np
 import zmq
 from rig import BenchRig
 
+from linkwork.client.request_client import RequestClient
 from linkwork.protocol.errors import RequestError
-from linkwork.protocol.request_client import RequestClient
 
 LONG = " and ".join(["sin(time_s)**2 > 2"] * 40)
 POINTS = [{"time_from_start_s": 0.01 * (i + 1), "positions": [0.0]} for i in range(20_000)]

@@ -434,7 +434,7 @@ class RequestServer(_Router):
 
 
 class RequestDealer(_Dealer):
-    """A client's bare end of the requests; `protocol.request_client.RequestClient` speaks through it."""
+    """A client's bare end of the requests; `client.request_client.RequestClient` speaks through it."""
 
 
 class Publisher(_Socket):

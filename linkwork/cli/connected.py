@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from linkwork.client.connection import default_owner, find_controller, patiently, reach
+from linkwork.client.request_client import RequestClient
 from linkwork.options import JsonOptions, command_options, option
 from linkwork.protocol.keys import ClientKeys, client_keys
-from linkwork.protocol.request_client import RequestClient
 from linkwork.terminal.failures import Misuse
 from linkwork.terminal.output import emit, remark, say
 

@@ -3,9 +3,9 @@
 from typing import Any
 
 from linkwork.cli.options.files import CheckControllerOptions, CheckDriverOptions
+from linkwork.diagnostics.conformance.driver_check import DriverCheck, MovingExamination
 from linkwork.diagnostics.conformance.exercises import ControllerExercises
 from linkwork.machine import load
-from linkwork.plant.drivers.checking import DriverCheck, MovingExamination
 from linkwork.plant.drivers.driver import Setup, find_driver, read_options
 from linkwork.plant.drivers.findings import ExerciseVerdict, Finding
 from linkwork.protocol.endpoints import MachineEndpoints, claim

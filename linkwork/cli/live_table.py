@@ -13,13 +13,13 @@ from rich.text import Text
 from linkwork.cli.options.operate import WatchOptions
 from linkwork.cli.status_commands import homing_told, stream_told
 from linkwork.client.connection import telemetry_endpoint
+from linkwork.client.request_client import RequestClient
 from linkwork.controller.exchange.set_points import StreamState
 from linkwork.controller.supervision.state_machine import State
 from linkwork.display_units import channel_unit, shown
 from linkwork.protocol.codes import DeviceStatus
 from linkwork.protocol.errors import NobodyThere, ProtocolError
 from linkwork.protocol.keys import ClientKeys
-from linkwork.protocol.request_client import RequestClient
 from linkwork.protocol.sockets import Subscriber
 from linkwork.protocol.telemetry import TELEMETRY_TOPIC, TWIN_TOPIC, read_telemetry
 from linkwork.terminal.output import MOST_SHOWN, console, emit, left_out, number, passive_joints, table

@@ -9,11 +9,11 @@ import numpy as np
 
 from linkwork.cli.assignments import read_values
 from linkwork.cli.options.files import ModelOptions
+from linkwork.convert.assembly_search import FRUITLESS, assembly_modes, initial_values
 from linkwork.convert.model_report import report
 from linkwork.drawing.model_drawing import draw as write
 from linkwork.identification.base_parameters import BaseParameter, BaseParameters, structural_base_parameters
 from linkwork.machine import Machine, load
-from linkwork.machine.checks.assembly_search import FRUITLESS, assembly_modes, initial_values
 from linkwork.machine.problems import REFUSES, counted
 from linkwork.terminal.failures import Misuse
 from linkwork.terminal.output import MOST_SHOWN, emit, left_out, number, passive_joints, say, show, table

@@ -11,11 +11,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from linkwork.client.request_client import RequestClient
 from linkwork.protocol.codes import RequestCode
 from linkwork.protocol.endpoints import MachineEndpoints, ipc_path, running
 from linkwork.protocol.errors import EndpointError, NobodyThere, RequestError
 from linkwork.protocol.keys import is_loopback
-from linkwork.protocol.request_client import RequestClient
 
 CONNECT_S = 3.0
 START_S = 900.0

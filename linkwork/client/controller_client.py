@@ -10,11 +10,11 @@ from typing import Any, Self, cast
 
 from linkwork.client.connection import default_owner, find_controller, patiently, reach, telemetry_endpoint
 from linkwork.client.goal import Goal, GoalFailed
+from linkwork.client.request_client import RequestClient
 from linkwork.client.stream import MOST_UNANSWERED
 from linkwork.protocol.codes import RequestCode
 from linkwork.protocol.errors import NobodyThere, RequestError
 from linkwork.protocol.keys import ClientKeys
-from linkwork.protocol.request_client import RequestClient
 from linkwork.protocol.results import (
     DescribeResult,
     FaultsResult,

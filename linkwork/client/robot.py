@@ -18,10 +18,10 @@ from typing import Any, cast
 
 from linkwork.client.controller_client import ANSWER_S, ControllerClient
 from linkwork.client.goal import Goal
+from linkwork.client.request_client import RequestClient
 from linkwork.client.stream import Stream
 from linkwork.protocol.codes import Pace, RequestCode
 from linkwork.protocol.errors import RequestError, spelled
-from linkwork.protocol.request_client import RequestClient
 from linkwork.protocol.request_table import REQUESTS, Request
 from linkwork.protocol.requests import params_of
 from linkwork.protocol.results import (

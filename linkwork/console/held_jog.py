@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from linkwork.client.request_client import RequestClient
 from linkwork.protocol.errors import EndpointError, NobodyThere, ProtocolError, RequestError
-from linkwork.protocol.request_client import RequestClient
 
 EVERY_S: Final = 0.05
 """Between two messages of the page, and between two requests."""

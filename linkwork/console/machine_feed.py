@@ -16,6 +16,7 @@ import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.client.connection import find_controller, telemetry_endpoint
+from linkwork.client.request_client import RequestClient
 from linkwork.console.scene_content import scene_content
 from linkwork.console.state_words import channel_units
 from linkwork.console.twin_ghost import TwinGhost
@@ -24,7 +25,6 @@ from linkwork.drawing.skeleton import BodyFrames
 from linkwork.machine.loading import Drawable, drawable
 from linkwork.protocol.errors import EndpointError, NobodyThere, ProtocolError, RequestError
 from linkwork.protocol.keys import ClientKeys
-from linkwork.protocol.request_client import RequestClient
 from linkwork.protocol.sockets import Subscriber
 from linkwork.protocol.telemetry import TELEMETRY_TOPIC, TWIN_TOPIC, read_telemetry
 

@@ -14,6 +14,7 @@ import foxglove
 from foxglove.websocket import Capability, MessageSchema, Service, ServiceRequest, ServiceSchema
 
 from linkwork.client.connection import find_controller, telemetry_endpoint
+from linkwork.client.request_client import RequestClient
 from linkwork.client.robot import Robot
 from linkwork.foxglove_live.live_channels import LiveChannels
 from linkwork.foxglove_live.live_scene import LiveScene
@@ -21,7 +22,6 @@ from linkwork.machine.loading import drawable
 from linkwork.machine.problems import MachineError
 from linkwork.protocol.errors import EndpointError, NobodyThere, ProtocolError, RequestError
 from linkwork.protocol.keys import ClientKeys
-from linkwork.protocol.request_client import RequestClient
 from linkwork.protocol.sockets import Subscriber
 from linkwork.protocol.telemetry import TELEMETRY_TOPIC, TWIN_TOPIC, read_telemetry
 

@@ -16,9 +16,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Final, Self
 
+from linkwork.client.request_client import RequestClient
 from linkwork.protocol.endpoints import MachineEndpoints, runtime_dir
 from linkwork.protocol.errors import NobodyThere
-from linkwork.protocol.request_client import RequestClient
 from linkwork.timing.children import Child
 
 START_S = 120.0

@@ -17,6 +17,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from typing import IO, Any, Final
 
+from linkwork.client.request_client import RequestClient
 from linkwork.controller.exchange.order_socket import OrderOutbox
 from linkwork.controller.exchange.orders import Shutdown
 from linkwork.launch.daemons import daemon_argv, is_ready, status_of
@@ -24,7 +25,6 @@ from linkwork.launch.output_log import GROUP, OutputLog, output_path
 from linkwork.protocol.codes import ExitCode
 from linkwork.protocol.endpoints import Claim, MachineEndpoints, RunningProcess, claim, running
 from linkwork.protocol.errors import Taken
-from linkwork.protocol.request_client import RequestClient
 from linkwork.timing.children import Child, Process
 from linkwork.timing.signals import SignalInterrupts
 

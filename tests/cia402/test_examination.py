@@ -9,9 +9,9 @@ import pytest
 from linkwork.cia402.cia402_driver import Cia402
 from linkwork.cia402.drive_states import FAULT_RESET, DriveState
 from linkwork.cia402.simulated_drive import SimulatedDrive
+from linkwork.diagnostics.conformance.driver_check import DriverCheck
 from linkwork.machine import Machine, load
 from linkwork.machine.catalogue import shipped_path
-from linkwork.plant.drivers.checking import DriverCheck
 from tests.cia402.bench import bench, setup
 
 

@@ -54,7 +54,7 @@ def test_webots_controller_package_on_the_path_does_no_harm(tmp_path: Path) -> N
 
 def test_the_client_loads_nothing_but_the_protocol(tmp_path: Path) -> None:
     loaded = _run("import sys; from linkwork import Robot; print(*sys.modules, sep='\\n')", tmp_path).split()
-    assert "linkwork.protocol.requests" in loaded or "linkwork.protocol.request_client" in loaded
+    assert "linkwork.protocol.requests" in loaded or "linkwork.client.request_client" in loaded
     assert not [name for name in loaded if name.startswith(HEAVY)]
 
 

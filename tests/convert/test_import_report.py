@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from linkwork.convert.assembly_search import assembly_modes
 from linkwork.convert.model_report import report
 from linkwork.convert.robots.import_report import report_rows, searched_modes
 from linkwork.convert.robots.importing import ImportOptions, import_robot
 from linkwork.convert.robots.proof import Proof
-from linkwork.machine.checks.assembly_search import assembly_modes
 from tests.command import linkwork
 
 ROBOTS = Path(__file__).parent / "robots"

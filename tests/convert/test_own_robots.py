@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from linkwork.convert.assembly_search import assembly_modes
 from linkwork.convert.robots.importing import ImportOptions, import_robot
 from linkwork.convert.robots.mujoco_worker import compiled
 from linkwork.convert.robots.proof import prove
-from linkwork.machine.checks.assembly_search import assembly_modes
 from linkwork.machine.description import Machine
 from linkwork.multibody.tree.quaternions import to_matrix
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from linkwork.machine.checks.assembly_search import unseen
+from linkwork.convert.assembly_search import unseen
 from tests.command import linkwork
 
 DYADS = 4

@@ -10,8 +10,8 @@ import sys
 import numpy as np
 import pytest
 
+from linkwork.diagnostics.conformance.driver_check import DriverCheck, MovingExamination
 from linkwork.machine import load
-from linkwork.plant.drivers.checking import DriverCheck, MovingExamination
 from linkwork.plant.drivers.driver import Reading, Setup
 from linkwork.plant.drivers.findings import ExerciseVerdict
 from tests.command import linkwork

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from linkwork.client.request_client import RequestClient
 from linkwork.launch.daemons import Rig
 from linkwork.machine import shipped_path
 from linkwork.protocol.errors import RequestError
-from linkwork.protocol.request_client import RequestClient
 from tests.waiting import wait_for
 
 MOST_S = 60.0

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from mcap.reader import make_reader
 
+from linkwork.client.request_client import RequestClient
 from linkwork.controller.gateway.twin.twin import REACTS_AFTER
 from linkwork.launch.daemons import Rig
 from linkwork.machine import shipped_path
-from linkwork.protocol.request_client import RequestClient
 from tests.waiting import wait_for
 
 WALL = (

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from linkwork.client.injector import InjectionRefused, Injector
+from linkwork.client.request_client import RequestClient
 from linkwork.launch.daemons import Rig
 from linkwork.machine import load
 from linkwork.protocol.errors import RequestError
-from linkwork.protocol.request_client import RequestClient
 from linkwork.recordings.recording import Recording, read_recording
 from linkwork.recordings.replay import replay
 from tests.waiting import PATIENCE_S, wait_for

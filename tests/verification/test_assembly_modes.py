@@ -18,9 +18,9 @@ import pytest
 
 from linkwork import machine
 from linkwork.arrays import Floats
+from linkwork.convert.assembly_search import ValuesDepend, assembly_modes, initial_values
 from linkwork.machine.building.initial_assembly import admitted
 from linkwork.machine.building.kept_values import keeping, values_of
-from linkwork.machine.checks.assembly_search import ValuesDepend, assembly_modes, initial_values
 from linkwork.machine.sections.orientation import rotation_of
 from linkwork.multibody.assembly.assembly import AssemblyError, assemble
 from linkwork.multibody.functions import point_position

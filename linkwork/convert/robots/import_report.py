@@ -5,13 +5,13 @@ from typing import Any, Literal
 
 import numpy as np
 
+from linkwork.convert.assembly_search import FRUITLESS, FoundModes, assembly_modes
 from linkwork.convert.robots.examination import massless, missing_limits
 from linkwork.convert.robots.importing import Imported
 from linkwork.convert.robots.proof import Proof, digits
 from linkwork.convert.robots.robot_model import RobotModel
 from linkwork.convert.robots.same_motion import STATES
 from linkwork.machine import Machine
-from linkwork.machine.checks.assembly_search import FRUITLESS, FoundModes, assembly_modes
 from linkwork.machine.checks.controllability import refusals
 from linkwork.machine.checks.holding import held_efforts, unheld_joints
 from linkwork.machine.nearest_name import listed

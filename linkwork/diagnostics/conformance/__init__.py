@@ -1,1 +1,1 @@
-"""Test whether another controller follows the protocol: a plant that looks closely."""
+"""Whether others follow the protocol: controllers, seen by a plant that looks closely, and drivers."""

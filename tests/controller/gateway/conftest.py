@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from linkwork.client.request_client import RequestClient
 from linkwork.controller.exchange.records import RecordLayout
 from linkwork.controller.gateway.records.log_segment import LogSource
 from linkwork.machine import shipped_path
 from linkwork.protocol.endpoints import MachineEndpoints
 from linkwork.protocol.errors import RequestError
-from linkwork.protocol.request_client import RequestClient
 from linkwork.protocol.request_messages import Notification
 from linkwork.timing.children import Child
 from tests.waiting import PATIENCE_S, wait_for

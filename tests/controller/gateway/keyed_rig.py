@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from linkwork.client.request_client import RequestClient
 from linkwork.protocol.codes import Role
 from linkwork.protocol.keys import ClientKeys, allow, client_keys
-from linkwork.protocol.request_client import RequestClient
 from linkwork.protocol.request_table import REQUESTS
 from linkwork.protocol.sockets import generate_keys
 from linkwork.timing.children import Child

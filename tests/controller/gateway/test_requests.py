@@ -9,8 +9,8 @@ import msgpack
 import numpy as np
 import pytest
 
+from linkwork.client.request_client import RequestClient
 from linkwork.protocol.codes import RequestCode, ResultCode
-from linkwork.protocol.request_client import RequestClient
 from linkwork.protocol.request_messages import pack_request
 from linkwork.protocol.request_table import REQUESTS
 from linkwork.protocol.sockets import RequestDealer, Subscriber

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from linkwork.client.request_client import RequestClient
 from linkwork.protocol.codes import RequestCode, Role
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.keys import allow, revoke
-from linkwork.protocol.request_client import RequestClient
 from linkwork.protocol.request_table import REQUESTS
 from linkwork.protocol.requests import check_params
 from linkwork.protocol.sockets import Subscriber

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 import msgpack
 import pytest
 
+from linkwork.client.request_client import RequestClient
 from linkwork.protocol.codes import REQUEST_BYTES, RequestCode
 from linkwork.protocol.errors import NobodyThere, RequestError
-from linkwork.protocol.request_client import RequestClient
 from linkwork.protocol.request_messages import Notification, pack_error, pack_notification, pack_response
 from linkwork.protocol.requests import read_params, read_request
 from linkwork.protocol.sockets import RequestServer
