@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.interpolate import CubicSpline
 from scipy.signal import firwin
+from scipy.special import comb
 
 from linkwork.arrays import Floats, Integers
 from linkwork.identification.consistent_samples import ClosedPoses, chunks
@@ -28,10 +29,18 @@ _SECOND = np.array([2.0, -27.0, 270.0, -490.0, 270.0, -27.0, 2.0]) / 180.0
 """Central differences of order 6."""
 _ABOVE_MOTION = 30.0
 """Cut-off of the filter in units of the highest frequency of the motion: friction at reversals is fast."""
+_AT_LEAST = 5.0
+"""Least cut-off in those units, where noise of the encoders asks for a low one."""
+_NOISE = 0.01
+"""Largest rms of the accelerations' noise below the cut-off, as a share of that of the accelerations."""
+_DIFFERENCES = 8
+"""Order of the differences of positions that contain noise and little motion."""
 _POWER = 0.99
 """Share of the power of the velocities up to the highest frequency of the motion."""
-_MOVING = 0.1
-"""Least motion of a part without gaps, as a share of the largest part's, that says how fast the motion is."""
+_MOVING, _STEPS = 0.1, 10.0
+"""Least motion of a joint in a part without gaps that says how fast the motion is: share of that in the part
+in which it moves most, and number of usual changes between samples (noise alone: four).
+"""
 _CHUNK = 1000
 _TAPS_PER_CUT = 3.0
 """Half length of the low-pass filter, in periods of its cut-off frequency."""
@@ -90,22 +99,47 @@ def highest_frequency(positions: Floats, period_s: float) -> float:
     return float(frequency[int(np.searchsorted(share, _POWER))])
 
 
+def _quiet_frequency(positions: Floats, period_s: float) -> float:
+    """Return the frequency (Hz) below which noise of positions (n × k) leaves accelerations known.
+
+    White noise of variance s² has accelerations of the variance 2 s² T (2π)⁴ f⁵ / 5 below a frequency f.
+    """
+    if len(positions) <= 4 * _DIFFERENCES:
+        return np.inf
+    rough = np.abs(np.diff(positions, _DIFFERENCES, axis=0))
+    usual = np.quantile(rough, 0.9, axis=0) / 1.645  # a quantised position at rest has no noise
+    deviation = usual / np.sqrt(comb(2 * _DIFFERENCES, _DIFFERENCES))
+    step = max(1, len(positions) // 200)  # below the noise
+    slow = np.diff(positions[::step], 2, axis=0) / (step * period_s) ** 2
+    allowed = _NOISE * np.sqrt(np.mean(slow**2, axis=0))
+    power = 2.0 * deviation**2 * period_s * (2.0 * np.pi) ** 4 / 5.0
+    return float(np.min((allowed**2 / np.maximum(power, 1e-300)) ** 0.2))
+
+
 def _moving(motion: UniformMotion) -> list[Floats]:
-    """Return the positions (n × k each) of the parts without gaps in which the joints really move.
+    """Return the positions (n × k) of the parts without gaps, each of the joints that really move in it.
 
     At rest there is noise of encoders alone, whose frequencies are high.
     """
     parts = [motion.positions[first:end] for first, end in motion.segments if end - first > 20]
-    sizes = [float(np.ptp(part, axis=0).max()) for part in parts]
-    return [
-        part for part, size in zip(parts, sizes, strict=True) if size > _MOVING * max(sizes) and size > 0.0
-    ]
+    if not parts:
+        return []
+    sizes = np.array([np.ptp(part, axis=0) for part in parts])
+    steps = np.array([np.sqrt(np.mean(np.diff(part, axis=0) ** 2, axis=0)) for part in parts])
+    moves = (sizes > _MOVING * sizes.max(axis=0)) & (sizes > _STEPS * steps)
+    return [part[:, own] for part, own in zip(parts, moves, strict=True) if own.any()]
 
 
-def filters_for(period_s: float, excited_hz: float, cutoff_hz: float | None) -> Filters:
-    """Return the filters for a motion up to a frequency; cutoff_hz: of the low-pass (None: by it)."""
+def filters_for(
+    period_s: float, excited_hz: float, cutoff_hz: float | None, quiet_hz: float = np.inf
+) -> Filters:
+    """Return the filters for a motion up to a frequency.
+
+    cutoff_hz: of the low-pass (None: by the motion, and by the frequency up to which noise is small).
+    """
     rate = 1.0 / period_s
-    cutoff = cutoff_hz or min(max(_ABOVE_MOTION * excited_hz, 5.0), rate / 8.0)
+    by_motion = min(_ABOVE_MOTION * excited_hz, max(_AT_LEAST * excited_hz, quiet_hz))
+    cutoff = cutoff_hz or min(max(by_motion, 5.0), rate / 8.0)
     half = max(4, round(_HALVED * rate / (2.0 * cutoff)))
     smooth = _local_polynomial(half)
     smoothing = np.array(
@@ -154,8 +188,10 @@ def equations_of(
     pose (nq) in the machine's assembly mode. Raises RefusedData where nothing is left.
     """
     mechanism, period = machine.mechanism, motion.period_s
-    excited = max((highest_frequency(part, period) for part in _moving(motion)), default=0.0)
-    filters = filters_for(period, excited, cutoff_hz)
+    moving = _moving(motion)
+    excited = max((highest_frequency(part, period) for part in moving), default=0.0)
+    quiet = max((_quiet_frequency(part, period) for part in moving), default=np.inf)
+    filters = filters_for(period, excited, cutoff_hz, quiet)
     regressor, poses = Regressor(mechanism), ClosedPoses(mechanism, start, joints)
     motors = np.array([motor.index for motor in machine.motors])
     smoothing, reach = filters.smoothing.shape[1] // 2, filters.half

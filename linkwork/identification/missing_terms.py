@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.stats import f as f_distribution
 
-from linkwork.arrays import Floats
+from linkwork.arrays import Flags, Floats
 from linkwork.identification.base_estimate import BaseEstimate
 from linkwork.identification.filtered_equations import Equations
 from linkwork.machine import Machine
@@ -25,12 +25,17 @@ _NEAR_S = 0.06
 """Time on both sides of a reversal of the effort in which play acts."""
 _RISE, _LARGE = 4.0, 0.02
 """Play: least power of the residual near reversals over that elsewhere, and least rms over the effort's."""
-_REVERSALS = 4
-"""Fewest reversals of an effort that show play."""
-_ZERO = 5e-3
-"""Least error of an encoder's zero, in scaled coordinates."""
+_REVERSALS, _SWING = 4, 0.1
+"""Fewest reversals of an effort that show play, and its least size on both sides, over its rms."""
+_ZERO, _LEAST_VISIBLE = 5e-3, 0.01
+"""Least error of an encoder's zero, in scaled coordinates, and share of it that the model does not absorb."""
 _PARTS, _LEAST_PART = 20, 20
 """Parts of a recording whose residuals are compared, and their least number of equations."""
+_SLOW_S, _LARGE_CHANGE = 0.1, 0.005
+"""A changed load: time over which efforts are averaged, and least rms of the change over the effort's.
+
+Noise of encoders that the control loop feeds back to the efforts changes the fit too, at high frequencies.
+"""
 _BURST, _LARGE_BURST = 3.0, 0.05
 """A part with another load: least rms over the usual part's, and over the effort's."""
 _SHAPES = ("stribeck_slow", "stribeck_fast", "quadratic", "spring")
@@ -114,17 +119,47 @@ def missing_terms(
     for kind, shapes in _KINDS.items():
         places = [_SHAPES.index(shape) * count + k for shape in shapes for k in range(count)]
         groups[kind] = found.whitening.of(equations.extra[:, places], found.series)
-    groups[CHANGING_LOAD] = found.whitening.of(_later(equations, kept), found.series)
+    later = _later(equations, kept)
+    groups[CHANGING_LOAD] = found.whitening.of(later, found.series)
     basis = _range(found.matrix)
     rest = found.side - basis @ (basis.T @ found.side)
     left = len(rest) - basis.shape[1]
     terms = [_term(kind, columns, basis, rest, left, len(groups)) for kind, columns in groups.items()]
+    changed = terms[-1]
+    if (
+        changed.found
+        and _slow_change(equations, found, equations.matrix[:, list(kept)], later) < _LARGE_CHANGE
+    ):
+        terms[-1] = _not_found(changed)
     terms.append(_play(equations, found, by_file))
     if zeros is not None:
         terms.append(_zero(*zeros, len(groups)))
     burst = _burst(equations, found)
     terms = [max(each, burst, key=_strength) if each.kind == burst.kind else each for each in terms]
     return sorted(terms, key=_strength, reverse=True)
+
+
+def _not_found(term: MissingTerm) -> MissingTerm:
+    return replace(term, statistic=min(term.statistic, 1.0))
+
+
+def _slow_change(equations: Equations, found: BaseEstimate, own: Floats, later: Floats) -> float:
+    """Return the change of the efforts' slow part by further columns: the largest rms over the effort's."""
+    columns = np.hstack([own, later])
+    delays = found.matrix[:, own.shape[1] :]
+    white = np.hstack([found.whitening.of(columns, found.series), delays])
+    size = np.linalg.norm(white, axis=0)
+    size[size == 0.0] = 1.0
+    values = np.linalg.lstsq(white / size, found.side, rcond=1e-10)[0] / size
+    change = columns @ values[: columns.shape[1]] - own @ found.values
+    largest = 0.0
+    for row, pieces in enumerate(found.series):
+        step = float(np.median(np.diff(equations.time_s[equations.row == row])))
+        width = max(1, round(_SLOW_S / step))
+        slow = [np.convolve(change[places], np.full(width, 1.0 / width), mode="same") for places in pieces]
+        effort = float(np.sqrt(np.mean(found.measured[equations.row == row] ** 2)))
+        largest = max(largest, float(np.sqrt(np.mean(np.concatenate(slow) ** 2))) / max(effort, 1e-300))
+    return largest
 
 
 def _strength(term: MissingTerm) -> float:
@@ -154,7 +189,7 @@ def _zero(matrix: Floats, side: Floats, changes: Floats, tests: int) -> MissingT
     found = _term(ZERO, changes, basis, rest, len(rest) - basis.shape[1], tests)
     beside = changes - basis @ (basis.T @ changes)
     size = float(np.abs(np.linalg.lstsq(beside, rest, rcond=1e-6)[0]).max(initial=0.0))
-    return found if size > _ZERO else replace(found, statistic=min(found.statistic, 1.0))
+    return found if size > _ZERO and found.visible > _LEAST_VISIBLE else _not_found(found)
 
 
 def _later(equations: Equations, kept: Sequence[int]) -> Floats:
@@ -175,7 +210,7 @@ def _play(equations: Equations, found: BaseEstimate, by_file: Floats) -> Missing
         effort = found.measured[own]
         size = float(np.sqrt(np.mean(effort**2)))
         width = max(2, round(_NEAR_S / float(np.median(np.diff(equations.time_s[own])))))
-        reversals = (np.diff(np.sign(effort)) != 0) & (np.diff(equations.block[own]) == 0)
+        reversals = _reversals(effort, _SWING * size) & (np.diff(equations.block[own]) == 0)
         near = np.convolve(np.append(reversals, False), np.ones(2 * width + 1), mode="same") > 0.5
         if reversals.sum() < _REVERSALS or near.mean() > 0.5:
             continue
@@ -186,6 +221,18 @@ def _play(equations: Equations, found: BaseEstimate, by_file: Floats) -> Missing
             if np.sqrt(here) > _LARGE * size and rise > statistic:
                 statistic, share = rise, 1.0 - away * len(rest) / max(float(rest @ rest), 1e-300)
     return MissingTerm(PLAY, statistic, share, visible)
+
+
+def _reversals(effort: Floats, least: float) -> Flags:
+    """Return where (n - 1) an effort (n) changes its sign between values of at least a size: not in noise."""
+    large = np.flatnonzero(np.abs(effort) >= least)
+    last, following = large[:-1], large[1:]
+    turned = np.sign(effort[last]) != np.sign(effort[following])
+    found = np.zeros(len(effort) - 1, dtype=np.bool_)
+    for first, end in zip(last[turned].tolist(), following[turned].tolist(), strict=True):
+        between = np.diff(np.sign(effort[first : end + 1])) != 0
+        found[first:end] = between
+    return found
 
 
 def _range(columns: Floats) -> Floats:

@@ -150,6 +150,24 @@ def test_a_spring_that_the_file_lacks_is_a_model_error(five_bar, truth):
     assert "spring" in found.model_error
 
 
+def test_noise_that_a_control_loop_feeds_back_is_no_model_error(five_bar):
+    """It is in the efforts and in the positions, whose second derivatives it spoils at high frequencies."""
+    exact = recorded(
+        five_bar, five_bar.mechanism, seed=1, seconds=6.0, rate_hz=250.0, noise=0.0, counts=1e-12, size=0.5,
+        base_hz=0.3,
+    )  # fmt: skip
+    rng, positions, efforts = np.random.default_rng(3), {}, {}
+    for name, values in exact.positions.items():
+        noise = rng.normal(scale=3e-5, size=len(values))
+        positions[name] = values + noise
+        efforts[name] = exact.efforts[name] - 2.0 * (250.0 * np.gradient(noise) + 20.0 * noise)
+    found = identify(five_bar, [replace(exact, positions=positions, efforts=efforts)])
+    assert not found.model_error
+    assert max(each.unexplained for each in found.fits) < 0.02
+    errors = [(each.value - each.base.value) / each.deviation for each in found.found]
+    assert np.abs(errors).max() < 4.0
+
+
 @pytest.mark.slow
 def test_a_wrong_zero_of_an_encoder_is_a_model_error(five_bar, run):
     moved = {**run.positions, "right": run.positions["right"] + 0.1}
