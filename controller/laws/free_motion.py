@@ -8,6 +8,8 @@ friction), the motors' efforts give Mr a + g. Metric and reference of `task_moti
     metric: motors Q = Mr (G W G')⁻¹ Mr,     Q a₀ = -Mr (G W G')⁻¹ g, G = Λ' B:  least τ' W⁻¹ τ
     metric: full   Q = Λ' Q_n Λ,             Q a₀ = -Q Mr⁻¹ g, or Q a₀ = -Λ' Q_n (d v + x)
 
+Roots Q = R R' are those of Cholesky; with G W G' = L L' that of the motors is R = Mr L⁻ᵀ.
+
 A preferred posture q* replaces v by v - s in d v, with s = d / 4 (q* - q), at most the largest speed of each
 joint: within that bound free motions come to the posture with critical damping.
 """
@@ -18,8 +20,8 @@ from linkwork.controller.exchange.goal_task_part import DAMP, FULL, LEAST, MOTOR
 from linkwork.multibody.dynamics.task_motion import TaskRows
 from linkwork.multibody.dynamics.tree_dynamics import mass_times
 from linkwork.multibody.kernels.compiling import block, kernel, part
-from linkwork.multibody.kernels.views import copy
-from linkwork.multibody.linalg.linear import cholesky, cholesky_solve
+from linkwork.multibody.kernels.views import fill
+from linkwork.multibody.linalg.linear import cholesky, cholesky_solve, lower_solve
 from linkwork.multibody.workspace import Model, Workspace
 
 
@@ -38,7 +40,7 @@ def free_reference(
     posture: Matrix,
     room: Floats,
 ) -> None:
-    """Write Q and Q a₀ of a task on f motions: M, h, friction, `basis`, and x in `vdot` are the workspace's.
+    """Write R and R' a₀ of a task on f motions: M, h, friction, `basis`, and x in `vdot` are the workspace's.
 
     rest, metric: see `goal_task_part`; damping: d (1/s); motor, weight (motors): joints with motors and
     W's diagonal; full (nv × nv): Q_n, used by `FULL` alone; posture (2 × nv): q* and the largest speed
@@ -63,13 +65,17 @@ def free_reference(
             for c in range(nv):
                 t.metric[i, j] += w.momenta[i, c] * w.basis[j, c]
     if metric == MOTORS and rest == LEAST and held_by(w.basis[:f], motor, weight, square):
+        root = block(square, 0, f, f)
         for i in range(f):
-            for j in range(f):
-                mass[i, j] = t.metric[i, j]
-            share[i] = t.pull[i]
-        _through_motors(t, f, mass, block(square, 0, f, f), share)
-    elif metric == FULL:
-        _in_full_metric(m, w, t, f, rest, damping, full, posture, mass, share)
+            lower_solve(root, t.metric[i])
+    else:
+        if metric == FULL:
+            _in_full_metric(m, w, t, f, rest, damping, full, posture, mass, share)
+        root = t.metric[:f]
+        cholesky(root, root)
+        for i in range(f):
+            fill(root[i, i + 1 :], 0.0)
+    lower_solve(root, t.pull)
 
 
 @part
@@ -79,23 +85,6 @@ def _damped(w: Workspace, posture: Matrix, damping: float, c: int) -> float:
     toward: float = min(max(0.25 * damping * (posture[0, c] - w.q[c]), -most), most)
     speed: float = w.v[c]
     return damping * (speed - toward)
-
-
-@part
-def _through_motors(t: TaskRows, f: int, mass: Matrix, held: Matrix, share: Floats) -> None:
-    """Q := Mr (G W G')⁻¹ Mr and Q a₀ := Mr (G W G')⁻¹ share, `held` being the factor of G W G'."""
-    cholesky_solve(held, share)
-    for i in range(f):
-        t.pull[i] = 0.0
-        for j in range(f):
-            t.pull[i] += mass[i, j] * share[j]
-    for i in range(f):
-        copy(mass[i], share)
-        cholesky_solve(held, share)
-        for j in range(f):
-            t.metric[i, j] = 0.0
-            for c in range(f):
-                t.metric[i, j] += mass[j, c] * share[c]
 
 
 @part

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
-from linkwork.arrays import Floats
-from linkwork.controller.exchange.goal_task_part import FULL, LEAST, MASS
+from linkwork.arrays import Floats, Integers
+from linkwork.controller.exchange.goal_task_part import FULL, LEAST, MASS, MOTORS
 from linkwork.controller.laws.free_motion import free_reference
 from linkwork.multibody.dynamics.motion_basis import evaluate_motion
 from linkwork.multibody.dynamics.task_motion import FADING, follow_levels, settle, task_for
@@ -34,7 +36,38 @@ def far_from_singular(rows: Floats, w: Workspace, f: int) -> bool:
     return not np.any((sizes > 1e-9) & (sizes < 0.02))
 
 
-def followed(w: Workspace, wanted: Floats, metric: int, full: Floats) -> Floats:
+class Metric(NamedTuple):
+    """Metric of free motions: the matrix of FULL; joints and squared scales of MOTORS."""
+
+    kind: int
+    full: Floats
+    motor: Integers
+    weight: Floats
+
+    def inverse_root(self, w: Workspace, span: Floats) -> Floats:
+        """T (f × any) with T T' the inverse of the metric on the admitted motions (nv × f)."""
+        if self.kind == MOTORS:
+            return np.linalg.solve(span.T @ w.M @ span, span[self.motor].T * np.sqrt(self.weight))
+        matrix = self.full if self.kind == FULL else w.M
+        return np.linalg.inv(np.linalg.cholesky(span.T @ matrix @ span)).T
+
+
+def random_metric(rng: np.random.Generator, w: Workspace, f: int) -> Metric:
+    """Of any kind; in that of the motors there are as many as degrees of freedom, or more, on any joints."""
+    nv, columns = w.model.nv, w.model.column_scale
+    root = rng.normal(size=(nv, nv))
+    full = (root @ root.T + nv * np.eye(nv)) / np.outer(columns, columns)
+    motor, kind = (
+        np.sort(rng.permutation(nv)[: int(rng.integers(f, nv + 1))]),
+        int(rng.choice([MASS, FULL, MOTORS])),
+    )
+    sizes = np.linalg.svd(w.basis[:f, motor] / columns[motor], compute_uv=False)
+    if sizes[-1] < 0.1 * sizes[0]:
+        motor = np.arange(nv)
+    return Metric(kind, full, motor, rng.uniform(0.3, 3.0, len(motor)))
+
+
+def followed(w: Workspace, wanted: Floats, metric: Metric) -> Floats:
     """v̇ (nv) of the last coordinates' rows, by the kernels of the law."""
     m, nv = w.model, w.model.nv
     evaluate_motion(*w.arguments)
@@ -44,14 +77,16 @@ def followed(w: Workspace, wanted: Floats, metric: int, full: Floats) -> Floats:
     t.wanted[:] = wanted - w.J[-k:] @ w.vdot
     free = follow_levels(t, f)
     assert t.smallest[0] > 2.0 * FADING, "directions of rows fade near a singular pose: choose other rows"
-    motor, room = np.zeros(0, np.int64), np.zeros(2 * nv * nv + nv)
-    free_reference(m, w, t, f, LEAST, metric, 0.0, motor, np.zeros(0), full, np.zeros((2, nv)), room)
+    kind, full, motor, weight = metric
+    free_reference(
+        m, w, t, f, LEAST, kind, 0.0, motor, weight, full, np.zeros((2, nv)), np.zeros(2 * nv * nv + nv)
+    )
     if free:
         settle(t, f, free)
     return w.vdot + w.basis[:f].T @ t.motion[:f]
 
 
-def dense(w: Workspace, rows: Floats, wanted: Floats, metric: Floats, columns: Floats) -> Floats:
+def dense(w: Workspace, rows: Floats, wanted: Floats, metric: Metric, columns: Floats) -> Floats:
     """v̇ (nv): constraints first, then rows in least squares, then nearest to undriven in the metric."""
     scaled = w.A * w.model.row_scale[:, None] * columns
     u, s, turned = np.linalg.svd(scaled)
@@ -61,10 +96,11 @@ def dense(w: Workspace, rows: Floats, wanted: Floats, metric: Floats, columns: F
     x = columns * (turned[:rank].T @ (side / s[:rank]))
     span = columns[:, None] * turned[rank:].T
     undriven = np.linalg.solve(span.T @ w.M @ span, span.T @ (w.friction - w.h - w.M @ x))
-    root = np.linalg.cholesky(span.T @ metric @ span)
-    jacobian = np.linalg.solve(root, (rows @ span).T).T
-    left = wanted - rows @ x - rows @ span @ undriven
-    return x + span @ (undriven + np.linalg.solve(root.T, np.linalg.pinv(jacobian, rcond=1e-9) @ left))
+    u, s, turned = np.linalg.svd(rows @ span)
+    u, followed_rows = u[:, : np.sum(s > 1e-9 * s[0])], turned[: np.sum(s > 1e-9 * s[0])]
+    left = u.T @ (wanted - rows @ x) / s[: len(followed_rows)] - followed_rows @ undriven
+    root = metric.inverse_root(w, span)
+    return x + span @ (undriven + root @ np.linalg.lstsq(followed_rows @ root, left, rcond=1e-14)[0])
 
 
 def well_posed(seed: int) -> tuple[Mechanism, Floats]:
@@ -99,21 +135,19 @@ def largest_difference(seed: int) -> float:
     w = mechanism.combining(rows_by_name, [True] * len(rows)).workspace(
         q, v / max(1.0, np.abs(v / columns).max())
     )
-    wanted, metric, full = rng.normal(size=len(rows)), int(rng.choice([MASS, FULL])), np.zeros((nv, nv))
-    if metric == FULL:
-        root = rng.normal(size=(nv, nv))
-        full[:] = (root @ root.T + nv * np.eye(nv)) / np.outer(columns, columns)
-    found = followed(w, wanted, metric, full)
-    expected = dense(w, rows, wanted, full if metric == FULL else w.M.copy(), columns)
+    evaluate_motion(*w.arguments)
+    wanted, metric = rng.normal(size=len(rows)), random_metric(rng, w, f)
+    found = followed(w, wanted, metric)
+    expected = dense(w, rows, wanted, metric, columns)
     return float(np.abs((found - expected) / columns).max() / max(1.0, np.abs(expected / columns).max()))
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", [*range(16), 106, 122, 240, 259])
 def test_gauss_principle_on_random_mechanisms(seed):
     assert largest_difference(seed) <= 1e-10
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(20, 300))
+@pytest.mark.parametrize("seed", range(16, 300))
 def test_gauss_principle_on_further_random_mechanisms(seed):
     assert largest_difference(seed) <= 1e-10

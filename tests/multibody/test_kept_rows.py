@@ -51,7 +51,9 @@ def test_the_motion_is_the_best_within_the_bounds(seed):
     t = task_for(f, numbers, c)
     t.rows[c:], t.wanted[c:] = rng.normal(size=(len(numbers), f)), rng.normal(size=len(numbers))
     root = rng.normal(size=(f, f))
-    t.metric[:], t.pull[:] = root @ root.T + np.eye(f), rng.normal(size=f)
+    metric, toward = root @ root.T + np.eye(f), rng.normal(size=f)
+    t.metric[:] = np.linalg.cholesky(metric)
+    t.pull[:] = np.linalg.solve(t.metric, toward)
     inside = rng.normal(size=f)
     kept = KeptRows(c=c, f=f, index=np.arange(c), rows=rng.normal(size=(c, f)))
     room = rng.uniform(0.01, 1.0, size=(2, c))
@@ -69,7 +71,7 @@ def test_the_motion_is_the_best_within_the_bounds(seed):
         assert np.array_equal(found, before)
     firsts = np.cumsum([0, *sizes]) + c
     levels = [(t.rows[a:b].copy(), t.wanted[a:b].copy()) for a, b in pairwise(firsts.tolist())]
-    expected = best_of_all_sets(levels, t.metric, t.pull, kept.rows, kept.least, kept.most)
+    expected = best_of_all_sets(levels, metric, toward, kept.rows, kept.least, kept.most)
     j, r = levels[0]
     if np.linalg.norm(j @ found - r) > 1e-6:
         assert result == DISPLACES or len(j) > f

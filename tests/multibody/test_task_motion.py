@@ -14,7 +14,8 @@ def solved(levels: list[tuple[Floats, Floats]], metric: Floats, toward: Floats) 
     if levels:
         t.rows[:] = np.vstack([rows for rows, _ in levels])
         t.wanted[:] = np.concatenate([wanted for _, wanted in levels])
-    t.metric[:], t.pull[:] = metric, metric @ toward
+    root = np.linalg.cholesky(metric)
+    t.metric[:], t.pull[:] = root, root.T @ toward
     f = len(toward)
     free = follow_levels(t, f)
     if free:

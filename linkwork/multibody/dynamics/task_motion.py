@@ -3,14 +3,15 @@
 With Λ a basis of the admitted velocities every admitted acceleration is x + Λ a. A row T v̇ = t of the task is
 J a = r there, J = T Λ and r = t - T x. Levels of rows follow each other by priority: each is met as well as
 the levels above it allow, in least squares where its rows contradict each other. What all of them leave free
-is nearest to a reference a₀ in a metric Q:
+is nearest to a reference a₀ in a metric Q = R R':
 
-    a_k = a_(k-1) + N_(k-1) (J_k N_(k-1))⁺ (r_k - J_k a_(k-1)),     a = a_n + N_n z,     N_n' Q (a - a₀) = 0
+    a_k = a_(k-1) + N_(k-1) (J_k N_(k-1))⁺ (r_k - J_k a_(k-1)),     a = a_n + N_n (R' N_n)⁺ R' (a₀ - a_n)
 
-with N_k a basis of what the first k levels leave free. For Q = Λ' M Λ and a₀ of the undriven machine, with
-Q a₀ = -Λ' (h + M x - friction), this is Gauss's principle of least constraint (Udwadia & Kalaba; Xu & Liu
-2017, section 2); the recursion is that of Siciliano & Slotine 1991. As many independent rows as degrees of
-freedom determine the motion for any metric.
+with N_k a basis of what the first k levels leave free. R and R' a₀ are given, not Q, whose condition is the
+square of that of R. For Q = Λ' M Λ and a₀ of the undriven machine, with Q a₀ = -Λ' (h + M x - friction), this
+is Gauss's principle of least constraint (Udwadia & Kalaba; Xu & Liu 2017, section 2); the recursion is that
+of Siciliano & Slotine 1991. As many independent rows as degrees of freedom determine the motion for any
+metric.
 
 J is in units in which rows have singular values of about 1 in useful poses. The rank is decided by a QR with
 exchange of columns (rows_on_basis.py). A direction of singular value s below `FADING` is followed with the
@@ -29,7 +30,7 @@ from linkwork.multibody.dynamics.rows_on_basis import follow_rows
 from linkwork.multibody.kernels.compiling import block, kernel, part
 from linkwork.multibody.kernels.structs import Struct
 from linkwork.multibody.kernels.views import copy, fill
-from linkwork.multibody.linalg.linear import cholesky, cholesky_solve
+from linkwork.multibody.linalg.orthogonal import least_squares
 from linkwork.multibody.linalg.symmetric import symmetric_eigen
 from linkwork.multibody.linalg.vectors import squared
 
@@ -54,15 +55,15 @@ class TaskRows(Struct):
     rows: Annotated[Floats, "k, f", "J, rows scaled"]
     wanted: Annotated[Floats, "k", "r, likewise"]
     ends: Annotated[Integers, "n", "of each level, the index behind its last row"]
-    metric: Annotated[Floats, "f, f", "Q, symmetric and positive definite"]
-    pull: Annotated[Floats, "f", "Q a₀"]
+    metric: Annotated[Floats, "f, f", "R, a root of the metric"]
+    pull: Annotated[Floats, "f", "R' a₀"]
     motion: Annotated[Floats, "f", "a"]
     rank: Annotated[Integers, "n", "independent rows of each level on what those above leave free"]
     smallest: Annotated[Floats, "n", "about the smallest singular value of those; 1 without rows"]
     given_up: Annotated[Floats, "k"]
     basis: Annotated[Floats, "f, f", "its first rows: directions that the rows leave free"]
     before: Annotated[Floats, "f, f", "scratch: those that the levels above leave free"]
-    room: Annotated[Floats, "k * f + 2 * k * k + 3 * k + 2 * f + f * f", "scratch"]
+    room: Annotated[Floats, "k * f + 2 * k * k + 3 * k + 5 * f + f * f", "scratch"]
 
 
 @kernel
@@ -161,21 +162,17 @@ def _follow_fading(t: TaskRows, f: int, rows: Matrix, side: Floats, z: Floats) -
 def settle(t: TaskRows, f: int, free: int) -> None:
     """`motion` (f) += N z, nearest to a₀ in the metric; N' are the first `free` rows of `basis`."""
     rest = t.k * t.f + 2 * t.k * t.k + 3 * t.k
-    z, image = block(t.room, rest, 1, free)[0], block(t.room, rest + t.f, 1, f)[0]
-    held = block(t.room, rest + 2 * t.f, free, free)
-    for i in range(free):
-        z[i] = 0.0
+    z, side = block(t.room, rest, 1, free)[0], block(t.room, rest + t.f, 1, f)[0]
+    rows, scratch = block(t.room, rest + 2 * t.f, f, free), t.room[rest + 2 * t.f + f * free :]
+    for i in range(f):
+        side[i] = t.pull[i]
         for c in range(f):
-            image[c] = 0.0
-            for j in range(f):
-                image[c] += t.metric[c, j] * t.basis[i, j]
-            z[i] += t.basis[i, c] * t.pull[c] - image[c] * t.motion[c]
-        for j in range(i + 1):
-            held[i, j] = 0.0
+            side[i] -= t.metric[c, i] * t.motion[c]
+        for j in range(free):
+            rows[i, j] = 0.0
             for c in range(f):
-                held[i, j] += image[c] * t.basis[j, c]
-    cholesky(held, held)
-    cholesky_solve(held, z)
+                rows[i, j] += t.metric[c, i] * t.basis[j, c]
+    least_squares(rows, side, 0.0, scratch, z)
     for i in range(free):
         for c in range(f):
             t.motion[c] += z[i] * t.basis[i, c]
@@ -195,5 +192,5 @@ def task_for(f: int, levels: Sequence[int], kept: int = 0) -> TaskRows:
         rows=np.zeros((k, f)), wanted=np.zeros(k), ends=np.array(ends, np.int64),
         metric=np.zeros((f, f)), pull=np.zeros(f), motion=np.zeros(f), rank=np.zeros(n, np.int64),
         smallest=np.zeros(n), given_up=np.zeros(k), basis=np.zeros((f, f)), before=np.zeros((f, f)),
-        room=np.zeros(k * f + 2 * k * k + 3 * k + 2 * f + f * f),
+        room=np.zeros(k * f + 2 * k * k + 3 * k + 5 * f + f * f),
     )  # fmt: skip

@@ -75,10 +75,10 @@ def test_rows_are_followed_and_the_rest_is_least(name, seed):
     scale = max(1.0, float(np.abs(free).max()))
     for part, metric in ((TaskPart(LEAST, MASS), work.M), (TaskPart(LEAST, FULL, full=full), full)):
         found, _ = law_acceleration(machine, work, rows, part, wanted)
-        assert found == pytest.approx(least(metric, free, stacked, values), abs=1e-8 * scale)
+        assert found == pytest.approx(least(metric, free, stacked, values), abs=1e-12 * scale)
     toward = -10.0 * work.v
     found, _ = law_acceleration(machine, work, rows, TaskPart(DAMP, MASS), wanted)
-    assert found == pytest.approx(least(work.M, toward, stacked, values), abs=1e-8 * scale)
+    assert found == pytest.approx(least(work.M, toward, stacked, values), abs=1e-12 * scale)
 
 
 @pytest.mark.parametrize("name", ["scara", "five_bar", "delta", "five_bar_redundant"])
