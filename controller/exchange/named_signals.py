@@ -6,7 +6,7 @@ from typing import Any
 from linkwork.controller.exchange.records import RecordLayout
 from linkwork.machine import Machine
 from linkwork.machine.alias_text import with_own_names
-from linkwork.machine.nearest_name import nearest
+from linkwork.machine.nearest_name import no_such, suggested
 from linkwork.machine.sections.signal_section import Signal, SignalValueError
 from linkwork.multibody.expressions import ExpressionError
 from linkwork.multibody.expressions.conditions import Condition, parse_condition
@@ -59,8 +59,7 @@ def _refusal(name: str, known: list[str], kind: str, what: str, where: Where) ->
         kind_text = kind.replace("outputs", "output signals")
         text = f"{spelled(where)}: this machine has no {kind_text}; add them to `signals` in its file"
         return RequestError(RequestCode.UNSUPPORTED, text, where)
-    meant = nearest(name, known)
-    what = what or "there is no such signal" + (f", did you mean {meant!r}?" if meant else "")
+    what = what or "there is no such signal" + suggested(name, known)
     text = f"{spelled(where)}: {what}; {kind} are {', '.join(known) or 'none'}"
     return RequestError(RequestCode.INVALID_PARAMS, text, where, {"allowed": known})
 
@@ -81,9 +80,7 @@ def read_condition(machine: Machine, layout: RecordLayout, text: str, where: Whe
         raise RequestError(RequestCode.INVALID_PARAMS, f"{field}: {error}", where) from None
     for name in condition.names:
         if name not in places:
-            meant = nearest(name, list(places))
-            hint = f", did you mean {meant!r}?" if meant else ""
-            wrong = f"{field}: there is no quantity {name!r}{hint}; there are {', '.join(places)}"
+            wrong = f"{field}: {no_such('quantity', name, places)}"
             raise RequestError(RequestCode.INVALID_PARAMS, wrong, where, {"allowed": list(places)})
     return condition
 

@@ -45,6 +45,22 @@ def meant(word: str, known: Iterable[str]) -> str:
     return f"write {name}" if name else ""
 
 
+def suggested(word: str, known: Iterable[str]) -> str:
+    """Return ", did you mean 'NAME'?" with the nearest known name, or an empty text."""
+    name = nearest(word, known)
+    return f", did you mean {name!r}?" if name else ""
+
+
+def no_such(kind: str, word: str, known: Iterable[str], most: int | None = None) -> str:
+    """Return a message: there is no `kind` of this name; the nearest known one; which there are.
+
+    most: names that are listed, None: all.
+    """
+    names = list(known)
+    there = listed(names, len(names) if most is None else most) or "none"
+    return f"there is no {kind} {word!r}{suggested(word, names)}; there are {there}"
+
+
 def with_remedy(text: str, word: str, known: Iterable[str]) -> str:
     """Return a message about an unknown name; it ends with the nearest known one, if there is one."""
     remedy = meant(word, known)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from linkwork.machine.nearest_name import nearest
+from linkwork.machine.nearest_name import no_such
 from linkwork.rig.rig_options import NONE
 
 if TYPE_CHECKING:
@@ -105,9 +105,7 @@ def can(rig: RigUnderTest, name: str) -> Capabilities:
         return Capabilities(name, rig.daemons.cannot_inject(name.partition(":")[2]))
     if name not in CAPABILITIES:
         names = [*CAPABILITIES, "inject", *(f"inject:{kind}" for kind in FAULT_KINDS)]
-        meant = nearest(name, names)
-        hint = f", did you mean {meant!r}?" if meant else ""
-        raise KeyError(f"unknown capability {name!r}{hint}; there are {', '.join(names)}")
+        raise KeyError(no_such("capability", name, names))
     return Capabilities(name, _why_not(rig, name))
 
 

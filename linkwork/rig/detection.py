@@ -4,7 +4,7 @@ from typing import Any
 
 from linkwork.controller.exchange.faults import FAULTS, FaultCode
 from linkwork.controller.supervision.state_machine import State
-from linkwork.machine.nearest_name import nearest
+from linkwork.machine.nearest_name import no_such
 from linkwork.rig.collected import FaultSeen
 from linkwork.rig.happened import VIOLATIONS, Happened
 
@@ -22,9 +22,7 @@ class FaultDetection:
         known = [*(code.name for code in FaultCode if code), *VIOLATIONS]
         for name in names:
             if name not in known:
-                meant = nearest(name, known)
-                hint = f", did you mean {meant}?" if meant else ""
-                raise KeyError(f"there is no fault {name!r}{hint}; there are {', '.join(known)}")
+                raise KeyError(no_such("fault", name, known))
         self._record, self._names = record, names
 
     def within(self, ticks: int | None = None, *, seconds: float | None = None) -> FaultSeen:

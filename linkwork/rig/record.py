@@ -6,7 +6,6 @@ record.effort("shoulder").never_exceeds(40.0)
 record.no_fault()
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -18,7 +17,7 @@ from linkwork.brief import Brief
 from linkwork.controller.motion.references.reference import GoalStatus
 from linkwork.controller.supervision.state_machine import State
 from linkwork.machine import Machine
-from linkwork.machine.nearest_name import nearest
+from linkwork.machine.nearest_name import no_such
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.tree.coordinates import coordinates
 from linkwork.multibody.tree.kinematics import kinematics
@@ -43,21 +42,21 @@ class Names:
     def coordinate(self, name: str) -> int:
         """The place of a coordinate: a joint, a task coordinate, or a point's: "tool.x". Raises KeyError."""
         if name not in self._coordinates:
-            raise KeyError(_unknown("coordinate", name, list(self._coordinates)))
+            raise KeyError(no_such("coordinate", name, list(self._coordinates)))
         return self._coordinates[name]
 
     def joint(self, name: str) -> int:
         """The place of a joint's degree of freedom. Raises KeyError."""
         names = self._machine.mechanism.joint_names
         if name not in names:
-            raise KeyError(_unknown("joint", name, names))
+            raise KeyError(no_such("joint", name, names))
         return names.index(name)
 
     def motor(self, name: str) -> tuple[int, str]:
         """The place of a motor, by its joint, and the unit of its effort. Raises KeyError."""
         names = [motor.joint for motor in self._machine.motors]
         if name not in names:
-            raise KeyError(_unknown("motor", name, names))
+            raise KeyError(no_such("motor", name, names))
         at = names.index(name)
         return at, self._machine.motors[at].effort_unit
 
@@ -68,7 +67,7 @@ class Names:
                 if signal.name == name:
                     return channel, at
         names = [signal.name for signal in self._machine.signals]
-        raise KeyError(_unknown("signal", name, names) if names else f"{self._machine.name} has no signals")
+        raise KeyError(no_such("signal", name, names) if names else f"{self._machine.name} has no signals")
 
     def unit(self, coordinate: int) -> str:
         """rad or m."""
@@ -77,12 +76,6 @@ class Names:
     def path_tolerance(self, coordinate: str) -> float:
         """The path tolerance that a goal has by default, rad or m."""
         return self._machine.tolerances[self.coordinate(coordinate)].path
-
-
-def _unknown(kind: str, name: str, names: Sequence[str]) -> str:
-    meant = nearest(name, list(names))
-    hint = f", did you mean {meant!r}?" if meant else ""
-    return f"there is no {kind} {name!r}{hint}; there are {', '.join(names)}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

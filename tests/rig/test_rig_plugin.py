@@ -33,7 +33,7 @@ def test_what_happened_instead_is_told(rig):
         record.effort("shoulder").never_exceeds(1e-3)
     with pytest.raises(KeyError, match="did you mean 'shoulder'"):
         record.effort("sholder")
-    with pytest.raises(KeyError, match="did you mean LINK_LOST"):
+    with pytest.raises(KeyError, match="did you mean 'LINK_LOST'"):
         record.fault("LINK_LOSTT")
     with pytest.raises(AssertionError, match="nothing stopped"):
         record.stopped_within(1.0)

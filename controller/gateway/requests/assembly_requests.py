@@ -27,7 +27,7 @@ from linkwork.controller.supervision.state_machine import State
 from linkwork.machine import Machine
 from linkwork.machine.checks import assembly_modes
 from linkwork.machine.constraint_sets import names_of
-from linkwork.machine.nearest_name import nearest
+from linkwork.machine.nearest_name import no_such, suggested
 from linkwork.protocol.codes import RequestCode
 from linkwork.protocol.errors import RequestError
 
@@ -66,9 +66,7 @@ def _pose(machine: Machine, present: Floats, positions: Mapping[str, float]) -> 
     names = list(machine.mechanism.position_names)
     for name in positions:
         if name not in names:
-            meant = nearest(name, names)
-            hint = f", did you mean {meant!r}?" if meant else ""
-            text = f"there is no position {name!r}{hint}; there are {', '.join(names)}"
+            text = no_such("position", name, names)
             raise RequestError(RequestCode.INVALID_PARAMS, text, ["positions", name])
     found, reason = assembly_modes.pose_near(machine, present, positions, _NEAR)
     if found is None:
@@ -133,9 +131,7 @@ def _place(gateway: Gateway, name: str) -> int:
     if not known:
         text = "this machine has no constraint that can be switched; give one `switchable: true` in its file"
         raise RequestError(RequestCode.UNSUPPORTED, text)
-    meant = nearest(name, list(known))
-    hint = f", did you mean {meant!r}?" if meant else ""
-    text = f"constraint: {name!r} cannot be switched{hint}; there are {', '.join(known)}"
+    text = f"constraint: {name!r} cannot be switched{suggested(name, known)}; there are {', '.join(known)}"
     raise RequestError(RequestCode.INVALID_PARAMS, text, ["constraint"], {"allowed": list(known)})
 
 

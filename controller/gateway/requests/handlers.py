@@ -46,7 +46,7 @@ from linkwork.controller.gateway.requests.tuning_requests import HANDLERS as TUN
 from linkwork.controller.gateway.requests.tuning_requests import preload_order
 from linkwork.controller.supervision.brakes import Phase
 from linkwork.controller.supervision.state_machine import State
-from linkwork.machine.nearest_name import nearest
+from linkwork.machine.nearest_name import no_such
 from linkwork.protocol.codes import Pace, RequestCode, ResultCode
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.laws import FREE_LAWS, REST_LAW_NAMES, law_named
@@ -224,9 +224,7 @@ def _jog(gateway: Gateway, call: Call) -> Answering:
         raise RequestError(RequestCode.INVALID_PARAMS, text, ["velocity"])
     for name, rate in velocity.items():
         if name not in names:
-            meant = nearest(name, names)
-            hint = f", did you mean {meant!r}?" if meant else ""
-            text = f"there is no coordinate {name!r}{hint}; there are {', '.join(names)}"
+            text = no_such("coordinate", name, names)
             raise RequestError(ResultCode.INVALID_COORDINATES, text, ["velocity", name])
         pairs.append((names.index(name), rate))
     gateway.borrow(call)

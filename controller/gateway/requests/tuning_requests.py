@@ -20,7 +20,7 @@ from linkwork.controller.gateway.requests.order_outcomes import effect_map, plac
 from linkwork.controller.planning.goals.goal_set import index_of
 from linkwork.machine import Machine
 from linkwork.machine.gains import NO_BOUNDS, Rows, asymmetry, not_definite, out_of_bounds, write_rows
-from linkwork.machine.nearest_name import nearest
+from linkwork.machine.nearest_name import no_such, suggested
 from linkwork.machine.sections.bounds import PayloadBounds
 from linkwork.protocol.codes import RequestCode
 from linkwork.protocol.errors import RequestError
@@ -153,9 +153,7 @@ def _bounds(gateway: Gateway, point: str) -> PayloadBounds:
     if not known:
         text = "point: this machine has no payload points; give controller.payloads in the machine file"
         raise RequestError(RequestCode.INVALID_PARAMS, text, ["point"])
-    meant = nearest(point, list(known))
-    hint = f", did you mean {meant!r}?" if meant else ""
-    text = f"point: no payload is allowed at {point!r}{hint}; there are {', '.join(known)}"
+    text = f"point: no payload is allowed at {point!r}{suggested(point, known)}; there are {', '.join(known)}"
     raise RequestError(RequestCode.INVALID_PARAMS, text, ["point"], {"allowed": list(known)})
 
 
@@ -184,9 +182,7 @@ def preload_order(gateway: Gateway, call: Call) -> SetPreload:
     pairs: list[tuple[int, float]] = []
     for name, effort in call.params().effort.items():
         if name not in names:
-            meant = nearest(name, names)
-            hint = f", did you mean {meant!r}?" if meant else ""
-            text = f"there is no motor {name!r}{hint}; there are {', '.join(names)}"
+            text = no_such("motor", name, names)
             raise RequestError(RequestCode.INVALID_PARAMS, text, ["effort", name])
         most = machine.preload[names.index(name)].most
         if abs(effort) > most:

@@ -21,7 +21,7 @@ from linkwork.controller.planning.paths.moves import SHORT_MOVE_S
 from linkwork.controller.planning.paths.path import Path
 from linkwork.machine import Machine
 from linkwork.machine.checks.force_stability import mass_along
-from linkwork.machine.nearest_name import nearest
+from linkwork.machine.nearest_name import no_such
 from linkwork.machine.sections.force_settings import ForceRow
 from linkwork.multibody.tree.coordinates import coordinates
 from linkwork.multibody.tree.kinematics import kinematics
@@ -46,9 +46,7 @@ def row_of(machine: Machine, name: str, where: Where) -> int:
     if not names:
         text = f"{name!r} has no forces to name: it has neither contacts nor constraints of one row"
     else:
-        meant = nearest(name, names)
-        hint = f", did you mean {meant!r}?" if meant else ";"
-        text = f"there is no force {name!r}{hint} this machine has {', '.join(names)}"
+        text = no_such("force", name, names)
     raise RequestError(ResultCode.INVALID_GOAL, text, where, {"force": name, "allowed": names})
 
 

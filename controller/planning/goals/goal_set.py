@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 from linkwork.controller.planning.checks.singularity import dependent, independent
 from linkwork.controller.planning.messages.planner_start import Start
 from linkwork.machine import Machine
-from linkwork.machine.nearest_name import MOST_LISTED, listed, nearest
+from linkwork.machine.nearest_name import MOST_LISTED, no_such
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError
 
@@ -24,9 +24,7 @@ def index_of(machine: Machine, name: str, path: Sequence[str | int]) -> int:
     index = machine.coordinate_index(name)
     if index is None:
         names = machine.mechanism.coordinate_names
-        meant = nearest(name, names)
-        hint = f", did you mean {meant!r}?" if meant else ";"
-        text = f"there is no coordinate {name!r}{hint} this machine has {listed(names, MOST_LISTED)}"
+        text = no_such("coordinate", name, names, MOST_LISTED)
         if name.endswith(_UNITS):
             text += "; positions are in rad and m here"
         raise RequestError(

@@ -28,7 +28,7 @@ from linkwork.controller.planning.paths.path import Path
 from linkwork.controller.planning.walk.walk import Walk
 from linkwork.machine import Machine
 from linkwork.machine.gains import asymmetry, write_rows
-from linkwork.machine.nearest_name import MOST_LISTED, listed, nearest
+from linkwork.machine.nearest_name import MOST_LISTED, listed, no_such
 from linkwork.multibody.coordinate_scales import scales
 from linkwork.protocol.codes import RequestCode, ResultCode
 from linkwork.protocol.errors import RequestError
@@ -226,9 +226,7 @@ def _full_metric(machine: Machine, given: Mapping[str, Mapping[str, float]], whe
     for first, row in given.items():
         for name in (first, *row):
             if name not in names:
-                meant = nearest(name, names)
-                hint = f", did you mean {meant!r}?" if meant else ";"
-                text = f"there is no joint {name!r}{hint} this machine has {listed(names, MOST_LISTED)}"
+                text = no_such("joint", name, names, MOST_LISTED)
                 raise RequestError(ResultCode.INVALID_GOAL, text, (*where, first))
     if (problem := asymmetry("metric", given)) is not None:
         text = f"the metric is not symmetric: {', '.join(problem.rows)} is {problem.found}"

@@ -32,7 +32,7 @@ from linkwork.controller.limit_tolerance import passes
 from linkwork.controller.planning.checks.workspace_check import points_along
 from linkwork.controller.planning.walk.walk import STEP_S, Walk
 from linkwork.machine import Machine
-from linkwork.machine.nearest_name import nearest
+from linkwork.machine.nearest_name import no_such
 from linkwork.machine.sections.signal_section import Signal
 from linkwork.multibody.expressions.condition_program import Span, can_hold, program_rows
 from linkwork.protocol.codes import RequestCode, ResultCode
@@ -222,11 +222,7 @@ class Actions:
             text = f"{spelled(without)}: the path of which point? Add `of`: {which}"
             raise RequestError(RequestCode.INVALID_PARAMS, text, without, {"allowed": names})
         if name not in names:
-            meant = nearest(name, names)
-            hint = f", did you mean {meant!r}?" if meant else ""
-            text = (
-                f"{spelled(where)}: there is no point {name!r}{hint}; points are {', '.join(names) or 'none'}"
-            )
+            text = f"{spelled(where)}: {no_such('point', name, names)}"
             raise RequestError(RequestCode.INVALID_PARAMS, text, where, {"allowed": names})
         return name
 
