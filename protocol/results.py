@@ -463,6 +463,8 @@ class PathResult(TypedDict):
     goal: int | None
     duration_s: float
     poses: PathPoses
+    timing: NotRequired[dict[str, Any]]
+    """Of a goal with `timing: fastest`: what limits it where, at its own times, as in the report of send."""
 
 
 class Checked(TypedDict):

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from nicegui import ui
 
 from linkwork.console.page_elements import PreviewBar
 from linkwork.console.page_parts import PageActions, card
+from linkwork.console.path_limits import path_limits
 from linkwork.display_units import shown
 from linkwork.trajectories.teach import stretched
 
@@ -36,8 +37,22 @@ class PlannedMotion:
     target: Mapping[str, float] | None = None
     speed: float = 1.0
 
+    @property
+    def fastest(self) -> bool:
+        """Whether the controller finds the times."""
+        return self.trajectory is not None and self.trajectory.get("timing") == "fastest"
+
+    def timed(self, *, fastest: bool) -> PlannedMotion:
+        """Return the motion along the same path as fast as the machine can, or in its own times."""
+        if self.trajectory is None or fastest == self.fastest:
+            return self
+        given = {key: value for key, value in self.trajectory.items() if key != "timing"}
+        return replace(self, trajectory=given | ({"timing": "fastest"} if fastest else {}))
+
     def slower(self, factor: float) -> PlannedMotion:
-        """Return the motion that takes `factor` times as long."""
+        """Return the motion that takes `factor` times as long; one in the fastest time stays."""
+        if self.fastest:
+            return self
         if self.trajectory is None:
             return PlannedMotion(self.title, None, self.target, min(1.0, self.speed / factor))
         return PlannedMotion(self.title, stretched(self.trajectory, factor))
@@ -79,7 +94,9 @@ class GoalPreview:
             self._title = ui.label().classes("preview-title")
             self._verdict = ui.label().props("role=status")
             self._bar = PreviewBar()
-            with ui.element("div").classes("bar"):
+            self._fastest = ui.checkbox("as fast as the machine can", on_change=self._choose_timing)
+            self._fastest.props("dense")
+            with ui.element("div").classes("bar") as self._times:
                 ui.label("takes").classes("quiet")
                 self._stretch = ui.slider(
                     min=_SHORTEST_STRETCH, max=_LONGEST_STRETCH, value=1.0, step=_STRETCH_STEP
@@ -100,7 +117,11 @@ class GoalPreview:
         """Preview a motion as it is."""
         self._motion, self._given_s = motion, None
         self._set_factor(1.0)
+        self._fastest.set_visibility(motion.trajectory is not None)
+        self._fastest.set_value(motion.fastest)
+        self._times.set_visibility(not motion.fastest)
         self._title.set_text(motion.title)
+        self._card.set_visibility(True)
         self._actions.tell({"type": "preview"})
         await self._check()
 
@@ -119,7 +140,9 @@ class GoalPreview:
             good = self._checked is not None and not invalid
             self._verdict.classes(replace="accepted" if good else "refused")
         self._again.set_visibility(bool(invalid))
-        self._send.set_enabled(operates and self._checked is not None and not invalid)
+        state = self._actions.service.feed.known.state
+        able = operates and state is not None and state["state"] == "active"
+        self._send.set_enabled(able and self._checked is not None and not invalid)
 
     def _forget(self) -> int:
         """Make the last answer invalid; return the number of the next check."""
@@ -162,6 +185,11 @@ class GoalPreview:
         if number == self._number:
             await self._check()
 
+    async def _choose_timing(self) -> None:
+        fastest = bool(self._fastest.value)
+        if self._motion is not None and self._motion.fastest != fastest:
+            await self.show(self._motion.timed(fastest=fastest))
+
     async def _check(self) -> None:
         if self._motion is None:
             return
@@ -186,7 +214,6 @@ class GoalPreview:
         self._verdict.set_text(verdict_text(answer))
         self._verdict.classes(replace="accepted" if answer["feasible"] else "refused")
         self._quickest.set_enabled(answer["min_time_stretch"] is not None or answer["feasible"])
-        self._card.set_visibility(True)
         if drawn is not None:
             self._actions.tell(drawn)
 
@@ -204,7 +231,9 @@ class GoalPreview:
             for event in answer["report"].get("events", [])
         ]
         message = {"type": "preview", **drawn, "times": poses["time_s"], "events": events}
-        if not answer["feasible"]:
+        if answer["feasible"]:
+            message |= path_limits(answer["report"].get("timing"), poses["time_s"])
+        else:
             worst = answer["violations"][0]
             message |= {
                 "refused": poses["refused"],

@@ -17,6 +17,7 @@ import numpy as np
 from linkwork.arrays import Floats
 from linkwork.client.connection import find_controller, telemetry_endpoint
 from linkwork.client.request_client import RequestClient
+from linkwork.console.path_limits import path_limits
 from linkwork.console.scene_content import scene_content
 from linkwork.console.state_words import channel_units
 from linkwork.console.twin_ghost import TwinGhost
@@ -220,6 +221,7 @@ class MachineFeed:
             if found.get("goal") is not None:
                 poses = found["poses"]
                 self._path |= {"times": poses["time_s"], **self._drawing.drawn(content, poses["q"])}
+                self._path |= path_limits(found.get("timing"), poses["time_s"])
         self._describe(self._path)
 
     def _learn(self, described: Mapping[str, Any]) -> None:

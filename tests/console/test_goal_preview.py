@@ -46,7 +46,7 @@ class AnsweringActions:
     """Answers checks by a function, at once or when `gates` are opened."""
 
     def __init__(self, answer: Callable[[dict[str, Any]], dict[str, Any]], *, gated: bool = False) -> None:
-        self.state: dict[str, Any] = {"q": {"x": 0.0}, "goal": None}
+        self.state: dict[str, Any] = {"q": {"x": 0.0}, "goal": None, "state": "active"}
         known = SimpleNamespace(content=None, state=self.state)
         self.service = SimpleNamespace(feed=SimpleNamespace(known=known))
         self.sent: list[dict[str, Any]] = []
@@ -79,7 +79,8 @@ def always(_: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.fixture(autouse=True)
 def elements(monkeypatch: pytest.MonkeyPatch) -> None:
-    stand_in = SimpleNamespace(label=Element, element=Element, slider=Element, button=Element)
+    kinds = ("label", "element", "slider", "button", "checkbox")
+    stand_in = SimpleNamespace(**dict.fromkeys(kinds, Element))
     stand_in.notify = lambda *_, **__: None
     monkeypatch.setattr(goal_preview, "ui", stand_in)
     monkeypatch.setattr(goal_preview, "card", Element)
@@ -118,6 +119,36 @@ def test_nothing_is_sent_while_a_check_runs_and_late_answers_are_ignored() -> No
         actions.gates[2].set()
         await third
         assert not preview._card.shown
+
+    asyncio.run(run())
+
+
+def test_a_file_can_be_followed_as_fast_as_the_machine_can() -> None:
+    async def run() -> None:
+        actions = AnsweringActions(always)
+        preview = preview_of(actions)
+        await preview.show(PlannedMotion("file", {"coordinates": ["x"], "points": []}))
+        preview._fastest.value = True
+        await preview._choose_timing()
+        assert not preview._times.shown
+        await preview._send_goal()
+        assert actions.sent == [{"trajectory": {"coordinates": ["x"], "points": [], "timing": "fastest"}}]
+        preview._fastest.value = False
+        await preview.show(PlannedMotion("file", actions.sent[0]["trajectory"]).timed(fastest=False))
+        assert preview._times.shown
+        assert "timing" not in actions.checks[-1]["trajectory"]
+
+    asyncio.run(run())
+
+
+def test_only_a_machine_that_is_enabled_gets_a_goal() -> None:
+    async def run() -> None:
+        actions = AnsweringActions(always)
+        preview = preview_of(actions)
+        await preview.show(move(1.0))
+        actions.state["state"] = "fault"
+        preview.refresh(operates=True)
+        assert not preview._send.enabled
 
     asyncio.run(run())
 

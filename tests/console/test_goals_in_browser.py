@@ -152,6 +152,37 @@ def test_a_refused_file_is_drawn_at_its_worst_sample_and_made_feasible(
     assert not card.is_visible()
 
 
+def test_the_path_of_the_fastest_motion_is_colored_by_its_limits(
+    enabled: Any, robot: Robot, tmp_path: Path
+) -> None:
+    page, q = enabled, robot.state["q"]
+    file = tmp_path / "way.yaml"
+    ways = [(0.3, -0.2), (0.1, 0.1), (0.0, 0.0)]
+    points = "".join(f"  - {{positions: [{q['left'] + a:.6f}, {q['right'] + b:.6f}]}}\n" for a, b in ways)
+    file.write_text(f"coordinates: [left, right]\ntiming: fastest\npoints:\n{points}")
+    tab(page, "Move")
+    page.locator("section[aria-label='Trajectory file'] input[type=file]").set_input_files(file)
+    page.wait_for_selector("text=way.yaml:")
+    page.get_by_role("button", name="check", exact=True).click()
+    card = page.locator("section[aria-label='Preview']")
+    rows = card.locator(".path-limits tbody tr")
+    rows.first.wait_for()
+    texts = [row.inner_text().split("\t") for row in rows.all()]
+    assert sum(float(each[2].split()[0]) for each in texts) == pytest.approx(100.0, abs=0.05 * len(texts))
+    assert "100.0 %" in card.locator(".path-limits tfoot").inner_text()
+    assert " ms" in texts[0][3]
+    legend = page.locator(".machine-legend li")
+    assert legend.first.inner_text().startswith(texts[0][0])
+    assert card.get_by_label("as fast as the machine can").is_checked()
+    assert not card.locator("[aria-label='Time stretch of the goal']").is_visible()
+    screenshot(page, "fastest", tmp_path)
+    card.get_by_role("button", name="send this goal").click()
+    page.wait_for_function("window.linkwork.link.path?.limits?.length > 0")
+    assert legend.first.inner_text().startswith(texts[0][0])
+    wait_for(lambda: robot.state["goal"] is None, "the end of the goal")
+    page.wait_for_function("!document.querySelector('.machine-legend').children.length")
+
+
 def test_a_file_that_is_too_large_is_refused_in_words(page: Any, tmp_path: Path) -> None:
     file = tmp_path / "large.csv"
     file.write_bytes(b"0" * ((8 << 20) + 1))

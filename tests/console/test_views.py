@@ -16,6 +16,7 @@ pytest.importorskip("nicegui", reason="the console's extra is not installed")
 
 from linkwork.console.fault_cards import shown_signals
 from linkwork.console.machine_feed import flat, jog_groups
+from linkwork.console.path_limits import path_limits
 from linkwork.console.scene_content import scene_content
 from linkwork.console.state_view import recordings, timing_rows, values_table
 from linkwork.console.state_words import (
@@ -94,6 +95,43 @@ def test_values_of_a_plant_that_is_gone_are_unknown() -> None:
     names, values = flat({**sample, "connected": 0})
     assert names == flat(sample)[0]
     np.testing.assert_array_equal(values, [3.0, 0.0, np.nan, np.nan, np.nan])
+
+
+TIMING: dict[str, Any] = {
+    "duration_s": 2.0,
+    "factor": 1.1,
+    "limits": [
+        {"quantity": "effort", "name": "a", "time_s": 1.5, "share": 0.75},
+        {"quantity": "jerk", "name": "x", "time_s": 0.5, "share": 0.25},
+    ],
+    "stretches": [
+        {"from_s": 0.0, "to_s": 0.5, "quantity": "jerk", "name": "x"},
+        {"from_s": 0.5, "to_s": 2.0, "quantity": "effort", "name": "a"},
+    ],
+    "savings": [{"quantity": "effort", "name": "a", "saves_s": 0.031}],
+}
+
+
+@pytest.mark.parametrize("speed", [1.0, 0.5])
+def test_each_pose_of_a_path_has_the_color_of_its_limit(speed: float) -> None:
+    found = path_limits(TIMING, [at / speed for at in (0.0, 0.3, 0.7, 1.9, 2.0)])
+    assert [row["text"] for row in found["limits"]] == ["effort of a", "jerk of x"]
+    first, second = (row["hue"] for row in found["limits"])
+    assert found["hues"] == [second, second, first, first, first]
+    assert [row["time"] for row in found["limits"]] == [f"{1.5 / speed:.3f} s", f"{0.5 / speed:.3f} s"]
+    assert sum(row["share"] for row in found["limits"]) == 1.0
+    assert (found["limits"][0]["saves"], found["more"]) == ("31.0 ms", 10)
+
+
+def test_limits_beyond_the_colors_are_grey_and_a_path_without_limits_has_none() -> None:
+    limits = [{"quantity": "jerk", "name": str(k), "time_s": 0.1, "share": 0.1} for k in range(10)]
+    stretches = [{"from_s": 0.1 * k, "to_s": 0.1 * (k + 1), **limit} for k, limit in enumerate(limits)]
+    found = path_limits({"duration_s": 1.0, "limits": limits, "stretches": stretches}, [0.0, 0.95, 1.0])
+    hues = [row["hue"] for row in found["limits"]]
+    assert len(set(hues)) == 8
+    assert len(set(hues[7:])) == 1
+    assert found["more"] is None
+    assert path_limits(None, [0.0, 1.0]) == path_limits(TIMING, []) == {}
 
 
 STATE: dict[str, Any] = {"state": "active", "goal": None, "stream": None, "v": {"a": 0.0}, "limited": []}

@@ -109,6 +109,19 @@ def test_gains_and_the_pre_load(rig: Rig, robot: Robot) -> None:
     robot.preload(left_elbow=0.0)
 
 
+def test_what_limits_a_goal_in_the_fastest_time_is_known_to_every_client(robot: Robot) -> None:
+    there = {"left": robot.state["q"]["left"] - 0.5, "right": robot.state["q"]["right"]}
+    points = [{"positions": list(there.values())}]
+    goal = paused(robot, {"coordinates": ["left", "right"], "timing": "fastest", "points": points})
+    found = robot.path()
+    assert found["goal"] == goal.number
+    limits = found["timing"]["limits"]
+    assert sum(each["share"] for each in limits) == pytest.approx(1.0)
+    assert found["timing"]["stretches"][-1]["to_s"] == pytest.approx(found["duration_s"])
+    robot.cancel()
+    wait_for(lambda: robot.state["goal"] is None, "the end of the goal")
+
+
 def test_a_payload_while_a_goal_runs_slows_it_down_or_changes_nothing(robot: Robot) -> None:
     assert robot.payload("tool", 0.2)["text"] == "0.2 kg at tool"
     trajectory = {

@@ -1,7 +1,8 @@
 """The goals and the stream that the loop has or is to have: what another one that takes over must know."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +22,7 @@ class Handed:
 
     `own`: the speed, as a fraction of the goal's own, that the block is for. `begun`: whether the loop has
     taken it. `loads`: how often the machine's load had changed when it was planned. `poses`: as of
-    `PlannedGoal`.
+    `PlannedGoal`. `timing`: what limits a goal with `timing: fastest` along its path.
     """
 
     goal: int
@@ -35,6 +36,7 @@ class Handed:
     begun: bool = False
     loads: int = 0
     poses: bytes = b""
+    timing: Mapping[str, Any] | None = None
 
 
 class GoalQueue:

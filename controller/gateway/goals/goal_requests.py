@@ -157,6 +157,7 @@ class GoalRequest:
                 begins,
                 loads=self._loads,
                 poses=plan.poses,
+                timing=plan.report.get("timing"),
             )
             gateway.goal_queue.hand(handed)
             if plan.actions is not None:
@@ -283,7 +284,8 @@ def path(gateway: Gateway, call: Call) -> None:
         poses = np.frombuffer(known.poses).reshape(-1, 1 + gateway.machine.mechanism.nq).copy()
         poses[:, 0] *= known.duration_s / max(poses[-1, 0], 1e-9)  # `speed` may have changed its time
     goal, duration_s = (None, 0.0) if known is None else (known.goal, known.duration_s)
-    call.answer({"goal": goal, "duration_s": duration_s, "poses": poses_map(poses)})
+    timing = {} if known is None or known.timing is None else {"timing": known.timing}
+    call.answer({"goal": goal, "duration_s": duration_s, "poses": poses_map(poses), **timing})
 
 
 def check_able(gateway: Gateway, call: Call, *, takes_over: bool) -> None:

@@ -16,6 +16,7 @@ export default {
       <canvas tabindex="0" aria-label="The machine in 3-D. Drag to turn, scroll to zoom." role="img"></canvas>
       <div class="machine-labels"></div>
       <div class="machine-labels"></div>
+      <ul class="machine-legend" aria-label="What limits the motion"></ul>
       <p class="machine-view-note" role="status"></p>
       <p class="machine-scale"></p>
     </div>`,

@@ -1,5 +1,6 @@
 // Scrub the ghost of a previewed goal along the goal's time, or play it.
 import { link } from "linkwork-console";
+import { hue } from "linkwork-console/ghosts.js";
 
 export default {
   template: `
@@ -19,9 +20,21 @@ export default {
         <li v-for="event in events" :key="event.key" :class="{ past: at >= event.time_s }">
           {{ event.time_s.toFixed(2) }} s: {{ event.text }}</li>
       </ul>
+      <div class="table-wrap" v-if="limits.length"><table class="values path-limits">
+        <thead><tr><th scope="col">limited by</th><th scope="col">time</th><th scope="col">share</th>
+          <th scope="col" v-if="more">{{ more }} % more saves</th></tr></thead>
+        <tbody><tr v-for="limit in limits" :key="limit.text"><td :style="{ '--hue': hue(limit.hue) }">{{ limit.text }}</td>
+          <td>{{ limit.time }}</td><td>{{ percent(limit.share) }}</td><td v-if="more">{{ limit.saves }}</td></tr></tbody>
+        <tfoot><tr><td>in all</td><td>{{ duration.toFixed(3) }} s</td><td>{{ percent(all) }}</td><td v-if="more"></td></tr></tfoot>
+      </table></div>
     </div>`,
   data() {
-    return { duration: 0, at: 0, playing: false, events: [], refused: null };
+    return { duration: 0, at: 0, playing: false, events: [], refused: null, limits: [], more: null };
+  },
+  computed: {
+    all() {
+      return this.limits.reduce((sum, limit) => sum + limit.share, 0);
+    },
   },
   mounted() {
     this.take = (event) => this.show(event.detail);
@@ -37,11 +50,17 @@ export default {
     },
   },
   methods: {
+    hue,
+    percent(share) {
+      return `${(100 * share).toFixed(1)} %`;
+    },
     show(message) {
       this.playing = false;
       const times = message.times ?? [];
       this.duration = times.at(-1) ?? 0;
       this.events = (message.events ?? []).map((event, key) => ({ ...event, key }));
+      this.limits = message.limits ?? [];
+      this.more = message.more;
       this.refused = message.refused == null ? null : times[message.refused];
       this.at = 0;
       this.$nextTick(() => {

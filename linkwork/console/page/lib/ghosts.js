@@ -2,10 +2,12 @@
 import { THREE } from "nicegui-scene";
 import { channel, link } from "linkwork-console";
 import { Bodies, FRAME } from "linkwork-console/bodies.js";
+import { color } from "linkwork-console/plot_base.js";
 
 const AHEAD = 0x0072b2; // a path to come
 const REFUSED = 0xd55e00;
 const TWIN = 0x009e73;
+const LISTED = 0.01; // share of the time from which on a limit stands in the legend
 const MODES = [0x0072b2, 0xe69f00, 0x009e73, 0xcc79a7, 0x56b4e9, 0xd55e00, 0x8c8c8c, 0xb8860b];
 
 // Frames of all bodies along a path, as the console sends them: 32-bit floats in base64.
@@ -61,19 +63,27 @@ class Ghost {
   }
 }
 
+// The color of a limit of the fastest timing, by its number.
+export function hue(k) {
+  return color(k, document.body.classList.contains("body--dark"));
+}
+
 // The path of the tool: a line, and a dot for each pose. Dots at equal times: the closer, the slower.
+// hues: numbers of colors, one for each pose; without them all have one color.
 class ToolPath {
-  constructor(view, poses, color) {
+  constructor(view, poses, color, hues) {
     const { tool, size } = view;
     const body = view.index[tool.body] ?? null;
     this.view = view;
     this.places = Array.from({ length: poses.count }, (_, k) => poses.place(k, body, tool.at));
     this.line = new THREE.Line(
       new THREE.BufferGeometry().setFromPoints(this.places),
-      new THREE.LineBasicMaterial({ color }),
+      new THREE.LineBasicMaterial(hues ? { vertexColors: true } : { color }),
     );
-    const dot = new THREE.SphereGeometry(0.008 * size, 6, 4);
-    this.dots = new THREE.InstancedMesh(dot, new THREE.MeshBasicMaterial({ color }), Math.max(1, poses.count));
+    const dot = new THREE.SphereGeometry((hues ? 0.012 : 0.008) * size, 6, 4);
+    const material = new THREE.MeshBasicMaterial(hues ? {} : { color });
+    this.dots = new THREE.InstancedMesh(dot, material, Math.max(1, poses.count));
+    if (hues) this.paint(hues.map((k) => new THREE.Color(hue(k))));
     this.dots.frustumCulled = this.line.frustumCulled = false;
     const matrix = new THREE.Matrix4();
     // Backwards, so that what is past can be left out.
@@ -81,6 +91,13 @@ class ToolPath {
     this.dots.count = poses.count;
     view.world.add(this.line, this.dots);
     view.dirty = true;
+  }
+
+  // Give each pose its color.
+  paint(colors) {
+    const numbers = new Float32Array(colors.flatMap((each) => each.toArray()));
+    this.line.geometry.setAttribute("color", new THREE.BufferAttribute(numbers, 3));
+    colors.forEach((each, k) => this.dots.setColorAt(colors.length - 1 - k, each));
   }
 
   // Leave out what lies before the pose k.
@@ -172,10 +189,25 @@ export class GhostLayer {
   goal(message) {
     this.ahead?.remove();
     this.ahead = null;
+    this.running = message.frames ? message.limits : null;
+    this.legend();
     if (!message.frames || message.bodies !== this.view.bodies?.length) return;
     this.poses = new Poses(message, this.view.bodies.length);
-    this.ahead = new ToolPath(this.view, this.poses, AHEAD);
+    this.ahead = new ToolPath(this.view, this.poses, AHEAD, message.hues);
     this.follow();
+  }
+
+  // What the colors of a path in the fastest time mean: of the preview, else of the active goal.
+  legend() {
+    const box = this.view.$el.querySelector(".machine-legend");
+    const limits = (this.asked ?? this.running ?? []).filter((limit) => limit.share >= LISTED);
+    const lines = limits.map((limit) => {
+      const line = document.createElement("li");
+      line.style.setProperty("--hue", hue(limit.hue));
+      line.textContent = `${limit.text} ${Math.round(100 * limit.share)} %`;
+      return line;
+    });
+    box.replaceChildren(...lines);
   }
 
   // Called with each picture.
@@ -205,11 +237,13 @@ export class GhostLayer {
     this.ghost = this.planned = null;
     this.marks = [];
     this.labels.clear();
+    this.asked = message.frames ? message.limits : null;
+    this.legend();
     if (!message.frames || message.bodies !== this.view.bodies?.length) return;
     const { view } = this;
     const poses = new Poses(message, view.bodies.length);
     this.shown = { ...message, poses };
-    this.planned = new ToolPath(view, poses, message.refused == null ? AHEAD : REFUSED);
+    this.planned = new ToolPath(view, poses, message.refused == null ? AHEAD : REFUSED, message.hues);
     this.ghost = new Ghost(view, AHEAD, 0.45);
     for (const event of message.events ?? []) {
       const k = poses.at(event.time_s);

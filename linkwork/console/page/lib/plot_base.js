@@ -65,7 +65,7 @@ export const plotBase = {
         </template>
         <button @click="whole" v-if="zoomable" :disabled="!zoomed">whole time</button>
         <button @click="save" :disabled="!shown.length">CSV</button>
-        <button @click="$emit('close')" :aria-label="'Close plot ' + number">close</button>
+        <button @click="$emit('close')" :aria-label="'Close plot ' + number" title="close">✕</button>
       </div>
       <div class="plot-chips">
         <button v-for="(name, k) in shown" :key="name" class="plot-chip" :aria-label="'Remove ' + name" @click="remove(name)">
