@@ -8,12 +8,14 @@ from linkwork.cia402.objects import OperationMode
 
 _MOVED: Final = 10
 """Thousandths, or counts, by which the target of a frozen drive has changed."""
-_STUCK: Final = 200
+_STUCK: Final = 100
 """Thousandths by which the torque changes while a motor does not move."""
-_STUCK_CYCLES: Final = 10
-"""Cycles for which it must have changed: a motor needs time to begin to move."""
+_STUCK_S: Final = 0.02
+"""Time for which it must have changed: a motor needs time to begin to move."""
 _STILL: Final = 2
 """Counts that are no motion."""
+_CREEPING: Final = 0.002
+"""Share of the fastest motion so far that is none either: a gear yields behind a brake."""
 _JUMP: Final = 100
 """Counts that a motor does not move in one cycle between two cycles at rest."""
 
@@ -25,8 +27,9 @@ class ReportWatch:
         self._cycles, self._mode = settings.frozen_cycles, settings.mode
         self._last, self._equal = b"", 0
         self._low = self._high = 0
-        self._anchor = self._torque_there = 0
-        self._pushed = 0
+        self._patience = max(5, round(_STUCK_S / settings.period_s))
+        self._path: deque[int] = deque(maxlen=self._patience)
+        self._fastest = self._torque_there = self._pushed = 0
         self._suspected = False
         self._places: deque[int] = deque(maxlen=4)
 
@@ -47,12 +50,19 @@ class ReportWatch:
 
     def stuck(self, position: int, torque: int, enabled: bool) -> str:
         """Return in words, once, that the motor does not move though its torque changes much."""
-        if not enabled or abs(position - self._anchor) > _STILL:
-            self._anchor, self._torque_there, self._pushed = position, torque, 0
+        path = self._path
+        if not enabled:
+            path.clear()
+        if path:
+            self._fastest = max(self._fastest, abs(position - path[-1]))
+        path.append(position)
+        creeps = _STILL + len(path) * self._fastest * _CREEPING
+        if len(path) < 2 or abs(position - path[0]) > creeps:
+            self._torque_there, self._pushed = torque, 0
             return ""
         change = abs(torque - self._torque_there)
         self._pushed = self._pushed + 1 if change > _STUCK else 0
-        if self._suspected or self._pushed < _STUCK_CYCLES:
+        if self._suspected or self._pushed < self._patience:
             return ""
         self._suspected = True
         return (

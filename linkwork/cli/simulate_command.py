@@ -63,14 +63,15 @@ def _once(texts: Sequence[str], read: Callable[[str], tuple[str, Value]], option
 def _efforts(machine: Machine, options: SimulateOptions, start: StartState) -> dict[str, str] | MotorEfforts:
     """Return the efforts of motors by name, or with FMUs what lets these act."""
     given = _once(options.effort, lambda text: parse_effort(text, machine), "--effort")
-    if not options.fmu:
+    if not options.fmu and not machine.plant.fmus:
         if options.connect:
             raise Misuse("--connect connects FMUs: add --fmu NAME=FILE.fmu")
         return given
     require("FMUs of others", "fmu", "fmpy")
-    files = {name: Path(path) for name, path in _once(options.fmu, _named_file, "--fmu").items()}
+    files = dict(imported("fmu.fmu_plant:files_of")(machine))
+    files |= {name: Path(path) for name, path in _once(options.fmu, _named_file, "--fmu").items()}
     efforts: MotorEfforts = imported("fmu.fmu_coupling:FmuEfforts")(
-        machine, given, files, options.connect, begin(machine, start)
+        machine, given, files, [*machine.plant.connect, *options.connect], begin(machine, start)
     )
     return efforts
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, closing, nullcontext
 from typing import TYPE_CHECKING, Any
 
+from linkwork.command_line import imported
 from linkwork.machine import Machine, MachineError, load
 from linkwork.machine.checks.controllability import refusals
 from linkwork.machine.checks.rank_gap import rank_warnings
@@ -106,6 +107,8 @@ def _start(options: PlantOptions) -> int:
                 sys.stderr.write(f"{keys.notice}\n")
     except (MachineError, EndpointError, NoDriver) as error:
         return _refuse(str(error), ExitCode.USAGE)
+    if machine.plant.fmus and options.truth is not None:
+        return _refuse("--truth does not record machines with FMUs (plant.fmus)", ExitCode.USAGE)
     try:
         return run(machine, options, driver_options, keys, events)
     except (StartNotAssembled, MachineError, NoDriver, PaceNotOffered) as error:
@@ -217,7 +220,14 @@ def _machinery(machine: Machine, driver: Driver | None, options: PlantOptions, e
 
     if options.truth is not None:
         return RecordedSimulator(machine, options.seed, options.truth)
-    return Simulator(machine, options.seed)
+    if not machine.plant.fmus:
+        return Simulator(machine, options.seed)
+    try:
+        made: Machinery = imported("fmu.fmu_plant:FmuSimulator")(machine, options.seed)
+    except ImportError as error:
+        text = f"{error}; FMUs of others need an extra: pip install 'linkwork[fmu]'"
+        raise MachineError([machine.document.problem(("plant", "fmus"), text, of_key=True)]) from None
+    return made
 
 
 def _faulty(options: PlantOptions) -> bool:

@@ -145,6 +145,17 @@ def test_a_stuck_brake_is_suspected_before_the_machine_has_moved_five_degrees() 
         assert np.abs(drives.bench.simulator.q - start).max() < np.radians(5.0)
 
 
+def test_a_brake_that_closes_after_a_fast_motion_is_suspected_though_its_gear_yields() -> None:
+    with line() as drives:
+        drives.ticks(5)
+        for effort in (0.5, -0.5):
+            drives.ticks(30, Mode.EFFORT, effort=(effort, 0.0))
+        drives.bench.command("brake left")
+        drives.ticks(40, Mode.EFFORT)
+        drives.ticks(40, Mode.EFFORT, effort=(0.4, 0.0))  # 16 % of the rated torque
+        assert any("left: suspicion" in said and "brake stuck" in said for said in drives.said)
+
+
 def test_a_motor_that_is_slow_to_begin_is_not_suspected() -> None:
     with line() as drives:
         drives.ticks(5)

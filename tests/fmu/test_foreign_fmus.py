@@ -11,8 +11,12 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
+from linkwork import Robot
 from linkwork.fmu.fmu_export import write_fmu
-from linkwork.machine import load
+from linkwork.fmu.fmu_plant import FmuSimulator
+from linkwork.launch.daemons import Rig
+from linkwork.machine import MachineError, load
+from linkwork.plant.simulator.plant_state import EFFORTS
 from tests.command import linkwork
 
 pytestmark = pytest.mark.skipif(
@@ -152,3 +156,56 @@ def test_files_that_cannot_be_run_are_refused(folder):
         assert text in " ".join(done.stderr.split())
     alone = linkwork("simulate", "scara", "--duration", "1", "--connect", "a=b")
     assert (alone.returncode, "add --fmu" in alone.stderr) == (2, True)
+
+
+def named_in_the_file(folder, name, *connections, fmu="motor.fmu"):
+    """A machine file that names an FMU."""
+    path = folder / f"{name}.yaml"
+    path.write_text(f"{PENDULUM}plant: {{fmus: {{drive: {fmu}}}, connect: {json.dumps(connections)}}}\n")
+    return path
+
+
+def test_the_plant_daemons_machine_has_the_motor_that_the_file_names(folder):
+    wired = ("arm=drive.torque", "drive.speed=velocity.arm", "drive.voltage=8*sin(9*t)")
+    path = named_in_the_file(folder, "named", *wired)
+    alone = linkwork("simulate", str(path), "--duration", "0.3", "--json")
+    assert alone.returncode == 0, alone.stderr
+    simulator = FmuSimulator(load(str(path)))
+    for _ in range(300):
+        simulator.latch(EFFORTS, np.zeros(1))
+        simulator.sense()
+        simulator.integrate()
+    assert simulator.q[0] == pytest.approx(json.loads(alone.stdout)["q"]["arm"], abs=1e-9)
+    assert simulator.measured.effort[0] != 0.0
+    simulator.close()
+
+
+@pytest.mark.parametrize(
+    ("connections", "fmu", "text"),
+    [
+        (("arm=drive.torque",), "none.fmu", "is not a file"),
+        (("arm=drive.torque", "drive.voltage=effort.arm"), "motor.fmu", "cannot be connected with a value"),
+        (("arm=drive.torque", "drive.voltage=effort.leg"), "motor.fmu", "there is no motor 'leg'"),
+    ],
+)
+def test_an_fmu_that_cannot_be_a_motor_is_refused_with_its_place_in_the_file(folder, connections, fmu, text):
+    path = named_in_the_file(folder, "wrong", *connections, fmu=fmu)
+    with pytest.raises(MachineError, match=text) as refused:
+        FmuSimulator(load(str(path)))
+    assert f"{path.name}:" in str(refused.value)
+
+
+@pytest.mark.slow
+def test_a_controller_moves_a_machine_whose_motor_is_an_fmu(folder, tmp_path):
+    write_fmu(load(str(folder / "pendulum.yaml")), folder / "torque.fmu", "3")
+    wired = ("arm=drive.acting_effort.arm", "drive.effort.arm=effort.arm")
+    path = named_in_the_file(folder, "moved", *wired, fmu="torque.fmu")
+    braked = "max_speed_rad_s: 5, brake_torque_N_m: 20"
+    path.write_text(path.read_text().replace("max_speed_rad_s: 50", braked))
+    pace = ["--realtime", "ignore", "--pace", "lockstep"]
+    with Rig("pendulum", [str(path), *pace], [str(path), *pace, "--log", str(tmp_path)], tmp_path) as rig:
+        rig.wait_ready(lambda _: None)
+        with Robot(endpoint=rig.requests) as robot:
+            robot.enable()
+            robot.move(arm=0.4)
+            assert robot.state["q"]["arm"] == pytest.approx(0.4, abs=2e-3)

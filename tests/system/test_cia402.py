@@ -78,12 +78,12 @@ def drives(machine: Path, lockstep: bool) -> Iterator[Drives]:
 
 @contextmanager
 def running(
-    machine: Path, folder: Path, name: str, *plant: str, lockstep: bool
+    machine: Path, folder: Path, name: str, *plant: str, lockstep: bool, twin: bool = False
 ) -> Iterator[tuple[Rig, Robot]]:
     runtime = folder / name
     runtime.mkdir()
     pace = ["--realtime", "ignore", "--pace", "lockstep"] if lockstep else []
-    controller = [str(machine), *pace, "--log", str(runtime)]
+    controller = [str(machine), *pace, "--log", str(runtime), *(["--twin"] if twin else [])]
     with Rig("five_bar", [str(machine), *pace, *plant], controller, runtime) as rig:
         rig.wait_ready(lambda _: None)
         with Robot(endpoint=rig.requests) as robot:

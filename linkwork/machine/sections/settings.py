@@ -116,6 +116,11 @@ class PlantSettings(Section):
     on_overrun: Literal["slip", "advance"] = entry(
         "After a late period: let the plant's time slip, or advance it by the missed periods", default="slip"
     )
+    fmus: dict[str, str] = entry(
+        "FMUs of others in place of motors of the simulated plant, by name: their files, beside this one",
+        default={},
+    )
+    connect: list[str] = entry("Connections of these FMUs, TARGET=SOURCE; see the page of FMUs", default=[])
     set: dict[str, Any] = entry(
         "Values in which the simulated plant differs from the model: "
         '{"upper_arm.mass_kg": "+20%", "elbow.coulomb_N_m": 0.5}',
