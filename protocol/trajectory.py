@@ -33,6 +33,8 @@ _BY_TIME = frozenset(("time_from_start_s", "velocities", "accelerations"))
 """Keys of a way-point that need a time."""
 _LEAST_STEP = 1.0e-3
 """Time between two way-points that are the same, for which the planner has words."""
+MOST_FREE = 12
+"""Numbers that the boxes of a trajectory's way-points leave free."""
 SHORTEST_S = 1.0e-9
 Duration = Annotated[float, Field(strict=True, ge=SHORTEST_S, le=NONE_ABOVE_S, allow_inf_nan=False)]
 SignalValue = (
@@ -71,6 +73,8 @@ class Waypoint(ValidatedRequest):
     """Moving frame of the positions and their derivatives, `in` on the wire; None: the world."""
     corner: Corner | None = None
     """Of a path of straight lines; None: that of the trajectory."""
+    between: Annotated[list[Numbers], Field(min_length=2, max_length=2)] | None = None
+    """Opposite corners of a box in which the fastest timing may move the way-point."""
     name: Annotated[str, Field(max_length=NAME_LENGTH)] | None = None
     """For people."""
 
@@ -355,6 +359,11 @@ class Trajectory(TaskParams):
         return self.corner is not None or any(point.corner for point in self.points or ())
 
     @property
+    def bends(self) -> bool:
+        """Whether way-points may move within boxes."""
+        return any(point.between for point in self.points or ())
+
+    @property
     def acts(self) -> bool:
         """Whether the trajectory does more than move: events, followers, captures or a condition."""
         return bool(self.events or self.capture or self.follow or self.until)
@@ -379,7 +388,7 @@ def read_trajectory(
     RequestError: INVALID_PARAMS for a wrong type or number, INVALID_COORDINATES for names, INVALID_GOAL for
     parts that do not fit together.
     """
-    trajectory = validated(Trajectory, _with_times(content), path, aliases)
+    trajectory = validated(Trajectory, _with_times(_with_middles(content)), path, aliases)
     alone = trajectory.force_alone and not (trajectory.coordinates or trajectory.guard)
     if (trajectory.points is None) == (trajectory.curve is None) and not alone:
         text = "give either `points` or a `curve`, or `force` alone"
@@ -497,6 +506,29 @@ def _with_times(content: object) -> object:
     return {**content, "points": timed}
 
 
+def _with_middles(content: object) -> object:
+    """Return a trajectory with positions at its way-points, in the middle of a box where they are left out.
+
+    A box that is none is left to the checks of `between`.
+    """
+    points = content.get("points") if isinstance(content, Mapping) else None
+    if not isinstance(content, Mapping) or not isinstance(points, list):
+        return content
+    if not any(isinstance(point, Mapping) and "between" in point for point in points):
+        return content
+    return {**content, "points": [_with_middle(point) for point in points]}
+
+
+def _with_middle(point: object) -> object:
+    if not isinstance(point, Mapping) or "positions" in point or "between" not in point:
+        return point
+    box = point["between"]
+    rows = [row for row in box if isinstance(row, list)] if isinstance(box, list) else []
+    columns = zip(*rows, strict=False)
+    numbers = [sum(column) / len(column) for column in columns if all(map(_is_number, column))]
+    return {**point, "positions": numbers or [0.0]}
+
+
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and abs(value) <= MOST_NUMBER
 
@@ -506,6 +538,7 @@ def _check_points(points: list[Waypoint], trajectory: Trajectory, path: Sequence
         raise RequestError(ResultCode.INVALID_GOAL, "`entry` is allowed only with a curve", (*path, "entry"))
     if trajectory.hold:
         raise RequestError(ResultCode.INVALID_GOAL, "`hold` is allowed only with a curve", (*path, "hold"))
+    _check_boxes(points, trajectory, path)
     count = len(trajectory.coordinates)
     before = -1.0
     for index, point in enumerate(points):
@@ -557,6 +590,34 @@ def _check_corners(points: list[Waypoint], trajectory: Trajectory, path: Sequenc
             key, text = "velocities", "with corners the path is straight between way-points: leave rates out"
         if text:
             raise RequestError(ResultCode.INVALID_GOAL, text, (*path, "points", index, key))
+
+
+def _check_boxes(points: list[Waypoint], trajectory: Trajectory, path: Sequence[str | int]) -> None:
+    """Check the boxes of way-points, and that a search in them is small."""
+    free, count, last = 0, len(trajectory.coordinates), len(points) - 1
+    for index, point in enumerate(points):
+        if point.between is None:
+            continue
+        low, high = ([bound(pair) for pair in zip(*point.between, strict=False)] for bound in (min, max))
+        free += sum(a < b for a, b in zip(low, high, strict=True))
+        text = ""
+        if trajectory.timing != "fastest":
+            text = "a way-point moves within a box where that is faster: give `timing: fastest`"
+        elif any(len(row) != count for row in point.between):
+            text = f"give two places of {count} coordinates each, opposite corners of a box"
+        elif index == last or point.time_from_start_s == 0.0:
+            end = "ends" if index == last else "begins"
+            text = f"the path {end} at way-point {index}, at one place: give its positions"
+        elif low == high:
+            text = "both places are the same: give positions"
+        elif any(not a <= x <= b for a, x, b in zip(low, point.positions, high, strict=False)):
+            text = "the positions of the way-point are outside its box"
+        elif point.velocities is not None:
+            text = "velocities belong to one place: leave them out"
+        elif free > MOST_FREE:
+            text = f"boxes leave {free} numbers free up to here, at most {MOST_FREE} are allowed"
+        if text:
+            raise RequestError(ResultCode.INVALID_GOAL, text, (*path, "points", index, "between"))
 
 
 def _check_range(given: FrameRange, trajectory: Trajectory, path: Sequence[str | int]) -> None:

@@ -248,8 +248,14 @@ MOST_LINES = 20
 
 
 def planned_lines(report: Mapping[str, Any]) -> Iterator[str]:
-    """Return warnings and events of a trajectory that was checked or accepted, from its report."""
+    """Return warnings, corridor and events of a trajectory that was checked or accepted, from its report."""
     yield from (f"  warning: {text}" for text in report.get("warnings") or ())
+    corridor = report.get("timing", {}).get("corridor")
+    if corridor is not None:
+        yield f"  the corridor saves {1e3 * corridor['saves_s']:.3g} ms of {corridor['straight_s']:.4g} s"
+        for each in corridor["points"]:
+            place = ", ".join(f"{value:.6g}" for value in each["positions"])
+            yield f"    way-point {each['point']} at {place}"
     events = report.get("events") or []
     for told in events[:MOST_LINES]:
         early = f", set at {told['fires_s']:.4g} s" if told["fires_s"] != told["time_s"] else ""

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from linkwork.cli.motion_commands import placed
+from linkwork.cli.motion_commands import placed, planned_lines
 from linkwork.cli.motion_files import written
 from linkwork.cli.options.operate import TimeOptions
 from linkwork.cli.robot_connection import robot_of
@@ -52,6 +52,8 @@ def time_trajectory(options: TimeOptions) -> int:
             say(f"refused: {violation['text']}")
     else:
         say(f"{timing['duration_s']:.4f} s" + (_as_given(timing) if _has_times(read.source.data) else ""))
+        for line in planned_lines(found["report"]):
+            say(line)
         console.print(limits_of(timing))
         for line in stretch_lines(timing):
             say(line)

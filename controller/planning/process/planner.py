@@ -17,6 +17,7 @@ from linkwork.controller.planning.checks.stopping import MOST_WINDOWS
 from linkwork.controller.planning.goals.admission import Admitted, admit, joined
 from linkwork.controller.planning.goals.appending import appended_start
 from linkwork.controller.planning.goals.combined_rows import with_rows
+from linkwork.controller.planning.goals.corridors import Corridor
 from linkwork.controller.planning.goals.cycles import check_cycle
 from linkwork.controller.planning.goals.fastest_goals import (
     check_timed,
@@ -53,6 +54,7 @@ from linkwork.controller.planning.paths.curves import path_along
 from linkwork.controller.planning.paths.moves import path_to
 from linkwork.controller.planning.paths.path import Path
 from linkwork.controller.planning.paths.splines import long_turns, path_through
+from linkwork.controller.planning.timing.fastest import FastestTiming
 from linkwork.controller.planning.walk.path_poses import GOAL_POSES, poses_along
 from linkwork.controller.planning.walk.walk import Walk
 from linkwork.machine import Machine
@@ -276,12 +278,12 @@ def judge(params: object, machine: Machine, start: Start) -> dict[str, Any]:
     count = None if points is None else len(points)
     if given.timing == "fastest" and not stands_still(path):
         try:
-            timing = in_fastest_time(machine, path, start, given.margin)
+            timing, path, saved = _timed(given, machine, start, path)
         except RequestError as error:
             if error.code != ResultCode.INFEASIBLE:
                 raise
         else:
-            more = {"timing": report_of_timing(machine, timing, path, full=True)}
+            more = {"timing": report_of_timing(machine, timing, path, full=True) | saved}
             path, count = timing.path, None
     if path.frame is not None:
         return _judged_in_frame(machine, path, path.frame, start, acting, shown)
@@ -331,8 +333,11 @@ def _move(params: MoveParams, machine: Machine, start: Start) -> Admitted:
         ways = _GENTLER if present.moving else (1.0,)
         for factor in ways:
             path = rows.shared(path_to(machine, present, target, factor))
+            if stands_still(path):
+                return admit(machine, path, start, where=("target",))
             try:
-                return _fastest(machine, path, start, params.margin, ("target",))
+                timing = in_fastest_time(machine, path, start, params.margin, ("target",))
+                return _fastest(machine, start, (timing, path, {}), ("target",))
             except RequestError as error:
                 if factor == ways[-1] or error.code != ResultCode.INFEASIBLE:
                     raise
@@ -374,8 +379,8 @@ def _followed(trajectory: Trajectory, machine: Machine, start: Start) -> Admitte
     """The trajectory as it is, or a refusal that leads to the way-point behind the offending sample."""
     path = _trajectory(trajectory, machine, start)
     try:
-        if trajectory.timing == "fastest":
-            return _fastest(machine, path, start, trajectory.margin)
+        if trajectory.timing == "fastest" and not stands_still(path):
+            return _fastest(machine, start, _timed(trajectory, machine, start, path))
         return admit(machine, path, start) if path.frame is None else admit_in_frame(machine, path, start)
     except RequestError as error:
         where = error.path or ("trajectory",)
@@ -385,18 +390,27 @@ def _followed(trajectory: Trajectory, machine: Machine, start: Start) -> Admitte
         raise RequestError(error.code, error.message, where, error.data) from None
 
 
+Timed = tuple[FastestTiming, Path, dict[str, Any]]
+"""A timing, its path as it was before, and further parts of the timing's report."""
+
+
+def _timed(trajectory: Trajectory, machine: Machine, start: Start, path: Path) -> Timed:
+    """The fastest timing of a trajectory's path, or of a faster path within its corridors."""
+    corridor = Corridor(machine, trajectory, start, lambda given: _trajectory(given, machine, start))
+    timing = in_fastest_time(machine, path, start, trajectory.margin)
+    return corridor.bent(timing, path) if trajectory.bends else (timing, path, {})
+
+
 def _fastest(
-    machine: Machine, path: Path, start: Start, margin: float, where: tuple[str, ...] = ("trajectory",)
+    machine: Machine, start: Start, timed: Timed, where: tuple[str, ...] = ("trajectory",)
 ) -> Admitted:
-    if stands_still(path):
-        return admit(machine, path, start, where=where)
-    timing = in_fastest_time(machine, path, start, margin, where)
+    timing, path, saved = timed
     try:
         admitted = admit(machine, timing.path, start, where=where)
     except RequestError as error:  # its pieces are not those between way-points
         data = {key: value for key, value in error.data.items() if key != "piece"}
         raise RequestError(error.code, error.message, where, data) from None
-    report = admitted.report | {"timing": report_of_timing(machine, timing, path, full=False)}
+    report = admitted.report | {"timing": report_of_timing(machine, timing, path, full=False) | saved}
     return replace(admitted, report=report)
 
 

@@ -106,9 +106,7 @@ class FastestTiming:
         ]
 
     def _duration(self, factors: Factors) -> float:
-        x = _profile(self.stations, self.order, factors, self.x, self.allowed)
-        width = self.stations.grid.width
-        return float((2.0 * width / (np.sqrt(x[:-1]) + np.sqrt(x[1:]))).sum())
+        return _duration_of(self.stations, _profile(self.stations, self.order, factors, self.x, self.allowed))
 
 
 def _plain(limit: TimingLimit) -> dict[str, str]:
@@ -124,10 +122,28 @@ def order_of(machine: Machine, path: Path) -> int:
     return 3 if finite.any() else 2
 
 
-def along(machine: Machine, path: Path, q: Floats, time_s: float, margin: float, in_motion: bool) -> Stations:
+def along(
+    machine: Machine,
+    path: Path,
+    q: Floats,
+    time_s: float,
+    margin: float,
+    in_motion: bool,
+    intervals: int | None = None,
+) -> Stations:
     """Lay stations along a path, from the joints q (nq), and collect the limits there."""
-    grid = grid_of(machine, path, order_of(machine, path), in_motion)
+    grid = grid_of(machine, path, order_of(machine, path), in_motion, intervals)
     return Stations.along(machine, path, q, time_s, grid, margin)
+
+
+def uncorrected_duration(machine: Machine, stations: Stations) -> float:
+    """Time in which limits are kept at the stations alone: to compare similar paths. Raises NoProfile."""
+    x = _profile(stations, order_of(machine, stations.path), {}, None, AllowedShares.whole(stations))
+    return _duration_of(stations, x)
+
+
+def _duration_of(stations: Stations, x: Floats) -> float:
+    return float((2.0 * stations.grid.width / (np.sqrt(x[:-1]) + np.sqrt(x[1:]))).sum())
 
 
 def fastest(

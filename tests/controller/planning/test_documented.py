@@ -56,9 +56,18 @@ def test_the_curve_is_followed_from_where_its_refusal_says(scara, start, example
     assert plan("send", {"trajectory": trajectory}, scara, there).duration_s == 7.0
 
 
+@pytest.mark.slow
+def test_the_corridor_saves_time(example):
+    delta = load("delta")
+    (text,) = (each for each in examples("yaml") if "between:" in each)
+    trajectory = read_yaml(example(text, "corridor.yaml")).data
+    made = plan("send", {"trajectory": trajectory}, delta, Start.at_pose(delta, delta.initial_q))
+    assert made.report["timing"]["corridor"]["saves_s"] > 0.01
+
+
 def test_the_lines_with_corners_are_followed_without_a_warning(example):
     delta = load("delta")
-    (text,) = (each for each in examples("yaml") if "\ncorner:" in each)
+    (text,) = (each for each in examples("yaml") if "\ncorner:" in each and "between" not in each)
     trajectory = read_yaml(example(text, "corners.yaml")).data
     made = plan("send", {"trajectory": trajectory}, delta, Start.at_pose(delta, delta.initial_q))
     assert made.duration_s == 1.6
