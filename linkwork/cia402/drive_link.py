@@ -44,8 +44,20 @@ _REPORT: Final = struct.Struct("<Hih")
 _TORQUE: Final = struct.Struct("<Hh")
 _POSITION: Final = struct.Struct("<Hih")
 _FOLLOWING: Final = 0x8611
-_SLOW_CYCLES: Final = 25
-"""Cycles after which a drive that is to be enabled and is not is a fault."""
+_ASK_EVERY: Final = 8
+"""Cycles between two questions for the mode of a drive that does not show it yet."""
+_WANTED: Final = {
+    MASTER_WATCHED: "it does not stop by itself when linkwork's heartbeat stops",
+    ABORT_OPTION: "its reaction to a lost master is its own",
+    HEARTBEAT: "it sends no heartbeat that linkwork could watch",
+}
+"""Objects without which a drive runs, and what is missing then."""
+_NEEDED: Final = {
+    0x1600: "linkwork maps the RPDO itself; a fixed mapping does not serve",
+    0x1A00: "linkwork maps the TPDO itself; a fixed mapping does not serve",
+    0x1800: "the drive must send its TPDO at each SYNC",
+}
+"""Objects of which the refusal needs a reason, by index."""
 _ONCE: Final = -1
 """Number of cycles that a drive has been waited for, once it has been enabled."""
 _TOP: Final = 1 << 32
@@ -68,7 +80,7 @@ class DriveLink:
         self.fault = 0
         self.answered = False
         self.mode = self.settings.mode
-        self.sdo = SdoQueue(self.name, self.node)
+        self.sdo = SdoQueue(self.name, self.node, _NEEDED, _WANTED)
         self._error = 0
         self._configuring = False
         self._tick = self._seen_tick = 0
@@ -140,6 +152,7 @@ class DriveLink:
         if mode is OperationMode.HOMING:
             self.sdo.write(HOMING_METHOD, self.own.homing_method)
         self.sdo.write(MODE, int(mode), required=True)
+        self.sdo.values.pop(MODE_DISPLAY, None)
         self.sdo.query(MODE_DISPLAY)
 
     def take_restart(self) -> bool:
@@ -188,7 +201,10 @@ class DriveLink:
         effort: A or N m. position: counts, in position mode; None: where it is. reset: the machine is braked
         and its fault was reported.
         """
-        if wish is not self.axis.wish:
+        if wish is Wish.ENABLED and not self._in_mode():
+            wish = Wish.BRAKED
+            self._wait()
+        elif wish is not self.axis.wish:
             self._waited = 0
         if reset and self.fault:
             self._recover()
@@ -202,6 +218,17 @@ class DriveLink:
             self._asked = place
         return self.pack(self.axis.controlword, torque, place)
 
+    def _in_mode(self) -> bool:
+        """Whether the drive shows its mode in 6061h, or has no such object; else ask again."""
+        shown = self.sdo.values.get(MODE_DISPLAY)
+        if shown == self.mode:
+            return True
+        if shown is None:
+            return not self.sdo.busy
+        if self._tick % _ASK_EVERY == 0:
+            self.sdo.query(MODE_DISPLAY)
+        return False
+
     def pack(self, word: int, torque: int = 0, position: int | None = None) -> bytes:
         """Return an RPDO. torque: thousandths. position: counts; None: where the drive is."""
         if self.settings.mode is OperationMode.TORQUE:
@@ -214,7 +241,9 @@ class DriveLink:
         linked = self._alive and self.answered and self._missing == 0
         if self.fault in (DeviceFault.LINK, DeviceFault.SENSOR) and not linked:
             done = not self._configuring or bool(self.sdo.refused)
-            patience = _SLOW_CYCLES + 3 * round(self.settings.heartbeat_s / self.settings.period_s)
+            patience = self.settings.enable_cycles + 3 * round(
+                self.settings.heartbeat_s / self.settings.period_s
+            )
             if done and self._tick - self._restart_tick > patience:
                 self.configure()
             return
@@ -304,6 +333,9 @@ class DriveLink:
             words = ["unknown" if each is None else each.words for each in (before, after)]
             self._say(f"{words[0]} -> {words[1]} (6041h = {self.axis.statusword:04X}h)")
         self.axis.transitions.clear()
+        for text in self.sdo.ignored:
+            self._say(text)
+        self.sdo.ignored.clear()
         self._judge_link()
         if self.answered:
             self._judge_state()
@@ -316,7 +348,7 @@ class DriveLink:
             self._missing += 1
             if self._missing >= settings.missing_tpdos:
                 self.axis.bar()
-                late = f"; {self._late} came late" if self._late else ""
+                late = f"; {self._late} came late" if self._late else "; is 1800h:02 = 1 in force?"
                 self._fail(DeviceFault.LINK, f"{self._missing} TPDO missing in a row{late}")
         silent_s = (self._tick - self._seen_tick) * settings.period_s
         if settings.heartbeat_s and silent_s > 2.5 * settings.heartbeat_s + settings.period_s:
@@ -347,13 +379,19 @@ class DriveLink:
             what = "its power stage went off" if off else "it left operation by itself"
             self._fail(DeviceFault.POWER if off else DeviceFault.DRIVE, f"{what}: {self.why()}")
             return
+        self._wait()
+
+    def _wait(self) -> None:
+        """Count a cycle in which the drive is to be enabled and is not; after `enable_s` it is a fault."""
         self._waited += 1
-        if self._waited == _SLOW_CYCLES // 3:
+        patience = self.settings.enable_cycles
+        if self._waited == patience // 3:
             for entry in (ERROR_CODE, DIGITAL_INPUTS, SUPPORTED_MODES, MODE_DISPLAY):
                 self.sdo.query(entry)
-        elif self._waited >= _SLOW_CYCLES and not (self.sdo.busy and self._waited < 4 * _SLOW_CYCLES):
+        elif self._waited >= patience and not (self.sdo.busy and self._waited < 4 * patience):
             self.axis.bar()
-            self._fail(DeviceFault.DRIVE, f"it does not enable: {self.why()}")
+            waited = f"within enable_s = {self.settings.enable_s:g} s"
+            self._fail(DeviceFault.DRIVE, f"it does not enable {waited}: {self.why()}")
 
     def why(self) -> str:
         """Return in words why the drive is not enabled, from what it said last."""

@@ -67,8 +67,8 @@ class Cia402Settings:
     answer_s: how long `read` waits for the TPDOs. watchdog_s: a drive stops by itself after this time without
     the master's heartbeat. heartbeat_s: time between two heartbeats of a drive. missing_tpdos: TPDOs missing
     in a row that stop the machine. frozen_cycles: equal TPDOs in motion that do. velocities: whether a second
-    TPDO has the speed 606Ch. lockstep: the drives are simulated and move one period for each SYNC. mode: of
-    operation, torque or position.
+    TPDO has the speed 606Ch. enable_s: time in which a drive must enable. lockstep: the drives are simulated
+    and move one period for each SYNC. mode: of operation, torque or position.
     """
 
     drives: tuple[DriveSettings, ...]
@@ -84,8 +84,14 @@ class Cia402Settings:
     frozen_cycles: int = 10
     master_node: int = _MASTER
     velocities: bool = False
+    enable_s: float = 0.5
     lockstep: bool = False
     mode: OperationMode = OperationMode.TORQUE
+
+    @property
+    def enable_cycles(self) -> int:
+        """Cycles in which a drive must enable, 25 at least."""
+        return max(25, round(self.enable_s / self.period_s))
 
     @property
     def sizes(self) -> list[int]:
@@ -242,6 +248,7 @@ _RULES: dict[str, _Rule] = {
     "frozen_cycles": _whole(2, 10_000),
     "master_node": _whole(1, _NODES),
     "velocities": _SWITCH,
+    "enable_s": _number(0.0, 60.0, "seconds"),
     "lockstep": _SWITCH,
 }
 _DRIVE_RULES: dict[str, _Rule] = {

@@ -3,6 +3,7 @@
 import struct
 import time
 from collections import deque
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from linkwork.cia402.can_link import SDO_REQUEST, Send
@@ -69,11 +70,16 @@ class SdoJob(NamedTuple):
 class SdoQueue:
     """Transfers with a node, one after the other. `name`: the drive's in texts.
 
-    values: by object, what was read last. refused: why the drive is unusable, or empty.
+    needed: why an object is, by index; wanted: what is missing without an object that is not required.
+    values: by object, what was read last. refused: why the drive is unusable, or empty. ignored: wanted
+    objects that the drive refused, in words, until the caller takes them.
     """
 
-    def __init__(self, name: str, node: int) -> None:
-        self.name, self.node = name, node
+    def __init__(
+        self, name: str, node: int, needed: Mapping[int, str], wanted: Mapping[DriveObject, str]
+    ) -> None:
+        self.name, self.node, self._needed, self._wanted = name, node, needed, wanted
+        self.ignored: list[str] = []
         self.values: dict[DriveObject, int] = {}
         self.refused = ""
         self._jobs: deque[SdoJob] = deque()
@@ -123,9 +129,13 @@ class SdoQueue:
         try:
             value = sdo_answer(job.entry, data)
         except SdoAborted as aborted:
+            what = "reading" if job.value is None else f"writing {job.value} to"
+            text = f"{what} {job.entry} failed: {aborted}"
             if job.required:
-                what = "reading" if job.value is None else f"writing {job.value} to"
-                self.refused = f"{self.name} (node {self.node}): {what} {job.entry} failed: {aborted}"
+                reason = self._needed.get(job.entry.index, "")
+                self.refused = f"{self.name} (node {self.node}): {text}{reason and '; '}{reason}"
+            elif job.entry in self._wanted:
+                self.ignored.append(f"{text}: {self._wanted[job.entry]}")
         else:
             if value is None:
                 return
