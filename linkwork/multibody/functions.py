@@ -27,11 +27,12 @@ def workspace_at(
     workspace = mechanism.workspace()
     for name, values in (("q", q), ("v", v), ("effort", effort)):
         if values is not None:
-            _set(name, getattr(workspace, name), values)
+            set_array(name, getattr(workspace, name), values)
     return workspace
 
 
-def _set(name: str, place: Floats, values: npt.ArrayLike) -> None:
+def set_array(name: str, place: Floats, values: npt.ArrayLike) -> None:
+    """Copy `values` to `place` (n, an array of a workspace). Raises ValueError for another shape."""
     given = np.asarray(values, dtype=np.float64)
     if given.shape != place.shape:
         raise ValueError(f"{name} has shape {given.shape}, but this mechanism needs {place.shape}")
@@ -71,7 +72,7 @@ def forward_dynamics(
 def inverse_dynamics(mechanism: Mechanism, q: npt.ArrayLike, v: npt.ArrayLike, vdot: npt.ArrayLike) -> Floats:
     """Return the effort (nv; N m or N) for the acceleration v̇: M v̇ + h - friction - compliant."""
     workspace = _dynamics_at(mechanism, q, v)
-    _set("vdot", workspace.vdot, vdot)
+    set_array("vdot", workspace.vdot, vdot)
     applied = workspace.friction + workspace.compliant
     effort: Floats = workspace.M @ workspace.vdot + workspace.h - applied
     return effort

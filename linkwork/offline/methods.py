@@ -7,7 +7,6 @@ import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.machine import Machine
-from linkwork.multibody.assembly.closed_form import ClosedFormMotion
 from linkwork.multibody.assembly.closed_form_search import CLOSED_FORMS
 from linkwork.multibody.dynamics import other_formulations as formulations
 from linkwork.multibody.dynamics.partition import COUNT, LISTS, SWITCHES, UNDECIDED
@@ -18,6 +17,7 @@ from linkwork.multibody.reactions.reactions import Reaction
 from linkwork.multibody.steps.step import ADAPTIVE_RK4, METHODS, SEMI_IMPLICIT
 from linkwork.multibody.steps.step import MINIMAL as MINIMAL_COORDINATES
 from linkwork.multibody.workspace import Workspace, touches
+from linkwork.offline.closed_form import ClosedFormMotion
 from linkwork.offline.offline_steps import OfflineSteps
 from linkwork.offline.reference_run import AssembledSteps, ReferenceSteps
 from linkwork.offline.run_kernels import POSITION, steps

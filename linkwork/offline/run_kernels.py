@@ -3,7 +3,6 @@
 import math
 
 from linkwork.arrays import Floats, Matrix
-from linkwork.multibody.closure.passages import count_passages, forget_passages
 from linkwork.multibody.closure.rank import factor
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.dynamics.projection import position_residual
@@ -15,6 +14,7 @@ from linkwork.multibody.linalg.vectors import dot
 from linkwork.multibody.steps.step import step
 from linkwork.multibody.tree.rotations import ball_of, turn_between
 from linkwork.multibody.workspace import Model, Workspace
+from linkwork.offline.passages import count_passages, forget_passages
 
 (
     POSITION,  # largest |Φ|, m or rad

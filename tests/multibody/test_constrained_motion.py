@@ -7,7 +7,6 @@ from scipy.integrate import solve_ivp
 from linkwork.arrays import Floats
 from linkwork.multibody import Body, Joint, Mechanism, Workspace
 from linkwork.multibody.assembly.assembly import AssemblyError, assemble, assemble_workspace, switch
-from linkwork.multibody.closure.passages import count_passages
 from linkwork.multibody.closure.rank import factor
 from linkwork.multibody.constraints import (
     CoordinateConstraint,
@@ -21,6 +20,7 @@ from linkwork.multibody.dynamics.tree_dynamics import dynamics, energy
 from linkwork.multibody.kernels import layout
 from linkwork.multibody.steps.integrate import rk4, semi_implicit
 from linkwork.multibody.tree.kinematics import kinematics
+from linkwork.offline.passages import count_passages
 from tests.multibody.closed_machines import bead, four_bar, on_branch, slider_crank
 from tests.multibody.machines import G, random_tree
 

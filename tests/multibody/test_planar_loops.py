@@ -6,7 +6,6 @@ import pytest
 from linkwork.multibody import Body, Joint, Mechanism, ModelError
 from linkwork.multibody.assembly.assembly import assemble
 from linkwork.multibody.assembly.closed_form_search import four_bar_of
-from linkwork.multibody.assembly.independent_closures import RedundantClosure, without_redundancy
 from linkwork.multibody.constraints import (
     Frame,
     PinClosure,
@@ -18,6 +17,7 @@ from linkwork.multibody.constraints import (
 from linkwork.multibody.formulations.acceleration import acceleration
 from linkwork.offline.taylor import TaylorStepper
 from linkwork.offline.taylor.conversion import maximal_model_of
+from linkwork.offline.taylor.independent_closures import RedundantClosure, without_redundancy
 from tests.multibody.closed_machines import BACK, bar, four_bar
 from tests.multibody.machines import G, relative_error
 

@@ -7,7 +7,6 @@ import scipy.linalg
 from linkwork.arrays import Floats
 from linkwork.multibody import Body, Joint, Mechanism, Workspace
 from linkwork.multibody.assembly.assembly import AssemblyError, assemble, assemble_workspace, decide_rank
-from linkwork.multibody.closure.passages import count_passages
 from linkwork.multibody.closure.rank import factor, factor_without
 from linkwork.multibody.constraints import CoordinateConstraint, DistanceClosure, Frame, PointClosure
 from linkwork.multibody.constraints.rows import constraint_rows
@@ -15,6 +14,7 @@ from linkwork.multibody.dynamics.tree_dynamics import dynamics, energy
 from linkwork.multibody.kernels import layout
 from linkwork.multibody.steps.integrate import rk4
 from linkwork.multibody.tree.rotations import move_by
+from linkwork.offline.passages import count_passages
 
 
 def six_legs(twist_deg: float, carrier: bool = False) -> Mechanism:

@@ -17,7 +17,7 @@ from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.dynamics.constrained_dynamics import least_motion
 from linkwork.multibody.dynamics.projection import correct_velocity, position_residual
 from linkwork.multibody.dynamics.tree_dynamics import dynamics
-from linkwork.multibody.functions import _set
+from linkwork.multibody.functions import set_array
 from linkwork.multibody.kernels import layout
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.tree.rotations import move_by
@@ -116,9 +116,9 @@ def assemble(
     where the largest scaled |Φ| is above `tolerance` after `most` iterations, ValueError for wrong lengths.
     """
     w = mechanism.workspace()
-    _set("q", w.q, q)
+    set_array("q", w.q, q)
     if v is not None:
-        _set("v", w.v, v)
+        set_array("v", w.v, v)
     return assemble_workspace(mechanism, w, tolerance, most)
 
 
@@ -268,7 +268,7 @@ def decide_rank(
     (rolling) are left out: they admit any displacement.
     """
     w = mechanism.workspace()
-    _set("q", w.q, q)
+    set_array("q", w.q, q)
     w.level[0], w.ranking[layout.ORDINARY] = float(positions), ordinary_rank
     _prepare(w)
     admitted(*w.arguments)

@@ -25,7 +25,7 @@ from linkwork.arrays import Floats
 from linkwork.multibody.assembly.assembly import decide_rank
 from linkwork.multibody.constraints.rows import constraint_rows
 from linkwork.multibody.dynamics.tree_dynamics import dynamics
-from linkwork.multibody.functions import _set
+from linkwork.multibody.functions import set_array
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.workspace import Workspace
 
@@ -84,7 +84,7 @@ def second_order_closures(mechanism: Mechanism, q: npt.ArrayLike) -> tuple[str, 
     Their forces, and the work of prescribed motions that these carry, are undetermined there.
     """
     w = mechanism.workspace()
-    _set("q", w.q, q)
+    set_array("q", w.q, q)
     dynamics(*w.arguments)
     constraint_rows(*w.arguments)
     sizes = np.linalg.svd(_scaled(w), compute_uv=False) / w.model.reference_size[0]
@@ -126,7 +126,7 @@ def _scaled(w: Workspace) -> Floats:
 def _expanded(mechanism: Mechanism, q: npt.ArrayLike, rank: int, driven: npt.ArrayLike) -> BranchTangents:
     """Return the quadratic equations of all but the `rank` longest directions of the rows."""
     w = mechanism.workspace()
-    _set("q", w.q, q)
+    set_array("q", w.q, q)
     base = np.array(driven, dtype=np.float64)
     w.v[:] = base
     dynamics(*w.arguments)

@@ -6,7 +6,6 @@ import numpy as np
 import numpy.typing as npt
 
 from linkwork.arrays import Floats
-from linkwork.multibody.assembly.independent_closures import without_redundancy
 from linkwork.multibody.constraints import (
     Closure,
     Constraint,
@@ -22,6 +21,7 @@ from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.model import Joint, ModelError
 from linkwork.multibody.tree import orientations, quaternions
 from linkwork.multibody.workspace import Workspace
+from linkwork.offline.taylor.independent_closures import without_redundancy
 from linkwork.offline.taylor.stepper import TaylorStepper
 from linkwork.offline.taylor.taylor_model import Connection, JointFrame, MaximalModel
 

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from linkwork.arrays import Floats
 from linkwork.multibody.assembly.closed_form_search import ClosedFormFourBar
 from linkwork.multibody.dynamics.tree_dynamics import dynamics
-from linkwork.multibody.functions import _set
+from linkwork.multibody.functions import set_array
 from linkwork.multibody.mechanism import Mechanism
 from linkwork.multibody.steps.divided_steps import FASTEST, REACH, divide
 
@@ -57,8 +57,8 @@ class ClosedFormMotion:
         if mechanism.nq != mechanism.nv:
             raise ValueError("closed forms need coordinates whose rates are the velocities: no quaternions")
         self._work = w = mechanism.workspace()
-        _set("q", w.q, q)
-        _set("v", w.v, v)
+        set_array("q", w.q, q)
+        set_array("v", w.v, v)
         self._forms = forms
         self._variant, self.switches = 0, 0
         self._variant = self._best(w.q)

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from linkwork.machine import load
-from linkwork.multibody.assembly.closed_form import ClosedFormMotion
 from linkwork.multibody.assembly.four_bar_closed_form import FourBar
 from linkwork.multibody.formulations.acceleration import acceleration
 from linkwork.multibody.formulations.evaluation import constraint_evaluation
+from linkwork.offline.closed_form import ClosedFormMotion
 from linkwork.offline.run import simulate
 from tests.multibody.finite_differences import derivative
 
