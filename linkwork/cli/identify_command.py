@@ -55,9 +55,10 @@ def identify_machine(options: IdentifyOptions) -> int:
             f"{machine.name} has no point {options.payload}; its points: {', '.join(points) or 'none'}"
         )
     others = (options.out, options.validate, options.html)
-    if len(options.files) != 2 or any(each is not None for each in others):
+    if len(options.files) != 2 or options.friction or any(each is not None for each in others):
         raise Misuse(
-            "--payload needs two recordings, before and after gripping, and no --out, --validate or --html"
+            "--payload needs two recordings, before and after gripping, and no --out, --validate, --html or "
+            "--friction"
         )
     return answered(lambda: _weigh(machine, options, str(options.payload)), as_json=options.as_json)
 
@@ -142,10 +143,12 @@ def _identify(machine: Machine, options: IdentifyOptions) -> int:
     motions = [read_recording(file, machine) for file in options.files]
     unseen = None if options.validate is None else read_recording(options.validate, machine)
     with goal_bar(console, "equations") as bar:
-        found = identify(machine, motions, cutoff_hz=options.cutoff, progress=bar)
+        found = identify(machine, motions, cutoff_hz=options.cutoff, progress=bar, friction=options.friction)
     validation = None
     if unseen is not None:
-        validation = predict(machine, unseen, found.values, cutoff_hz=options.cutoff)
+        validation = predict(
+            machine, unseen, found.values, cutoff_hz=options.cutoff, regressor=found.model.regressor
+        )
     target = None if found.model_error else options.out
     if target is not None:
         text = updated_file(found)
@@ -169,8 +172,8 @@ def _identify(machine: Machine, options: IdentifyOptions) -> int:
                 say(f"{file} is written")
     if found.model_error:
         complain(
-            f"model error: {found.model_error}. No deviations are given and no file is written, since the "
-            "residuals show that the model lacks something"
+            f"model error: {found.model_error}{found.hint}. No deviations are given and no file is written, "
+            "since the residuals show that the model lacks something"
         )
         return GOAL_FAILED
     return DONE
@@ -200,6 +203,8 @@ def _say(found: Identification) -> None:
         for each in members:
             value = _value(each, certain=not found.model_error)
             say(f"{each.base.text} = {value}" + (f"; {each.remark}" if each.remark else ""))
+    for law in found.friction_laws:
+        say(f"{law}")
     if found.base.unseen:
         say(f"\n# cannot be seen with these motors: {len(found.base.unseen)}")
     for owner, unseen in groupby(found.base.unseen, key=lambda each: each.owner):
@@ -214,7 +219,9 @@ def _say(found: Identification) -> None:
 
 def _value(each: FoundParameter, *, certain: bool) -> str:
     deviation = f" ± {each.deviation:.2g}" if certain else ""
-    return f"{number(each.value)}{deviation} {each.base.first.unit} (file: {number(each.base.value)})"
+    unit = f" {each.base.first.unit}".rstrip()
+    file = "" if each.file_value is None else f" (file: {number(each.file_value)})"
+    return f"{number(each.value)}{deviation}{unit}{file}"
 
 
 def _say_remarks(remarks: tuple[str, ...]) -> None:

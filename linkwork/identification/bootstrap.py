@@ -17,9 +17,8 @@ from linkwork.arrays import Floats
 from linkwork.identification.base_estimate import BaseEstimate, effort_slopes, series_of
 from linkwork.identification.consistent_samples import ClosedPoses
 from linkwork.identification.filtered_equations import Equations, equations_of, filters_for, smoothed
+from linkwork.identification.identified_model import IdentifiedModel
 from linkwork.identification.measured_motion import RefusedData, UniformMotion
-from linkwork.identification.regressor import Regressor
-from linkwork.machine import Machine
 
 _SAMPLES, _WINDOWS = 1600, 4
 """Samples of a recording that are used, in at most as many windows."""
@@ -39,20 +38,16 @@ class BootstrapRecording:
 
 
 def bias(
-    machine: Machine,
+    model: IdentifiedModel,
     recordings: Sequence[BootstrapRecording],
-    columns: Sequence[int],
     equations: Equations,
     found: BaseEstimate,
 ) -> Floats:
-    """Return the bias of the base parameters and of the delays (columns + motors), with either sign.
-
-    columns: of the regressor, those of the base parameters.
-    """
-    rng, rows = np.random.default_rng(0), 0
+    """Return the bias of the base parameters and of the delays (columns + motors), with either sign."""
+    rng, rows, columns = np.random.default_rng(0), 0, np.array(model.used)
     score = np.zeros(len(columns) + len(equations.motors))
     for recording in recordings:
-        made = _true_motion(machine, recording, columns, equations.cutoff_hz, found.values)
+        made = _true_motion(model, recording, equations.cutoff_hz, found.values)
         if made is None:
             continue
         true, noise = made
@@ -61,8 +56,9 @@ def bias(
             seen = replace(true, positions=true.positions + sign * disturbance)
             try:
                 own = equations_of(
-                    machine, seen, recording.joints, np.array(columns), recording.start, equations.cutoff_hz
-                )
+                    model.machine, model.regressor, seen, recording.joints, columns, recording.start,
+                    equations.cutoff_hz,
+                )  # fmt: skip
             except RefusedData:
                 continue
             at = np.zeros(len(own.motors))
@@ -75,7 +71,7 @@ def bias(
 
 
 def _true_motion(
-    machine: Machine, recording: BootstrapRecording, columns: Sequence[int], cutoff_hz: float, values: Floats
+    model: IdentifiedModel, recording: BootstrapRecording, cutoff_hz: float, values: Floats
 ) -> tuple[UniformMotion, Floats] | None:
     """Return a motion along the smoothed positions with the efforts for it, and the noise of each joint.
 
@@ -84,7 +80,7 @@ def _true_motion(
     motion = recording.motion
     filters = filters_for(motion.period_s, 0.0, cutoff_hz)
     half = filters.smoothing.shape[1] // 2
-    regressor = Regressor(machine.mechanism)
+    machine, regressor, columns = model.machine, model.regressor, model.used
     poses = ClosedPoses(machine.mechanism, recording.start, recording.joints)
     motors = [motor.index for motor in machine.motors]
     times, positions, efforts, left, ends = [], list[Floats](), list[Floats](), list[Floats](), [0]
@@ -95,8 +91,9 @@ def _true_motion(
         own = np.zeros((len(y), len(motors)))
         for k in np.flatnonzero(states.usable).tolist():
             q, v, gradient = states.q[k], states.v[k], states.gradient[k]
-            force = regressor.rows(q, v, states.vdot[k])[:, columns] @ values + regressor.known(q, v)
-            own[k] = np.linalg.lstsq(gradient[motors].T, gradient.T @ force, rcond=None)[0]
+            force = regressor.projected(q, v, states.vdot[k], gradient)[:, columns] @ values
+            force += gradient.T @ regressor.known(q, v)
+            own[k] = np.linalg.lstsq(gradient[motors].T, force, rcond=None)[0]
         times.append(motion.time_s[first + half : end - half])
         positions.append(y)
         efforts.append(own)
@@ -136,9 +133,8 @@ def _windows(motion: UniformMotion, least: int) -> Iterator[tuple[int, int]]:
 
 
 def zero_columns(
-    machine: Machine,
+    model: IdentifiedModel,
     recordings: Sequence[BootstrapRecording],
-    columns: Sequence[int],
     equations: Equations,
     found: BaseEstimate,
 ) -> tuple[Floats, Floats, Floats] | None:
@@ -151,13 +147,14 @@ def zero_columns(
     filters = filters_for(motion.period_s, 0.0, equations.cutoff_hz)
     least = _LEAST_WINDOW * 2 * (filters.half + filters.smoothing.shape[1] // 2)
     chosen = replace(motion, segments=tuple(_windows(motion, least)))
-    scale = machine.mechanism.model.column_scale
-    moves = [_MOVED * scale[machine.mechanism.joint_index(name)] for name in joints]
+    mechanism, columns = model.machine.mechanism, np.array(model.used)
+    scale = mechanism.model.column_scale
+    moves = [_MOVED * scale[mechanism.joint_index(name)] for name in joints]
     try:
         own, *others = (
             equations_of(
-                machine, replace(chosen, positions=motion.positions + shift), joints, np.array(columns),
-                recording.start, equations.cutoff_hz,
+                model.machine, model.regressor, replace(chosen, positions=motion.positions + shift), joints,
+                columns, recording.start, equations.cutoff_hz,
             )
             for shift in (np.zeros(len(joints)), *np.diag(moves))
         )  # fmt: skip

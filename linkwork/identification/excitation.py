@@ -26,12 +26,11 @@ from linkwork.identification.identification import (
     NOISE_MODEL,
     FoundParameter,
     equations_for,
-    identified_base,
     judged,
     usual_sizes,
 )
+from linkwork.identification.identified_model import identified_model
 from linkwork.identification.measured_motion import MeasuredMotion, RefusedData
-from linkwork.identification.regressor import Regressor
 from linkwork.machine import Machine
 from linkwork.protocol.errors import RequestError
 
@@ -143,7 +142,7 @@ def _trajectory(joints: Sequence[str], way: Way) -> dict[str, Any]:
 
 
 class _Design:
-    """Machine, columns, start and earlier information, which all candidates share."""
+    """Machine, linear model, start and earlier information, which all candidates share."""
 
     def __init__(self, machine: Machine, purpose: Purpose, after: Sequence[MeasuredMotion]) -> None:
         self.machine, self.purpose = machine, purpose
@@ -161,13 +160,11 @@ class _Design:
         self.middle = machine.initial_q[self.places]
         self.scale = mechanism.model.column_scale[self.places]
         self.start = Start.at_pose(machine, machine.initial_q)
-        self.columns, self.base = identified_base(machine)
-        place = {each.name: k for k, each in enumerate(self.base.parameters)}
-        self.kept = [place[each.first.name] for each in self.base.combinations]
-        self.regressor = Regressor(mechanism)
+        self.model = identified_model(machine)
+        self.base, self.kept = self.model.base, self.model.kept
         self.known = np.zeros((len(self.kept), len(self.kept)))
         if after:
-            found = estimate(equations_for(machine, after, self.columns, extra=False), self.kept)
+            found = estimate(equations_for(machine, after, self.model.columns), self.kept)
             self.known = found.information.T @ found.information / NOISE_MODEL**2
         limits = np.array([machine.joints[k].position for k in self.places])
         self.room = np.minimum(self.middle - limits[:, 0], limits[:, 1] - self.middle)
@@ -211,10 +208,11 @@ class _Design:
         poses = ClosedPoses(self.machine.mechanism, self.machine.initial_q, self.joints)
         states = poses.samples(way.y[::step], way.rate[::step], way.acceleration[::step], step * _POINT_S)
         usable = np.flatnonzero(states.usable).tolist()
-        matrix = np.zeros((len(usable), len(self.joints), len(self.columns)))
+        columns, regressor = list(self.model.columns), self.model.regressor
+        matrix = np.zeros((len(usable), len(self.joints), len(columns)))
         for row, k in enumerate(usable):
-            own = self.regressor.rows(states.q[k], states.v[k], states.vdot[k])[:, self.columns]
-            matrix[row] = states.gradient[k].T @ own
+            state = states.q[k], states.v[k], states.vdot[k], states.gradient[k]
+            matrix[row] = regressor.projected(*state)[:, columns]
         return matrix, states.gradient[usable][:, self.motors].transpose(0, 2, 1)
 
     def information(self, way: Way) -> tuple[Floats, Floats]:

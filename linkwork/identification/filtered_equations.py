@@ -174,6 +174,7 @@ ExtraTerms = Callable[[Floats, Floats], Floats]
 
 def equations_of(
     machine: Machine,
+    regressor: Regressor,
     motion: UniformMotion,
     joints: Sequence[str],
     columns: Integers,
@@ -182,17 +183,17 @@ def equations_of(
     extra: ExtraTerms | None = None,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Equations:
-    """Return the filtered equations of a motion for these columns of the regressor.
+    """Return the filtered equations of a motion for these columns of a regressor of the machine.
 
     joints: the independent coordinates, in the order of the columns of the positions. start: a closed
     pose (nq) in the machine's assembly mode. Raises RefusedData where nothing is left.
     """
-    mechanism, period = machine.mechanism, motion.period_s
+    period = motion.period_s
     moving = _moving(motion)
     excited = max((highest_frequency(part, period) for part in moving), default=0.0)
     quiet = max((_quiet_frequency(part, period) for part in moving), default=np.inf)
     filters = filters_for(period, excited, cutoff_hz, quiet)
-    regressor, poses = Regressor(mechanism), ClosedPoses(mechanism, start, joints)
+    poses = ClosedPoses(machine.mechanism, start, joints)
     motors = np.array([motor.index for motor in machine.motors])
     smoothing, reach = filters.smoothing.shape[1] // 2, filters.half
     parts: list[_Piece] = []
@@ -216,7 +217,7 @@ def equations_of(
             rows = np.zeros((len(states.q), len(joints), width + 1))
             for k in np.flatnonzero(states.usable).tolist():
                 q, v, gradient = states.q[k], states.v[k], states.gradient[k]
-                rows[k, :, : len(columns)] = gradient.T @ regressor.rows(q, v, states.vdot[k])[:, columns]
+                rows[k, :, : len(columns)] = regressor.projected(q, v, states.vdot[k], gradient)[:, columns]
                 if extra is not None:
                     rows[k, :, len(columns) : width] = gradient.T @ extra(q, v)
                 rows[k, :, width] = gradient.T @ regressor.known(q, v)

@@ -2,21 +2,34 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
 from linkwork.arrays import Floats
 from linkwork.identification.base_estimate import EARLIEST, LATEST, BaseEstimate, estimate, fitted_delays
-from linkwork.identification.base_parameters import BaseParameter, BaseParameters, base_parameters_of
+from linkwork.identification.base_parameters import BaseParameter, BaseParameters
 from linkwork.identification.bootstrap import BootstrapRecording, bias, zero_columns
 from linkwork.identification.consistent_samples import ClosedPoses, independent_joints
-from linkwork.identification.filtered_equations import Equations, equations_of, joined
+from linkwork.identification.filtered_equations import Equations, ExtraTerms, equations_of, joined
+from linkwork.identification.friction_models import (
+    FrictionLaw,
+    FrictionRegressor,
+    curve_grid,
+    stribeck_curves,
+)
+from linkwork.identification.identified_model import IdentifiedModel, identified_model
 from linkwork.identification.measured_motion import MeasuredMotion, RefusedData, UniformMotion, on_a_grid
-from linkwork.identification.missing_terms import CHANGING_LOAD, MissingTerm, extra_columns, missing_terms
+from linkwork.identification.missing_terms import (
+    CHANGING_LOAD,
+    STRIBECK,
+    MissingTerm,
+    extra_columns,
+    missing_terms,
+)
 from linkwork.identification.physical_bodies import PhysicalFit, physical_fit
-from linkwork.identification.regressor import DynamicParameter, Regressor
+from linkwork.identification.regressor import Regressor
 from linkwork.identification.sensor_mixups import mixups, shortened
 from linkwork.identification.signal_checks import (
     refuse_contradictions,
@@ -46,6 +59,12 @@ _UNPHYSICAL = 10.0
 UNEXPLAINED = 0.03
 """Share of the efforts' power that a model leaves at most."""
 
+_NOT_NEGATIVE = ("viscous", "coulomb", "armature", "stribeck", "load")
+_NOT_IN_FILE = ("stribeck", "stribeck_speed", "load")
+"""Kinds of parameters that cannot be negative, and that a machine file does not have."""
+_SPEED_LAG_S = 0.02
+"""Time over which positions give the largest speeds, so that counts of encoders do not."""
+
 Progress = Callable[[float], None]
 
 
@@ -59,9 +78,14 @@ class FoundParameter:
     status: Status
 
     @property
+    def file_value(self) -> float | None:
+        """Value of the file; None for what a file does not have."""
+        return None if self.base.first.kind in _NOT_IN_FILE else self.base.value
+
+    @property
     def remark(self) -> str:
         """Remark on a negative value of what cannot be negative, or ""."""
-        impossible = self.base.first.kind in ("viscous", "coulomb", "armature") and not self.base.others
+        impossible = self.base.first.kind in _NOT_NEGATIVE and not self.base.others
         if not impossible or self.value >= 0.0 or self.status == "not excited":
             return ""
         sigmas = -self.value / max(self.deviation, 1e-300)
@@ -79,7 +103,7 @@ class FoundParameter:
             "unit": self.base.first.unit,
             "value": self.value,
             "sigma": self.deviation,
-            "file": self.base.value,
+            "file": self.file_value,
             "status": self.status,
         }
 
@@ -106,9 +130,8 @@ class Identification:
     of bodies that exist. values: all parameters of the regressor.
     """
 
-    machine: Machine
+    model: IdentifiedModel
     recordings: tuple[MeasuredMotion, ...]
-    base: BaseParameters
     found: tuple[FoundParameter, ...]
     fits: tuple[Fit, ...]
     equations: Equations
@@ -119,6 +142,33 @@ class Identification:
     remarks: tuple[str, ...]
 
     @property
+    def machine(self) -> Machine:
+        """The machine whose parameters are identified."""
+        return self.model.machine
+
+    @property
+    def base(self) -> BaseParameters:
+        """Base parameters of what is identified."""
+        return self.model.base
+
+    @property
+    def friction_laws(self) -> tuple[str, ...]:
+        """Laws of the friction that was asked for beside that of the file."""
+        own = self.model.regressor
+        return own.texts if isinstance(own, FrictionRegressor) else ()
+
+    @property
+    def hint(self) -> str:
+        """Words after a model error about what to try, or ""."""
+        own = self.model.regressor
+        asked = own.laws if isinstance(own, FrictionRegressor) else ()
+        left = [f"--friction {law}" for law in ("stribeck", "load") if law not in asked]
+        if self.model_error != STRIBECK:
+            return ""
+        words = ". Times that jitter without showing in the recording look alike"
+        return f"{words}, and so does friction by load; try {' or '.join(left)}" if left else words
+
+    @property
     def not_excluded(self) -> tuple[str, ...]:
         """Kinds of model errors that these data cannot show."""
         return tuple(each.kind for each in self.missing if not each.excluded)
@@ -126,12 +176,11 @@ class Identification:
     @property
     def values(self) -> Floats:
         """All parameters (columns) of the regressor, the identified ones as bodies can have them."""
-        regressor = Regressor(self.machine.mechanism)
         place = {each.name: k for k, each in enumerate(self.base.parameters)}
         return np.array(
             [
                 self.physical.values[place[each.name]] if each.name in place else each.value
-                for each in regressor.parameters
+                for each in self.model.regressor.parameters
             ]
         )
 
@@ -155,6 +204,7 @@ class Identification:
             "base_parameters": len(self.found),
             "parameters": [each.plain() for each in self.found],
             "unseen": [each.name for each in self.base.unseen],
+            "friction_laws": list(self.friction_laws),
             "delays_s": {motor: {"value": value, "sigma": sigma} for motor, value, sigma in self.delays},
             "fits": [
                 {"joint": each.joint, "effort_rms": each.effort_rms, "residual_rms": each.residual_rms}
@@ -171,32 +221,6 @@ class Identification:
             "left_out": own.left_out,
             "remarks": list(self.remarks),
         }
-
-
-def identified_parameters(machine: Machine) -> list[int]:
-    """Return the columns of the regressor that are identified.
-
-    Bodies; friction of joints with one degree of freedom, passive ones too; armature and offset of motors;
-    springs, of which progressive stiffness only where the file has it.
-    """
-    driven = {motor.joint for motor in machine.motors}
-    single = {joint.name for joint in machine.mechanism.joints}
-
-    def wanted(each: DynamicParameter) -> bool:
-        if each.kind in ("viscous", "coulomb"):
-            return each.owner in single
-        if each.kind in ("armature", "offset"):
-            return each.owner in driven
-        return each.quantity != "progressive" or each.value != 0.0
-
-    return [k for k, each in enumerate(Regressor(machine.mechanism).parameters) if wanted(each)]
-
-
-@lru_cache(maxsize=8)
-def identified_base(machine: Machine) -> tuple[tuple[int, ...], BaseParameters]:
-    """Return the columns that are identified and their base parameters. Raises NoStates."""
-    columns = identified_parameters(machine)
-    return tuple(columns), base_parameters_of(machine, machine.mechanism, columns)
 
 
 def prepared(
@@ -234,46 +258,63 @@ def prepared(
 
 def equations_for(
     machine: Machine, motions: Sequence[MeasuredMotion], columns: Sequence[int], *,
-    cutoff_hz: float | None = None, progress: Progress = lambda _: None, extra: bool = True,
+    cutoff_hz: float | None = None, progress: Progress = lambda _: None, regressor: Regressor | None = None,
+    terms: Callable[[Sequence[str], Floats], ExtraTerms] | None = None,
 ) -> Equations:  # fmt: skip
-    """Return the filtered equations of all motions together. Raises RefusedData."""
-    found = []
+    """Return the filtered equations of all motions together. Raises RefusedData.
+
+    regressor: None for that of the file's friction. terms: further columns, by independent joints and their
+    largest speeds; with them, joints that rest or jump are refused.
+    """
+    found, own = [], regressor or Regressor(machine.mechanism)
     for k, motion in enumerate(motions):
-        uniform, joints, start = prepared(machine, motion, all_move=extra)
-        speeds = (
-            np.array([np.abs(np.diff(motion.positions[name])).max() for name in joints]) / uniform.period_s
-        )
-        terms = extra_columns(machine, joints, 0.7 * speeds) if extra else None
+        uniform, joints, start = prepared(machine, motion, all_move=terms is not None)
+        more = None if terms is None else terms(joints, largest_speeds(uniform))
         part = equations_of(
-            machine, uniform, joints, np.array(columns), start, cutoff_hz, terms,
+            machine, own, uniform, joints, np.array(columns), start, cutoff_hz, more,
             lambda share, k=k: progress((k + share) / len(motions)),  # type: ignore[misc]
         )  # fmt: skip
         found.append(part)
     return joined(found)
 
 
+def largest_speeds(motion: UniformMotion) -> Floats:
+    """Return the largest speed of each independent joint (k) of a motion on a grid."""
+    lag = max(1, round(_SPEED_LAG_S / motion.period_s))
+    moved = [
+        np.abs(motion.positions[first + lag : end] - motion.positions[first : end - lag]).max(axis=0)
+        for first, end in motion.segments
+        if end - first > lag
+    ]
+    return np.asarray(np.max(moved, axis=0) / (lag * motion.period_s))
+
+
 def identify(
     machine: Machine, motions: Sequence[MeasuredMotion], *, cutoff_hz: float | None = None,
-    progress: Progress = lambda _: None,
+    progress: Progress = lambda _: None, friction: Sequence[FrictionLaw] = (),
 ) -> Identification:  # fmt: skip
     """Identify the parameters of a machine from recorded motions.
 
+    friction: laws of the motors' friction beside Coulomb and viscous friction.
+
     Raises RefusedData for data that cannot answer, NoStates for a machine with too few poses.
     """
-    columns, base = identified_base(machine)
+    model = identified_model(machine)
     try:
-        found = _identified(machine, motions, columns, base, cutoff_hz, progress)
+        if friction:
+            model = _with_friction(model, motions, friction, cutoff_hz)
+        found = _identified(model, motions, cutoff_hz, progress)
     except RefusedData as refused:
         if refused.reason not in ("pose", "units", "nothing left"):
             raise
-        _refuse_mixups(machine, motions, columns, base, np.inf)
+        _refuse_mixups(machine, motions, np.inf)
         raise
     scale = 1.0
     if max(each.unexplained for each in found.fits) ** 2 <= UNEXPLAINED:
         scale = _effort_scale(found)
     doubt = _doubt(found)
     if doubt > 1.0:
-        _refuse_mixups(machine, motions, columns, base, doubt)
+        _refuse_mixups(machine, motions, doubt)
     if found.model_error == CHANGING_LOAD:
         raise RefusedData("load", f"{found.model_error}; give a recording with one load throughout")
     if joint := _opposed(found):
@@ -296,13 +337,52 @@ def identify(
     return replace(found, remarks=(*found.remarks, remark))
 
 
+def _with_friction(
+    model: IdentifiedModel, motions: Sequence[MeasuredMotion], laws: Sequence[FrictionLaw],
+    cutoff_hz: float | None,
+) -> IdentifiedModel:  # fmt: skip
+    """Return the model with further friction, about what the recordings show of it."""
+    machine, loads = model.machine, "load" in laws
+    if loads and len(machine.motors) != machine.dof:
+        raise RefusedData("motors", "friction by load needs as many motors as degrees of freedom")
+    largest: list[Floats] = []
+
+    def grid(_: Sequence[str], speeds: Floats) -> ExtraTerms:
+        if not largest:  # one grid for all motions; redundant motors get the usual speed
+            rest = len(machine.motors) - len(speeds)
+            largest.append(np.concatenate([speeds, np.full(max(0, rest), speeds.mean())]))
+        return curve_grid(machine, largest[0])
+
+    def equations(
+        terms: Callable[[Sequence[str], Floats], ExtraTerms] | None,
+    ) -> tuple[IdentifiedModel, Equations]:
+        own = model.with_friction(regressor)
+        found = equations_for(
+            machine, motions, own.columns, cutoff_hz=cutoff_hz, regressor=regressor, terms=terms
+        )
+        return own, found
+
+    regressor = FrictionRegressor(machine)
+    for law in ("load", "stribeck", "load"):  # the loads of the first pass lack the curves
+        if law not in laws:
+            continue
+        own, found = equations(grid if law == "stribeck" else None)
+        if law == "stribeck":
+            regressor = regressor.with_curves(stribeck_curves(found, own.kept, largest[0]))
+        else:
+            regressor = regressor.with_loads(own.used, estimate(found, own.kept).values)
+    return model.with_friction(regressor)
+
+
 def _identified(
-    machine: Machine, motions: Sequence[MeasuredMotion], columns: Sequence[int], base: BaseParameters,
-    cutoff_hz: float | None, progress: Progress, *, tests: bool = True,
+    model: IdentifiedModel, motions: Sequence[MeasuredMotion], cutoff_hz: float | None, progress: Progress, *,
+    tests: bool = True,
 ) -> Identification:  # fmt: skip
-    place = {each.name: k for k, each in enumerate(base.parameters)}
-    kept = [place[each.first.name] for each in base.combinations]
-    equations = equations_for(machine, motions, columns, cutoff_hz=cutoff_hz, progress=progress, extra=tests)
+    machine, base, kept = model.machine, model.base, model.kept
+    equations = equations_for(
+        machine, motions, model.columns, cutoff_hz=cutoff_hz, progress=progress, regressor=model.regressor,
+        terms=partial(extra_columns, machine) if tests else None,
+    )  # fmt: skip
     if len(equations.row) < 3 * len(kept):
         raise RefusedData(
             "too short", f"{len(equations.row)} equations are too few for {len(kept)} parameters"
@@ -311,9 +391,8 @@ def _identified(
     beside, zeros = np.zeros(len(estimated.inverse)), None
     if tests:
         recordings = [BootstrapRecording(*prepared(machine, motion)) for motion in motions]
-        used = [columns[k] for k in kept]
-        beside = bias(machine, recordings, used, equations, estimated)
-        zeros = zero_columns(machine, recordings, used, equations, estimated)
+        beside = bias(model, recordings, equations, estimated)
+        zeros = zero_columns(model, recordings, equations, estimated)
     estimated = estimated.widened(NOISE_MODEL, beside)
     effort = float(np.sqrt(np.mean(equations.efforts(np.zeros(len(equations.motors))) ** 2)))
     scales = usual_sizes(machine, base, effort, np.sqrt(np.mean(equations.matrix**2, axis=0)))
@@ -330,7 +409,7 @@ def _identified(
     fits = fits_of(equations, estimated.measured, estimated.residual)
     known = judged(base, estimated.values, estimated.deviations, scales)
     return Identification(
-        machine, tuple(motions), base, known, fits, equations, estimated,
+        model, tuple(motions), known, fits, equations, estimated,
         tuple(missing), _model_error(missing, physical, fits), physical,
         equations.remarks,
     )  # fmt: skip
@@ -419,18 +498,14 @@ def _angles_without_limits(machine: Machine) -> list[str]:
     ]
 
 
-def _refuse_mixups(
-    machine: Machine,
-    motions: Sequence[MeasuredMotion],
-    columns: Sequence[int],
-    base: BaseParameters,
-    doubt: float,
-) -> None:
+def _refuse_mixups(machine: Machine, motions: Sequence[MeasuredMotion], doubt: float) -> None:
     """Raise RefusedData where a recording fits once a signal is swapped or reversed."""
+
+    model = identified_model(machine)
 
     def doubt_of(motion: MeasuredMotion) -> float:
         try:
-            tried = _identified(machine, [motion], columns, base, None, lambda _: None, tests=False)
+            tried = _identified(model, [motion], None, lambda _: None, tests=False)
         except RefusedData:
             return np.inf
         return _doubt(tried)
@@ -469,7 +544,9 @@ def usual_sizes(machine: Machine, base: BaseParameters, effort: float, columns: 
     usual = float(np.mean([mass for mass in masses.values() if mass] or [1.0]))
     found = np.empty(len(base.parameters))
     for k, each in enumerate(base.parameters):
-        if each.kind == "inertial":
+        if each.kind == "stribeck_speed":
+            found[k] = each.value
+        elif each.kind == "inertial":
             found[k] = max(masses[each.owner], 0.1 * usual) * length**each.power
         else:
             found[k] = 0.1 * effort / columns[k] if columns[k] > 0.0 else 1.0
@@ -550,17 +627,18 @@ class EffortPrediction:
 
 def predict(
     machine: Machine, motion: MeasuredMotion, values: Floats | None = None, *, cutoff_hz: float | None = None,
-    progress: Progress = lambda _: None,
+    progress: Progress = lambda _: None, regressor: Regressor | None = None,
 ) -> EffortPrediction:  # fmt: skip
     """Compare the efforts of a recording with those that parameters predict.
 
-    values (columns) of the regressor; None: those of the file. Raises RefusedData.
+    values (columns) of the regressor; None: those of the file. regressor: None for that of the file's
+    friction. Raises RefusedData.
     """
-    regressor = Regressor(machine.mechanism)
-    used = regressor.values if values is None else values
+    own = regressor or Regressor(machine.mechanism)
+    used = own.values if values is None else values
     columns = np.flatnonzero(used)
     equations = equations_for(
-        machine, [motion], columns.tolist(), cutoff_hz=cutoff_hz, progress=progress, extra=False
+        machine, [motion], columns.tolist(), cutoff_hz=cutoff_hz, progress=progress, regressor=own
     )
     side = equations.matrix @ used[columns]
     delays = fitted_delays(equations, side)

@@ -69,7 +69,7 @@ def _parameters(found: Identification) -> Iterator[tuple[str, ...]]:
             each.base.text,
             digits(each.value),
             digits(each.deviation) if certain else "",
-            digits(each.base.value),
+            "" if each.file_value is None else digits(each.file_value),
             each.base.first.unit,
             digits(least) if certain else "",
             _STATUS[each.status],

@@ -22,8 +22,12 @@ def updated_file(found: Identification) -> str:
 
 
 def patch_of(machine: Machine, values: Floats) -> dict[str, Any]:
-    """Return the parts of the machine file for parameters (columns) of the regressor."""
+    """Return the parts of the machine file for parameters (columns) of the regressor.
+
+    Columns after those of `Regressor` are of friction that a machine file does not have.
+    """
     regressor = Regressor(machine.mechanism)
+    values = values[: len(regressor.parameters)]
     own = {each.name: float(value) for each, value in zip(regressor.parameters, values, strict=True)}
     changed = np.abs(values - regressor.values) > 1e-12 * np.maximum(1e-3, np.abs(regressor.values))
     touched = {each.owner for each, new in zip(regressor.parameters, changed, strict=True) if new}
@@ -92,4 +96,7 @@ def _comments(found: Identification) -> list[str]:
     offsets = [each for each in found.found if each.base.first.kind in ("offset", "spring")]
     if offsets:
         lines.append("# Offsets of motors and springs are not written to the file.")
+    if found.friction_laws:
+        lines.append("# Machine files do not have this friction; simulation and feed-forward leave it out:")
+    lines += [f"#   {each}" for each in found.friction_laws]
     return lines

@@ -38,9 +38,12 @@ Noise of encoders that the control loop feeds back to the efforts changes the fi
 """
 _BURST, _LARGE_BURST = 3.0, 0.05
 """A part with another load: least rms over the usual part's, and over the effort's."""
+_USUAL = 0.7
+"""Fast motion, as a share of the largest speed."""
 _SHAPES = ("stribeck_slow", "stribeck_fast", "quadratic", "spring")
+STRIBECK = "Stribeck friction (more friction at low speed)"
 _KINDS = {
-    "Stribeck friction (more friction at low speed)": ("stribeck_slow", "stribeck_fast"),
+    STRIBECK: ("stribeck_slow", "stribeck_fast"),
     "friction that grows with the square of the speed": ("quadratic",),
     "a spring or another force that depends on the position": ("spring",),
 }
@@ -79,6 +82,7 @@ def extra_columns(
 
     speeds: largest speed of each joint.
     """
+    speeds = _USUAL * speeds
     mechanism = machine.mechanism
     places = [mechanism.joint_index(name) for name in joints]
     sharp = mechanism.model.coulomb_speed[places]

@@ -21,9 +21,9 @@ from linkwork.identification.identification import (
     UNEXPLAINED,
     equations_for,
     fits_of,
-    identified_base,
     prepared,
 )
+from linkwork.identification.identified_model import identified_model
 from linkwork.identification.measured_motion import MeasuredMotion, RefusedData
 from linkwork.identification.regressor import PER_BODY, body_parameters
 from linkwork.machine import Machine
@@ -80,9 +80,8 @@ def weigh(
     place, body = _carrier(machine, point)
     for motion in (before, after):
         prepared(machine, motion)
-    columns, base = identified_base(machine)
-    places = {each.name: k for k, each in enumerate(base.parameters)}
-    kept = [places[each.first.name] for each in base.combinations]
+    model = identified_model(machine)
+    columns = model.columns
     own = [columns.index(PER_BODY * body + k) for k in range(PER_BODY)]
     parts = _equations(machine, (before, after), columns, cutoff_hz, progress)
     both = joined(
@@ -91,7 +90,7 @@ def weigh(
             for each, factor in zip(parts, (0.0, 1.0), strict=True)
         ]
     )
-    found = estimate(both, [*kept, *range(len(columns), len(columns) + PER_BODY)])
+    found = estimate(both, [*model.kept, *range(len(columns), len(columns) + PER_BODY)])
     worst = max(fits_of(both, found.measured, found.residual), key=lambda each: each.unexplained)
     if worst.unexplained**2 > UNEXPLAINED:
         raise RefusedData(
@@ -109,7 +108,7 @@ def _equations(
     """Return the filtered equations of each motion. progress: called with the share that is done."""
     return [
         equations_for(
-            machine, [motion], columns, cutoff_hz=cutoff_hz, extra=False,
+            machine, [motion], columns, cutoff_hz=cutoff_hz,
             progress=lambda share, k=k: progress((k + share) / len(motions)),  # type: ignore[misc]
         )
         for k, motion in enumerate(motions)
@@ -156,7 +155,7 @@ def effort_scales(
     part = body_parameters(Body("part", mass_kg, centre, np.zeros((3, 3)), unphysical=True))
     for motion in (before, after):
         prepared(machine, motion)
-    columns, _ = identified_base(machine)
+    columns = identified_model(machine).columns
     own = [columns.index(PER_BODY * body + k) for k in range(PER_BODY)]
     equations = _equations(machine, (before, after), columns, cutoff_hz, progress)
     both = joined(equations)

@@ -17,7 +17,9 @@ from linkwork.multibody.tree.link_tree import links_of
 
 __all__ = ["PER_BODY", "DynamicParameter", "Regressor", "body_parameters"]
 
-Kind = Literal["inertial", "armature", "viscous", "coulomb", "offset", "spring"]
+Kind = Literal[
+    "inertial", "armature", "viscous", "coulomb", "offset", "spring", "stribeck", "stribeck_speed", "load"
+]  # fmt: skip
 
 _INERTIAL = (
     ("mass", "kg", 0),
@@ -33,7 +35,8 @@ class DynamicParameter:
 
     owner: its body, degree of freedom or spring; `quantity`: "mass", "first_moment_x" (m c), "inertia_xy"
     (about the origin of the body's frame, in body axes), "armature", "viscous", "coulomb", "offset",
-    "stiffness", "damping", "preload", "progressive". power: that of a length in its unit, for inertial ones.
+    "stiffness", "damping", "preload", "progressive", and those of `FrictionRegressor`. power: that of a
+    length in its unit, for inertial ones.
     """
 
     kind: Kind
@@ -130,6 +133,10 @@ class Regressor:
         found = np.empty((self.mechanism.nv, len(self.parameters))) if out is None else out
         regressor(w.model, w, self._frames, found)
         return found
+
+    def projected(self, q: Floats, v: Floats, vdot: Floats, gradient: Floats) -> Floats:
+        """Return G'Y (k × columns) at q, v and v̇ for the gradient G (nv × k) of a closed pose."""
+        return np.asarray(gradient.T @ self.rows(q, v, vdot))
 
     def known(self, q: npt.ArrayLike, v: npt.ArrayLike, time_s: float = 0.0) -> Floats:
         """Return the effort (nv; N m or N) that balances applied forces, stops and contacts."""

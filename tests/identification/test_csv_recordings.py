@@ -185,7 +185,7 @@ def _left_over(machine: Machine, run: MeasuredMotion) -> float:
     """Share of the filtered efforts that the true parameters leave."""
     regressor = Regressor(machine.mechanism)
     columns = np.flatnonzero(regressor.values).tolist()
-    equations: Equations = equations_for(machine, [run], columns, cutoff_hz=12.0, extra=False)
+    equations: Equations = equations_for(machine, [run], columns, cutoff_hz=12.0)
     measured = equations.efforts(np.zeros(len(equations.motors)))
     rest = measured - equations.matrix @ regressor.values[columns]
     return float(np.sqrt(np.mean(rest**2) / np.mean(measured**2)))

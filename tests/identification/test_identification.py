@@ -9,13 +9,9 @@ import numpy as np
 import pytest
 
 from linkwork.identification.csv_motion import read_csv_motion
-from linkwork.identification.identification import (
-    equations_for,
-    identified_parameters,
-    identify,
-    predict,
-)
+from linkwork.identification.identification import equations_for, identify, predict
 from linkwork.identification.identification_page import identification_page
+from linkwork.identification.identified_model import identified_parameters
 from linkwork.identification.measured_motion import MeasuredMotion, RefusedData
 from linkwork.identification.regressor import Regressor
 from linkwork.machine import load
@@ -393,5 +389,5 @@ def test_rest_before_a_gap_does_not_count_as_motion(five_bar, run, noise: float)
     efforts = {name: np.concatenate([values[:1].repeat(100), values]) for name, values in run.efforts.items()}
     longer = replace(run, time_s=np.concatenate([times, run.time_s]), positions=resting, efforts=efforts)
     columns = identified_parameters(five_bar)
-    alone, both = (equations_for(five_bar, [each], columns, extra=False) for each in (run, longer))
+    alone, both = (equations_for(five_bar, [each], columns) for each in (run, longer))
     assert both.excited_hz == pytest.approx(alone.excited_hz)

@@ -18,7 +18,8 @@ from benchmarks.identify_campaign import (
 )
 from linkwork.identification.base_estimate import estimate
 from linkwork.identification.base_parameters import structural_base_parameters
-from linkwork.identification.identification import equations_for, identified_parameters, identify
+from linkwork.identification.identification import equations_for, identify
+from linkwork.identification.identified_model import identified_parameters
 from linkwork.identification.machine_update import updated_file
 from linkwork.identification.physical_bodies import body_size, physical_fit, pseudo_inertia
 from linkwork.identification.regressor import Regressor
@@ -104,7 +105,7 @@ def test_rows_that_share_a_motors_noise_are_made_independent():
     noisy = run.efforts["left_elbow"] + 0.02 * rng.normal(size=len(run.time_s))
     columns = identified_parameters(machine)
     motion = replace(run, efforts={**run.efforts, "left_elbow": noisy})
-    equations = equations_for(machine, [motion], columns, extra=False)
+    equations = equations_for(machine, [motion], columns)
     found = estimate(equations, range(len(columns)))
     white = found.whitening.of(found.residual[:, None], found.series)[:, 0]
     sizes = [

@@ -212,6 +212,9 @@ class IdentifyOptions(JsonOptions):
     mass: float | None = option(
         "The part's known mass: with --payload, find the scales of the motors' efforts.", "KG", least=0.0
     )
+    friction: tuple[Literal["stribeck", "load"], ...] = several(
+        "Friction of motors beside Coulomb and viscous friction; repeatable.", ""
+    )
     validate: Path | None = option("A recording that is predicted, and not used.", "RECORDING")
     out: Path | None = option("Machine file to write. Default: none.", "FILE.yaml")
     overwrite: bool = flag("Replace an existing file.")
