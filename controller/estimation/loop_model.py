@@ -16,7 +16,7 @@ from linkwork.controller.estimation.assembly_mode import AssemblyModeMemory
 from linkwork.controller.estimation.estimate_quality import Quality
 from linkwork.controller.estimation.prediction import Prediction, foresee, predict
 from linkwork.controller.estimation.redundant_sensors import RedundantSensors, weights
-from linkwork.controller.estimation.sensor_estimate import WEIGHT, Estimator
+from linkwork.controller.estimation.sensor_estimate import TO_Q, WEIGHT, Estimator
 from linkwork.controller.estimation.state_observer import TOLD, obey_speeds, observation, observe
 from linkwork.controller.exchange.tick_io import Inputs
 from linkwork.machine import Machine
@@ -82,7 +82,7 @@ class LoopModel:
 
     `felt`: generalized force (nv; N m or N) of the measured contacts, which the prediction does not model.
     `quality`: of the estimate. `multipliers`: of each constraint row in the predicted motion. `compares`:
-    whether there are more sensors than it takes, so that `compare` has something to say.
+    whether there are closures, which the readings may contradict (`compare`).
     """
 
     def __init__(self, machine: Machine, estimator: Estimator) -> None:
@@ -107,7 +107,7 @@ class LoopModel:
         self._observation = observation(self._placed, placed_near, estimator, self._branch, self._told)
         self._machine, self._seen = machine, False
         self._redundancy = RedundantSensors(seen)
-        self.compares = self._redundancy.extra > 0
+        self.compares = rows > 0
         self._believed = machine.controller.estimator.closure_residual_max
         joint = np.array([sensor.index for sensor in machine.sensors], np.int64)
         self._far = FAR * machine.mechanism.model.column_scale[joint]
@@ -207,7 +207,7 @@ class LoopModel:
     def compare(self, readings: Floats) -> None:
         """After `observe`: write to `quality` whether the readings (sensors) contradict the closures."""
         redundancy, quality = self._redundancy, self.quality
-        redundancy.check(readings, self._placed)
+        redundancy.check(readings, self._estimator.table[TO_Q], self._placed)
         quality.group, quality.suspect = redundancy.group, redundancy.suspect
         quality.error, quality.error_limit = redundancy.error, redundancy.limit
 

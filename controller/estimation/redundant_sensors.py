@@ -62,12 +62,17 @@ def parity(basis: Floats, weight: Floats) -> Floats:
     return np.asarray(np.eye(len(weight)) - left @ left.T)
 
 
+EVERY, LASTING = 10, 10
+"""Ticks between two looks whether the estimate meets the sensors, and looks in a row in which it does not."""
+
+
 class RedundantSensors:
-    """Check each tick whether the sensors contradict each other.
+    """Check each tick whether the sensors contradict each other, or the closures around the estimate.
 
     `group` is a bit mask of the sensors of which one must be wrong, 0 as long as they agree; `suspect` is the
     faulty one, or −1 where it is ambiguous; `error` (rad or m) is its estimated error, `limit` the allowed
-    one.
+    one. Without a redundant sensor the closures can meet every reading, but not always near the estimate: at
+    a pose in which assembly modes meet it stays behind. `group` are then the sensors that it does not meet.
     """
 
     def __init__(self, machine: Machine) -> None:
@@ -80,12 +85,16 @@ class RedundantSensors:
         self.extra = len(sensors) - machine.dof
         self._look = 0.05 * self._limit
         self.group, self.suspect, self.error, self.limit = 0, -1, 0.0, 0.0
+        self._tick, self._missed = 0, 0
 
-    def check(self, readings: Floats, now: Workspace) -> None:
-        """Check the readings (sensors; rad or m) against the estimate `now` with its basis."""
-        self.group = 0
+    def check(self, readings: Floats, targets: Floats, now: Workspace) -> None:
+        """Check the readings (sensors; rad or m), and what the estimate `now` should take, against it."""
         if self.extra <= 0:
+            self._tick += 1
+            if self._tick % EVERY == 0:
+                self._check_met(self.differences(targets, now))
             return
+        self.group = 0
         off = self.differences(readings, now)
         if np.any(np.abs(off) > self._look):
             self._judge(off, now)
@@ -94,6 +103,16 @@ class RedundantSensors:
         """Return readings less estimate (sensors; rad or m), along the degree of freedom of each sensor."""
         differences_of(self._joint, self._balls, readings, now.q, self._off)
         return self._off
+
+    def _check_met(self, off: Floats) -> None:
+        """Judge the differences (sensors; rad or m) between targets and estimate, which last a while."""
+        far = np.abs(off) > self._limit
+        self._missed = self._missed + 1 if far.any() else 0
+        self.group = 0
+        if self._missed >= LASTING:
+            worst = int(np.argmax(np.abs(off) / self._limit))
+            self.group, self.suspect = sum(1 << int(i) for i in np.flatnonzero(far)), -1
+            self.error, self.limit = float(off[worst]), float(self._limit[worst])
 
     def _judge(self, off: Floats, now: Workspace) -> None:
         free = len(now.v) - int(now.ranking[RANK])

@@ -122,7 +122,7 @@ FAULTS: dict[FaultCode, FaultKind] = {
         "this sensor contradicts the others and the closures", "sensor", "rad or m", "the sensors agree again"
     ),
     FaultCode.SENSORS_DISAGREE: FaultKind(
-        "one of these sensors contradicts the others and the closures", "sensors", "rad or m",
+        "one of these sensors contradicts the others or the closures", "sensors", "rad or m",
         "the sensors agree again",
     ),
 }  # fmt: skip

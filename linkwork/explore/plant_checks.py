@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from linkwork.controller.exchange.faults import FaultCode
 from linkwork.explore.record_checks import ENABLED
 from linkwork.explore.world import World
 from linkwork.machine import Machine
@@ -28,6 +29,8 @@ SPEED_SLACK: Final = 0.05
 """Largest error of its velocity (rad/s or m/s), beside that of its sensor."""
 CALM_SLACK: Final = 1.1
 """Largest share of a velocity limit that a joint reaches in motion while nothing disturbs it."""
+DOUBTED: Final = (FaultCode.CLOSURE_RESIDUAL, FaultCode.SENSORS_DISAGREE, FaultCode.BRANCH_FLIP)
+"""Faults that say that the estimate is not where the sensors are."""
 _ROUND_OFF: Final = 1e-9
 
 
@@ -83,7 +86,9 @@ class PlantChecks:
         known = (seen[:, 0] == seq) & (whole["fresh"] != 0) & (whole["connected"] != 0)
         if not known.any():
             return
-        sound = known & (seen[:, 1] != 0.0)
+        doubted = np.isin(whole["fault"], DOUBTED)
+        doubted[1:] |= doubted[:-1].copy()  # cleared for a tick
+        sound = known & (seen[:, 1] != 0.0) & ~doubted
         _, efforts, q, v, _ = self._parts
         if self._places:
             far = np.abs(whole["q"][:, self._joints] - seen[:, efforts:q]) > self._far

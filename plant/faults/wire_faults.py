@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
+from collections import deque
 from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
@@ -12,6 +13,9 @@ from pydantic import model_validator
 from linkwork.machine.sections.fields import Count, Section, entry, wrong
 from linkwork.plant.faults.fault import Effect, PlantFault, Share, Site
 from linkwork.plant.faults.wire import Passing
+
+MOST_TICKS = 1000
+"""Longest delay of a message, in ticks."""
 
 
 class LinkFault(PlantFault):
@@ -38,7 +42,8 @@ class FaultyLink(Effect[LinkFault]):
         direction = getattr(fault, "direction", "both")
         self._strikes = direction != "commands", direction != "states"
         self.drawn = 0.0
-        self._numbers: dict[int, tuple[float, float]] = {}
+        self._numbers: deque[tuple[float, float]] = deque(maxlen=MOST_TICKS + 1)
+        self._tick = 0
 
     def begin(self, tick: int) -> str:
         """Apply to messages from this tick on."""
@@ -49,8 +54,8 @@ class FaultyLink(Effect[LinkFault]):
     def tick(self, tick: int) -> None:
         """Draw this tick's numbers, one a direction; those of ticks long gone are forgotten."""
         states, commands = self.site.random.random(2)
-        self._numbers[tick] = float(states), float(commands)
-        self._numbers.pop(tick - 1000, None)
+        self._numbers.append((float(states), float(commands)))
+        self._tick = tick
 
     def end(self) -> str:
         """Leave the messages of later ticks unchanged."""
@@ -60,10 +65,10 @@ class FaultyLink(Effect[LinkFault]):
 
     def treat(self, direction: int, tick: int, passing: list[Passing]) -> list[Passing]:
         """Return the treated message of a tick and its copies."""
-        numbers = self._numbers.get(tick)
-        if numbers is None or not self._strikes[direction]:
+        ago = self._tick - tick
+        if not (0 <= ago < len(self._numbers) and self._strikes[direction]):
             return passing
-        self.drawn = numbers[direction]
+        self.drawn = self._numbers[-1 - ago][direction]
         return [come for each in passing for come in self.fault.strike(each, self)]
 
 
@@ -102,7 +107,7 @@ class Delay(WireFault):
     """Every message comes some ticks late."""
 
     wire: Literal["delay"]
-    by_ticks: Count = entry("Delay in ticks", default=1, ge=1, le=1000)
+    by_ticks: Count = entry("Delay in ticks", default=1, ge=1, le=MOST_TICKS)
 
     def strike(self, message: Passing, link: FaultyLink) -> list[Passing]:  # noqa: ARG002
         """The message, later."""
@@ -114,7 +119,7 @@ class Jitter(WireFault):
     """Each message comes some ticks late, by chance: none to the most, all equally likely."""
 
     wire: Literal["jitter"]
-    up_to_ticks: Count = entry("Largest delay in ticks", default=2, ge=1, le=1000)
+    up_to_ticks: Count = entry("Largest delay in ticks", default=2, ge=1, le=MOST_TICKS)
 
     def strike(self, message: Passing, link: FaultyLink) -> list[Passing]:
         """The message, later by 0 to the most."""
