@@ -10,7 +10,8 @@ direction,
 
 limit after limit, until all are kept or a motor is at its own limit. Where efforts have one free direction
 that is the least change of them; where they have more, nearly. Rows whose force is wanted (laws/hybrid.py)
-count as released: G then has their motions too, and Π τ does not change their force.
+count as released: G then has their motions too, and Π τ does not change their force. Loads of constraints
+that are about to open are limited to a share of what they would be: they fade before.
 """
 
 from __future__ import annotations
@@ -47,10 +48,12 @@ class LoadChoice(Struct):
     """Load limits, and scratch of `relieve`.
 
     free (motors × motors): Π; through: change of the multipliers (rows) for each motor's effort; load: the
-    multipliers; size: the loads. room: scratch for nv (nv + 1) numbers.
+    multipliers; size: the loads. share: of limit i, its share of the load that the motors would leave;
+    infinite where its `most` holds. room: scratch for nv (nv + 1) numbers.
     """
 
     limits: LoadRows
+    share: Annotated[Floats, "limits"]
     load: Annotated[Floats, "rows"]
     size: Floats
     through: Annotated[Floats, "motors, rows"]
@@ -77,8 +80,9 @@ def rows_of(limits: Sequence[LoadLimit], *, kept: bool = False) -> LoadRows:
 def choice_for(limits: Sequence[LoadLimit], motors: int, rows: int, nv: int) -> LoadChoice:
     """Return the arguments of `relieve` for a machine's limits, number of motors, of rows, and velocities."""
     return LoadChoice(
-        {"rows": rows, "motors": motors, "nv": nv},
-        limits=rows_of(limits, kept=True), size=np.zeros(len(limits)), room=np.zeros(nv * (nv + 1)),
+        {"rows": rows, "motors": motors, "nv": nv, "limits": len(limits)},
+        limits=rows_of(limits, kept=True), share=np.full(len(limits), np.inf),
+        size=np.zeros(len(limits)), room=np.zeros(nv * (nv + 1)),
     )  # fmt: skip
 
 
@@ -161,6 +165,11 @@ def relieve_loads(
         w.constraint_force[c] = needed[c] - force[c]
     multipliers_of(m, w)
     copy(w.multipliers, given.load)
+    farthest_beyond(given.limits, given.load, given.size)
+    for i in range(len(given.share)):
+        if given.share[i] < 1.0:
+            given.limits.most[i] = given.share[i] * given.size[i]
+            given.limits.scale[i] = max(given.size[i], _NO_CHOICE)
     if farthest_beyond(given.limits, given.load, given.size) < 0:
         return
     square, share = given.room[: m.nv * m.nv], given.room[m.nv * m.nv :]

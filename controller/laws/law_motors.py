@@ -8,8 +8,13 @@ from linkwork.controller.actuation.motor_allocation import BEYOND, drive, words
 from linkwork.controller.actuation.redundant_motors import RedundantMotors
 from linkwork.controller.laws.law import LawReport
 from linkwork.machine import Machine
+from linkwork.machine.description import LoadLimit
+from linkwork.machine.sections.force_settings import rows_with_unit
 from linkwork.multibody import Workspace
 from linkwork.multibody.kernels.layout import RANK
+
+FADE_S = 0.1
+"""Time in which the load of a constraint fades before a goal opens it."""
 
 
 class Motors:
@@ -35,13 +40,31 @@ class Motors:
         self.report = LawReport() if report is None else report
         self.scratch, self.told = np.zeros(words(nv, len(motors))), np.ones(3)
         self._allocation = None
-        self.bears = bool(len(motors) > machine.dof and machine.load_limits)
+        limits, fading = machine.held_limits(), []
+        for bit, name in enumerate(machine.switchable):
+            for unit in ("N", "N m"):
+                if rows := tuple(rows_with_unit(machine.mechanism, name, unit).values()):
+                    limits += (LoadLimit(name, rows, unit == "N", np.inf, faults=False, scale=1.0),)
+                    fading.append((len(limits) - 1, bit))
+        self._fading = fading if len(motors) > machine.dof else []
+        self.fades = bool(self._fading)
+        """Of limits for constraints that open: place among all, and bit of the constraint."""
+        self._bounded = bool(len(motors) > machine.dof and machine.load_limits)
+        self.bears = self._bounded
         """Whether motors have a choice that load limits bound."""
         if len(motors) > machine.dof:
             self._allocation = RedundantMotors(machine.mechanism, self.index, self.most, self.weight)
-        if self.bears:
-            rows = len(machine.mechanism.row_names)
-            self._loads = choice_for(machine.held_limits(), len(motors), rows, nv)
+        if len(motors) > machine.dof:
+            self._loads = choice_for(limits, len(motors), len(machine.mechanism.row_names), nv)
+
+    def fade(self, opening: int, left_s: float) -> None:
+        """Let the loads of constraints (a bit each) fade that will open so much later."""
+        for place, bit in self._fading:
+            share = max(left_s, 0.0) / FADE_S if opening >> bit & 1 else np.inf
+            if not share < 1.0:
+                share = self._loads.limits.most[place] = np.inf
+            self._loads.share[place] = share
+        self.bears = self._bounded or bool(self._fading and opening and left_s < FADE_S)
 
     def drive(self, ahead: Workspace, u: Floats, coast: Floats, force: Floats) -> None:
         """Write the force (nv; N m or N) for the acceleration u (nv), or for as much of its direction as

@@ -5,8 +5,7 @@ from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
-from linkwork.arrays import Floats
-from linkwork.controller.laws.law import Law, LawReport
+from linkwork.controller.laws.law import Law
 from linkwork.controller.laws.law_motors import Motors
 from linkwork.machine import Machine
 from linkwork.protocol.laws import LawKind
@@ -16,20 +15,14 @@ class LawRefused(Exception):
     """The machine cannot be controlled by this law; the text says why and what would help."""
 
 
-def laws_of(
-    machine: Machine,
-    report: LawReport | None = None,
-    preload: Floats | None = None,
-    most: Floats | None = None,
-) -> dict[LawKind, Law]:
-    """The laws that serve this machine.
+def laws_of(machine: Machine, motors: Motors | None = None) -> dict[LawKind, Law]:
+    """The laws that serve this machine, over its motors.
 
-    report: what all of them write to; preload (motors): what redundant motors' efforts stay near; most
-    (motors): their largest efforts, which may change. Laws of one factory share one object. Raises LawRefused
-    where a joint has no motor and no closure holds it, and for a `law_class` that is not there.
+    Laws of one factory share one object. Raises LawRefused where a joint has no motor and no closure holds
+    it, and for a `law_class` that is not there.
     """
     _check_driven(machine)
-    motors = Motors(machine, report, preload, most)
+    motors = motors or Motors(machine)
     made: dict[str, Law] = {}
     found: dict[LawKind, Law] = {}
     for kind in LawKind:

@@ -19,12 +19,13 @@ from linkwork.controller.exchange.records import Record, RecordLayout
 from linkwork.controller.exchange.tick_io import Inputs, Outputs
 from linkwork.controller.laws import Law, LawReport, Reference, laws_of
 from linkwork.controller.laws.force_reference import ForceReference
+from linkwork.controller.laws.law_motors import Motors
 from linkwork.controller.loop.motor_lag import MotorLag
 from linkwork.controller.loop.overruns import TickPhase
 from linkwork.controller.loop.tick_record import TickRecord
 from linkwork.controller.motion.limits.effort_limits import EffortLimits, Limited, filter_share, limit_effort
 from linkwork.controller.motion.references.drive_references import DriveReferences
-from linkwork.controller.motion.references.reference import ReferenceMotion
+from linkwork.controller.motion.references.reference import Follow, ReferenceMotion
 from linkwork.controller.supervision.brakes import BRAKED, RELEASED
 from linkwork.controller.supervision.closure_loads import BearingLoads
 from linkwork.controller.supervision.live_tuning import Tuning
@@ -148,7 +149,8 @@ class ActiveLaw:
     ) -> None:
         self.report = LawReport(rows=rows)
         """The law's diagnostics of this tick, beside the force."""
-        self._laws = laws_of(machine, self.report, preload, most)
+        self._motors = Motors(machine, self.report, preload, most)
+        self._laws = laws_of(machine, self._motors)
         self._kind, self._law = LawKind.NONE, self._laws[LawKind.NONE]
         self.drives = DriveReferences(machine) if machine.driver.follows_positions else None
         """References of drives that close the position loop."""
@@ -184,6 +186,9 @@ class ActiveLaw:
             reference.fit(motion.index)
         reference.task, reference.rest = motion.task, motion.rest
         motion.evaluate(AHEAD * self._period_s, reference.theta, reference.velocity, reference.acceleration)
+        if self._motors.fades:
+            own = motion if isinstance(motion, Follow) else None
+            self._motors.fade(*((0, np.inf) if own is None else own.opening_ahead(2.0 * self._period_s)))
         report.leverage = report.share = 1.0
         report.programs = report.binding = 0
         if not fits:

@@ -214,6 +214,16 @@ class Follow:
         self.task = replace(self.task, rest=rest)
         self.following, self.leaves_s = None, np.inf
 
+    def opening_ahead(self, ahead_s: float) -> tuple[int, float]:
+        """Return what its next event opens (a bit for each constraint), and the time (s) from then to it."""
+        s, rate, _ = self.path.rate_at(ahead_s)
+        places, sets = self.task.switches.T
+        at = int(np.searchsorted(places, self.path.rate_at(0.0)[0], "right"))
+        if at == len(places) or rate <= 0.0:
+            return 0, np.inf
+        before, after = int(sets[at - 1]), int(sets[at])
+        return before & ~after, float(places[at] - s) / rate
+
     def begin(self, time_s: float) -> None:
         """Set out after `wait_in`."""
         self._until, self.index, self.task = None, self.block.coordinates, self.block.task

@@ -14,7 +14,7 @@ from linkwork.machine import load
 from linkwork.protocol.codes import ResultCode
 from linkwork.protocol.errors import RequestError
 from tests.controller.loop.goals_in_process import Planned
-from tests.controller.loop.in_process import InProcess, Sample
+from tests.controller.loop.in_process import InProcess, Sample, with_encoders
 
 ENDED = (GoalStatus.SUCCEEDED, GoalStatus.ENDED)
 MACHINES = ("scara", "five_bar", "delta", "five_bar_redundant", "platform_3rrs", "arm_6dof")
@@ -23,8 +23,9 @@ MACHINES = ("scara", "five_bar", "delta", "five_bar_redundant", "platform_3rrs",
 class Kept:
     """A rig, and its goals with bounds."""
 
-    def __init__(self, machine: str) -> None:
-        self.rig = InProcess(load(machine))
+    def __init__(self, machine: str, *, exact: bool = False) -> None:
+        found = load(machine)
+        self.rig = InProcess(with_encoders(found, 0) if exact else found)
         self.rig.enable()
         self.planned = Planned(self.rig)
         self.names = list(self.rig.machine.mechanism.coordinate_names)

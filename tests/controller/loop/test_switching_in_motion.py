@@ -222,6 +222,31 @@ def test_a_motion_that_opening_leaves_free_is_damped(tmp_path: Path) -> None:
     assert np.abs(arm.run(0.5)[-1]["v"]).max() < 1e-3
 
 
+def test_what_a_slot_bears_fades_before_the_goal_opens_it(tmp_path: Path) -> None:
+    """It bears 6.5 N; let go at once, efforts would step by their rate limit, 2 N m, for three ticks."""
+    arm = Clamped(clamped(tmp_path, exact=True))
+    arm.enable()
+    arm.follow({"target": {"reach": 0.44, "height": 0.3}})
+    points = [
+        {
+            "time_from_start_s": 0.5 * k,
+            "positions": [0.44 + 0.04 * k, height],
+            "velocities": [0.08 if k < 4 else 0.0, 0.0],
+        }
+        for k, height in enumerate((0.3, 0.3, 0.3, 0.33), 1)
+    ]
+    events = [{"at": {"point": k}, "set": {"clamp": on}} for k, on in ((0, True), (2, False))]
+    trajectory = {"coordinates": ["reach", "height"], "points": points, "events": events}
+    samples = arm.follow(trajectory | {"tolerances": {"height": {"path": 0.05}}})
+    closed = np.array([sample["closed"][SLOT] for sample in samples])
+    (opened,) = np.flatnonzero(np.diff(closed) < 0.0) + 1
+    load = np.abs([sample["constraint_force"][SLOT] for sample in samples])
+    steps = np.abs(np.diff([sample["effort"] for sample in samples], axis=0)).max(axis=1)
+    assert load[opened - 150] > 6.0
+    assert load[opened - 2] < 0.1
+    assert steps[opened - 110 : opened + 100].max() < 0.3
+
+
 def catching(**changed: Any) -> dict[str, Any]:
     """Down to the slot, along it once it has closed, and off again."""
     points = [

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from linkwork.controller.exchange.orders import ChooseLaw
 from linkwork.controller.laws import Law, LawReport, Reference, laws_of
+from linkwork.controller.laws.law_motors import Motors
 from linkwork.controller.planning.messages.planner_start import Start
 from linkwork.controller.planning.process.planner import plan
 from linkwork.machine import Machine, load
@@ -42,7 +43,9 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Machine, Machine]:
 @pytest.fixture(scope="module")
 def made(both: tuple[Machine, Machine]) -> list[Laws]:
     reports = LawReport(), LawReport()
-    return [(one, report, laws_of(one, report)) for one, report in zip(both, reports, strict=True)]
+    return [
+        (one, report, laws_of(one, Motors(one, report))) for one, report in zip(both, reports, strict=True)
+    ]
 
 
 def at(machine: Machine, q: list[float], v: list[float]) -> Workspace:
