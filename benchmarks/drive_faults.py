@@ -19,9 +19,11 @@ from pathlib import Path
 import numpy as np
 
 from linkwork import GoalFailed, Robot
+from linkwork.client.connection import telemetry_endpoint
 from linkwork.launch.daemons import Rig
 from linkwork.machine.catalogue import shipped_path
 from linkwork.protocol.errors import RequestError
+from linkwork.protocol.sockets import Subscriber
 from tests.system.test_cia402 import Drives, drives, in_position_mode, running
 
 NAMED = {
@@ -40,10 +42,12 @@ FROM_THE_START = ("scaling_torque",)
 LONGEST_S = 5.0
 
 
-def named(rig: Rig, text: str, since: tuple[int, int]) -> bool:
-    """Whether a daemon has said this of the motor left, after its first lines."""
-    lines = rig.said("plant")[since[0] :] + rig.said("controller")[since[1] :]
-    return any(text in str(line.get("text", "")) and "left" in str(line.get("text", "")) for line in lines)
+def named(rig: Rig, events: Subscriber, text: str, since: int) -> bool:
+    """Whether the plant, after its first lines, or an event of the controller says this of the motor left."""
+    said = [str(line.get("text", "")) for line in rig.said("plant")[since:]]
+    while (event := events.receive()) is not None:
+        said.append(event[1].decode(errors="replace"))
+    return any(text in each and "left" in each for each in said)
 
 
 def measured(mode: str, fault: str, left: int = 3) -> tuple[float, float]:
@@ -61,13 +65,15 @@ def measured(mode: str, fault: str, left: int = 3) -> tuple[float, float]:
             ) as (rig, robot),
         ):
             try:
-                return until_named(rig, robot, there, fault)
+                endpoint = telemetry_endpoint(robot.status["telemetry"], rig.requests)
+                with Subscriber(endpoint, (b"twin.note",)) as events:
+                    return until_named(rig, robot, there, events, fault)
             except (GoalFailed, RequestError) as error:
                 sys.stderr.write(f"{fault}: again, {error}\n")
     return measured(mode, fault, left - 1) if left > 1 else (float("nan"), float("nan"))
 
 
-def until_named(rig: Rig, robot: Robot, there: Drives, fault: str) -> tuple[float, float]:
+def until_named(rig: Rig, robot: Robot, there: Drives, events: Subscriber, fault: str) -> tuple[float, float]:
     """Move, begin the fault, and wait until it is named."""
     if fault in FROM_THE_START:
         there.say(f"{fault} left")
@@ -75,7 +81,7 @@ def until_named(rig: Rig, robot: Robot, there: Drives, fault: str) -> tuple[floa
     else:
         robot.enable()
         robot.move(left=2.0, right=1.2)
-    since = len(rig.said("plant")), len(rig.said("controller"))
+    since = len(rig.said("plant"))
     if fault != "scaling_counts":
         target = {"left": 1.7, "right": 1.2} if fault in FROM_THE_START else {"left": 2.5, "right": 1.0}
         robot.move(target, speed=0.3, wait=False)
@@ -83,12 +89,13 @@ def until_named(rig: Rig, robot: Robot, there: Drives, fault: str) -> tuple[floa
     begun_s, from_there = time.monotonic(), robot.state["q"]["left"]
     if fault not in FROM_THE_START:
         there.say(f"{fault} left")
-    while not named(rig, NAMED[fault], since):
+    while not named(rig, events, NAMED[fault], since):
         time.sleep(0.001)
         if time.monotonic() - begun_s > LONGEST_S:
             return float("nan"), float("nan")
     passed_s = time.monotonic() - begun_s
-    return passed_s, abs(np.degrees(robot.state["q"]["left"] - from_there))
+    way = 0.0 if fault == "scaling_counts" else robot.state["q"]["left"] - from_there  # at rest
+    return passed_s, abs(float(np.degrees(way)))
 
 
 def main() -> None:

@@ -13,7 +13,6 @@ one `struct` call, in half the time of a general encoder. A message of another s
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from math import copysign, inf, isfinite, nan
 from typing import Any, Final
 
@@ -398,33 +397,19 @@ class CommandCodec:
         values wanted of a machine with output signals; None: all stay as they are. references (2, motors):
         as in CommandMessage, for drives that follow positions.
         """
-        if closed >= 0 or self.outputs or self._referred:
-            return self._pack_more((session, seq, mode), effort, closed, outputs, references)
-        row = self._row
-        row[1:7:2] = session, seq, mode
-        row[self._lists :: 2] = effort.tolist()
-        return self._pack(*row)
-
-    def _pack_more(
-        self,
-        head: tuple[int, int, int],
-        effort: Floats,
-        closed: int,
-        outputs: Floats | None,
-        references: Floats | None,
-    ) -> bytes:
-        """Pack a command that switches constraints, has references, or is of a machine with outputs."""
-        referred = [] if references is None or not self._referred else references.tolist()
-        signals = [] if outputs is None or not self.outputs else outputs.tolist()
+        numbers, signals = effort.tolist(), list[float]()
+        if self._referred and references is not None:
+            numbers += references.ravel().tolist()
+        if self.outputs and outputs is not None:
+            signals = outputs.tolist()
         if closed < 0 and len(signals) == self.outputs:
             row = self._row
-            row[1:7:2] = head
-            row[self._lists :: 2] = [*effort.tolist(), *chain.from_iterable(referred), *signals]
+            row[1:7:2] = session, seq, mode
+            row[self._lists :: 2] = numbers + signals
             return self._pack(*row)
-        lists = (effort.tolist(), *referred)
-        fields: dict[str, Any] = dict(
-            zip((*_COMMAND_FIELDS, *self._referred), ("command", *head, *lists), strict=True)
-        )
+        fields: dict[str, Any] = dict(zip(_COMMAND_FIELDS[:4], ("command", session, seq, mode), strict=True))
+        for at, name in enumerate((*_COMMAND_FIELDS[4:], *self._referred)):
+            fields[name] = numbers[at * self.motors : (at + 1) * self.motors]
         if signals:
             fields[_OUTPUTS_FIELD] = signals
         if closed >= 0:
