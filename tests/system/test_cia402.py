@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -80,8 +81,7 @@ def drives(machine: Path, lockstep: bool) -> Iterator[Drives]:
 def running(
     machine: Path, folder: Path, name: str, *plant: str, lockstep: bool, twin: bool = False
 ) -> Iterator[tuple[Rig, Robot]]:
-    runtime = folder / name
-    runtime.mkdir()
+    runtime = Path(tempfile.mkdtemp(prefix=name, dir=folder))  # the folder is that of all tests here
     pace = ["--realtime", "ignore", "--pace", "lockstep"] if lockstep else []
     controller = [str(machine), *pace, "--log", str(runtime), *(["--twin"] if twin else [])]
     with Rig("five_bar", [str(machine), *pace, *plant], controller, runtime) as rig:
