@@ -103,11 +103,6 @@ class Ticker:
         self.deadline_ns = self._clock.now_ns() if at_ns is None else int(at_ns)
         self.late_ns = self.slack_ns = self.skipped = 0
 
-    @property
-    def next_ns(self) -> int:
-        """When the next tick is due, ns."""
-        return self.deadline_ns + self.period_ns
-
     def wait(self) -> int:
         """Sleep until the next deadline. Returns how many periods were missed (0 as a rule).
 

@@ -7,7 +7,6 @@ allocation.
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,15 +85,6 @@ class Histogram:
         self.total_ns += int(values.sum())
         self.max_ns = max(self.max_ns, int(values.max()))
         self.min_ns = min(self.min_ns, int(values.min()))
-
-    def merge(self, other: Self) -> None:
-        """Add everything the other has counted."""
-        for index, count in enumerate(other._bins):
-            self._bins[index] += count
-        self.count += other.count
-        self.total_ns += other.total_ns
-        self.max_ns = max(self.max_ns, other.max_ns)
-        self.min_ns = min(self.min_ns, other.min_ns)
 
     def quantile(self, fraction: float) -> float:
         """The duration (ns) that `fraction` (0 to 1) of all durations do not exceed.

@@ -86,8 +86,3 @@ class Watchdog:
         ways = dict(zip(self._joints, map(float, travel), strict=True))
         self.last_trip = replace(self.last_trip, standstill_tick=tick, travel=ways)
         return self.last_trip
-
-    @property
-    def waits_for_standstill(self) -> bool:
-        """Whether a trip is still without its standstill."""
-        return self.last_trip is not None and self.last_trip.standstill_tick is None

@@ -55,9 +55,10 @@ def test_the_report_says_when_what_and_how_far() -> None:
     dog.handshake(0, 20)
     dog.fresh(7)
     dog.trip(27, "no fresh command", "ann@desk")
-    assert dog.waits_for_standstill
+    assert dog.last_trip is not None
+    assert dog.last_trip.standstill_tick is None
     trip = dog.standstill(90, [0.5, 0.25])
-    assert not dog.waits_for_standstill
+    assert dog.last_trip.standstill_tick == 90
     assert trip.as_map() == {
         "tick": 27,
         "time_s": pytest.approx(0.027),

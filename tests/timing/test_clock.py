@@ -39,7 +39,7 @@ def test_phase_is_kept_and_only_whole_periods_are_missed(work: list[tuple[int, i
     for busy, overslept in work:
         clock.time += busy
         clock.overslept = [overslept]
-        sleeps = clock.now_ns() < ticker.next_ns
+        sleeps = clock.now_ns() < ticker.deadline_ns + ticker.period_ns
         missed = ticker.wait()
         number, remainder = divmod(ticker.deadline_ns - start, period)
         assert remainder == 0
@@ -77,7 +77,6 @@ def test_an_overrun_misses_whole_periods_only(busy: int, missed: int) -> None:
     clock.time += busy
     assert ticker.wait() == missed
     assert ticker.slack_ns == PERIOD - busy
-    assert ticker.next_ns == ticker.deadline_ns + PERIOD
 
 
 def test_a_late_wake_up_is_no_reason_to_shift_the_next_deadline() -> None:

@@ -58,15 +58,6 @@ def test_many_at_once_are_the_same_as_one_by_one(first: list[int], second: list[
     assert histogram.summary() == one_by_one.summary()
 
 
-@given(first=durations, second=durations)
-def test_merging_is_adding(first: list[int], second: list[int]) -> None:
-    merged = filled(first)
-    merged.merge(filled(second))
-    together = filled(first + second)
-    assert merged.summary() == together.summary()
-    assert list(merged.bins()) == list(together.bins())
-
-
 def test_reset_forgets() -> None:
     histogram = filled([5, 10**6])
     histogram.reset()

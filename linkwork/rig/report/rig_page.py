@@ -66,7 +66,7 @@ def page(report: RigReport) -> str:
         furthest=furthest,
         settings=_settings,
         facts=_facts,
-        origin=origin,
+        origin=origin(report.provenance),
         most_rows=MOST_ROWS,
         fault_charts=lambda windows: [fault_chart(injection(each.injected)[0], each) for each in windows],
         motion_charts=motion_charts,
