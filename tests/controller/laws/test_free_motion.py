@@ -9,6 +9,8 @@ from linkwork.arrays import Floats
 from linkwork.controller.exchange.goal_task_part import DAMP, FULL, LEAST, MASS, MOTORS, TaskPart
 from linkwork.controller.laws import Reference, laws_of
 from linkwork.controller.laws.away_from_singular import away_for, lead_away
+from linkwork.controller.laws.law import LawReport
+from linkwork.controller.laws.law_motors import Motors
 from linkwork.machine import Machine, load
 from linkwork.multibody import Workspace
 from linkwork.multibody.assembly.assembly import assemble
@@ -157,3 +159,51 @@ def test_the_way_from_singular_poses_climbs_and_does_not_depend_on_a_basis(name:
         task.basis[:free] = rng.normal(size=(free, free)) @ task.basis[:free]
     assert np.abs(found[0]).max() > 1e-3
     np.testing.assert_allclose(found[1:], [found[0]] * 2, atol=1e-5)
+
+
+def efforts_through(machine: Machine, named: list[str], way: list[Floats]) -> tuple[Floats, list[set[str]]]:
+    """Efforts (n × motors) of the law where a machine moves along poses and velocities, 1e-4 off its path.
+
+    Beside them: of each sample, the coordinates that the law reports as given up.
+    """
+    mechanism, work, report = machine.mechanism, machine.workspace(), LawReport()
+    report.rows = np.zeros(2 + len(mechanism.coordinate_names))
+    law = laws_of(machine, Motors(machine, report))[LawKind.PIDC]
+    rows = np.array([mechanism.coordinate_index(name) for name in named])
+    reference = Reference.sized(len(rows))
+    reference.fit(rows)
+    reference.task = TaskPart(DAMP, MASS)
+    reference.rest = DAMP
+    efforts, lost = [], []
+    for q, v in way:
+        work.q[:], work.v[:] = q, v
+        evaluate_motion(*work.arguments)
+        reference.theta[:], reference.velocity[:] = work.theta[rows] + 1e-4, work.J[rows] @ work.v
+        reference.acceleration[:] = work.Jdv[rows]
+        force = np.zeros(mechanism.nv)
+        law(work, reference, force)
+        efforts.append(force[[motor.index for motor in machine.motors]])
+        lost.append({named[i] for i in np.flatnonzero(np.abs(report.rows[2:][rows]) > 1e-3)})
+    return np.array(efforts), lost
+
+
+def test_efforts_do_not_step_through_a_singular_pose_of_the_task_which_is_named() -> None:
+    """The SCARA's tool passes the stretched pose, at 0.6 rad/s of the elbow and periods of 1 ms."""
+    machine = load("scara")
+    v = np.array([0.2, 0.6, 0.0, 0.0])
+    start = np.array([0.5236, 0.0, 0.4189, 0.0])
+    way = [np.array([start + time_s * v, v]) for time_s in np.arange(-0.2, 0.2, 0.001)]
+    efforts, lost = efforts_through(machine, ["x", "y"], way)
+    most = np.array([motor.max_effort_rate for motor in machine.motors])
+    assert np.all(np.abs(np.diff(efforts, axis=0)) <= 1e-3 * most)
+    assert lost[200] == {"x", "y"}
+    assert lost[0] == lost[-1] == set()
+
+
+def test_efforts_do_not_step_through_a_branch_of_the_closures() -> None:
+    machine = load("slider_crank")
+    v = np.array([3.0, -6.0])
+    way = [np.array([[0.5 * np.pi, -np.pi] + time_s * v, v]) for time_s in np.arange(-0.1, 0.1, 0.001)]
+    efforts, lost = efforts_through(machine, ["crank"], way)
+    assert np.abs(np.diff(efforts, axis=0)).max() < 0.2
+    assert not any(lost)

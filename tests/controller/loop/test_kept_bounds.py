@@ -50,7 +50,9 @@ class Kept:
 
     def run(self, plan: Plan) -> list[Sample]:
         first = self.planned.order(plan)
-        return [first, *self.rig.until(lambda sample: sample["goal_status"] in ENDED), *self.rig.run(0.02)]
+        longest_s = float(plan.report["duration_s"]) + 20.0
+        samples = self.rig.until(lambda sample: sample["goal_status"] in ENDED, longest_s)
+        return [first, *samples, *self.rig.run(0.02)]
 
     def passed(self, samples: list[Sample], keep: dict[str, tuple[float, float]]) -> float:
         """How far the bounds, so much from the first sample, are passed."""
