@@ -286,10 +286,9 @@ class DriveLink:
         frozen = self._watch.frozen(bytes(data[: _REPORT.size]), self._asked, self.axis.wish is Wish.ENABLED)
         if frozen:
             self._fail(DeviceFault.SENSOR, frozen)
-        pushes = torque if self.settings.mode is OperationMode.POSITION else self._asked
-        stuck = self._watch.stuck(self.position or 0, pushes, self.axis.state is DriveState.ENABLED)
+        stuck = self._watch.stuck(self.position or 0, self._asked, self.axis.state is DriveState.ENABLED)
         known = self.mode is self.settings.mode and not self.fault
-        jumped = self._watch.jumped(self.position or 0) if known else ""
+        jumped = self._watch.jumped(self.position or 0, self._asked) if known else ""
         for suspicion in filter(None, (stuck, jumped)):
             self._say(suspicion)
 

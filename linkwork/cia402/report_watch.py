@@ -29,9 +29,10 @@ class ReportWatch:
         self._low = self._high = 0
         self._patience = max(5, round(_STUCK_S / settings.period_s))
         self._path: deque[int] = deque(maxlen=self._patience)
-        self._fastest = self._torque_there = self._pushed = 0
+        self._fastest = self._target_there = self._pushed = 0
         self._suspected = False
         self._places: deque[int] = deque(maxlen=4)
+        self._targets: deque[int] = deque(maxlen=4)
 
     def frozen(self, data: bytes, target: int, enabled: bool) -> str:
         """Return in words that the report repeats though the target changes; else an empty text."""
@@ -48,8 +49,8 @@ class ReportWatch:
             what = f"target changed by {change} counts"
         return f"its TPDO is frozen: equal for {self._equal} cycles while its {what}"
 
-    def stuck(self, position: int, torque: int, enabled: bool) -> str:
-        """Return in words, once, that the motor does not move though its torque changes much."""
+    def stuck(self, position: int, target: int, enabled: bool) -> str:
+        """Return in words, once, that the motor does not move though its target changes much, or is away."""
         path = self._path
         if not enabled:
             path.clear()
@@ -58,26 +59,34 @@ class ReportWatch:
         path.append(position)
         creeps = _STILL + len(path) * self._fastest * _CREEPING
         if len(path) < 2 or abs(position - path[0]) > creeps:
-            self._torque_there, self._pushed = torque, 0
+            self._target_there, self._pushed = target, 0
             return ""
-        change = abs(torque - self._torque_there)
-        self._pushed = self._pushed + 1 if change > _STUCK else 0
+        change, enough = abs(target - self._target_there), _STUCK
+        what = f"its torque changed by {change / 10:.0f} % of the rated one"
+        if self._mode is OperationMode.POSITION:
+            change, enough = abs(target - position), max(_JUMP, 2 * self._fastest)
+            what = f"its target is {change} counts away"
+        self._pushed = self._pushed + 1 if change > enough else 0
         if self._suspected or self._pushed < self._patience:
             return ""
         self._suspected = True
-        return (
-            f"suspicion: its torque changed by {change / 10:.0f} % of the rated one and it does not move: "
-            "brake stuck, or blocked"
-        )
+        return f"suspicion: {what} and it does not move: brake stuck, or blocked"
 
-    def jumped(self, position: int) -> str:
-        """Return in words that the position jumped in one cycle, and rested before and after it."""
+    def jumped(self, position: int, target: int) -> str:
+        """Return in words that the position jumped in one cycle, and rested before and after it.
+
+        In position mode the drive does not let it rest after it: then the target must have rested.
+        """
+        if self._mode is OperationMode.POSITION:
+            self._targets.append(target)
         self._places.append(position)
         if len(self._places) < 4:
             return ""
         first, before, after, last = self._places
         way = after - before
-        if abs(way) < _JUMP or max(abs(before - first), abs(last - after)) > _STILL:
+        asked = list(self._targets)[:3]  # the fourth may be the answer to the jump
+        held = len(asked) == 3 and max(asked) - min(asked) <= _STILL
+        if abs(way) < _JUMP or abs(before - first) > _STILL or (abs(last - after) > _STILL and not held):
             return ""
         share = f" ({100 * way / before:+.1f} %)" if before else ""
         what = f"its position jumped by {way} counts{share} at rest"

@@ -97,6 +97,25 @@ def test_a_report_that_repeats_while_the_target_moves_is_frozen() -> None:
         assert any("its TPDO is frozen" in said and "target changed by" in said for said in drives.said)
 
 
+def test_a_stuck_brake_and_a_jump_of_the_counts_are_suspected() -> None:
+    with line(mode="csp") as drives:
+        there, rest = enabled(drives)
+        for tick in range(100):
+            drives.tick(Mode.EFFORT, (0.0, 0.0), (there + 100.0 * tick, rest))
+        assert not any("suspicion" in said for said in drives.said)
+        drives.bench.command("brake left")
+        for tick in range(100, 250):
+            drives.tick(Mode.EFFORT, (0.0, 0.0), (there + 100.0 * min(tick, 125), rest))
+        text = "counts away and it does not move: brake stuck"
+        assert [text in said for said in drives.said if "suspicion" in said] == [True]
+    with line(mode="csp") as drives:
+        there, rest = enabled(drives)
+        drives.bench.command("scaling_counts left")
+        for _ in range(5):
+            drives.tick(Mode.EFFORT, (0.0, 0.0), (there, rest))
+        assert any("left: suspicion: its position jumped by" in said for said in drives.said)
+
+
 class TorqueAlone(SimulatedDrive):
     """A drive without position mode."""
 
