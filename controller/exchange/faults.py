@@ -88,7 +88,7 @@ FAULTS: dict[FaultCode, FaultKind] = {
         "the goal's coordinates do not determine the motion here", "", "smallest pivot ratio", "always"
     ),
     FaultCode.CONSTRAINT_FORCE: FaultKind(
-        "the load on a constraint exceeds its limit", "load", "N or N m", "always: the brakes hold the load"
+        "the load on a constraint is beyond its limit", "load", "N or N m", "always: the brakes hold the load"
     ),
     FaultCode.MODEL_DIFFERENCE: FaultKind(
         "the machine differs from its model", "difference", "N m or N",

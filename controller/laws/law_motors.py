@@ -1,5 +1,7 @@
 """The motors of one machine, which its laws share: from accelerations to efforts, with a report."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from linkwork.arrays import Floats
@@ -40,30 +42,27 @@ class Motors:
         self.report = LawReport() if report is None else report
         self.scratch, self.told = np.zeros(words(nv, len(motors))), np.ones(3)
         self._allocation = None
-        limits, fading = machine.held_limits(), []
-        for bit, name in enumerate(machine.switchable):
-            for unit in ("N", "N m"):
-                if rows := tuple(rows_with_unit(machine.mechanism, name, unit).values()):
-                    limits += (LoadLimit(name, rows, unit == "N", np.inf, faults=False, scale=1.0),)
-                    fading.append((len(limits) - 1, bit))
-        self._fading = fading if len(motors) > machine.dof else []
-        self.fades = bool(self._fading)
-        """Of limits for constraints that open: place among all, and bit of the constraint."""
-        self._bounded = bool(len(motors) > machine.dof and machine.load_limits)
+        redundant = len(motors) > machine.dof
+        fading = list(_fading_limits(machine)) if redundant else []
+        self.fades = bool(fading)
+        """Whether loads of constraints can fade before they open."""
+        self._bounded = bool(redundant and machine.load_limits)
         self.bears = self._bounded
         """Whether motors have a choice that load limits bound."""
-        if len(motors) > machine.dof:
+        if redundant:
             self._allocation = RedundantMotors(machine.mechanism, self.index, self.most, self.weight)
-        if len(motors) > machine.dof:
+            limits = [*machine.held_limits(), *(limit for _, limit in fading)]
             self._loads = choice_for(limits, len(motors), len(machine.mechanism.row_names), nv)
+        self._fading = [(place, bit) for place, (bit, _) in enumerate(fading, len(machine.load_limits))]
+        """Of limits for constraints that open: place among all, and bit of the constraint."""
 
     def fade(self, opening: int, left_s: float) -> None:
         """Let the loads of constraints (a bit each) fade that will open so much later."""
         for place, bit in self._fading:
-            share = max(left_s, 0.0) / FADE_S if opening >> bit & 1 else np.inf
-            if not share < 1.0:
-                share = self._loads.limits.most[place] = np.inf
-            self._loads.share[place] = share
+            left = max(left_s, 0.0) / FADE_S if opening >> bit & 1 else np.inf
+            self._loads.share[place] = left
+            if left >= 1.0:
+                self._loads.limits.most[place] = np.inf
         self.bears = self._bounded or bool(self._fading and opening and left_s < FADE_S)
 
     def drive(self, ahead: Workspace, u: Floats, coast: Floats, force: Floats) -> None:
@@ -105,3 +104,16 @@ class Motors:
         relieve_loads(
             *ahead.arguments, basis, needed, self.index, self.weight, self.most, self._loads, force,
         )  # fmt: skip
+
+
+def _fading_limits(machine: Machine) -> Iterator[tuple[int, LoadLimit]]:
+    """Yield limits for the loads of switchable constraints, with its bit, not bounded yet.
+
+    There are none for constraints that load limits keep pressed.
+    """
+    pressed = {limit.constraint for limit in machine.load_limits if limit.side and limit.most < 0.0}
+    for bit, name in enumerate(machine.switchable):
+        for unit in ("N", "N m"):
+            rows = tuple(rows_with_unit(machine.mechanism, name, unit).values())
+            if rows and name not in pressed:
+                yield bit, LoadLimit(name, rows, unit == "N", np.inf, faults=False, scale=1.0)

@@ -502,6 +502,6 @@ _LIMITED = {
     Limited.JOG_POSE: "the jog has come near a pose in which the motors cannot control or hold the machine",
     Limited.KEEP: "a coordinate of `keep` is at its bound",
     Limited.STREAM: "a stream is held back from its set-points",
-    Limited.CONSTRAINT_FORCE: "the load on a constraint exceeds its limit",
+    Limited.CONSTRAINT_FORCE: "the load on a constraint is beyond its limit",
     Limited.HEAT: "a motor is hot: its largest effort is lowered",
 }
