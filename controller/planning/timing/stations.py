@@ -185,8 +185,10 @@ def _directions(count: int) -> Floats:
     return np.asarray(grid / np.linalg.norm(grid, axis=1, keepdims=True))
 
 
-_FAR_INSIDE = 20.0
-"""Distance from a bound of one side, over the load that counts as large, that loads do not reach."""
+_FAR_INSIDE = 2.0
+"""Half the range that a bound of one side leaves, over the load that counts as large. A larger one would make
+the bound seem reached at rest.
+"""
 Factors = Mapping[TimingLimit, float]
 """Limits that count as larger by a factor."""
 

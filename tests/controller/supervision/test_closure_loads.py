@@ -195,6 +195,18 @@ def test_without_a_choice_a_bearing_that_changes_its_side_is_refused_or_a_fault(
     assert last["fault_value"] < last["fault_limit"] == 0.5
 
 
+def test_the_fastest_timing_uses_a_bound_of_one_side_and_no_more(tmp_path: Path) -> None:
+    params = MoveParams.model_validate({"target": {"x": 0.1, "y": 0.3}, "timing": "fastest"})
+    took = {}
+    for bound in ("'> -3'", "'> -0.9'"):
+        machine = bounded(tmp_path, "five_bar", bound)
+        found = plan("move", params, machine, Start.at_pose(machine, machine.initial_q)).report
+        took[bound] = found["duration_s"], found["limits"]["bearing force"]["tip.y"]["value"]
+    assert took["'> -3'"][1] < -1.0
+    assert took["'> -0.9'"][1] == pytest.approx(-0.9, abs=1e-3)
+    assert took["'> -0.9'"][0] > took["'> -3'"][0]
+
+
 def test_a_constraint_that_is_open_has_no_least_load(tmp_path: Path) -> None:
     machine = bounded(tmp_path, "five_bar", "'> 2'", "    switchable: true\n")
     (held,) = machine.held_limits()
