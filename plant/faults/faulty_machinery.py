@@ -152,8 +152,10 @@ class FaultyMachinery:
         self.inner.latch(mode, effort)
 
     def refer(self, position: Floats, feedforward: Floats) -> None:
-        """Give the references (motors) to the machine within."""
+        """Give the references (motors) to the machine within; faults act on a real one's feed-forward."""
         self.inner.refer(position, feedforward)
+        if self.inner.runs_by_itself:
+            self._wanted[:] = feedforward
 
     def act(self, action: str) -> None:
         """The watchdog's action: no fault of a motor changes that no effort acts."""

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from linkwork.arrays import Floats
-from linkwork.cia402.objects import SUPPORTED_MODES, OperationMode
+from linkwork.cia402.cia402_driver import Cia402
+from linkwork.cia402.objects import SUPPORTED_MODES, TORQUE_OFFSET, OperationMode
 from linkwork.cia402.simulated_drive import SimulatedDrive
 from linkwork.controller.exchange.orders import Disable
 from linkwork.controller.laws.law import Reference
@@ -21,12 +22,14 @@ from linkwork.machine.sections.drivers import DriverMotor
 from linkwork.multibody import Workspace
 from linkwork.multibody.dynamics.motion_basis import evaluate_motion
 from linkwork.plant.drivers.driver import DriverFailed, make_driver
+from linkwork.plant.drivers.hardware import Hardware
 from linkwork.plant.drivers.scaling import Scaling
+from linkwork.plant.faults.faulty_machinery import faulty
 from linkwork.protocol.codes import DeviceStatus, Mode
 from linkwork.protocol.drive_errors import DRIVE_ERROR
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.link import MOTOR_FAULT, CommandCodec
-from tests.cia402.bench import Line, line
+from tests.cia402.bench import Line, bench, line, setup
 from tests.controller.loop.in_process import InProcess
 from tests.controller.loop.test_closed_chains import move
 
@@ -114,6 +117,27 @@ def test_a_stuck_brake_and_a_jump_of_the_counts_are_suspected() -> None:
         for _ in range(5):
             drives.tick(Mode.EFFORT, (0.0, 0.0), (there, rest))
         assert any("left: suspicion: its position jumped by" in said for said in drives.said)
+
+
+def test_faults_of_motors_act_on_the_torque_that_is_fed_forward() -> None:
+    machine = in_position_mode("five_bar")
+    made = setup(machine)
+    with bench(made, machine) as drives:
+        hardware = Hardware(machine, Cia402(made), lambda *_: None)
+        hardware.start()
+        machinery = faulty(hardware)
+
+        def halve() -> None:
+            machinery.driven[0] *= 0.5
+
+        machinery.driving.append(halve)
+        for _ in range(10):
+            machinery.latch(Mode.EFFORT, np.array([2.0, 2.0]))
+            machinery.refer(machinery.measured.q.copy(), np.array([0.5, 0.25]))
+            machinery.sense()
+            machinery.integrate()
+        assert [drive.values[TORQUE_OFFSET] for drive in drives.drives] == [100, 100]  # of 2.5 N m
+        machinery.close()
 
 
 class TorqueAlone(SimulatedDrive):
