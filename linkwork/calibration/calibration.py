@@ -109,6 +109,17 @@ class Calibration:
         """The changes (n; m or rad) of n parameters."""
         return np.array([each.change for each in self.found])
 
+    @property
+    def refused(self) -> str:
+        """Why no file may be written although the residuals are small, or ""."""
+        if any(each.verdict == "known" for each in self.found):
+            return ""
+        return (
+            f"these measurements make none of the {len(self.found)} numbers known: a file with them may be "
+            "worse than the one before. Measure other kinds of rows (positions, distances) or more poses, or "
+            "free fewer numbers with --parameters"
+        )
+
     def sigma(self, name: str) -> float:
         """Return the deviation of a parameter without priors, m or rad."""
         return next(each.sigma for each in self.found if each.parameter.name == name)
@@ -132,6 +143,7 @@ class Calibration:
             ],
             "residual_over_sigma": self.excess,
             "model_error": self.model_error or None,
+            "refused": self.refused or None,
             "remarks": list(self.remarks),
         }
 

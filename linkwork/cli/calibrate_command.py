@@ -18,7 +18,7 @@ from linkwork.identification.csv_motion import QUANTITY_UNITS
 from linkwork.machine import Machine, load
 from linkwork.machine.problems import MachineError
 from linkwork.multibody.model import ModelError
-from linkwork.terminal.failures import DONE, GOAL_FAILED, Misuse, write_text
+from linkwork.terminal.failures import DONE, GOAL_FAILED, REFUSED, Misuse, write_text
 from linkwork.terminal.output import complain, console, emit, goal_bar, say
 
 _TITLES = {
@@ -107,7 +107,7 @@ def _calibrate(machine: Machine, options: CalibrateOptions) -> int:
     measured = read_measurements(options.file, machine)
     with goal_bar(console, "measurements") as bar:
         found = calibrate(machine, measured, options.parameters, read_prior(options.prior), bar)
-    target = None if found.model_error else options.out
+    target = None if found.model_error or found.refused else options.out
     if target is not None:
         _write(target, found)
     if options.as_json:
@@ -119,6 +119,9 @@ def _calibrate(machine: Machine, options: CalibrateOptions) -> int:
     if found.model_error:
         complain(f"model error: {found.model_error}. No file is written")
         return GOAL_FAILED
+    if found.refused:
+        complain(f"refused: {found.refused}. No file is written")
+        return REFUSED
     return DONE
 
 

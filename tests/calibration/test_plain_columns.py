@@ -99,6 +99,17 @@ def test_each_kind_needs_no_other_columns(tmp_path: Path, kind: str):
     assert found["sigma"] < 0.2 * TRUE
 
 
+def test_nothing_is_written_where_no_number_becomes_known(tmp_path: Path):
+    """Heights over one plane show combinations of all lengths, and moving all of them may make it worse."""
+    ran, out = calibrated(tmp_path, rows_of("plane")[:4], HEADER, "five_bar", "--parameters", "default")
+    assert ran.returncode == 3, ran.stderr
+    content = json.loads(ran.stdout)
+    assert "known" not in {each["verdict"] for each in content["parameters"]}
+    assert content["refused"]
+    assert "refused: these measurements make none of the" in ran.stderr
+    assert not out.exists()
+
+
 def test_a_stop_of_a_slide_is_a_length(tmp_path: Path):
     scara = load("scara")
     lift = scara.initial_q[scara.mechanism.joint_index("lift")]
