@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import least_squares
 
 from linkwork.arrays import Floats
 from linkwork.identification.regressor import DynamicParameter
@@ -16,8 +17,11 @@ from linkwork.multibody.constraints import Frame
 from linkwork.multibody.coordinate_scales import reach_m
 from linkwork.multibody.mechanism import Mechanism
 
-FILE_UNCERTAINTY = 0.5
-"""Standard deviation of ln P of the file's bodies: about half of each mass and inertia."""
+FILE_UNCERTAINTY = 1.0
+"""Standard deviation of ln P of the file's bodies: thin ones with another mass centre are that far away.
+
+A smaller one spoils what a badly excited motion shows.
+"""
 _FLOOR = 3e-3
 """Least ∫ x² dm of a body along any axis, as a share of m r², r its size."""
 _LEAST_SIZE = 0.5
@@ -31,11 +35,11 @@ _TIGHT = 20.0
 """Weight of the size limit: by how many deviations a body may exceed it by its whole size."""
 
 
-_STEPS, _MOST_DAMPED = 80, 1e9
+_STEPS, _MOST_DAMPED = 400, 1e9
 _FREE = 0.01
 """Weight of the file's friction and armature, in their usual sizes."""
-_LOOSENED = (1e3, 1e2, 10.0, 1.0)
-"""Factors of the deviations in successive searches."""
+_EVALUATIONS, _TOLERANCE = 2000, 1e-12
+"""Most evaluations of the second search, and share of the cost below which a step is its last."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,7 +247,7 @@ def _least(bodies: _Bodies, x: Floats) -> Floats:
         else:
             return x
         x, residual, damping = x - step, new, max(0.1 * damping, 1e-9)
-        if cost - float(residual @ residual) < 1e-7 * cost + 1e-9:
+        if cost - float(residual @ residual) < 1e-9 * cost + 1e-11:
             return x
     return x
 
@@ -261,10 +265,10 @@ def physical_fit(
     bodies = _Bodies(mechanism, parameters, matrix, values, information, scales)
     count = 10 * len(bodies.tens)
     start = np.concatenate([np.zeros(count), bodies.file[bodies.others] / bodies.scales])
-    exact = bodies.whiten
-    for loose in _LOOSENED:  # from deviations that reach the file's bodies to the estimate's own
-        bodies.whiten = exact / loose
-        start = _least(bodies, start)
-    theta = bodies.parameters(start)
+    found = least_squares(  # scaled in another way, since the valley of the least residuals is narrow
+        bodies.residuals, _least(bodies, start), bodies.jacobian, x_scale="jac", max_nfev=_EVALUATIONS,
+        ftol=_TOLERANCE, xtol=_TOLERANCE,
+    )  # fmt: skip
+    theta = bodies.parameters(found.x)
     misfit = bodies.whiten @ (matrix @ theta - values)
     return PhysicalFit(theta, float(misfit @ misfit) / max(1, len(values)))
