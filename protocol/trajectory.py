@@ -59,6 +59,20 @@ class Corner(ValidatedRequest):
     radius_rad: Positive | None = None
 
 
+def _with_radius(value: object) -> object:
+    """Refuse a corner without a radius, also one whose key has no value."""
+    if isinstance(value, Mapping) and any(value.get(key) is not None for key in Corner.model_fields):
+        return value
+    if value is None or isinstance(value, Mapping):
+        raise ValueError("a corner needs a radius: give radius_m, radius_rad or both")
+    if not isinstance(value, Corner):
+        raise ValueError("give a radius with its unit, as {radius_m: 0.01}")
+    return value
+
+
+GivenCorner = Annotated[Corner | None, BeforeValidator(_with_radius)]
+
+
 class Waypoint(ValidatedRequest):
     """One way-point. Positions only: C2 spline; with velocities: cubic; with accelerations too: quintic.
 
@@ -71,7 +85,7 @@ class Waypoint(ValidatedRequest):
     accelerations: Numbers | None = None
     frame: Name | None = Field(None, alias="in")
     """Moving frame of the positions and their derivatives, `in` on the wire; None: the world."""
-    corner: Corner | None = None
+    corner: GivenCorner = None
     """Of a path of straight lines; None: that of the trajectory."""
     between: Annotated[list[Numbers], Field(min_length=2, max_length=2)] | None = None
     """Opposite corners of a box in which the fastest timing may move the way-point."""
@@ -320,7 +334,7 @@ class Trajectory(TaskParams):
     ] = Field(default_factory=list)
     """Joints or task coordinates, any order. Left out with a curve: `curve.of`, then the keys of `hold`."""
     points: Annotated[list[Waypoint], Field(min_length=1, max_length=TRAJECTORY_POINTS)] | None = None
-    corner: Corner | None = None
+    corner: GivenCorner = None
     """Makes the path straight lines between way-points, blended within this distance of each."""
     curve: Curve | None = None
     hold: dict[Name, Number] = Field(default_factory=dict, max_length=MOST_COORDINATES)
@@ -568,20 +582,14 @@ def _check_points(points: list[Waypoint], trajectory: Trajectory, path: Sequence
 
 def _check_corners(points: list[Waypoint], trajectory: Trajectory, path: Sequence[str | int]) -> None:
     """Check that way-points of straight lines have a corner with a radius, and nothing that a line lacks."""
-    for where, corner in (
-        ((*path, "corner"), trajectory.corner),
-        *(((*path, "points", index, "corner"), point.corner) for index, point in enumerate(points)),
-    ):
-        if corner is not None and corner.radius_m is None and corner.radius_rad is None:
-            text = "a corner needs a radius: give radius_m, radius_rad or both"
-            raise RequestError(ResultCode.INVALID_GOAL, text, where)
-    for index, point in enumerate(points):
-        key, text, last = "corner", "", index == len(points) - 1
-        at_end = last or point.time_from_start_s == 0.0
-        if point.corner is not None and at_end:
-            end = "ends" if last else "begins"
+    ends = {len(points) - 1: "ends"} | ({0: "begins"} if points[0].time_from_start_s == 0.0 else {})
+    for index, end in ends.items():
+        if points[index].corner is not None:
             text = f"the path {end} at way-point {index}, so there is no corner: leave it out"
-        elif point.corner is None and trajectory.corner is None and not at_end:
+            raise RequestError(ResultCode.INVALID_GOAL, text, (*path, "points", index, "corner"))
+    for index, point in enumerate(points):
+        key, text = "corner", ""
+        if point.corner is None and trajectory.corner is None and index not in ends:
             text = (
                 f"way-point {index} has no corner, and others have one: give it a radius, or give a `corner`"
                 " for the whole goal"

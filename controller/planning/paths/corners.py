@@ -75,6 +75,9 @@ def path_with_corners(
         moving = float(np.linalg.norm(present.rate * metric.scale)) if present.moving else 0.0
         whole = float(times[-1]) if moving <= _STILL else float(apart.sum()) / moving
         times = np.concatenate([[0.0], np.cumsum(apart)]) * (whole / float(apart.sum()))
+        short = np.flatnonzero(shares * np.diff(times) < 2.0 * SHORTEST_PIECE_S)
+        if len(short):
+            refuse_doubled(int(short[0]) + 1 - added)
     rates = lines / (shares * np.diff(times))[:, None]
     blends, notes = _blends(trajectory, 1 - added, lines, rates, metric)
     return _assembled(present, times, theta, rates, blends, notes)

@@ -17,6 +17,7 @@ magnitudes are limited at both ends of every interval in place of its middle.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -72,6 +73,12 @@ def _inside(a: Floats, b: Floats, width: Floats, share: float = 0.5) -> Floats:
     return np.stack([(1.0 - share) * b - steep, share * b + steep], axis=2)
 
 
+def _at_rest(width: float, b: Floats) -> float:
+    """Largest x at rest at an end of the path, for changes of b x (rows) in the interval there."""
+    largest = float(np.abs(b).max())
+    return (width / largest) ** (2.0 / 3.0) if largest > 0.0 else math.inf
+
+
 @dataclass
 class SmoothingRows:
     """Limits at the n + 1 stations: `coefficients` ((n + 1) × rows × 3) on x before, at and behind each,
@@ -121,9 +128,9 @@ class SmoothingRows:
                 change[0, :, 1] -= b[0, 0]
                 begin = begin - a[:1, 0] * (grid.second[0, 0] / grid.first[0, 0] ** 3)
             else:
-                most[0] = (grid.width[0] / np.abs(b[0, -1]).max()) ** (2.0 / 3.0)
+                most[0] = _at_rest(grid.width[0], b[0, -1])
             rest = np.concatenate([between, c[-1:, -1]]) - np.concatenate([begin, between])
-            most[-1] = (grid.width[-1] / np.abs(b[-1, 0]).max()) ** (2.0 / 3.0)
+            most[-1] = _at_rest(grid.width[-1], b[-1, 0])
             parts += [change, -change]
             rooms += [-rest, rest]
         timed = 0 if changing is None else 2 * changing[0].shape[1]

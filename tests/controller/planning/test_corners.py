@@ -32,7 +32,7 @@ def present_at(theta, **motion):
 def path_of(places, radii, steps, timing):
     times = np.cumsum(steps).tolist()
     points = [
-        {"time_from_start_s": time_s, "positions": list(place), "corner": radius}
+        {"time_from_start_s": time_s, "positions": list(place)} | ({"corner": radius} if radius else {})
         for time_s, place, radius in zip(times, places[1:], [*radii, None], strict=True)
     ]
     given = read_trajectory({"coordinates": list(NAMES), "points": points, "timing": timing})
@@ -127,6 +127,10 @@ WRONG = {
     "infinite": (five_bar(corner={"radius_m": float("inf")}), ("corner", "radius_m")),
     "not a number": (five_bar(corner={"radius_m": float("nan")}), ("corner", "radius_m")),
     "text": (five_bar(corner="round"), ("corner",)),
+    "no value": (five_bar(corner=None), ("corner",)),
+    "no value at a way-point": (changed(point_1={"corner": None}), ("points", 1, "corner")),
+    "no unit": (five_bar(corner=0.01), ("corner",)),
+    "nearly doubled": (changed(point_1={"positions": [0.05, 0.350001]}), ("points", 1, "positions")),
     "an angle": (five_bar(corner={"radius_rad": 0.1}), ("corner",)),
     "an angle at a way-point": (changed(point_1={"corner": {"radius_rad": 0.1}}), ("points", 1, "corner")),
     "too small": (five_bar(corner={"radius_m": 1e-9}), ("corner", "radius_m")),
@@ -152,7 +156,8 @@ def test_corners_are_for_all_way_points_between_and_straight_lines_have_no_rates
     with pytest.raises(RequestError, match="straight") as caught:
         read_trajectory(asked)
     assert caught.value.path == ("trajectory", "points", 1, "velocities")
-    asked = timed(corner=None)
+    asked = timed()
+    del asked["corner"]
     asked["points"][0]["corner"] = {"radius_m": 0.01}
     with pytest.raises(RequestError, match="way-point 1 has no corner") as caught:
         read_trajectory(asked)
