@@ -20,26 +20,25 @@ from linkwork.controller.supervision.state_machine import State
 from linkwork.explore.goal_checks import GoalChecks
 from linkwork.explore.lease_checks import LEASE_MARGIN_NS, LeaseChecks
 from linkwork.explore.plant_checks import PlantChecks
-from linkwork.explore.promises import Promises, Question
+from linkwork.explore.promises import Promises, Question, role_for
 from linkwork.explore.record_checks import RecordChecks
-from linkwork.explore.simulated_links import CLIENTS, FAR_NS
+from linkwork.explore.simulated_links import FAR_NS
 from linkwork.explore.simulated_time import START_NS
 from linkwork.explore.world import World
-from linkwork.protocol.codes import RequestCode, Role
+from linkwork.protocol.codes import RequestCode
 from linkwork.protocol.laws import MOTION_LAWS
 from linkwork.protocol.request_messages import Notification, Response, read_answer
-from linkwork.protocol.request_table import REQUESTS
 
 RULES: Final[Mapping[str, str]] = {
     "process": "no process ends by an exception, and no request finds a defect (INTERNAL)",
     "answer": "each request has one answer while its gateway and its client live",
-    "result": "each accepted goal has one result, which fits the record of its tick, at rest",
+    "result": "each accepted goal has one result, at rest, as the records say; undisturbed it succeeds",
     "transition": "states change only as the table of transitions says",
     "asked": "a machine is enabled, recovered or reset only after such a request",
     "latched": "a fault stays the first cause until it is cleared",
     "braked": "every tick outside of active and stopping sends `brake`; brakes open and close in their times",
-    "effort": "no effort exceeds its motor's limit at its temperature, nor its rate while released",
-    "position": "no joint of an enabled machine is beyond its limit, or the place where it was enabled",
+    "effort": "no effort exceeds its motor's limit, hot or not, nor its rate while released; gains ramp",
+    "position": "no joint or reference of an enabled machine is beyond its limit, or where it was enabled",
     "velocity": "no joint of an enabled machine exceeds the overspeed allowed, or undisturbed its limit",
     "finite": "estimates, efforts and temperatures are finite",
     "closure": "the residual of the closures stays small while the machine is enabled",
@@ -48,15 +47,15 @@ RULES: Final[Mapping[str, str]] = {
     "lease": "nothing moves without a lease, or longer than `lease_s` after its owner's last request",
     "owner": "only the owner of the lease has a request carried out that needs it",
     "timed": "a request for a tick takes effect in that tick",
-    "reference": "no reference moves faster than its limit, or jumps, also where motions begin and end",
-    "cause": "what must brake the machine does so in its tick, and each fault has its cause",
+    "reference": "no reference moves faster than its limit, jumps, or moves otherwise than its velocity says",
+    "cause": "what must brake the machine does so in its tick; undisturbed, nothing does; faults have causes",
     "arrival": "a move that succeeded has reached its target",
-    "told": "answers, events and telemetry say what the records have, each change once, and become true",
+    "told": "answers, events and telemetry say what new records have, each change once, and become true",
     "plant": "estimates, constraints and signals are the plant's, and each command acts after one tick",
     "speed": "a goal that nothing limits has the speed asked for, and none while it is paused",
     "jog": "a jog that is not repeated ends",
     "memory": "nothing that a process holds grows with time or with requests",
-    "role": "no request is carried out whose client's key lacks the role",
+    "role": "no request is carried out whose client's key lacks the role, and none refused that has it",
     "reaction": "`estop` brakes, and `stop` ends motion, within 25 ms",
     "end": "a controller that is asked to end brakes, and ends with status 0",
     "log": "the log has every tick and event, once and in order; each fault has its flight record",
@@ -93,9 +92,12 @@ class BrokenRule:
 
 
 class Auditor:
-    """Watches one world. `violations`: what was found; the first one ends the session."""
+    """Watches one world. `violations`: what was found; the first one ends the session.
 
-    def __init__(self, world: World) -> None:
+    quiet: whether nothing disturbs the machine in this session.
+    """
+
+    def __init__(self, world: World, *, quiet: bool) -> None:
         self.world = world
         self.checks = RecordChecks(world.machine, self.fail)
         self.violations: list[BrokenRule] = []
@@ -111,7 +113,7 @@ class Auditor:
         self._since = 0
         self._questions: dict[tuple[bytes, int], Question] = {}
         self._answered: set[tuple[bytes, int]] = set()
-        self._promises = Promises(world.machine, self.checks, self.fail)
+        self._promises = Promises(world.machine, self.checks, self.fail, quiet=quiet)
         self._plant = PlantChecks(world.machine, self.checks.limits.speed_uncertainty, self.fail)
         self._changes: set[tuple[bytes, int]] = set()
         """Requests under way that change the speed of goals."""
@@ -169,7 +171,7 @@ class Auditor:
         if method == "speed":
             self._changes.add((client, msgid))
             self.checks.unsettled |= question.timed
-        if method in REQUESTS and REQUESTS[method].needs_lease:
+        if question.needs_lease:
             self._moved_ns = now
 
     def answered(self, client: bytes, data: bytes) -> None:
@@ -201,18 +203,28 @@ class Auditor:
                 self.fail("process", f"`{question.method}`: {message.error.message}")
             self._promises.refused(question, message.error, self.lease.held(question))
             return
-        if REQUESTS[question.method].needs_lease and not self.lease.owned(question):
+        if question.needs_lease and not self.lease.owned(question):
             self.fail("owner", f"`{question.method}` of {question.owner} was carried out without its lease")
         self._promises.accepted(question, message.result)
+        if question.method == "state":
+            self._check_age("state", message.result["tick"], question.at_ns)
         self.lease.answered(question, message.result)
-        held = CLIENTS.get(question.key.decode(), Role.SERVICE)
-        if (held or 0) < REQUESTS[question.method].role:
+        if (question.role or 0) < role_for(question.method):
             self.fail("role", f"`{question.method}` of {question.client.decode()} was carried out")
         if question.method in ("stop", "estop") and not question.timed:
             late_ns = self.world.simulation.now_ns - question.at_ns
             if late_ns > REACTION_NS and self._undisturbed(question.at_ns):
                 self.fail("reaction", f"`{question.method}` was answered after {1e-6 * late_ns:.1f} ms")
             self._reactions.append((question.at_ns + REACTION_NS, question.method, self.loops))
+
+    def _check_age(self, what: str, tick: int, since_ns: int) -> None:
+        """Check that a message is about a tick of just now."""
+        self._peek()
+        age_s = (
+            0.0 if self.latest is None else (int(self.latest["tick"]) - tick) * self.world.machine.period_s
+        )
+        if 1e9 * age_s > REACTION_NS and self._undisturbed(since_ns - REACTION_NS):
+            self.fail("told", f"`{what}` is of tick {tick}, {1e3 * age_s:.0f} ms ago")
 
     def _record_of(self, tick: int) -> np.void | None:
         """Return the record of a tick of this loop, if it is among the newest."""
@@ -226,10 +238,13 @@ class Auditor:
     def _event(self, topic: bytes, payload: bytes) -> None:
         self._note(topic, payload)
         name = topic.decode()
+        self._promises.heard(name, payload)
         if name in LOGGED:
             self.told.append((name, msgpack.unpackb(payload)["tick"]))
         if name == "telemetry":
-            self._promises.telemetry(msgpack.unpackb(payload))
+            content = msgpack.unpackb(payload)
+            self._check_age(name, content["tick"], self.world.simulation.now_ns)
+            self._promises.telemetry(content)
         elif name in ("state", "fault"):
             content = msgpack.unpackb(payload)
             what = int(State[content["state"].upper()]) if name == "state" else content["code"]
@@ -296,6 +311,7 @@ class Auditor:
         whole = self.checks.check(words)
         self.goals.recorded(whole, self.checks.now_ns, self.world.machine.period_s)
         self._plant.check(whole)
+        self._promises.follow(whole)
         self._promises.settle(int(self.latest["tick"]), self._record_of)
         self._happened += self.checks.take_happened()
         while self._happened and self._heard and not self._disordered:

@@ -27,6 +27,8 @@ MEASURED_SLACK: Final = 2e-3
 """Largest error of the position of a measured joint (rad or m), beside its sensor's uncertainty."""
 SPEED_SLACK: Final = 0.05
 """Largest error of its velocity (rad/s or m/s), beside that of its sensor."""
+AVERAGED, MEAN_SLACK = 32, 0.02
+"""Least number of records over which estimates are, on average, as measured, and how nearly (rad or m)."""
 CALM_SLACK: Final = 1.1
 """Largest share of a velocity limit that a joint reaches in motion while nothing disturbs it."""
 DOUBTED: Final = (FaultCode.CLOSURE_RESIDUAL, FaultCode.SENSORS_DISAGREE, FaultCode.BRANCH_FLIP)
@@ -103,6 +105,10 @@ class PlantChecks:
             inputs, outputs = np.split(seen[:, v:], [self._inputs], axis=1)
             self._first(sound & (inputs != whole["input"]).any(axis=1), whole, "input", inputs)
             self._first(sound & (outputs != whole["output"]).any(axis=1), whole, "output", outputs)
+        if self._places and len(whole) >= AVERAGED and (whole["fresh"] * whole["connected"]).all():
+            off = whole["q"][:, self._joints] - whole["q_measured"]
+            wrong = np.abs(off.mean(axis=0)) > MEAN_SLACK + 2.0 * off.std(axis=0) + self._far
+            self._first(np.full(1, wrong.any()), whole[-1:], "q", whole["q_measured"][-1:])
         self._check_commands(whole, seen, known)
         if ENABLED[whole["state"]].all() and np.isin(whole["law"], MOTION_LAWS).all():
             fast = (np.abs(whole["v"]) > self._calm_speed).any(axis=1)

@@ -9,14 +9,17 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
+import msgpack
 import numpy as np
+from numpy.typing import NDArray
 
 from linkwork.controller.exchange.records import layout_for
 from linkwork.controller.gateway.records.messages import ENDED, UNDER_WAY
 from linkwork.controller.supervision.state_machine import State
 from linkwork.explore.record_checks import ENABLED, RecordChecks
+from linkwork.explore.simulated_links import CLIENTS
 from linkwork.machine import Machine
-from linkwork.protocol.codes import Mode, RequestCode, ResultCode
+from linkwork.protocol.codes import Mode, RequestCode, ResultCode, Role
 from linkwork.protocol.errors import RequestError
 from linkwork.protocol.laws import FREE_LAWS, LawKind
 from linkwork.protocol.request_table import REQUESTS
@@ -27,6 +30,8 @@ TUNED_S: Final = 0.25
 """Time in which new gains are reached."""
 REST: Final = 1e-6
 """Speed of a reference (rad/s or m/s) below which it rests."""
+ROUND_OFF: Final = 1e-12
+MISSED: Final = (ResultCode.PATH_TOLERANCE_VIOLATED, ResultCode.GOAL_TOLERANCE_VIOLATED)
 AFTER: Final = {
     "enable": "active", "disable": "inactive fault estop unconfigured", "estop": "estop", "jog": "active",
     "reset": "inactive active stopping fault unconfigured", "law": "active", "stream": "active",
@@ -40,6 +45,10 @@ ALLOWED: Final = {
     **dict.fromkeys(("move", "send", "jog", "law", "stream"), "active"),
 }  # fmt: skip
 """States in which a request is not refused for the state, by method."""
+_OBSERVED: Final = ("state", "describe", "status", "faults", "edges", "path", "wait", "stop", "estop")
+_SERVICED: Final = ("confirm_branch", "preload", "switch", "set_gain", "payload")
+_UNLEASED: Final = ("acquire", "release", "check")
+"""Requests by the role that they need, and those of operators without a lease."""
 _PLAIN_MOVE: Final = {"until_force", "conflict", "at_tick", "rows"}
 _PLAIN_PATH: Final = {
     "conflict", "rows", "curve", "force", "guard", "until", "frame", "entry", "keep",
@@ -68,20 +77,45 @@ class Question:
         """Key of the client: its name."""
         return self.client.partition(b"-")[0]
 
+    @property
+    def role(self) -> Role | None:
+        """Role of the client's key."""
+        return CLIENTS.get(self.key.decode(), Role.SERVICE)
+
+    @property
+    def needs_lease(self) -> bool:
+        """Whether it is only for the owner of the lease."""
+        return role_for(self.method) > Role.OBSERVE and self.method not in _UNLEASED
+
+
+def role_for(method: str) -> Role:
+    """Return the least role that a request needs; the numbers are those of the protocol's page."""
+    if method in _OBSERVED:
+        return Role.OBSERVE
+    return Role.SERVICE if method in _SERVICED else Role.OPERATE
+
 
 class Promises:
     """Promises of the answers of a session. `targets`: of goals under way, by their numbers.
 
-    jogged_ns: instant of the latest request to jog. fail: called with the rule and what was seen.
+    jogged_ns: instant of the latest request to jog. fail: called with the rule and what was seen. quiet:
+    whether nothing disturbs the machine.
     """
 
-    def __init__(self, machine: Machine, checks: RecordChecks, fail: Callable[[str, str], None]) -> None:
-        self._machine, self._checks, self._fail = machine, checks, fail
+    def __init__(
+        self, machine: Machine, checks: RecordChecks, fail: Callable[[str, str], None], *, quiet: bool
+    ) -> None:
+        self._machine, self._checks, self._fail, self._quiet = machine, checks, fail, quiet
+        self._latest: dict[str, bytes] = {}
+        """The latest event of each name."""
         self.targets: dict[int, Mapping[str, float]] = {}
         self.jogged_ns = 0
         self._names = layout_for(machine).names
         self._later: list[tuple[int, Callable[[np.void], None]]] = []
         self._begun: dict[int, float] = {}
+        self._errors: dict[int, NDArray[np.float64]] = {}
+        """Largest deviations from the references of goals under way, by coordinate."""
+        self._angles = np.array([each.is_angle for each in machine.coordinates])
         self._gained: Question | None = None
         self._retuned = False
         """Whether gains change at a tick that is not known."""
@@ -91,6 +125,17 @@ class Promises:
         self.targets.clear()
         self._later.clear()
         self._begun.clear()
+        self._errors.clear()
+
+    def follow(self, whole: NDArray[Any]) -> None:
+        """Note how far goals are from their references in records; the first one is known."""
+        runs = np.isin(whole["goal_status"], UNDER_WAY)
+        for goal in set(whole["goal_id"][runs].tolist()):
+            rows = whole[runs & (whole["goal_id"] == goal)]
+            off = np.abs(rows["reference"] - rows["coordinate"])
+            off[:, self._angles] = np.minimum(off, np.abs(2.0 * np.pi - off))[:, self._angles]
+            most = np.fmax.reduce(off)
+            self._errors[goal] = np.fmax(most, self._errors.get(goal, most))
 
     def settle(self, newest: int, record_of: Callable[[int], np.void | None]) -> None:
         """Compare what was said of the ticks up to the newest one that has been read."""
@@ -208,8 +253,30 @@ class Promises:
             and data.get("state") in ALLOWED.get(method, "").split()
         ):
             self._fail("told", f"`{method}` was refused in state {data['state']}")
+        if error.code == RequestCode.NOT_PERMITTED and (question.role or 0) >= role_for(method):
+            self._fail("told", f"`{method}` was refused to {question.client.decode()}, who has the role")
+        for one in data.get("violations", ()):
+            value, limit = one.get("value"), one.get("limit")
+            if one["quantity"] == "position" and value is not None and limit is not None:
+                at = self._machine.mechanism.coordinate_names.index(one["coordinate"])
+                if (
+                    limit not in self._machine.coordinates[at].position
+                    or one["coordinate"] not in one["text"]
+                ):
+                    self._fail("told", f"`{method}` was refused for a limit that is none: {one['text']}")
         if error.code == RequestCode.UNKNOWN_METHOD and method in REQUESTS:
             self._fail("told", f"`{method}` is unknown")
+
+    def heard(self, name: str, payload: bytes) -> None:
+        """Check that an event comes once, and that nothing fails that nothing disturbs."""
+        if self._latest.get(name) == payload:
+            self._fail("told", f"`{name}` came twice: {msgpack.unpackb(payload)}")
+        self._latest[name] = payload
+        if self._quiet and name in ("fault", "goal.result"):
+            content = msgpack.unpackb(payload)
+            if name == "fault" or content["code"] in MISSED:
+                rule = "cause" if name == "fault" else "result"
+                self._fail(rule, f"nothing disturbs the machine: {content['text']}")
 
     def begun(self, content: Mapping[str, Any]) -> None:
         """Note when a goal began. content: of the event `goal.accepted`."""
@@ -232,6 +299,11 @@ class Promises:
         """Compare a result with the record of its tick. content: of the event `goal.result`."""
         goal, code = content["goal"], content["code"]
         target = self.targets.pop(goal, None)
+        errors = dict(zip(self._names["coordinate"], self._errors.pop(goal, []), strict=False))
+        for told in content.get("largest_errors", ()):
+            value, was = told["value"], errors.get(told["coordinate"], 0.0)
+            if not math.isclose(value, was, abs_tol=ROUND_OFF):
+                self._fail("result", f"goal {goal}: {told['coordinate']} was {value} off, not {was}")
         if int(record["replaced_goal"]) == goal and int(record["goal_id"]) != goal:
             if int(record["replaced_code"]) != code:
                 self._fail("result", f"goal {goal} ended with {code}, not {int(record['replaced_code'])}")

@@ -34,6 +34,12 @@ _TEMPERATURES: Final = ("winding_temperature", "body_temperature", "effort_limit
 _ROUND_OFF: Final = 1e-9
 ENABLED: Final = np.array([state in (State.ACTIVE, State.STOPPING) for state in State])
 """By state."""
+RATE_SLACK: Final = 0.01
+"""Largest error of the rate of a goal on its path."""
+GAINS: Final = {"bandwidth": "bandwidth_rad_s", "damping_ratio": "damping_ratio"}
+"""Keys of gains, by their channels."""
+MOST_GAIN_RATE: Final = 15.0
+"""Largest share of the range of a gain by which it changes in a second."""
 RAMP_S: Final = 0.05
 """Time in which the holding effort rises and falls under the brakes."""
 _BRAKE_PHASES: Final = {
@@ -87,6 +93,9 @@ class RecordLimits:
         self.rate = np.array([each.velocity for each in coordinates]) * REFERENCE_SLACK + _ROUND_OFF
         self.acceleration = ACCELERATION_SLACK * np.array([each.acceleration for each in coordinates])
         self.angles = np.array([each.is_angle for each in coordinates])
+        self.places = np.array([each.position for each in coordinates])
+        ranges = (machine.controller.bounds_of(key) for key in GAINS.values())
+        self.gain_rates = [MOST_GAIN_RATE * (high - low) for low, high in ranges]
         self.period_s, self.dof = machine.period_s, machine.dof
         self.plain = machine.mechanism.nq == machine.mechanism.nv and not machine.is_constrained
         release_s = max((motor.brake_release_s for motor in motors), default=0.0)
@@ -154,6 +163,10 @@ class RecordChecks:
         self._check_causes(table, enabled)
         self._check_references(whole)
         self._check_orders(table)
+        passed_s = np.maximum(np.diff(whole["time_s"]), self.limits.period_s)
+        for name, most in zip(GAINS, self.limits.gain_rates, strict=True):
+            fast = np.abs(np.diff(whole[name])) > most * passed_s + _ROUND_OFF
+            self._first("effort", whole[1:], fast, name)
         self._first("effort", table, (np.abs(table["effort"]) > self.limits.effort).any(axis=1), "effort")
         hot = np.abs(table["effort"][:, self.limits.heated]) > table["effort_limit"] * (1.0 + _ROUND_OFF)
         self._first("effort", table, hot.any(axis=1), "effort_limit")
@@ -276,9 +289,29 @@ class RecordChecks:
         even = np.abs(passed_s - self.limits.period_s) < 0.5 * self.limits.period_s
         changes = np.abs(np.diff(whole["reference_velocity"], axis=0))
         hard = (changes > self.limits.acceleration * self.limits.period_s + _ROUND_OFF).any(axis=1)
-        unlike = (held[1:] != held[:-1]).any(axis=1) | (whole["law"][1:] != whole["law"][:-1])
-        hard &= even & ~unlike & ~others & enabled[1:] & enabled[:-1]
-        self._first("reference", whole[1:], hard, "reference_velocity")
+        unlike = (held[1:] != held[:-1]).any(axis=1)
+        follows = even & ~unlike & ~others & enabled[1:] & enabled[:-1]
+        self._first("reference", whole[1:], follows & hard, "reference_velocity")
+        self._check_integral(whole, follows)
+        low, high = self.limits.places.T
+        beyond = np.fmax(np.fmax(reference - high, low - reference), 0.0)
+        went = (np.diff(beyond, axis=0) > _ROUND_OFF).any(axis=1)
+        self._first("position", whole[1:], follows & went, "reference")
+
+    def _check_integral(self, whole: NDArray[Any], follows: NDArray[np.bool_]) -> None:
+        """Check that references move at their velocities, and goals on their paths at their rates."""
+        period_s = self.limits.period_s
+        velocity, rate, goal = whole["reference_velocity"], whole["path_rate"], whole["goal_id"]
+        steps = np.diff(whole["reference"], axis=0)
+        steps[:, self.limits.angles] -= 2.0 * np.pi * np.round(steps / (2.0 * np.pi))[:, self.limits.angles]
+        slack = 0.5 * period_s * (np.abs(np.diff(velocity, axis=0)) + period_s * self.limits.acceleration)
+        off = np.abs(steps - 0.5 * period_s * (velocity[1:] + velocity[:-1])) > slack + _ROUND_OFF
+        self._first("reference", whole[1:], follows & off.any(axis=1), "reference_velocity")
+        length, runs = whole["path_length_s"], whole["goal_status"] == GoalStatus.RUNNING
+        along = follows & runs[1:] & runs[:-1] & (goal[1:] == goal[:-1]) & (length[1:] == length[:-1])
+        slack = period_s * (0.5 * np.abs(np.diff(rate)) + RATE_SLACK)
+        off = np.abs(np.diff(whole["path_s"]) - 0.5 * period_s * (rate[1:] + rate[:-1])) > slack
+        self._first("speed", whole[1:], along & (length[1:] > 0.0) & off, "path_rate")
 
     def _check_orders(self, table: NDArray[Any]) -> None:
         """Check that orders for a tick have taken effect in it."""

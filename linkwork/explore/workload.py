@@ -31,13 +31,15 @@ READY_S: Final = 0.15
 OWNERS: Final = ("anna", "ben", "carl")
 """Clients with the rights to move the machine; `CLIENTS` has others."""
 TOURS: Final = 5
-"""Sessions of odd seeds that together ask each request in each state."""
+"""Sessions that together ask each request in each state."""
 FLOOD_EVERY: Final = 22
 """Of so many sessions one has many requests in a row: what is kept of each shows as growing memory."""
 LEAVING: Final = ("stop", "recover", "reset", "disable", "enable", "estop")
 """Requests that leave a state, asked after the others."""
-SHAKEN_EVERY, SHAKES = 4, 10
-"""Of so many sessions one shakes the machine, so often."""
+KINDS: Final = 4
+"""Sessions of these many seeds in a row are of as many kinds."""
+SHAKES: Final = 10
+"""Disturbances of a session that shakes the machine."""
 FAULTY: Final = 0.7
 """Share of the sessions with faults of the plant."""
 LASTING: Final = (1, 5, 19, 20, 25, 60, 200)
@@ -51,6 +53,21 @@ STREAMED: Final = (0.05, 0.3, 2.0)
 BLOWS: Final = (0, 0, 0, 1, 1, 2)
 """Processes that are killed or suspended in a session."""
 MOTIONS: Final = ("move", "send", "jog", "stream", "hold", "stop", "law", "goal", "goal at a tick")
+GUIDED: Final = ("goal", "goal", "goal", "goal", "jog", "stream", "law", "gain", "stop")
+"""Motions of a machine that nothing disturbs, whose goals run to their ends or are stopped on their ways."""
+ON_THE_WAY: Final = (
+    "pause",
+    "resume",
+    "resume",
+    "speed",
+    "speed",
+    "append",
+    "move",
+    "send",
+    "cancel",
+    "stop",
+)
+"""Requests while a goal runs."""
 KILLED: Final = ("plant", "loop", "planner", "gateway")
 FAULT_KINDS: Final = ("wire", "sensor", "actuator", "mechanism", "signal")
 Params = dict[str, Any]
@@ -117,16 +134,21 @@ class Workload:
     _arguments: Arguments = field(init=False)
     _at_limits: float = field(init=False, default=0.05)
     """Share of the targets that are at a limit, or beyond."""
+    _reach: float = field(init=False, default=1.0)
+    """Distance of other targets, in those of usual sessions."""
 
     def session(self, seed: int) -> ExploredSession:
-        """Return the session of a seed: of an odd one a tour through states and requests."""
+        """Return the session of a seed: a tour through states and requests, one of four kinds."""
         self._random = Random(seed)
-        self._at_limits = 0.05
+        self._at_limits, self._reach = 0.05, 1.0
         self._arguments = Arguments(self._random, names_of(self.machine))
-        if seed % 2:
-            steps = self._tour(seed // 2 % TOURS) if (seed + 1) % FLOOD_EVERY else self._flood()
+        kind = seed % KINDS
+        if kind == 1:
+            steps = self._tour(seed // KINDS % TOURS) if (seed + 1) % FLOOD_EVERY else self._flood()
             return ExploredSession(seed, tuple(steps), (), steps[-1].at_s + 0.3)
-        if self.faults and seed % SHAKEN_EVERY == 0:
+        if kind == 3:
+            return self._guided(seed)
+        if self.faults and kind == 0:
             return self._shaken(seed)
         steps = self._operator(OWNERS[0])
         if self._random.random() < 0.6:
@@ -151,6 +173,13 @@ class Workload:
         """A client that shows the state of the machine."""
         times = [READY_S + WATCHES_S * count for count in range(int((DURATION_S - READY_S) / WATCHES_S))]
         return [Step(at_s, "ask", {"client": "dora", "method": "state", "params": {}}) for at_s in times]
+
+    def _guided(self, seed: int) -> ExploredSession:
+        """Return a session of one owner that nothing disturbs: what it shows is the machine's own motion."""
+        self._reach, self._at_limits = 2.0, self._random.choice((0.0, 0.0, 0.2))
+        steps = self._operator(OWNERS[0], 0.0, GUIDED) + self._watcher()
+        steps = [replace(step, at_s=round(step.at_s, 4)) for step in steps]
+        return ExploredSession(seed, tuple(sorted(steps, key=lambda step: step.at_s)))
 
     def _shaken(self, seed: int) -> ExploredSession:
         """Return a session of a machine that is kept in motion, while pushes and sensor errors act on it."""
@@ -211,11 +240,15 @@ class Workload:
                 ask("enable", {}, 0.2)
             elif motion == "goal":
                 slow = {"speed": random.choice((0.03, 0.1, 0.5))}
-                ask("move", self._params("move") | slow, random.uniform(0.05, 0.4))
+                goal = self._params("move") | slow if random.random() < 0.7 else self._params("send")
+                ask("move" if "target" in goal else "send", goal, random.uniform(0.05, 0.4))
                 for _ in range(random.randint(1, 3)):
-                    method = random.choice(("pause", "resume", "speed", "append", "move", "cancel"))
+                    method = random.choice(ON_THE_WAY)
                     longest = 0.9 if method in ("pause", "speed") else 0.3  # until the rate is steady
-                    ask(method, self._params(method), random.uniform(0.01, longest))
+                    over = {"replace": True} if method in ("move", "send") else {}
+                    ask(method, self._params(method) | over, random.uniform(0.01, longest))
+                if random.random() < 0.3:
+                    ask("speed", {"fraction": 1.0}, 1.0)
             elif motion == "goal at a tick":
                 ask("move", self._params("move"), 0.05)
                 ticks = {"ticks": random.choice((0, 1, 30, 200))}
@@ -224,8 +257,9 @@ class Workload:
                 ask("law", {"name": "float"})
                 for _ in range(random.randint(1, 6)):
                     ask("acquire", {}, 0.2)
-            elif motion == "law":
-                ask("law", self._params("law"), 0.2)
+            elif motion in ("law", "gain"):
+                method = "law" if motion == "law" else "set_gain"
+                ask(method, self._params(method), 0.3)
             else:
                 ask("acquire", {}, random.uniform(0.1, 0.5))
         if random.random() < 0.6:
@@ -354,7 +388,7 @@ class Workload:
         draw = random.random()
         if draw < self._at_limits and math.isfinite(highest):
             return random.choice((lowest, highest, highest + 0.1))
-        scale = 0.3 if limits.is_angle else 0.05
+        scale = self._reach * (0.3 if limits.is_angle else 0.05)
         return {"near": [name, round(random.uniform(-scale, scale), 6)]}
 
     def trajectory(self) -> Params:
@@ -362,7 +396,7 @@ class Workload:
         random, names = self._random, self.some_names()
         begin_s, points = 0.0, []
         for _ in range(random.randint(1, 4)):
-            begin_s += random.uniform(0.2, 1.0)
+            begin_s += self._reach * random.uniform(0.2, 1.0)
             positions = [self._position(name) for name in names]
             points.append({"time_from_start_s": round(begin_s, 3), "positions": positions})
         return {"coordinates": names, "points": points}

@@ -21,11 +21,15 @@ from hypothesis import strategies as st
 
 from linkwork.arrays import Floats
 from linkwork.controller.gateway.gateway import Gateway
+from linkwork.controller.gateway.records.broadcast import Broadcast
+from linkwork.controller.gateway.records.path_reports import PathReports
 from linkwork.controller.gateway.requests import state_answers
 from linkwork.controller.gateway.requests.call import Call
 from linkwork.controller.gateway.requests.lease import Lease
+from linkwork.controller.motion.motion_executor import MotionExecutor
 from linkwork.controller.motion.references.reference import Follow
 from linkwork.controller.motion.streams.jogging import Jog
+from linkwork.controller.supervision import live_tuning
 from linkwork.controller.supervision.brakes import BrakeSequence
 from linkwork.controller.supervision.pending_orders import PendingOrders
 from linkwork.controller.supervision.state_machine import State
@@ -342,6 +346,56 @@ def test_defects_of_other_kinds_break_their_rules(
     assert rules_broken(scara, *steps, duration_s=1.1) == []
     monkeypatch.setattr(where, name, defect)
     assert rules_broken(scara, *steps, duration_s=1.1) == [rule]
+
+
+class Moved:
+    """Defects that show while the machine moves and nothing disturbs it."""
+
+    complete, event = PathReports.complete, Broadcast.event
+
+    @staticmethod
+    def at_once(goal: Follow) -> bool:
+        return goal.stopping or goal.arrived
+
+    @staticmethod
+    def larger(reports: PathReports, content: dict[str, Any]) -> None:
+        Moved.complete(reports, content)
+        for told in content.get("largest_errors", ()):
+            told["value"] *= 2.0
+
+    @staticmethod
+    def twice(broadcast: Broadcast, name: str, timestamp: float, content: dict[str, Any]) -> None:
+        Moved.event(broadcast, name, timestamp, content)
+        Moved.event(broadcast, name, timestamp, content)
+
+    @staticmethod
+    def violates(_goals: MotionExecutor, goal: Follow, *_: object, **__: object) -> bool:
+        return goal.speed < 0.5
+
+
+@pytest.mark.parametrize(
+    ("where", "name", "defect", "rule"),
+    [
+        (live_tuning, "GAIN_RAMP_S", 1e-9, "effort"),
+        (Follow, "resting", property(Moved.at_once), "reference"),
+        (PathReports, "complete", Moved.larger, "result"),
+        (Broadcast, "event", Moved.twice, "told"),
+        (MotionExecutor, "_violates", Moved.violates, "result"),
+    ],
+)
+def test_defects_of_a_machine_in_quiet_motion_break_their_rules(
+    scara: Explored, monkeypatch: pytest.MonkeyPatch, where: Any, name: str, defect: Any, rule: str
+) -> None:
+    steps = (
+        ask(0.5, "anna", "move", target={"shoulder": {"near": ["shoulder", 0.2]}}, speed=0.6),
+        ask(0.58, "anna", "set_gain", bandwidth_rad_s=40.0),
+        ask(0.6, "anna", "speed", fraction=0.4),
+        ask(0.75, "anna", "stop"),
+    )
+    session = ExploredSession(7, (Step(0.2, "ask", ENABLE), *steps), (), 0.9)
+    assert run_session(scara, session, replays=False).violations == ()
+    monkeypatch.setattr(where, name, defect)
+    assert run_session(scara, session, replays=False).violations[0].rule == rule
 
 
 def test_containers_that_grow_are_found_and_bounded_ones_are_not() -> None:
