@@ -134,8 +134,8 @@ class Promises:
             rows = whole[runs & (whole["goal_id"] == goal)]
             off = np.abs(rows["reference"] - rows["coordinate"])
             off[:, self._angles] = np.minimum(off, np.abs(2.0 * np.pi - off))[:, self._angles]
-            most = np.fmax.reduce(off)
-            self._errors[goal] = np.fmax(most, self._errors.get(goal, most))
+            most = np.nan_to_num(off).max(axis=0)
+            self._errors[goal] = np.maximum(most, self._errors.get(goal, most))
 
     def settle(self, newest: int, record_of: Callable[[int], np.void | None]) -> None:
         """Compare what was said of the ticks up to the newest one that has been read."""
