@@ -105,7 +105,8 @@ class PlantChecks:
             inputs, outputs = np.split(seen[:, v:], [self._inputs], axis=1)
             self._first(sound & (inputs != whole["input"]).any(axis=1), whole, "input", inputs)
             self._first(sound & (outputs != whole["output"]).any(axis=1), whole, "output", outputs)
-        if self._places and len(whole) >= AVERAGED and (whole["fresh"] * whole["connected"]).all():
+        sensed = (whole["fresh"] != 0) & (whole["connected"] != 0) & ~doubted
+        if self._places and len(whole) >= AVERAGED and sensed.all():
             off = whole["q"][:, self._joints] - whole["q_measured"]
             wrong = np.abs(off.mean(axis=0)) > MEAN_SLACK + 2.0 * off.std(axis=0) + self._far
             self._first(np.full(1, wrong.any()), whole[-1:], "q", whole["q_measured"][-1:])
