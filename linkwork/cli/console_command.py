@@ -42,8 +42,9 @@ def _of_machine(options: ConsoleOptions) -> tuple[Served, Callable[[], None]]:
     address = Address(options.machine or options.robot_name, options.endpoint, options.client_keys)
     owner = options.owner or f"{default_owner()[:48]}/console-{os.getpid()}"  # each console has its own lease
     service = ConsoleService(
-        address, owner, observe_only=options.observe, player_words=options.protection_words
-    )
+        address, owner, observe_only=options.observe, player_words=options.protection_words,
+        connection_words=options.connection_words,
+    )  # fmt: skip
     return service, lambda: build_page(service)
 
 

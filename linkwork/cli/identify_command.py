@@ -13,6 +13,7 @@ from typing import Any
 from linkwork.cli.motion_files import refuse_existing, written
 from linkwork.cli.options.study import IdentifyOptions, ValidateOptions
 from linkwork.identification.admissible_states import NoStates
+from linkwork.identification.effort_curves import plain_curves
 from linkwork.identification.identification import (
     EffortPrediction,
     FoundParameter,
@@ -24,6 +25,7 @@ from linkwork.identification.log_motion import read_motion
 from linkwork.identification.machine_update import updated_file
 from linkwork.identification.measured_motion import MeasuredMotion, RefusedData
 from linkwork.identification.payload import effort_scales, weigh
+from linkwork.identification.twin_threshold import twin_effort_share
 from linkwork.machine import Machine, load
 from linkwork.recordings.recording import NoRecording
 from linkwork.reports.provenance import provenance
@@ -46,6 +48,8 @@ def identify_machine(options: IdentifyOptions) -> int:
     if options.html is not None:
         require("reports of identifications", "identify", "jinja2")
     if options.payload is None:
+        if options.twin and options.out is None:
+            raise Misuse("--twin sets a threshold in the file that --out writes: give --out, too")
         if options.mass is not None:
             raise Misuse("--mass is that of a part: name its point with --payload")
         return answered(lambda: _identify(machine, options), as_json=options.as_json)
@@ -54,6 +58,8 @@ def identify_machine(options: IdentifyOptions) -> int:
         raise Misuse(
             f"{machine.name} has no point {options.payload}; its points: {', '.join(points) or 'none'}"
         )
+    if options.twin:
+        raise Misuse("--twin sets a threshold in --out, from recordings of one load: leave --payload out")
     others = (options.out, options.validate, options.html)
     if len(options.files) != 2 or options.friction or any(each is not None for each in others):
         raise Misuse(
@@ -107,7 +113,7 @@ def validate_machine(options: ValidateOptions) -> int:
         with goal_bar(console, "equations") as bar:
             found = predict(machine, motion, cutoff_hz=options.cutoff, progress=bar)
         if options.as_json:
-            emit({"machine": machine.name, **found.plain()})
+            emit({"machine": machine.name, **found.plain()} | _curves(machine, found, options.points))
         else:
             _say_remarks(found.remarks)
             _show_prediction(machine, found, f"{machine.name}, efforts of {motion.name}")
@@ -150,15 +156,24 @@ def _identify(machine: Machine, options: IdentifyOptions) -> int:
             machine, unseen, found.values, cutoff_hz=options.cutoff, regressor=found.model.regressor
         )
     target = None if found.model_error else options.out
+    share = None
     if target is not None:
-        text = updated_file(found)
-        written(target, lambda: target.write_text(text, encoding="utf-8"))
+        _write_machine(target, found)
+        if options.twin:
+            left = predict(load(target), unseen or motions[0], cutoff_hz=options.cutoff)
+            share = twin_effort_share(machine, left)
+            _write_machine(target, found, share)
     if options.html is not None:
         _write_report(options.html, found, validation, perf_counter() - begin)
     if options.as_json:
         content: dict[str, Any] = found.plain()
         content["validation"] = None if validation is None else validation.plain()
         content["out"] = None if target is None else str(target)
+        content["twin_effort_share"] = share
+        own = found.estimate
+        fitted = own.measured - own.residual
+        if options.points:
+            content["efforts"] = plain_curves(machine, found.equations, own.measured, fitted, options.points)
         content["html"] = None if options.html is None else str(options.html)
         emit(content)
     else:
@@ -167,6 +182,8 @@ def _identify(machine: Machine, options: IdentifyOptions) -> int:
             _show_prediction(
                 machine, validation, f"efforts of {validation.recording.name}, which was not used"
             )
+        if share is not None:
+            say(f"twin.effort_share in {target}: {share:g}")
         for file in (target, options.html):
             if file is not None:
                 say(f"{file} is written")
@@ -177,6 +194,17 @@ def _identify(machine: Machine, options: IdentifyOptions) -> int:
         )
         return GOAL_FAILED
     return DONE
+
+
+def _write_machine(target: Path, found: Identification, twin_share: float | None = None) -> None:
+    text = updated_file(found, twin_share)
+    written(target, lambda: target.write_text(text, encoding="utf-8"))
+
+
+def _curves(machine: Machine, found: EffortPrediction, points: int) -> dict[str, Any]:
+    if not points:
+        return {}
+    return {"efforts": plain_curves(machine, found.equations, found.measured, found.predicted, points)}
 
 
 def _write_report(

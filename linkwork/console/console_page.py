@@ -7,6 +7,7 @@ from nicegui import ui
 from linkwork.console.assembly_view import AssemblyView
 from linkwork.console.console_service import ConsoleService
 from linkwork.console.goal_preview import GoalPreview
+from linkwork.console.identify_view import IdentifyView
 from linkwork.console.move_view import MoveView
 from linkwork.console.page_elements import LAYERS, LivePlot, StopSaid
 from linkwork.console.page_parts import PageActions, connect_page, connection_banner
@@ -42,6 +43,7 @@ class ConsolePage:
                 with ui.tabs().props("no-caps inline-label dense").classes("card tabs") as tabs:
                     state_tab, move_tab = ui.tab("State"), ui.tab("Move")
                     teach_tab, tuning_tab = ui.tab("Teach"), ui.tab("Tune")
+                    identify_tab = ui.tab("Identify")
                 self._tabs, self._state_tab, self._move_tab = tabs, state_tab, move_tab
                 self._assembly = AssemblyView(actions)
                 scene.on("mode", lambda event: self._assembly.choose(int(event.args)))
@@ -55,6 +57,8 @@ class ConsolePage:
                         self._teach = TeachView(actions, self._preview)
                     with ui.tab_panel(tuning_tab).classes("right"):
                         self._tuning = TuningView(actions)
+                    with ui.tab_panel(identify_tab).classes("right"):
+                        self._identify = IdentifyView(actions)
         ui.timer(REFRESH_S, self._refresh)
         self._refresh()
 
@@ -120,6 +124,7 @@ class ConsolePage:
         self._chip.set_text("no controller" if state is None else "no values" if old else name)
         self._chip.classes(replace=f"chip {'lost' if old else name}")
         self._operate.set_text("Operating: leave" if operates else "Operate")
-        for view in (self._state, self._move, self._teach, self._tuning, self._assembly):
+        views = (self._state, self._move, self._teach, self._tuning, self._identify, self._assembly)
+        for view in views:
             view.refresh(known, operates=operates)
         self._preview.refresh(operates=operates)

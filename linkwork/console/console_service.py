@@ -13,6 +13,7 @@ from fastapi import FastAPI
 from starlette.websockets import WebSocket
 
 from linkwork.console.held_jog import HeldControl, JogSender
+from linkwork.console.identification_study import IdentificationStudy
 from linkwork.console.machine_feed import Address, MachineFeed, PathDrawing
 from linkwork.console.page_link import PageLink, StopAnswer
 from linkwork.console.recording_players import RecordingPlayers
@@ -36,16 +37,19 @@ class ConsoleService:
     """One machine, any number of pages."""
 
     def __init__(
-        self, address: Address, owner: str, *, observe_only: bool = False, player_words: Sequence[str] = ()
-    ) -> None:
-        """player_words: options of the consoles that play recordings."""
+        self, address: Address, owner: str, *, observe_only: bool = False, player_words: Sequence[str] = (),
+        connection_words: Sequence[str] = (),
+    ) -> None:  # fmt: skip
+        """player_words: options of the consoles that play recordings; connection_words: of other clients."""
         self.owner = owner
+        self.connection_words = list(connection_words)
         self.players = RecordingPlayers(player_words)
         self.seat = Seat(observe_only=observe_only)
         self.drawing = PathDrawing()
         renewed = "" if observe_only else owner
         self.feed = MachineFeed(address, self._show, self._describe, self.drawing, renewed)
         self._taught: tuple[str, TaughtPoints] | None = None
+        self._study: tuple[str, IdentificationStudy] | None = None
         self._address = address
         self._jog = JogSender(address.client, owner, self._jog_ended)
         self._links: set[PageLink] = set()
@@ -62,6 +66,8 @@ class ConsoleService:
     def close(self) -> None:
         """End the jog, the players of recordings and all threads."""
         self.players.close()
+        if self._study is not None:
+            self._study[1].close()
         self._jog.close()
         self.feed.close()
         self._stop_threads.shutdown(wait=False, cancel_futures=True)
@@ -152,6 +158,20 @@ class ConsoleService:
         if self._taught is None or self._taught[0] != key:
             self._taught = key, TaughtPoints.from_description(content.described)
         return self._taught[1]
+
+    @property
+    def study(self) -> IdentificationStudy | None:
+        """The identification of this machine; another machine file begins another one."""
+        content = self.feed.known.content
+        if content is None:
+            return None
+        described = content.described
+        if self._study is None or self._study[0] != described["config"]:
+            if self._study is not None:
+                self._study[1].close()
+            study = IdentificationStudy(self, described["machine"], described["file"])
+            self._study = described["config"], study
+        return self._study[1]
 
     def leave_seat(self, page: str) -> None:
         """Let a page observe only; its jog ends."""

@@ -80,7 +80,9 @@ class RecordedPlot(Element, component=_PAGE / "recorded_plot.js"):
 
 
 class RecordPlot(Element, component=_PAGE / "record_plot.js"):
-    """The curves of a flight record around its fault, from `linkwork faults show --json --points`."""
+    """Panels of curves: a flight record around its fault, from `linkwork faults show --json --points`; with
+    `title`, any others.
+    """
 
     def __init__(self, record: Mapping[str, Any]) -> None:
         super().__init__()

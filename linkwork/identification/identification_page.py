@@ -7,6 +7,7 @@ import numpy as np
 from scipy.signal import periodogram
 
 from linkwork.arrays import Floats, Integers
+from linkwork.identification.effort_curves import effort_series, effort_unit
 from linkwork.identification.filtered_equations import Equations
 from linkwork.identification.identification import EffortPrediction, Fit, Identification
 from linkwork.reports.chart import MOST, Chart
@@ -81,17 +82,12 @@ def _fits(found: Identification, fits: Sequence[Fit]) -> list[tuple[str, ...]]:
     return [
         (
             each.joint,
-            amount(each.effort_rms, _unit(found, each.joint)),
-            amount(each.residual_rms, _unit(found, each.joint)),
+            amount(each.effort_rms, effort_unit(found.machine, each.joint)),
+            amount(each.residual_rms, effort_unit(found.machine, each.joint)),
             f"{100.0 * each.unexplained:.3g} %",
         )
         for each in fits
     ]
-
-
-def _unit(found: Identification, joint: str) -> str:
-    mechanism = found.machine.mechanism
-    return "N m" if mechanism.joint_is_angle[mechanism.joint_index(joint)] else "N"
 
 
 def _charts(found: Identification, equations: Equations, measured: Floats, predicted: Floats) -> list[Chart]:
@@ -99,8 +95,8 @@ def _charts(found: Identification, equations: Equations, measured: Floats, predi
     drawn = []
     for row, joint in enumerate(equations.joints):
         places = np.flatnonzero(equations.row == row)
-        unit = _unit(found, joint)
-        time_s, real, model = _series(equations, places, measured, predicted)
+        unit = effort_unit(found.machine, joint)
+        time_s, real, model = effort_series(equations, places, measured, predicted, MOST)
         efforts = Chart(f"{joint}: effort", "time / s", unit)
         efforts.line("measured", time_s, real)
         efforts.line("predicted", time_s, model)
@@ -114,22 +110,6 @@ def _charts(found: Identification, equations: Equations, measured: Floats, predi
         spectrum.line("effort", *_spectrum(equations, places, measured))
         drawn += [efforts, rest, spectrum]
     return drawn
-
-
-def _series(
-    equations: Equations, places: Integers, measured: Floats, predicted: Floats
-) -> tuple[Floats, Floats, Floats]:
-    """Return time and both efforts of these equations, in evenly spaced ones where there are many.
-
-    NaN between pieces without gaps.
-    """
-    step = max(1, -(-len(places) // MOST))
-    kept = places[::step]
-    ends = np.flatnonzero(np.diff(equations.block[kept])) + 1
-    time_s, *efforts = (
-        np.insert(values[kept], ends, np.nan) for values in (equations.time_s, measured, predicted)
-    )
-    return time_s, efforts[0], efforts[1]
 
 
 def _spectrum(equations: Equations, places: Integers, values: Floats) -> tuple[Floats, Floats]:

@@ -14,10 +14,16 @@ from linkwork.version import __version__
 _DIGITS = 9
 
 
-def updated_file(found: Identification) -> str:
-    """Return the text of the machine file with the identified parameters; templates are expanded."""
+def updated_file(found: Identification, twin_share: float | None = None) -> str:
+    """Return the text of the machine file with the identified parameters; templates are expanded.
+
+    twin_share: new `effort_share` of the digital twin.
+    """
     machine = found.machine
-    data = merged(machine.document.data, patch_of(machine, found.values))
+    patch = patch_of(machine, found.values)
+    if twin_share is not None:
+        patch["twin"] = {"effort_share": twin_share}
+    data = merged(machine.document.data, patch)
     return "\n".join([*_comments(found), "", as_yaml(data)])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -98,13 +99,31 @@ def finite(value: Any) -> Any:
 
 @contextmanager
 def goal_bar(console: Console, what: str) -> Iterator[Callable[..., None]]:
-    """Show a bar for one goal, where standard error is a terminal; call the result with 0 … 1 and a text."""
+    """Show a bar for one goal, where standard error is a terminal; call the result with 0 … 1 and a text.
+
+    With LINKWORK_PROGRESS=lines there is a line for each percent instead: `progress 0.35 equations`.
+    """
+    if os.environ.get("LINKWORK_PROGRESS") == "lines":
+        yield _progress_lines(console, what)
+        return
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"))
     with Progress(*columns, TimeElapsedColumn(), console=console, disable=not console.is_terminal) as bar:
         task = bar.add_task(what, total=1.0)
         yield lambda fraction, text=what: bar.update(task, completed=fraction, description=text)
+
+
+def _progress_lines(console: Console, what: str) -> Callable[..., None]:
+    shown = -1
+
+    def show(fraction: float, text: str = what) -> None:
+        nonlocal shown
+        if (percent := int(100.0 * fraction)) != shown:
+            shown = percent
+            console.print(f"progress {fraction:.2f} {text}", markup=False)
+
+    return show
 
 
 @contextmanager

@@ -13,6 +13,7 @@ import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from threading import Thread
 from typing import IO, Self
 
 
@@ -67,6 +68,18 @@ class Lifeline:
     def close(self) -> None:
         """Stop watching."""
         os.close(self.fd)
+
+
+def interrupt_with_parent() -> None:
+    """Interrupt this process, as Ctrl-C does, when its lifeline, standard input, ends."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job inherits it ignored
+    lifeline = Lifeline.from_stdin()
+
+    def watch() -> None:
+        lifeline.wait()
+        os.kill(os.getpid(), signal.SIGINT)
+
+    Thread(target=watch, daemon=True).start()
 
 
 class Process:

@@ -14,6 +14,7 @@ from linkwork.identification.identification_page import identification_page
 from linkwork.identification.identified_model import identified_parameters
 from linkwork.identification.measured_motion import MeasuredMotion, RefusedData
 from linkwork.identification.regressor import Regressor
+from linkwork.identification.twin_threshold import MARGIN, twin_effort_share
 from linkwork.machine import load
 from tests.command import linkwork
 from tests.identification.excited import changed_truth, recorded, write_csv
@@ -213,10 +214,15 @@ def test_columns_may_be_permuted_and_in_other_units(five_bar, run, tmp_path: Pat
 def test_the_identified_file_predicts_better(run, tmp_path: Path):
     write_csv(tmp_path / "plain.csv", run)
     out = tmp_path / "identified.yaml"
-    ran = linkwork("identify", "five_bar", str(tmp_path / "plain.csv"), "--out", str(out), "--json")
+    words = ("--out", str(out), "--twin", "--points", "50", "--json")
+    ran = linkwork("identify", "five_bar", str(tmp_path / "plain.csv"), *words)
     assert ran.returncode == 0, ran.stderr
     answer = json.loads(ran.stdout)
     text = out.read_text("utf-8")
+    curves = {each["joint"]: each for each in answer["efforts"]}
+    assert set(curves) == {"left", "right"}
+    assert 25 < len(curves["left"]["measured"]) == len(curves["left"]["time_s"]) <= 50
+    assert load(out).twin.effort_share == answer["twin_effort_share"]
     assert answer["recordings"][0]["sha256"] in text
     assert "±" in text
     checked = linkwork("check", str(out))
@@ -226,6 +232,23 @@ def test_the_identified_file_predicts_better(run, tmp_path: Path):
         for name in ("five_bar", str(out))
     ]
     assert all(new["unexplained"] < 0.2 * old["unexplained"] for old, new in zip(*shares, strict=True))
+
+
+def test_the_twins_threshold_is_above_what_the_file_leaves(five_bar, run):
+    left = predict(five_bar, run)
+    share = twin_effort_share(five_bar, left)
+    most = {motor.joint: motor.max_effort for motor in five_bar.motors}
+    worst = max(
+        np.abs(left.measured - left.predicted)[left.equations.row == row].max() / most[joint]
+        for row, joint in enumerate(left.equations.joints)
+    )
+    assert worst < share <= 1.05 * MARGIN * worst
+
+
+def test_a_threshold_needs_a_file_to_stand_in():
+    ran = linkwork("identify", "five_bar", "run.csv", "--twin")
+    assert ran.returncode == 2
+    assert "give --out, too" in ran.stderr
 
 
 def constant(run):

@@ -82,6 +82,17 @@ class ConsoleOptions(ServerOptions, ConnectionOptions):
     beside: Path | None = option("Compare the recording with this one.", "FILE.mcap")
     observe: bool = flag("Show the machine only; STOP stays.")
 
+    @property
+    def connection_words(self) -> list[str]:
+        """Options of another client of the same controller."""
+        given = {
+            "--robot": self.machine or self.robot_name,
+            "--endpoint": self.endpoint,
+            "--keys": self.keys,
+            "--server-key": self.server_key,
+        }
+        return [str(word) for pair in given.items() if pair[1] is not None for word in pair]
+
 
 @command_options
 class RosOptions(ConnectionOptions):

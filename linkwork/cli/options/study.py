@@ -173,6 +173,9 @@ class TuneOptions(JsonOptions):
     out: Path | None = option("Folder of the results. Default: in linkwork-out.", "DIR")
 
 
+_POINTS = "Most points of each curve of efforts in --json. Default: no curves."
+
+
 @command_options
 class ExciteOptions(JsonOptions):
     """Design a motion that makes parameters known: the file for `linkwork send`, and the ± to expect.
@@ -218,7 +221,9 @@ class IdentifyOptions(JsonOptions):
     validate: Path | None = option("A recording that is predicted, and not used.", "RECORDING")
     out: Path | None = option("Machine file to write. Default: none.", "FILE.yaml")
     overwrite: bool = flag("Replace an existing file.")
+    twin: bool = flag("Set the digital twin's effort_share in --out, from the efforts that it leaves.")
     html: Path | None = option("Write a report as a page, too.", "FILE.html")
+    points: int = option(_POINTS, "N", default=0, least=0, most=100_000)
     cutoff: float | None = option(
         "Cut-off of the low-pass filter, Hz. Default: by the motion.", "HZ", least=0.1
     )
@@ -230,6 +235,7 @@ class ValidateOptions(JsonOptions):
 
     config: str = argument("MACHINE", "A machine file, or a machine of linkwork.")
     file: Path = argument("RECORDING", "A recording, or a CSV file.")
+    points: int = option(_POINTS, "N", default=0, least=0, most=100_000)
     cutoff: float | None = option(
         "Cut-off of the low-pass filter, Hz. Default: by the motion.", "HZ", least=0.1
     )

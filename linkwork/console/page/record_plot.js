@@ -1,4 +1,4 @@
-// The plot of a flight record: panels over the time around a fault, with limits and the fault itself.
+// Panels of curves over time. Of a flight record, which has no title: with the fault at time 0, and limits.
 import { echarts } from "nicegui-echart";
 import { axes, color, dash, number, watchDark } from "linkwork-console/plot_base.js";
 
@@ -13,6 +13,7 @@ export default {
   },
   computed: {
     label() {
+      if (this.record.title) return this.record.title;
       return `Flight record: ${Object.keys(this.record.signals).join(", ")} over the time around the fault`;
     },
   },
@@ -117,7 +118,7 @@ export default {
               symbol: "none",
               silent: true,
               animation: false,
-              data: [fault, ...panel.limits.map((value) => ({ yAxis: value, ...limit }))],
+              data: [...(this.record.title ? [] : [fault]), ...panel.limits.map((value) => ({ yAxis: value, ...limit }))],
             },
       }));
     },
