@@ -21,7 +21,7 @@ def effort_series(
 ) -> tuple[Floats, Floats, Floats]:
     """Return time and both efforts of these equations, in at most `most` evenly spaced ones.
 
-    NaN between pieces without gaps.
+    measured, predicted (n): efforts, rows of `equations`. NaN between pieces without gaps.
     """
     step = max(1, -(-len(places) // most))
     kept = places[::step]
@@ -35,7 +35,10 @@ def effort_series(
 def plain_curves(
     machine: Machine, equations: Equations, measured: Floats, predicted: Floats, most: int
 ) -> list[dict[str, Any]]:
-    """Return joint, unit, time_s, measured and predicted of each independent joint as plain data."""
+    """Return joint, unit, time_s, measured and predicted of each independent joint as plain data.
+
+    measured, predicted (n): efforts, rows of `equations`. most: points of a curve.
+    """
 
     def curves() -> Iterator[dict[str, Any]]:
         for row, joint in enumerate(equations.joints):
