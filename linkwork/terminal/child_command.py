@@ -11,5 +11,5 @@ from linkwork.timing.children import interrupt_with_parent
 
 if __name__ == "__main__":
     interrupt_with_parent()
-    os.nice(10)
+    os.nice(5)
     runpy.run_module("linkwork", run_name="__main__", alter_sys=True)

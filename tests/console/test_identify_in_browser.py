@@ -53,7 +53,7 @@ def test_it_leads_from_the_motion_to_a_file_beside_the_present_one(
         page.get_by_role("button", name=name, exact=True).click()
         card = page.locator(f"section[aria-label^='{number} ']")
         said = card.locator(".study-said")
-        wait_for(lambda: not busy.is_visible() and said.inner_text() != before, name, PATIENCE_S)
+        wait_for(lambda: not busy.is_visible() and said.inner_text() not in ("", before), name, PATIENCE_S)
         screenshot(page, f"identify-{number}", tmp_path)
         return card
 
