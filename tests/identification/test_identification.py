@@ -171,6 +171,7 @@ def test_a_wrong_zero_of_an_encoder_is_a_model_error(five_bar, run):
     assert "zero" in identify(five_bar, [replace(run, positions=moved)]).model_error
 
 
+@pytest.mark.slow
 def test_deviations_hold_what_smoothing_does_without_noise(five_bar):
     """Exact sensors, and a cut-off so low that smoothing changes what the motion shows."""
     smooth = changed_truth(five_bar, np.random.default_rng(0), friction=0.0)
