@@ -15,6 +15,7 @@ from linkwork.protocol.request_messages import pack_request
 from linkwork.protocol.request_table import REQUESTS
 from linkwork.protocol.sockets import RequestDealer, Subscriber
 from linkwork.protocol.telemetry import read_telemetry
+from tests.waiting import wait_for
 
 Make = Callable[[str], Any]
 HOLDING = {"shoulder": 0.5, "elbow": -0.9}
@@ -249,7 +250,8 @@ def test_the_jog_moves_and_stops_when_the_key_is_let_go(rigs: Make) -> None:
 def test_estop_latches_until_reset(rigs: Make) -> None:
     rig = rigs("lockstep")
     rig.enabled()
-    assert rig.ask("estop", **{"as": ""})["state"] == "estop"
+    rig.ask("estop", **{"as": ""})  # answered before its tick where that is late
+    wait_for(lambda: rig.ask("state")["state"] == "estop", "the emergency stop")
     error = rig.refused("enable")
     assert error.code == RequestCode.WRONG_STATE
     assert "reset first" in error.message
