@@ -193,7 +193,7 @@ def _before_running(study: IdentificationStudy, *, active: bool) -> str:
 
 
 def _parameters(found: Mapping[str, Any], value: str, *, certain: bool) -> None:
-    """Show the parameters by what is known of them; certain: whether there are deviations."""
+    """Show the parameters, grouped by status. certain: whether the values have deviations."""
     with ui.element("div").classes("study-table"):
         for status, title in _KNOWN.items():
             rows = [

@@ -18,7 +18,7 @@ from linkwork.multibody.steps.step import ADAPTIVE_RK4, METHODS, SEMI_IMPLICIT
 from linkwork.multibody.steps.step import MINIMAL as MINIMAL_COORDINATES
 from linkwork.multibody.workspace import Workspace, touches
 from linkwork.offline.closed_form import ClosedFormMotion
-from linkwork.offline.offline_steps import OfflineSteps
+from linkwork.offline.offline_steps import OfflineSteps, SingleSteps
 from linkwork.offline.reference_run import AssembledSteps, ReferenceSteps
 from linkwork.offline.run_kernels import POSITION, steps
 from linkwork.offline.taylor import SingularStep, StepTooLong, TaylorStepper
@@ -152,7 +152,7 @@ def _assembled_steps(
     return AssembledSteps(machine.plant_mechanism, work, formulation, gamma)  # type: ignore[arg-type]  # one of ASSEMBLIES
 
 
-class ClosedFormSteps(OfflineSteps):
+class ClosedFormSteps(SingleSteps):
     """Steps by closed forms of the closures."""
 
     def __init__(self, mechanism: Mechanism, work: Workspace, name: str) -> None:
@@ -178,7 +178,7 @@ class ClosedFormSteps(OfflineSteps):
         return self._motion.switches
 
 
-class TaylorSteps(OfflineSteps):
+class TaylorSteps(SingleSteps):
     """Steps of a maximal model in place of a workspace's, whose q and v follow the bodies.
 
     `reactions`: of each step, for the state at its beginning, with places and directions taken after the part

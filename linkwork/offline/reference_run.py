@@ -31,7 +31,7 @@ from linkwork.multibody.steps.touch_search import MOST_PARTS, beyond_touch
 from linkwork.multibody.tree.kinematics import kinematics
 from linkwork.multibody.tree.rotations import coordinate_rates, normalise
 from linkwork.multibody.workspace import Model, Workspace, touches
-from linkwork.offline.offline_steps import OfflineSteps
+from linkwork.offline.offline_steps import SingleSteps
 
 APART, LEAST_APART = 10.0, 1e-13
 """Largest scaled residual of position (typical lengths or rad) and per second before a restart, in relative
@@ -77,7 +77,7 @@ def _normalise(m: Model, q: Floats) -> None:
     normalise(m, q)
 
 
-class ReferenceSteps(OfflineSteps):
+class ReferenceSteps(SingleSteps):
     """Samples of a workspace's motion by scipy."""
 
     def __init__(self, work: Workspace, method: str, relative: float, absolute: float) -> None:
@@ -253,7 +253,7 @@ class ReferenceSteps(OfflineSteps):
         return None
 
 
-class AssembledSteps(OfflineSteps):
+class AssembledSteps(SingleSteps):
     """Fixed steps with one of Aghili's three assemblies K v̇ = k of the projected equations, in plain numpy.
 
     The classical Runge-Kutta step of `multibody.steps.integrate`, with accelerations by `plain`, `symmetric`

@@ -244,7 +244,7 @@ def test_the_loop_gives_the_positions_at_the_end_of_a_command(target: dict[str, 
         feedback.append(rig.outputs.effort - rig.outputs.references[1])
     assert np.ptp(there, axis=0).max() > 0.05
     np.testing.assert_allclose(np.array(wanted)[:-2], np.array(there)[2:], atol=1e-4)
-    assert np.abs(feedback).max() < 0.05  # N m: the machine follows, so little feedback is left
+    assert np.abs(feedback).max() < 0.05  # N m: feedback is small where the machine follows its reference
     rig.order(Disable())
     rig.run(0.5)
     assert rig.outputs.references[0] == pytest.approx(rig.simulator.q[motors], abs=1e-5)
