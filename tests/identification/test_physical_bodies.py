@@ -55,7 +55,7 @@ def test_the_bodies_of_the_file_are_within_their_size_limit(machine):
         assert about <= ten[0] * radius**2
 
 
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=2, deadline=None)
 @given(seed=st.integers(0, 1000))
 def test_bodies_that_exist_explain_their_own_parameters(machine, base, seed: int):
     rng = np.random.default_rng(seed)

@@ -20,7 +20,10 @@ UNITS = [pseudo_inertia(each) for each in np.eye(PER_BODY)]
 """Pseudo-inertia is linear in the ten parameters."""
 
 
-@pytest.mark.parametrize(("name", "shift"), [("five_bar", 0.2), ("scara", 0.2), ("five_bar", 1.5)])
+@pytest.mark.parametrize(
+    ("name", "shift"),
+    [("five_bar", 0.2), ("scara", 0.2), pytest.param("five_bar", 1.5, marks=pytest.mark.slow)],
+)
 def test_an_interior_point_method_finds_the_same_bodies(name: str, shift: float):
     """shift: of the wanted base parameters, in shares of the file's; with 1.5 no bodies have them."""
     machine = load(name)

@@ -157,6 +157,7 @@ def outcomes(recording: Recording) -> dict[str, set[str]]:
     return found
 
 
+@pytest.mark.slow
 def test_a_random_session_replays_to_the_bit(tmp_path: Path) -> None:
     """Orders that are revoked, that wait at the end, that take effect; streams; a loop that is replaced."""
     found = outcomes(session("scara", 3, 90, tmp_path, kill=True))

@@ -189,7 +189,9 @@ def test_answers_that_nobody_reads_are_bounded(rig: Callable[..., GatewayRig]) -
     ("where", "kind", "message"),
     [
         ("telemetry", b"SUB", b"\1"),
-        ("plant", b"DEALER", msgpack.packb({"type": "hello", "protocol": 0})),
+        pytest.param(
+            "plant", b"DEALER", msgpack.packb({"type": "hello", "protocol": 0}), marks=pytest.mark.slow
+        ),
     ],
 )
 def test_messages_that_nobody_reads_are_bounded(rigs: Make, where: str, kind: bytes, message: bytes) -> None:

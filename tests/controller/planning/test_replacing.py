@@ -38,7 +38,7 @@ def planned(machine: Machine, target: dict[str, float], running: GoalInMotion | 
     return plan("move", {"target": target}, machine, start, running)
 
 
-@settings(max_examples=5)
+@settings(max_examples=2)
 @example(30, 1.0, 1.0, 1.0)
 @example(21, 1.0559661616258509, 2.0, 12.0)
 @example(35, 1.1941360559906624, 5.0, 19.88671875)

@@ -60,7 +60,8 @@ def violations_of(outcomes: list[Outcome]) -> list[str]:
     return [str(outcome) for outcome in outcomes if outcome.violations]
 
 
-@pytest.mark.parametrize("half", [0, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("half", [0, 3])
 def test_kills_and_stops_in_short(half: int) -> None:
     """Half of the short form: the open machine in lockstep, the closed one in real time."""
     first = half * SHORT_BLOCK
