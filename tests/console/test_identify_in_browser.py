@@ -71,8 +71,9 @@ def test_it_leads_from_the_motion_to_a_file_beside_the_present_one(
     assert "Enable the machine first" in run.inner_text()
     with Robot(endpoint=rig.requests) as robot:
         robot.enable()
-    before = run.locator(".study-said").inner_text()
     page.wait_for_function("!document.querySelector('section[aria-label=\"2 Run\"] button').disabled")
+    wait_for(lambda: "Enable" not in run.inner_text(), "the enabled machine")
+    before = run.locator(".study-said").inner_text()
     assert "recorded run-1" in step(2, buttons[1]).inner_text()
     before = ""
     page.get_by_role("button", name="identify", exact=True).click()
